@@ -1,0 +1,28 @@
+/** Builds the npm package with `deno pack`, in the layout that dnt gives. */
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { NpmBuild } from "./build_npm.ts";
+
+const run = promisify(execFile);
+
+/** Fills `outDir` with `esm/**`. */
+export async function build({ root, outDir }: NpmBuild): Promise<void> {
+  await mkdir(outDir, { recursive: true });
+  const work = await mkdtemp(join(outDir, ".pack-"));
+  // The archive is named relative to the working directory: GNU tar takes the colon of `C:\` for a host's name
+  const archive = "package.tgz";
+  // No source maps: `deno pack` writes this machine's absolute paths into them
+  const options = ["--allow-dirty", "--no-source-maps", "--quiet", "--output", join(work, archive)];
+  await run(Deno.execPath(), ["pack", ...options], { cwd: root });
+  await run("tar", ["-xzf", archive], { cwd: work });
+  const unpacked = join(work, "package");
+  // Its package.json lacks what deno.json cannot say (peers, engines, …); the caller writes the whole one
+  for (const file of ["package.json", "README.md", "LICENSE"]) {
+    await rm(join(unpacked, file), { force: true });
+  }
+  await writeFile(join(unpacked, "package.json"), '{\n  "type": "module"\n}\n');
+  await rename(unpacked, join(outDir, "esm"));
+  await rm(work, { recursive: true });
+}

@@ -1,0 +1,102 @@
+/**
+ * The fields of the npm package's `package.json`. What deno.json already says (version, licence, entry points,
+ * dependency ranges) is derived from it, so that the two cannot drift; the rest is written here and nowhere else.
+ */
+
+/** The part of deno.json that package.json is derived from. */
+export interface DenoConfig {
+  version: string;
+  license: string;
+  exports: Record<string, string>;
+  imports: Record<string, string>;
+}
+
+/** Where an entry point's types and code lie. `default` serves `import` and, from Node 20.19 on, `require()`. */
+export interface ExportTarget {
+  types: string;
+  default: string;
+}
+
+/** The package.json of the npm package. */
+export interface PackageJson {
+  name: string;
+  version: string;
+  exports: Record<string, ExportTarget | string>;
+  dependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
+  peerDependenciesMeta: Record<string, { optional: true }>;
+  [field: string]: unknown;
+}
+
+const REPOSITORY = "https://github.com/fastify-authjs/fastify-authjs";
+
+/** Installed with the package. */
+const DEPENDENCIES = ["@auth/core", "cookie"];
+
+/** Brought by the app, so that plugin and app share one copy. */
+const PEER_DEPENDENCIES = ["fastify"];
+
+/** Needed by one kind of provider each. The ranges are @auth/core's own, which loads these packages. */
+const OPTIONAL_PEER_DEPENDENCIES = {
+  "@simplewebauthn/browser": "^9.0.1",
+  "@simplewebauthn/server": "^9.0.2",
+  "nodemailer": "^7.0.7 || ^8.0.5",
+};
+
+/** Builds the fields of package.json from deno.json. */
+export function packageJson(config: DenoConfig): PackageJson {
+  const exports = mapValues(config.exports, toExportTarget);
+  const main = exports["."];
+  return {
+    name: "fastify-authjs",
+    version: config.version,
+    description: "Auth.js for Fastify: sign-in with OAuth, OpenID Connect, e-mail, passwords and passkeys.",
+    keywords: [
+      "fastify",
+      "fastify-plugin",
+      "authjs",
+      "auth.js",
+      "next-auth",
+      "authentication",
+      "oauth",
+      "oidc",
+      "passkeys",
+      "session",
+    ],
+    homepage: `${REPOSITORY}#readme`,
+    bugs: `${REPOSITORY}/issues`,
+    repository: { type: "git", url: `git+${REPOSITORY}.git` },
+    license: config.license,
+    type: "module",
+    main: main?.default,
+    types: main?.types,
+    exports: { ...exports, "./package.json": "./package.json" },
+    files: ["esm", "CHANGELOG.md"],
+    sideEffects: false,
+    // 20.19 is the first release of Node 20 that can `require()` an ES module
+    engines: { node: ">=20.19.0" },
+    dependencies: pick(config.imports, DEPENDENCIES),
+    peerDependencies: { ...pick(config.imports, PEER_DEPENDENCIES), ...OPTIONAL_PEER_DEPENDENCIES },
+    peerDependenciesMeta: mapValues(OPTIONAL_PEER_DEPENDENCIES, () => ({ optional: true as const })),
+    publishConfig: { access: "public" },
+  };
+}
+
+/** `./providers/github.ts` is built to `./esm/providers/github.js` and `.d.ts`. */
+function toExportTarget(source: string): ExportTarget {
+  const built = source.replace(/^\.\//, "./esm/").replace(/\.ts$/, "");
+  return { types: `${built}.d.ts`, default: `${built}.js` };
+}
+
+/** The version ranges that deno.json's import map gives these npm packages. */
+function pick(imports: Record<string, string>, names: string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => {
+    const range = imports[name]?.split(`npm:${name}@`)[1];
+    if (!range) throw new Error(`deno.json "imports" must map "${name}" to "npm:${name}@<range>"`);
+    return [name, range];
+  }));
+}
+
+function mapValues<V, R>(record: Record<string, V>, map: (value: V) => R): Record<string, R> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
