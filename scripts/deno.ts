@@ -16,7 +16,7 @@ const DOCUMENTED = ["mod.ts", "src/", "providers/"];
 const DOC_ENVIRONMENT = { AUTH_SECRET: "a-secret-for-the-doc-examples-of-32-characters" };
 
 /** Whether JSR answers on this machine. */
-async function jsrAnswers(): Promise<boolean> {
+export async function jsrAnswers(): Promise<boolean> {
   try {
     const url = new URL("/@std/assert/meta.json", Deno.env.get("JSR_URL") ?? "https://jsr.io");
     const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_MILLISECONDS) });
