@@ -1,0 +1,82 @@
+/** Keeps the npm package and the JSR package the same: names, exports and dependencies come from two files. */
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { execFile } from "node:child_process";
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { packageJson } from "../scripts/package_json.ts";
+
+const root = new URL("../", import.meta.url);
+const config = JSON.parse(await readFile(new URL("deno.json", root), "utf8"));
+const fields = packageJson(config);
+
+/** Every specifier outside the checkout that the published code imports, for its types or for its code. */
+async function importsOfPublishedCode(): Promise<string[]> {
+  const directory = await mkdtemp(join(tmpdir(), "fastify-authjs-"));
+  try {
+    const entry = join(directory, "every_entry_point.ts");
+    const sources = Object.values<string>(config.exports).map((path) => new URL(path, root).href);
+    await writeFile(entry, sources.map((url) => `import ${JSON.stringify(url)};`).join("\n"));
+    const args = ["info", "--json", "--config", fileURLToPath(new URL("deno.json", root)), entry];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 28 });
+    const graph: { modules: { dependencies?: Dependency[]; error?: string }[] } = JSON.parse(stdout);
+    assertEquals(graph.modules.flatMap(({ error }) => error ?? []), []);
+    const specifiers = graph.modules
+      .flatMap(({ dependencies = [] }) => dependencies)
+      .flatMap(({ code, type }) => [code?.specifier, type?.specifier])
+      .filter((specifier) => specifier !== undefined)
+      .filter((specifier) => !specifier.startsWith("file:") && !specifier.startsWith("node:"));
+    return [...new Set(specifiers)].sort();
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+interface Dependency {
+  code?: { specifier?: string };
+  type?: { specifier?: string };
+}
+
+/** `npm:/@auth/core@^0.41.3/errors` as name and range. */
+function parseNpm(specifier: string): [name: string, range: string] {
+  const match = specifier.match(/^npm:\/?(@[^/]+\/[^@/]+|[^@/]+)@([^/]+)/);
+  assert(match?.[1] && match[2], `The published code must import from npm only, not ${specifier}`);
+  return [match[1], decodeURIComponent(match[2])];
+}
+
+Deno.test("package.json gives every import of the published code its range, and names nothing else", async () => {
+  const imported = Object.fromEntries((await importsOfPublishedCode()).map(parseNpm));
+  const optional = Object.keys(fields.peerDependenciesMeta);
+  const required = Object.entries({ ...fields.dependencies, ...fields.peerDependencies })
+    .filter(([name]) => !optional.includes(name));
+  const importedRequired = Object.entries(imported).filter(([name]) => !optional.includes(name));
+  assertEquals(Object.fromEntries(importedRequired), Object.fromEntries(required));
+});
+
+Deno.test("package.json exports what deno.json exports", async () => {
+  const { "./package.json": self, ...exports } = fields.exports;
+  assertEquals(self, "./package.json");
+  assertEquals(Object.keys(exports), Object.keys(config.exports));
+  for (const [name, target] of Object.entries(exports)) {
+    assert(typeof target === "object");
+    const source = target.default.replace("./esm/", "./").replace(/\.js$/, ".ts");
+    assertEquals(source, config.exports[name]);
+    assertEquals(target.types, target.default.replace(/\.js$/, ".d.ts"));
+    await access(new URL(source, root));
+  }
+});
+
+Deno.test("the tests import the version that deno.json publishes", () => {
+  const { name, version, imports } = config;
+  assertEquals(fields.version, version);
+  assertEquals(imports[fields.name], `jsr:${name}@^${version}`);
+  assertEquals(imports[`${fields.name}/`], `jsr:/${name}@^${version}/`);
+});
+
+Deno.test("packageJson() refuses a dependency that deno.json does not map", () => {
+  const imports = { ...config.imports, cookie: "jsr:@std/http@1" };
+  assertThrows(() => packageJson({ ...config, imports }), Error, 'must map "cookie" to "npm:cookie@<range>"');
+});
