@@ -1,0 +1,36 @@
+/**
+ * Auth.js for Fastify: one call adds every route of Auth.js to an application, another reads the session anywhere.
+ *
+ * @example
+ * ```ts
+ * import Fastify from "fastify";
+ * import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
+ * import GitHub from "fastify-authjs/providers/github";
+ *
+ * // AUTH_SECRET, AUTH_GITHUB_ID and AUTH_GITHUB_SECRET may come from the environment instead.
+ * const config: FastifyAuthConfig = {
+ *   providers: [GitHub({ clientId: "id", clientSecret: "secret" })],
+ *   secret: "a string of 32 characters or more",
+ *   origin: "http://localhost:3000",
+ * };
+ * const app = Fastify();
+ * await app.register(FastifyAuth(config), { prefix: "/auth" });
+ * app.get("/me", async (request) => ({ session: await getSession(request, config) }));
+ * ```
+ *
+ * @module
+ */
+export { customFetch } from "@auth/core";
+export { AuthError, CredentialsSignin } from "@auth/core/errors";
+export { FastifyAuthError, type FastifyAuthErrorCode } from "./src/errors.ts";
+export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
+export { getSession } from "./src/session.ts";
+export type {
+  Account,
+  DefaultSession,
+  FastifyAuthConfig,
+  GetSessionResult,
+  Profile,
+  Session,
+  User,
+} from "./src/types.ts";

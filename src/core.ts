@@ -1,0 +1,93 @@
+/**
+ * The only place that calls core.
+ *
+ * @module
+ */
+import { Auth, type AuthConfig } from "@auth/core";
+import type { Adapter } from "@auth/core/adapters";
+import type { LoggerInstance } from "@auth/core/types";
+import type { ResolvedConfig } from "./config.ts";
+import { FastifyAuthError } from "./errors.ts";
+
+/** What differs from call to call. */
+export interface CoreCall {
+  /** The mount path, percent-encoded, without a trailing slash. */
+  readonly basePath: string;
+  /** Where core's messages of this call go. */
+  readonly logger: LoggerInstance;
+}
+
+/**
+ * Has core answer a request. It is given a fresh object each time, because it writes into what it is given.
+ *
+ * @param resolved A configuration without a problem.
+ * @param request The request; its path is below `basePath`.
+ * @param call The mount path and the logger.
+ */
+export function callCore(resolved: ResolvedConfig, request: Request, call: CoreCall): Promise<Response> {
+  return Auth(request, shieldFromOthers({ ...resolved.core, ...call }));
+}
+
+/**
+ * Core remembers for the whole process that some configuration had an e-mail or a WebAuthn provider, and from
+ * then on demands an adapter and the experimental flag of every configuration, also of those without such a
+ * provider. What each configuration really needs is checked at boot; here core's demands are met by a stand-in
+ * while core asserts, which ends when it asks for `raw`.
+ */
+function shieldFromOthers(config: AuthConfig): AuthConfig {
+  const { adapter, session, ...rest } = config;
+  let asserting = true;
+  return {
+    ...rest,
+    ...(session && { session: withoutImpliedStrategy(session, adapter) }),
+    experimental: { ...config.experimental, enableWebAuthn: true },
+    get adapter() {
+      return asserting ? STAND_IN_ADAPTER : adapter;
+    },
+    get raw() {
+      asserting = false;
+      return undefined;
+    },
+  } as unknown as AuthConfig;
+}
+
+/** "database" is what core infers from an adapter; said aloud it is refused once any instance has credentials. */
+function withoutImpliedStrategy(
+  session: NonNullable<AuthConfig["session"]>,
+  adapter: Adapter | undefined,
+): NonNullable<AuthConfig["session"]> {
+  if (!adapter || session.strategy !== "database") return session;
+  const { strategy: _strategy, ...rest } = session;
+  return rest;
+}
+
+/** Has every method there is, as far as `in` can tell, and does nothing. */
+const STAND_IN_ADAPTER = new Proxy({}, { has: () => true }) as Adapter;
+
+/** Never resolved: no request leaves with it. */
+const ASSERTION_ORIGIN = "https://fastify-authjs.invalid";
+
+/**
+ * Asks core whether it would serve this configuration at all, which it otherwise says only to the first request.
+ *
+ * @returns What is wrong, in core's words, or `undefined`.
+ */
+export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuthError | undefined> {
+  const errors: Error[] = [];
+  const logger: LoggerInstance = { error: (error) => errors.push(error), warn: () => {}, debug: () => {} };
+  const { adapter, experimental, ...core } = resolved.core;
+  const needsWebAuthn = [...resolved.providers.values()].some(({ type }) => type === "webauthn");
+  const config = shieldFromOthers({ ...core, ...(adapter && { adapter }), basePath: "/auth", logger });
+  config.experimental = { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn };
+
+  await Auth(new Request(`${ASSERTION_ORIGIN}/auth/providers`), config);
+  const [error] = errors;
+  if (error === undefined) return undefined;
+  return new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `Auth.js refuses the configuration: ${error.message}`,
+    {
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,182 @@
+/**
+ * The plugin: it registers the routes, and it is the only module that registers anything.
+ *
+ * @module
+ */
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
+import fp from "fastify-plugin";
+import { AUTH_ROUTES, type AuthRoute, methodsFor } from "./actions.ts";
+import { assertPlainEncoding, authBody, BODY_LIMIT, useAuthBodyParsers } from "./body.ts";
+import { normalizeCallbackCookie, normalizeCallbackUrl, normalizeQuery } from "./callback_url.ts";
+import type { ResolvedConfig } from "./config.ts";
+import { callCore } from "./core.ts";
+import { FastifyAuthError } from "./errors.ts";
+import { toCoreLogger } from "./logger.ts";
+import { rememberMount, toMountPath } from "./mount_path.ts";
+import { type PublicOrigin, requireOrigin } from "./origin.ts";
+import { redactingSerializers } from "./redact.ts";
+import { sendWebResponse } from "./reply.ts";
+import { toWebRequest } from "./request.ts";
+import { protectReply } from "./security_headers.ts";
+import type { FastifyAuthConfig } from "./types.ts";
+import { requireUsableConfig } from "./usable_config.ts";
+
+/** Options of the registration. */
+export interface FastifyAuthPluginOptions {
+  /** The mount path, such as `/auth`; needed unless the surrounding scope has a prefix already. */
+  prefix?: string;
+}
+
+/** Marks the routes of this plugin, so that a guard at the root lets them through. */
+export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");
+
+/**
+ * Makes the plugin that adds every route of Auth.js to an application.
+ *
+ * @param config The configuration; it is copied, never written to.
+ * @returns A plugin for `register`, with the mount path as its `prefix`.
+ * @throws {FastifyAuthError} When registered: with a `code` that says which setting cannot be used.
+ *
+ * @example
+ * ```ts
+ * import Fastify from "fastify";
+ * import { FastifyAuth, type FastifyAuthConfig } from "fastify-authjs";
+ * import GitHub from "fastify-authjs/providers/github";
+ *
+ * const config: FastifyAuthConfig = {
+ *   providers: [GitHub({ clientId: "id", clientSecret: "secret" })],
+ *   secret: "a string of 32 characters or more",
+ *   origin: "http://localhost:3000",
+ * };
+ * const app = Fastify();
+ * await app.register(FastifyAuth(config), { prefix: "/auth" });
+ *
+ * const response = await app.inject("/auth/providers");
+ * console.assert(response.json().github.callbackUrl === "http://localhost:3000/auth/callback/github");
+ * ```
+ */
+export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<FastifyAuthPluginOptions> {
+  const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, { prefix }) => {
+    const resolved = await requireUsableConfig(config);
+    for (const warning of resolved.warnings) instance.log.warn(warning);
+    await instance.register((scope, _options, done) => {
+      const mountPath = toMountPath(scope.prefix);
+      rememberMount(scope.server, config, mountPath);
+      addRoutes(scope, resolved, mountPath);
+      done();
+    }, prefix === undefined ? {} : { prefix });
+  };
+  // Hooks for refreshed cookies belong to the surrounding scope; the routes get an inner one.
+  return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
+}
+
+function addRoutes(scope: FastifyInstance, resolved: ResolvedConfig, mountPath: string): void {
+  useAuthBodyParsers(scope);
+  scope.addHook("onSend", (_request, reply, payload, done) => {
+    protectReply(reply);
+    done(null, payload);
+  });
+  for (const route of AUTH_ROUTES) addRoute(scope, route, resolved, mountPath);
+}
+
+function addRoute(
+  scope: FastifyInstance,
+  route: AuthRoute,
+  resolved: ResolvedConfig,
+  mountPath: string,
+): void {
+  const { action } = route;
+  scope.route<{ Params: { provider?: string } }>({
+    method: scope.supportedMethods as string[],
+    url: route.provider ? `/${action}/:provider` : `/${action}`,
+    exposeHeadRoute: false,
+    bodyLimit: BODY_LIMIT,
+    logSerializers: redactingSerializers(scope.log),
+    config: { [AUTH_ROUTE]: true },
+    // Before the body is read: what is refused here need not be parsed.
+    onRequest: (request, reply, done) => {
+      assertServed(request, reply, route, resolved);
+      assertPlainEncoding(request);
+      requireOrigin(request, resolved.origin);
+      done();
+    },
+    handler: (request, reply) => {
+      const { provider } = request.params;
+      const query = normalizeQuery(queryOf(request));
+      // Core serves no page for one provider; the sign-in page is where this was meant to lead.
+      if (action === "signin" && provider !== undefined && request.method === "GET") {
+        return reply.redirect(`${mountPath}/signin${query && `?${query}`}`);
+      }
+      return answer(request, reply, { action, provider, query, resolved, mountPath });
+    },
+  });
+}
+
+/** Refuses providers that are not configured and methods that are not served. */
+function assertServed(
+  request: FastifyRequest<{ Params: { provider?: string } }>,
+  reply: FastifyReply,
+  route: AuthRoute,
+  resolved: ResolvedConfig,
+): void {
+  const id = request.params.provider;
+  const provider = id === undefined ? undefined : resolved.providers.get(id);
+  if (route.provider && provider === undefined) {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
+  }
+  const methods = provider === undefined ? route.methods : methodsFor(route, provider);
+  if ((methods as readonly string[]).includes(request.method)) return;
+  reply.header("allow", methods.join(", "));
+  throw new FastifyAuthError("FST_AUTHJS_METHOD_NOT_ALLOWED", `Use ${methods.join(" or ")}.`);
+}
+
+interface Call {
+  readonly action: string;
+  readonly provider: string | undefined;
+  readonly query: string;
+  readonly resolved: ResolvedConfig;
+  readonly mountPath: string;
+}
+
+async function answer(request: FastifyRequest, reply: FastifyReply, call: Call): Promise<FastifyReply> {
+  const { resolved, mountPath } = call;
+  const origin = requireOrigin(request, resolved.origin);
+  const { logger, debug } = resolved.core;
+  const response = await callCore(resolved, toCoreRequest(request, origin, call), {
+    basePath: mountPath,
+    logger: toCoreLogger(request.log, logger, debug),
+  });
+  return await sendWebResponse(reply, response);
+}
+
+/** The request as core sees it: the path from the route's own parameters, so that the two cannot differ. */
+function toCoreRequest(request: FastifyRequest, origin: PublicOrigin, call: Call): Request {
+  const { action, provider, query, resolved, mountPath } = call;
+  const path = provider === undefined ? action : `${action}/${provider}`;
+  return toWebRequest({
+    url: `${origin.href}${mountPath}/${path}${query && `?${query}`}`,
+    method: request.method,
+    headers: request.headers,
+    override: {
+      host: new URL(origin.href).host,
+      cookie: normalizeCallbackCookie(request.headers.cookie ?? "", callbackCookieName(origin, resolved)),
+    },
+    body: request.method === "POST" ? withNormalCallbackUrl(authBody(request, action)) : undefined,
+  });
+}
+
+function withNormalCallbackUrl({ callbackUrl, ...body }: Record<string, unknown>): Record<string, unknown> {
+  const normalized = normalizeCallbackUrl(callbackUrl);
+  return normalized === undefined ? body : { ...body, callbackUrl: normalized };
+}
+
+function callbackCookieName(origin: PublicOrigin, { core }: ResolvedConfig): string {
+  const secure = core.useSecureCookies ?? origin.secure;
+  return core.cookies?.callbackUrl?.name ?? `${secure ? "__Secure-" : ""}authjs.callback-url`;
+}
+
+function queryOf(request: FastifyRequest): string {
+  const { url = "" } = request.raw;
+  const start = url.indexOf("?");
+  return start === -1 ? "" : url.slice(start + 1);
+}
