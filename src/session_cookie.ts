@@ -1,0 +1,111 @@
+/**
+ * The session token in cookies: read from a Cookie header and written as Set-Cookie lines exactly as core does.
+ *
+ * Core joins every cookie whose name starts with the session cookie's, sorted by the number after the last dot, and splits a
+ * token that a browser would refuse into such chunks. Its quirks are kept: a token must not depend on which of the two reads it.
+ *
+ * @module
+ */
+import { parseCookie, type SerializeOptions, stringifySetCookie } from "cookie";
+
+/** The session token as the request carries it. */
+export interface SessionCookie {
+  /** The token, joined from its chunks; empty when there is none. */
+  readonly token: string;
+  /** The cookies it was joined from: those to remove when the token changes or turns out to be broken. */
+  readonly names: readonly string[];
+}
+
+/** How to write the session cookie: core's resolved `cookies.sessionToken`. */
+export interface SessionCookieSettings {
+  /** Its name, which is also the salt of the token's key. */
+  readonly name: string;
+  /** Its attributes. */
+  readonly options: SerializeOptions;
+}
+
+/** The most characters core puts in one cookie: 4096 bytes less its estimate for the name and the attributes. */
+export const CHUNK_SIZE = 4096 - 160;
+
+const NONE: SessionCookie = Object.freeze({ token: "", names: Object.freeze([]) });
+
+/**
+ * Reads the session token.
+ *
+ * @param header The Cookie header as it arrived.
+ * @param name The session cookie's name.
+ */
+export function readSessionCookie(header: string | undefined, name: string): SessionCookie {
+  const at = header ? header.indexOf(name) : -1;
+  if (at === -1) return NONE;
+  return readSingle(header!, name, at) ?? readChunks(header!, name);
+}
+
+/** The usual case without parsing the other cookies: the name occurs once, and as a whole cookie name. */
+function readSingle(header: string, name: string, at: number): SessionCookie | undefined {
+  const equals = at + name.length;
+  if (header[equals] !== "=" || header.includes(name, equals)) return;
+  if (at !== 0 && !header.startsWith("; ", at - 2)) return;
+  const end = header.indexOf(";", equals);
+  const value = header.slice(equals + 1, end === -1 ? undefined : end);
+  if (!PLAIN_VALUE.test(value)) return;
+  return { token: value, names: [name] };
+}
+
+/** Neither empty nor in need of decoding or trimming. */
+const PLAIN_VALUE = /^[\w.~-]+$/;
+
+function readChunks(header: string, name: string): SessionCookie {
+  const cookies = parseCookie(header);
+  const names = Object.keys(cookies).filter((key) => key.startsWith(name) && cookies[key]);
+  if (!names.length) return NONE;
+  // `names` keeps the order of arrival, in which core removes them; a token is joined in the order of the chunks.
+  const token = names.slice().sort((a, b) => suffix(a) - suffix(b)).map((key) => cookies[key]).join("");
+  return { token, names };
+}
+
+/** NaN for a name without a number, as in core: such a cookie stays where the sort happens to leave it. */
+function suffix(name: string): number {
+  return parseInt(name.split(".").pop() || "0");
+}
+
+/**
+ * The Set-Cookie lines that put `token` in the browser, by the name of the cookie each one sets.
+ *
+ * @param held The cookies the browser holds: those the new token does not use are removed.
+ * @param token The new token.
+ * @param settings The cookie's name and attributes.
+ * @param expires When the browser forgets it.
+ * @throws {TypeError} for a name or an attribute that no cookie can have.
+ */
+export function writeSessionCookie(
+  held: readonly string[],
+  token: string,
+  settings: SessionCookieSettings,
+  expires: Date,
+): Map<string, string> {
+  const lines = clearSessionCookie(held, settings);
+  const options = { ...settings.options, expires };
+  for (const [name, value] of split(settings.name, token)) {
+    lines.set(name, stringifySetCookie(name, value, options));
+  }
+  return lines;
+}
+
+/** The Set-Cookie lines that remove the cookies the browser holds. */
+export function clearSessionCookie(
+  held: readonly string[],
+  settings: SessionCookieSettings,
+): Map<string, string> {
+  const options = { ...settings.options, maxAge: 0 };
+  return new Map(held.map((name) => [name, stringifySetCookie(name, "", options)]));
+}
+
+function split(name: string, token: string): [name: string, value: string][] {
+  const count = Math.ceil(token.length / CHUNK_SIZE);
+  if (count === 1) return [[name, token]];
+  return Array.from({ length: count }, (_, i) => [
+    `${name}.${i}`,
+    token.slice(i * CHUNK_SIZE, (i + 1) * CHUNK_SIZE),
+  ]);
+}
