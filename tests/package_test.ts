@@ -77,6 +77,10 @@ Deno.test("the tests import the version that deno.json publishes", () => {
 });
 
 Deno.test("packageJson() refuses a dependency that deno.json does not map", () => {
-  const imports = { ...config.imports, cookie: "jsr:@std/http@1" };
-  assertThrows(() => packageJson({ ...config, imports }), Error, 'must map "cookie" to "npm:cookie@<range>"');
+  const imports = { ...config.imports, "@auth/core": "jsr:@auth/core@1" };
+  assertThrows(
+    () => packageJson({ ...config, imports }),
+    Error,
+    'must map "@auth/core" to "npm:@auth/core@<range>"',
+  );
 });
