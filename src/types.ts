@@ -1,11 +1,65 @@
-/** @module */
+/**
+ * The types of the contract: the session and its records, and the plugin's configuration.
+ *
+ * `Session`, `DefaultSession`, `User` and `Profile` are core's own, so that an application's
+ * `declare module "@auth/core/types"` reaches them.
+ *
+ * @module
+ */
 import type { AuthConfig } from "@auth/core";
-import type { Session } from "@auth/core/types";
-export type { Account, DefaultSession, Profile, Session, User } from "@auth/core/types";
+import type { Account as CoreAccount, DefaultSession, Profile, Session, User } from "@auth/core/types";
+import type { ProviderType } from "./provider_types.ts";
+
+export type { DefaultSession, Profile, Session, User };
+
+/** All of core's account but `type`; a mapped type, since `Omit` would lose the named keys beside its index signature. */
+type AccountBase = { [K in keyof CoreAccount as K extends "type" ? never : K]: CoreAccount[K] };
+
+/**
+ * Links a user to a provider, with the token set that an OAuth provider returned.
+ *
+ * Core's account, except that `type` may name either WebAuthn id.
+ */
+export interface Account extends AccountBase {
+  /** Id of the provider, such as `"github"`. */
+  provider: string;
+  /**
+   * Id of the user at the provider: what `profile()` returned as `id` for OAuth and OpenID Connect, the address for
+   * e-mail, what `authorize()` returned as `id` for credentials.
+   */
+  providerAccountId: string;
+  /** Kind of the provider. */
+  type: ProviderType;
+  /** Id of the user this account belongs to. */
+  userId?: string;
+  /** When `access_token` expires, in seconds since 1970; core calculates it from `expires_in`. */
+  expires_at?: number;
+}
+
+/** What the plugin adds to core's configuration. */
 export interface FastifyAuthOptions {
+  /**
+   * The public origin, such as `"https://app.example"`, where it is not to follow the request. Overrides `AUTH_URL`.
+   *
+   * @default that of `AUTH_URL`, else `request.protocol` and `request.host`
+   */
   origin?: string;
+  /**
+   * How long a request to a provider may take, in milliseconds, its body included.
+   *
+   * @default 10_000
+   */
   providerTimeout?: number;
+  /**
+   * How long a call of the database adapter may take, in milliseconds.
+   *
+   * @default 10_000
+   */
   adapterTimeout?: number;
 }
+
+/** Configuration of the plugin: core's own without `raw`, and what the plugin adds, all of it optional. */
 export interface FastifyAuthConfig extends Omit<AuthConfig, "raw">, FastifyAuthOptions {}
+
+/** What `getSession()` returns: the session of the request, or null where nobody is signed in. */
 export type GetSessionResult = Promise<Session | null>;

@@ -1,0 +1,2 @@
+/** stub until generated */
+export type OAuthProviderType = "github" | "passkey" | "webauthn" | "nodemailer";
