@@ -3,7 +3,7 @@ import { build as dnt } from "@deno/dnt";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { NpmBuild } from "./build_npm.ts";
-import { portableTests } from "./portable_tests.ts";
+import { readTestFiles } from "./portable_tests.ts";
 
 /** Fills `outDir` with `esm/**`: what is published, and nothing else. */
 export async function build({ root, outDir, config, package: fields }: NpmBuild): Promise<void> {
@@ -23,11 +23,17 @@ export async function build({ root, outDir, config, package: fields }: NpmBuild)
       fastify: { name: "fastify", version: fields.peerDependencies.fastify, peerDependency: true },
     },
     test: true,
-    testPattern: `tests/{${(await portableTests(join(root, "tests"))).join(",")}}`,
+    testPattern: `tests/{${await testNames(join(root, "tests"))}}`,
     // `deno test` gives every file an isolate of its own
     testIsolation: "process",
   });
   await removeTests(outDir);
+}
+
+/** The tests that are code alone: dnt copies no other files. */
+async function testNames(directory: string): Promise<string> {
+  const files = (await readTestFiles(directory)).filter(({ tie, readsFiles }) => !tie && !readsFiles);
+  return files.map(({ name }) => name).join(",");
 }
 
 /** Removes what dnt wrote to run the tests. It lists those files in `.npmignore`, so what is left is what is published. */

@@ -1,6 +1,6 @@
 /** Builds the npm package with `deno pack`, in the layout that dnt gives. */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { NpmBuild } from "./build_npm.ts";
@@ -25,4 +25,14 @@ export async function build({ root, outDir }: NpmBuild): Promise<void> {
   await writeFile(join(unpacked, "package.json"), '{\n  "type": "module"\n}\n');
   await rename(unpacked, join(outDir, "esm"));
   await rm(work, { recursive: true });
+}
+
+/**
+ * Removes the papers, which lie beside `esm/`, and `deno pack`'s package.json, which lacks what deno.json cannot say
+ * (peers, engines, …); the caller writes the whole one.
+ */
+async function removeAllButCode(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile() && !/\.(?:js|d\.ts)$/.test(entry.name)) await rm(join(entry.parentPath, entry.name));
+  }
 }

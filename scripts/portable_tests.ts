@@ -1,18 +1,52 @@
 /** Tells which test files can run against the built package on Node. */
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, normalize } from "node:path";
 
-/** What ties a test to Deno or to this checkout: any `Deno` API but `Deno.test`, and the repository's own scripts. */
-const TIES = [/\bDeno\.(?!test\b)/, /from "\.\.\/(?:scripts|examples|bench)\//];
-
-/** Why a test file cannot run on Node, or undefined when it can. */
-export function tieToDeno(source: string): string | undefined {
-  return TIES.map((tie) => source.match(tie)?.[0]).find(Boolean);
+/** A test file, with the support files that it imports. */
+export interface TestFile {
+  /** Its file name. */
+  name: string;
+  /** Every bare specifier that it or its support files import. */
+  imports: string[];
+  /** What ties it to Deno or to this checkout, such as `Deno.readTextFile`. */
+  tie: string | undefined;
+  /** Whether it reads files from beside itself. */
+  readsFiles: boolean;
 }
 
-/** The names of the test files in a directory that run on Node as well as on Deno. */
-export async function portableTests(directory: string): Promise<string[]> {
+/** Any `Deno` API but `Deno.test`, and the repository's own scripts and examples. */
+const TIES = [/\bDeno\.(?!test\b)\w*/, /from "\.\.\/(?:scripts|examples|bench)\/[^"]*/];
+
+const IMPORT = /(?:from|import\(|^import)\s*"([^"]+)"/gm;
+
+/** Reads every test file of a directory. */
+export async function readTestFiles(directory: string): Promise<TestFile[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith("_test.ts")).sort();
-  const sources = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
-  return names.filter((_, index) => !tieToDeno(sources[index] ?? ""));
+  return await Promise.all(names.map((name) => readTestFile(directory, name)));
+}
+
+async function readTestFile(directory: string, name: string): Promise<TestFile> {
+  const sources = new Map<string, string>();
+  await collect(directory, name, sources);
+  const text = [...sources.values()].join("\n");
+  return {
+    name,
+    imports: [...new Set(importsOf(text).filter((specifier) => !specifier.startsWith(".")))],
+    tie: TIES.map((tie) => text.match(tie)?.[0]).find(Boolean),
+    readsFiles: text.includes("import.meta"),
+  };
+}
+
+/** Reads a file and, through its relative imports, all others of the same directory. */
+async function collect(directory: string, path: string, sources: Map<string, string>): Promise<void> {
+  if (sources.has(path) || path.startsWith("..")) return;
+  const source = await readFile(join(directory, path), "utf8");
+  sources.set(path, source);
+  for (const specifier of importsOf(source).filter((specifier) => specifier.startsWith("."))) {
+    await collect(directory, normalize(join(dirname(path), specifier)), sources);
+  }
+}
+
+function importsOf(source: string): string[] {
+  return [...source.matchAll(IMPORT)].map(([, specifier = ""]) => specifier);
 }

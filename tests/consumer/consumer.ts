@@ -1,0 +1,78 @@
+/** Makes a fresh project that installs the packed package, as any user's does. */
+import { cp, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { run } from "./process.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const fixtures = fileURLToPath(new URL("fixtures", import.meta.url));
+
+/** Packs `npm/` into a tarball, as `npm publish` does, and gives its path. */
+export async function pack(directory: string): Promise<string> {
+  const output = await run("npm", ["pack", "--json", `--pack-destination=${directory}`], {
+    cwd: join(root, "npm"),
+  });
+  return join(directory, JSON.parse(output)[0].filename);
+}
+
+/** Makes an empty directory of this run's own. */
+export async function makeWorkDirectory(): Promise<string> {
+  return await mkdtemp(join(tmpdir(), "fastify-authjs-consumer-"));
+}
+
+/** Makes a project with the fixtures in it. */
+export async function makeProject(directory: string): Promise<string> {
+  await cp(fixtures, directory, { recursive: true });
+  await writeFile(
+    join(directory, "package.json"),
+    JSON.stringify({ name: "consumer", private: true, type: "module" }),
+  );
+  return directory;
+}
+
+/** Installs packages into a project. */
+export async function install(project: string, packages: string[]): Promise<void> {
+  await run("npm", ["install", "--no-audit", "--no-fund", "--no-progress", "--save-exact", ...packages], {
+    cwd: project,
+  });
+}
+
+/** The package.json of an installed package, as far as the checks read it. */
+export interface Manifest {
+  name: string;
+  version: string;
+  exports: Record<string, string | Record<string, string>>;
+  peerDependencies: Record<string, string>;
+  peerDependenciesMeta: Record<string, unknown>;
+}
+
+/** Reads the package.json of an installed package. */
+export async function readManifest(project: string, name: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(project, "node_modules", name, "package.json"), "utf8"));
+}
+
+/** The packages installed in a project, and their size. */
+export interface Footprint {
+  packages: number;
+  bytes: number;
+}
+
+/** Measures what is installed in a project. */
+export async function measure(project: string): Promise<Footprint> {
+  const lock = JSON.parse(await readFile(join(project, "node_modules/.package-lock.json"), "utf8"));
+  const names = Object.keys(lock.packages);
+  const sizes = await Promise.all(names.map((name) => directorySize(join(project, name))));
+  return { packages: names.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+/** Sums up the files of one package; those nested in its node_modules are counted by themselves. */
+async function directorySize(directory: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) bytes += entry.name === "node_modules" ? 0 : await directorySize(path);
+    else if (entry.isFile()) bytes += (await stat(path)).size;
+  }
+  return bytes;
+}

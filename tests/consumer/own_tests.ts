@@ -1,0 +1,55 @@
+/** Runs the project's own test files against the installed package. */
+import { cp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readTestFiles, type TestFile } from "../../scripts/portable_tests.ts";
+import { install } from "./consumer.ts";
+import type { Result } from "./matrix.ts";
+import { run } from "./process.ts";
+
+const tests = fileURLToPath(new URL("../", import.meta.url));
+const denoConfig = fileURLToPath(new URL("../../deno.json", import.meta.url));
+
+/** Copies the tests into a consumer project, installs what they import, and runs those that are not tied to Deno. */
+export async function runOwnTests(node: string, project: string): Promise<Result> {
+  const all = await readTestFiles(tests);
+  for (const { name, tie } of all) if (tie) console.log(`     on Deno only: ${name}, for its ${tie}`);
+  const portable = all.filter(({ tie }) => !tie);
+
+  const skipped = join(tests, "consumer");
+  await cp(tests, join(project, "own/tests"), { recursive: true, filter: (source) => source !== skipped });
+  await install(project, await packagesOf(portable));
+  // Stripping types alone leaves out what TypeScript adds to the language, such as parameter properties
+  const flags = [
+    "--no-warnings",
+    "--experimental-transform-types",
+    "--import=./register.mjs",
+    "--test",
+    "--test-reporter=tap",
+  ];
+  const files = portable.map(({ name }) => join("tests", name));
+  return toResult(await run(node, [...flags, ...files], { cwd: join(project, "own") }).catch(String));
+}
+
+/** The npm packages that the tests import, at the ranges that deno.json gives them. */
+async function packagesOf(files: TestFile[]): Promise<string[]> {
+  const { imports }: { imports: Record<string, string> } = JSON.parse(await readFile(denoConfig, "utf8"));
+  const names = new Set(files.flatMap(({ imports }) => imports).map(packageName));
+  return Object.entries(imports)
+    .filter(([name, target]) => names.has(name) && target.startsWith("npm:"))
+    .map(([, target]) => target.slice("npm:".length));
+}
+
+/** `@scope/name/path` and `name/path` without the path. */
+function packageName(specifier: string): string {
+  return specifier.match(/^(?:@[^/]+\/)?[^/]+/)?.[0] ?? specifier;
+}
+
+/** Reads the counts and the names of failures from a TAP report. */
+function toResult(output: string): Result {
+  const passed = Number(output.match(/^# pass (\d+)$/m)?.[1] ?? Number.NaN);
+  const failed = [...output.matchAll(/^\s*not ok \d+ - (.*)$/gm)].map(([, name]) => name ?? "");
+  if (Number.isNaN(passed)) throw new Error(output);
+  if (failed.length > 0) console.log(output);
+  return { passed, failed };
+}

@@ -1,0 +1,88 @@
+/**
+ * Tests the package that is published: builds and packs it, installs the tarball into fresh projects as a user does,
+ * and runs every check there. Ends with a matrix of runtime by check and exits with 1 when anything failed.
+ */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { install, makeProject, makeWorkDirectory, measure, pack, readManifest } from "./consumer.ts";
+import { startIdentityProvider } from "./identity_provider.ts";
+import { Matrix } from "./matrix.ts";
+import { runOwnTests } from "./own_tests.ts";
+import { checkAttw, checkContents, checkFootprint, checkPeers, checkPublint } from "./package_checks.ts";
+import { run, runFixture } from "./process.ts";
+import { findRuntimes, type Runtime } from "./runtimes.ts";
+import { checkTypes, RESOLUTIONS } from "./types.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The compilers that apps use: the last of TypeScript's own, and the native one, under an alias. */
+const COMPILERS = { "typescript": "typescript@5", "typescript-native": "typescript-native@npm:typescript@7" };
+
+const matrix = new Matrix();
+
+async function main(): Promise<void> {
+  const work = await makeWorkDirectory();
+  try {
+    console.log(await run(process.execPath, ["run", "-A", "scripts/build_npm.ts"], { cwd: root }));
+    const tarball = await pack(work);
+    const runtimes = await findRuntimes();
+    const tools = runtimes.find(({ name }) => name.startsWith("Node 24"));
+    if (!tools) {
+      throw new Error("Node 24 runs the tools and the tests of this project, and cannot be had here");
+    }
+
+    const project = await makeProject(join(work, "app"));
+    await checkPackage(project, tarball);
+    await checkRuntimes(runtimes, tools.command, project);
+    await checkTools(tools.command, project, await makeProject(join(work, "tools")), tarball);
+    await matrix.check(tools.name, "own tests", () => runOwnTests(tools.command, project));
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  const { passed, failed } = matrix.totals();
+  console.log(`\n${matrix}\n\n${passed} passed, ${failed} failed`);
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+/** Installs the tarball beside Fastify and looks at what was installed. */
+async function checkPackage(project: string, tarball: string): Promise<void> {
+  await install(project, ["fastify@5"]);
+  const before = await measure(project);
+  await install(project, [tarball]);
+  await matrix.check("package", "size", async () => checkFootprint(before, await measure(project)));
+  await matrix.check("package", "contents", () => checkContents(project));
+  await matrix.check("package", "peers", () => checkPeers(project));
+}
+
+/** Uses the installed package on every runtime. */
+async function checkRuntimes(runtimes: Runtime[], node: string, project: string): Promise<void> {
+  await install(project, ["oidc-provider@9"]);
+  await using provider = await startIdentityProvider(node, project);
+  const env = { ISSUER: provider.issuer };
+  for (const { name, command, args } of runtimes) {
+    const fixture = (...words: string[]) => () =>
+      runFixture(command, [...args, ...words], { cwd: project, env });
+    await matrix.check(name, "import", fixture("every_export.mjs"));
+    await matrix.check(name, "require", fixture("every_export.cjs"));
+    await matrix.check(name, "password", fixture("sign_in.mjs", "password"));
+    await matrix.check(name, "OIDC", fixture("sign_in.mjs", "oidc"));
+  }
+}
+
+/** Compiles apps against the installed package, and lets the packagers' linters look at the tarball. */
+async function checkTools(node: string, project: string, tools: string, tarball: string): Promise<void> {
+  await install(project, ["@types/node@22", ...Object.values(COMPILERS)]);
+  for (const compiler of Object.keys(COMPILERS)) {
+    const name = `TypeScript ${(await readManifest(project, compiler)).version}`;
+    for (const resolution of Object.keys(RESOLUTIONS) as (keyof typeof RESOLUTIONS)[]) {
+      await matrix.check(name, resolution, () => checkTypes(node, compiler, resolution, project));
+    }
+  }
+  await install(tools, ["publint@0.3", "@arethetypeswrong/cli@0.18"]);
+  await matrix.check("package", "publint", () => checkPublint(tools, node, tarball));
+  await matrix.check("package", "attw", () => checkAttw(tools, node, tarball));
+}
+
+await main();

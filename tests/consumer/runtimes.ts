@@ -1,0 +1,41 @@
+/** Finds the runtimes that the package is checked on. */
+import { tmpdir } from "node:os";
+import process from "node:process";
+import { run } from "./process.ts";
+
+/** A runtime that is there to be used. */
+export interface Runtime {
+  /** Its name and version. */
+  name: string;
+  /** The path of its program. */
+  command: string;
+  /** What comes before the file to run. */
+  args: string[];
+}
+
+/** The npm packages that hold a runtime's program: every Node that package.json's `engines` allows, and Bun. */
+const PACKAGES = ["node@20", "node@22", "node@24", "node@26", "bun@1"];
+
+/** Finds every runtime, this Deno too. One that cannot be had is reported, and is an error where `CI` is set. */
+export async function findRuntimes(): Promise<Runtime[]> {
+  const found: Runtime[] = [];
+  for (const name of PACKAGES) {
+    try {
+      found.push(await findRuntime(name));
+    } catch (error) {
+      if (process.env.CI) throw error;
+      console.warn(`NOT RUN: ${name} cannot be had here. ${String(error).trim().split("\n").at(-1)}`);
+    }
+  }
+  const args = ["run", "--allow-all", "--no-config", "--node-modules-dir=manual"];
+  return [...found, { name: `Deno ${process.versions.deno}`, command: process.execPath, args }];
+}
+
+async function findRuntime(packageName: string): Promise<Runtime> {
+  const [program = packageName] = packageName.split("@");
+  const print =
+    "console.log(JSON.stringify([process.execPath, process.versions.bun ?? process.versions.node]))";
+  const args = ["--yes", `--package=${packageName}`, program, "-e", print];
+  const [command, version] = JSON.parse(await run("npx", args, { cwd: tmpdir() }));
+  return { name: `${program === "bun" ? "Bun" : "Node"} ${version}`, command, args: [] };
+}
