@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { AuthConfig } from "@auth/core";
 
 /** Longer than any address a browser should be sent to, shorter than what overflows a cookie. */
 const MAXIMUM_LENGTH = 2048;
@@ -26,7 +27,9 @@ export function normalizeCallbackUrl(value: unknown): string | undefined {
   if (/^[/\\]/.test(value)) return toAsciiUrl(`/${value.replace(/^[/\\]+/, "")}`);
   if (!URL.canParse(value)) return undefined;
   const { protocol, username, password, href } = new URL(value);
-  return /^https?:$/.test(protocol) && !username && !password ? href : undefined;
+  if (!/^https?:$/.test(protocol) || username || password) return undefined;
+  // A bare origin stays one: core compares what it wrote into its cookie with what comes back.
+  return href === `${value}/` ? value : href;
 }
 
 /** The same address in ASCII, as a Location header needs it. */
@@ -68,6 +71,12 @@ export function normalizeCallbackCookie(header: string, name: string): string {
     const normalized = normalizeCallbackUrl(decode(pair.slice(separator + 1).trim()));
     return normalized === undefined ? [] : `${name}=${encodeURIComponent(normalized)}`;
   }).join(";");
+}
+
+/** The name of the callback-url cookie, as core names it. */
+export function callbackCookieName(secure: boolean, core: AuthConfig): string {
+  const prefix = core.useSecureCookies ?? secure ? "__Secure-" : "";
+  return core.cookies?.callbackUrl?.name ?? `${prefix}authjs.callback-url`;
 }
 
 function decode(value: string): string {

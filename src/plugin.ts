@@ -7,7 +7,12 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import fp from "fastify-plugin";
 import { AUTH_ROUTES, type AuthRoute, methodsFor } from "./actions.ts";
 import { assertPlainEncoding, authBody, BODY_LIMIT, useAuthBodyParsers } from "./body.ts";
-import { normalizeCallbackCookie, normalizeCallbackUrl, normalizeQuery } from "./callback_url.ts";
+import {
+  callbackCookieName,
+  normalizeCallbackCookie,
+  normalizeCallbackUrl,
+  normalizeQuery,
+} from "./callback_url.ts";
 import type { ResolvedConfig } from "./config.ts";
 import { callCore } from "./core.ts";
 import { FastifyAuthError } from "./errors.ts";
@@ -59,11 +64,11 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, { prefix }) => {
     const resolved = await requireUsableConfig(config);
     for (const warning of resolved.warnings) instance.log.warn(warning);
-    await instance.register((scope, _options, done) => {
+    // deno-lint-ignore require-await -- Fastify hands an error to who registered only if the plugin is async
+    await instance.register(async (scope) => {
       const mountPath = toMountPath(scope.prefix);
       rememberMount(scope.server, config, mountPath);
       addRoutes(scope, resolved, mountPath);
-      done();
     }, prefix === undefined ? {} : { prefix });
   };
   // Hooks for refreshed cookies belong to the surrounding scope; the routes get an inner one.
@@ -159,7 +164,10 @@ function toCoreRequest(request: FastifyRequest, origin: PublicOrigin, call: Call
     headers: request.headers,
     override: {
       host: new URL(origin.href).host,
-      cookie: normalizeCallbackCookie(request.headers.cookie ?? "", callbackCookieName(origin, resolved)),
+      cookie: normalizeCallbackCookie(
+        request.headers.cookie ?? "",
+        callbackCookieName(origin.secure, resolved.core),
+      ),
     },
     body: request.method === "POST" ? withNormalCallbackUrl(authBody(request, action)) : undefined,
   });
@@ -168,11 +176,6 @@ function toCoreRequest(request: FastifyRequest, origin: PublicOrigin, call: Call
 function withNormalCallbackUrl({ callbackUrl, ...body }: Record<string, unknown>): Record<string, unknown> {
   const normalized = normalizeCallbackUrl(callbackUrl);
   return normalized === undefined ? body : { ...body, callbackUrl: normalized };
-}
-
-function callbackCookieName(origin: PublicOrigin, { core }: ResolvedConfig): string {
-  const secure = core.useSecureCookies ?? origin.secure;
-  return core.cookies?.callbackUrl?.name ?? `${secure ? "__Secure-" : ""}authjs.callback-url`;
 }
 
 function queryOf(request: FastifyRequest): string {

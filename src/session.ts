@@ -4,6 +4,7 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
+import { callbackCookieName, normalizeCallbackCookie } from "./callback_url.ts";
 import type { ResolvedConfig } from "./config.ts";
 import { callCore } from "./core.ts";
 import { toCoreLogger } from "./logger.ts";
@@ -44,8 +45,9 @@ async function readThroughCore(request: FastifyRequest, resolved: ResolvedConfig
   const origin = originOf(request, resolved.origin);
   const { cookie } = request.headers;
   if (origin === undefined || !cookie) return null;
-  const web = toWebRequest({ url: `${origin.href}/auth/session`, method: "GET", headers: { cookie } });
   const { logger, debug } = resolved.core;
+  const own = normalizeCallbackCookie(cookie, callbackCookieName(origin.secure, resolved.core));
+  const web = toWebRequest({ url: `${origin.href}/auth/session`, method: "GET", headers: { cookie: own } });
   const response = await callCore(resolved, web, {
     basePath: "/auth",
     logger: toCoreLogger(request.log, logger, debug),
