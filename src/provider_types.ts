@@ -9,7 +9,6 @@
 import type {
   AccountCallback,
   AppProviders,
-  CommonProviderOptions as CoreCommonProviderOptions,
   CredentialInput,
   CredentialsConfig,
   EmailConfig,
@@ -60,7 +59,7 @@ export type RedirectableProviderType = "email" | "credentials";
 export type BuiltInProviderType = RedirectableProviderType | OAuthProviderType | WebAuthnProviderType;
 
 /** Shared by all provider types. */
-export interface CommonProviderOptions extends Omit<CoreCommonProviderOptions, "type"> {
+export interface CommonProviderOptions {
   /** Identifies the provider in `providers`, and in its URLs. */
   id: string;
   /** Shown on the button of the default sign-in page: "Sign in with <name>". */
