@@ -5,6 +5,9 @@
  */
 import type { ConfiguredProvider } from "./provider.ts";
 
+/** Marks the routes of the plugin in their `config`, so that a guard at the root lets them through. */
+export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");
+
 /** One route below the mount path. */
 export interface AuthRoute {
   /** The action, as core names it. */

@@ -12,7 +12,7 @@ import { adapterProblem, bindAdapter, strategyProblem } from "./adapter.ts";
 import { toAsciiUrl } from "./callback_url.ts";
 import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "./errors.ts";
-import { hostProblem, hostWarnings } from "./host_trust.ts";
+import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
 import { configuredOrigin, type PublicOrigin } from "./origin.ts";
 import {
   type ConfiguredProvider,
@@ -73,6 +73,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     ...[
       secretProblem(core),
       hostProblem(core, origin, production),
+      redirectProxyProblem(core),
       providerProblem(providers, production),
       adapterProblem(core, providers),
       strategyProblem(core, providers),

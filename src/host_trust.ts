@@ -39,3 +39,17 @@ export function hostWarnings(
     "start like this: set AUTH_URL to the address users type, or `trustHost: true`.",
   ];
 }
+
+/** A proxy's address is put in front of every callback URL: it must be one. */
+export function redirectProxyProblem({ redirectProxyUrl }: AuthConfig): FastifyAuthError | undefined {
+  if (redirectProxyUrl === undefined || /^https?:$/.test(protocolOf(redirectProxyUrl))) return;
+  return new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) must be the full address of the auth routes of the stable " +
+      "deployment, such as https://app.example/auth.",
+  );
+}
+
+function protocolOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).protocol : "";
+}

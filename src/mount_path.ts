@@ -41,6 +41,22 @@ function invalid(prefix: string, why: string): FastifyAuthError {
   );
 }
 
+/**
+ * The prefix decides where the routes are, so a `basePath` can only agree with it.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it does not.
+ */
+export function assertBasePath(basePath: string | undefined, mountPath: string): void {
+  if (basePath === undefined || encodeURI(basePath.replace(/\/+$/, "")) === mountPath) return;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `The configuration has \`basePath: ${
+      JSON.stringify(basePath)
+    }\`, but the routes are mounted at "${mountPath}". ` +
+      "Leave `basePath` out: the prefix of the registration decides.",
+  );
+}
+
 /** The mount paths of each server, by configuration, in the order they were registered. */
 const mounts = new WeakMap<object, Map<FastifyAuthConfig, string[]>>();
 

@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import fp from "fastify-plugin";
-import { AUTH_ROUTES, type AuthRoute, methodsFor } from "./actions.ts";
+import { AUTH_ROUTE, AUTH_ROUTES, type AuthRoute, methodsFor } from "./actions.ts";
 import { assertPlainEncoding, authBody, BODY_LIMIT, useAuthBodyParsers } from "./body.ts";
 import {
   callbackCookieName,
@@ -17,7 +17,7 @@ import type { ResolvedConfig } from "./config.ts";
 import { callCore } from "./core.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { toCoreLogger } from "./logger.ts";
-import { rememberMount, toMountPath } from "./mount_path.ts";
+import { assertBasePath, rememberMount, toMountPath } from "./mount_path.ts";
 import { type PublicOrigin, requireOrigin } from "./origin.ts";
 import { redactingSerializers } from "./redact.ts";
 import { sendWebResponse } from "./reply.ts";
@@ -31,9 +31,6 @@ export interface FastifyAuthPluginOptions {
   /** The mount path, such as `/auth`; needed unless the surrounding scope has a prefix already. */
   prefix?: string;
 }
-
-/** Marks the routes of this plugin, so that a guard at the root lets them through. */
-export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");
 
 /**
  * Makes the plugin that adds every route of Auth.js to an application.
@@ -61,15 +58,16 @@ export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");
  * ```
  */
 export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<FastifyAuthPluginOptions> {
-  const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, { prefix }) => {
+  const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
     const resolved = await requireUsableConfig(config);
     for (const warning of resolved.warnings) instance.log.warn(warning);
     // deno-lint-ignore require-await -- Fastify hands an error to who registered only if the plugin is async
     await instance.register(async (scope) => {
       const mountPath = toMountPath(scope.prefix);
+      assertBasePath(config.basePath, mountPath);
       rememberMount(scope.server, config, mountPath);
       addRoutes(scope, resolved, mountPath);
-    }, prefix === undefined ? {} : { prefix });
+    }, options);
   };
   // Hooks for refreshed cookies belong to the surrounding scope; the routes get an inner one.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });

@@ -366,6 +366,8 @@ for (
       { providers: [{ ...passwordProvider(), id: "a/b" }] },
       "FST_AUTHJS_PROVIDER_INVALID",
     ],
+    ["a basePath that is not the prefix", { basePath: "/api/auth" }, "FST_AUTHJS_CONFIG_INVALID"],
+    ["a redirectProxyUrl that is no address", { redirectProxyUrl: "proxy" }, "FST_AUTHJS_CONFIG_INVALID"],
     ["providers that are no array", { providers: GitHub }, "FST_AUTHJS_CONFIG_INVALID"],
     [
       "credentials without authorize()",
