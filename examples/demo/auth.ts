@@ -1,0 +1,55 @@
+import type { FastifyAuthConfig } from "fastify-authjs";
+import type { EmailConfig } from "fastify-authjs/providers";
+import Credentials from "fastify-authjs/providers/credentials";
+import Nodemailer from "fastify-authjs/providers/nodemailer";
+import type { DemoDatabase } from "./database.ts";
+import type { MailServer } from "./mail.ts";
+import type { OpenIdProvider } from "./openid_provider.ts";
+
+/** What the configuration is made of. */
+export interface AuthParts {
+  readonly secret: string;
+  readonly database: DemoDatabase;
+  readonly mail: MailServer;
+  readonly openid: OpenIdProvider;
+}
+
+/** The configuration of Auth.js: what the rest of this folder is there for. */
+export function authConfig({ secret, database, mail, openid }: AuthParts): FastifyAuthConfig {
+  return {
+    secret,
+    trustHost: true, // it listens on loopback only, so nobody else can choose the Host
+    adapter: database.adapter,
+    session: { strategy: "jwt" }, // passwords work with no other
+    pages: { signIn: "/signin", signOut: "/signout", verifyRequest: "/check-inbox", error: "/error" },
+    theme: { brandColor: "#5b3df5", buttonText: "#ffffff" }, // of the e-mail
+    providers: [
+      Credentials({
+        credentials: { username: { label: "User name" }, password: { label: "Password", type: "password" } },
+        authorize: ({ username, password }) => database.checkPassword(String(username), String(password)),
+      }),
+      {
+        id: "local",
+        name: "Loopback ID",
+        type: "oidc",
+        issuer: openid.issuer,
+        clientId: openid.clientId,
+        clientSecret: openid.clientSecret,
+        checks: ["pkce", "state", "nonce"],
+        // Asks every time, so that one can come back as somebody else.
+        authorization: { params: { scope: "openid profile email", prompt: "login" } },
+      },
+      // The type: core's own is not an EmailConfig for compilers that take optional properties exactly.
+      Nodemailer({ server: mail.transport, from: "Fastify demo <no-reply@demo.localhost>" }) as EmailConfig,
+    ],
+    callbacks: {
+      jwt({ token, account }) {
+        return account ? { ...token, provider: account.provider } : token; // there at the sign-in only
+      },
+      session({ session, token }) {
+        session.user.id = token.sub ?? "";
+        return Object.assign(session, { provider: token.provider });
+      },
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+// @ts-types="npm:@types/oidc-provider@^9.0.0"
+import type Provider from "oidc-provider";
+import type { InteractionResults } from "oidc-provider";
+import { sendPage } from "./pages/html.ts";
+import { consentPage, loginPage, providerErrorPage } from "./pages/openid.ts";
+import { findPerson } from "./people.ts";
+import { addAssets } from "./assets.ts";
+
+type Interaction = Awaited<ReturnType<Provider["interactionDetails"]>>;
+
+/** Adds the two pages that the OpenID Provider shows between the application's request and its answer. */
+export async function addInteractions(scope: FastifyInstance, provider: () => Provider): Promise<void> {
+  await addAssets(scope);
+  scope.removeContentTypeParser("application/x-www-form-urlencoded");
+  scope.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    { parseAs: "string" },
+    (_request, body, done) => done(null, new URLSearchParams(body as string)),
+  );
+  scope.setErrorHandler((_error, _request, reply) =>
+    sendPage(
+      reply.code(400),
+      providerErrorPage("invalid_request", "This sign-in is over, or was started in another browser."),
+    )
+  );
+
+  const details = (request: FastifyRequest, reply: FastifyReply): Promise<Interaction> =>
+    provider().interactionDetails(request.raw, reply.raw);
+
+  const finish = async (request: FastifyRequest, reply: FastifyReply, results: InteractionResults) => {
+    const url = await provider().interactionResult(request.raw, reply.raw, results);
+    return reply.redirect(url, 303);
+  };
+
+  scope.get("/interaction/:uid", async (request, reply) => {
+    const { uid, prompt, session } = await details(request, reply);
+    if (prompt.name === "login") return sendPage(reply, loginPage({ uid }));
+    return sendPage(reply, consentPage({ uid, name: findPerson(session?.accountId ?? "")?.name ?? "" }));
+  });
+
+  scope.post<{ Body: URLSearchParams }>("/interaction/:uid/login", async (request, reply) => {
+    const { uid } = await details(request, reply);
+    const person = findPerson(request.body.get("login") ?? "");
+    if (!person || person.password !== request.body.get("password")) {
+      return sendPage(reply.code(401), loginPage({ uid, failed: true }));
+    }
+    return finish(request, reply, { login: { accountId: person.login } });
+  });
+
+  scope.post("/interaction/:uid/consent", async (request, reply) => {
+    const grantId = await grantAsked(provider(), await details(request, reply));
+    return finish(request, reply, { consent: { grantId } });
+  });
+
+  scope.post(
+    "/interaction/:uid/cancel",
+    (request, reply) =>
+      finish(request, reply, {
+        error: "access_denied",
+        error_description: "The user cancelled the sign-in.",
+      }),
+  );
+}
+
+/** Grants what the application asked for, on top of what it was granted before. */
+async function grantAsked(provider: Provider, interaction: Interaction): Promise<string> {
+  const { grantId, params, prompt, session } = interaction;
+  const grant = grantId
+    ? await provider.Grant.find(grantId)
+    : new provider.Grant({ accountId: session?.accountId ?? "", clientId: String(params.client_id) });
+  if (!grant) throw new Error("The grant has expired.");
+  const { missingOIDCScope } = prompt.details as { missingOIDCScope?: string[] };
+  if (missingOIDCScope) grant.addOIDCScope(missingOIDCScope.join(" "));
+  return await grant.save();
+}

@@ -1,0 +1,87 @@
+import type { Session } from "fastify-authjs";
+import { type Content, type Html, html } from "./html.ts";
+
+/** What every page knows of the request that asked for it. */
+export interface View {
+  readonly session: Session | null;
+  /** Where this page is, so that signing in can come back to it. */
+  readonly path: string;
+}
+
+const NAVIGATION = [["/", "Home"], ["/protected", "Protected"], ["/session", "Session"], [
+  "/inbox",
+  "Inbox",
+]] as const;
+
+/** A whole page of the demo: header, content, footer. */
+export function layout(view: View, title: string, content: Content): Html {
+  return page(
+    title,
+    html`
+      <header class="bar">
+        <a class="brand" href="/"><img src="/assets/icon.svg" alt="" width="28" height="28"> Auth.js for Fastify</a>
+        <nav aria-label="Pages">
+          ${NAVIGATION.map(([path, name]) =>
+            html`<a href="${path}" ${path === view.path && html`aria-current="page"`}>${name}</a>`
+          )}
+        </nav>
+        ${view.session?.user ? signedIn(view.session) : signInLink(view.path)}
+      </header>
+      <main>${content}</main>
+      <footer>Everything here runs on this machine: application, OpenID Provider, mail server, database.</footer>
+      <noscript><p class="notice">Signing in and out needs JavaScript here: a script of twelve lines fetches the CSRF token.</p></noscript>
+    `,
+  );
+}
+
+/** The frame that the demo and its OpenID Provider have in common. */
+export function page(title: string, body: Content, className = ""): Html {
+  return html`
+    <!DOCTYPE html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>${title}</title>
+        <link rel="icon" href="/assets/icon.svg">
+        <link rel="stylesheet" href="/assets/style.css">
+        <script type="module" src="/assets/csrf.js"></script>
+      </head>
+      <body class="${className}">${body}</body>
+    </html>
+  `;
+}
+
+/** A form that posts to the plugin; the page's script puts the token in and lets its buttons go. */
+export function authForm(action: string, content: Content, callbackUrl?: string): Html {
+  return html`
+    <form method="post" action="${action}">
+      <input type="hidden" name="csrfToken">
+      ${callbackUrl && html`<input type="hidden" name="callbackUrl" value="${callbackUrl}">`} ${content}
+    </form>
+  `;
+}
+
+/** What to call somebody of whom perhaps only the address is known. */
+export function displayName(session: Session): string {
+  return session.user?.name ?? session.user?.email ?? "somebody";
+}
+
+function signedIn(session: Session): Html {
+  const name = displayName(session);
+  return html`
+    <div class="who">
+      <span class="avatar" aria-hidden="true">${name.slice(0, 1).toUpperCase()}</span>
+      <span class="name">${name}</span>
+      ${authForm("/auth/signout", html`<button class="quiet" disabled>Sign out</button>`, "/")}
+    </div>
+  `;
+}
+
+function signInLink(path: string): Html {
+  const back = path === "/signin" || path === "/error" ? "/" : path;
+  return html`<div class="who"><a class="button" href="/signin?callbackUrl=${
+    encodeURIComponent(back)
+  }">Sign in</a></div>`;
+}

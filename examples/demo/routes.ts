@@ -1,0 +1,116 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type FastifyAuthConfig, getSession } from "fastify-authjs";
+import type { DemoDatabase } from "./database.ts";
+import type { MailServer } from "./mail.ts";
+import { errorPage, notFoundPage } from "./pages/error.ts";
+import { homePage } from "./pages/home.ts";
+import { sendPage } from "./pages/html.ts";
+import type { View } from "./pages/layout.ts";
+import { type CookieSize, protectedPage, sessionPage } from "./pages/members.ts";
+import { checkInboxPage, inboxPage, messagePage } from "./pages/messages.ts";
+import { signInPage, type SignInQuery, signOutPage } from "./pages/sign_in.ts";
+import "./types.ts";
+
+/** What the routes show. */
+export interface RouteParts {
+  readonly config: FastifyAuthConfig;
+  readonly database: DemoDatabase;
+  readonly mail: MailServer;
+}
+
+/** Adds every page of the demo. */
+export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
+  const { config } = parts;
+  app.decorateReply("session", null);
+
+  // The pages are all built with the session at hand.
+  app.register((pages, _options, done) => {
+    pages.addHook("preHandler", async (request, reply) => {
+      reply.session ??= await getSession(request, config);
+    });
+    addPublicPages(pages, parts);
+    addInbox(pages, parts);
+    done();
+  });
+
+  // Nothing in here is reached without a session.
+  app.register((members, _options, done) => {
+    members.addHook("preHandler", async (request, reply) => {
+      reply.session ??= await getSession(request, config);
+      if (reply.session?.user) return;
+      const callbackUrl = encodeURIComponent(request.url);
+      return reply.redirect(`/auth/signin?error=SessionRequired&callbackUrl=${callbackUrl}`);
+    });
+    members.get("/protected", (request, reply) => sendPage(reply, protectedPage(viewOf(request, reply))));
+    done();
+  });
+
+  // A single guarded route; a program is told with a status instead of a page.
+  const requireUser = async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.session ??= await getSession(request, config);
+    if (!reply.session?.user) return reply.code(401).send({ error: "Unauthorized" });
+  };
+  app.get(
+    "/api/me",
+    { preHandler: [requireUser] },
+    (_request, reply) => reply.header("cache-control", "no-store").send(reply.session),
+  );
+}
+
+function addPublicPages(pages: FastifyInstance, { database }: RouteParts): void {
+  pages.get("/", (request, reply) => sendPage(reply, homePage(viewOf(request, reply))));
+  pages.get<{ Querystring: SignInQuery }>(
+    "/signin",
+    (request, reply) => sendPage(reply, signInPage(viewOf(request, reply), request.query)),
+  );
+  pages.get("/signout", (request, reply) => sendPage(reply, signOutPage(viewOf(request, reply))));
+  pages.get("/check-inbox", (request, reply) => sendPage(reply, checkInboxPage(viewOf(request, reply))));
+  pages.get<{ Querystring: { error?: string } }>(
+    "/error",
+    (request, reply) => sendPage(reply, errorPage(viewOf(request, reply), request.query.error)),
+  );
+  pages.get("/session", async (request, reply) => {
+    const id = reply.session?.user?.id;
+    const record = id ? await database.describeUser(id) : null;
+    return sendPage(reply, sessionPage(viewOf(request, reply), cookieSizes(request), record));
+  });
+  pages.setNotFoundHandler((request, reply) =>
+    sendPage(reply.code(404), notFoundPage(viewOf(request, reply)))
+  );
+}
+
+function addInbox(pages: FastifyInstance, { mail: { inbox } }: RouteParts): void {
+  type ById = { Params: { id: string } };
+  const find = (request: FastifyRequest<ById>) => inbox.find(({ id }) => String(id) === request.params.id);
+
+  pages.get("/inbox", (request, reply) => sendPage(reply, inboxPage(viewOf(request, reply), inbox)));
+  pages.get<ById>("/inbox/:id", (request, reply) => {
+    const message = find(request);
+    return message ? sendPage(reply, messagePage(viewOf(request, reply), message)) : reply.callNotFound();
+  });
+  pages.get<ById>("/inbox/:id/html", (request, reply) => {
+    const message = find(request);
+    if (!message) return reply.callNotFound();
+    // Whoever wrote it, it can do no more here than in a mail program: open a link.
+    return reply
+      .type("text/html; charset=utf-8")
+      .header("cache-control", "no-store")
+      .header("content-security-policy", MESSAGE_POLICY)
+      .send(message.html);
+  });
+}
+
+const MESSAGE_POLICY = "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; " +
+  "style-src 'unsafe-inline'; frame-ancestors 'self'";
+
+function viewOf(request: FastifyRequest, reply: FastifyReply): View {
+  const [path = "/"] = request.url.split("?");
+  return { session: reply.session, path };
+}
+
+function cookieSizes({ headers: { cookie = "" } }: FastifyRequest): CookieSize[] {
+  return cookie.split("; ").filter(Boolean).map((pair) => {
+    const [name = ""] = pair.split("=");
+    return { name, bytes: pair.length - name.length - 1 };
+  });
+}

@@ -1,0 +1,22 @@
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+
+/**
+ * The secret that sessions are encrypted with: `AUTH_SECRET`, or one made at the first start and kept beside the
+ * database, so that a restart signs nobody out.
+ */
+export async function loadSecret(dataDir: string): Promise<string> {
+  if (process.env.AUTH_SECRET) return process.env.AUTH_SECRET;
+  const file = join(dataDir, "auth_secret");
+  const secret = randomBytes(32).toString("base64url");
+  try {
+    // "wx" fails when the file is there; 600 because whoever reads it can sign in as anybody.
+    await writeFile(file, secret, { mode: 0o600, flag: "wx" });
+    return secret;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return (await readFile(file, "utf8")).trim();
+  }
+}
