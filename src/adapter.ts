@@ -5,7 +5,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
-import { withDeadline } from "./deadline.ts";
+import { callAdapter } from "./adapter_call.ts";
 import { FastifyAuthError } from "./errors.ts";
 import type { ConfiguredProvider } from "./provider.ts";
 
@@ -57,7 +57,7 @@ const ADAPTER_METHODS: readonly (keyof Adapter)[] = [
 type Method = (...args: unknown[]) => unknown;
 
 /**
- * A plain object with the adapter's methods, each bound and each with a deadline. Core looks at own properties
+ * A plain object with the adapter's methods, each bound and each called with care. Core looks at own properties
  * only, so an adapter that is an instance of a class would have no methods for it.
  *
  * @param adapter The caller's adapter.
@@ -69,13 +69,9 @@ export function bindAdapter(adapter: Adapter, timeout: number = DEFAULT_ADAPTER_
   for (const name of new Set([...Object.keys(adapter), ...ADAPTER_METHODS])) {
     const method = source[name];
     if (typeof method !== "function") continue;
+    const call = method as Method;
     bound[name] = (...args: unknown[]) =>
-      withDeadline(
-        (async () => await (method as Method).apply(adapter, args))(),
-        timeout,
-        () =>
-          new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", `The adapter's ${name}() took over ${timeout} ms.`),
-      );
+      callAdapter({ name, args, timeout, run: () => call.apply(adapter, args) });
   }
   return bound as Adapter;
 }
