@@ -18,18 +18,15 @@ export async function build({ root, outDir }: NpmBuild): Promise<void> {
   await run(Deno.execPath(), ["pack", ...options], { cwd: root });
   await run("tar", ["-xzf", archive], { cwd: work });
   const unpacked = join(work, "package");
-  // Its package.json lacks what deno.json cannot say (peers, engines, …); the caller writes the whole one
-  for (const file of ["package.json", "README.md", "LICENSE"]) {
-    await rm(join(unpacked, file), { force: true });
-  }
+  await removeAllButCode(unpacked);
   await writeFile(join(unpacked, "package.json"), '{\n  "type": "module"\n}\n');
   await rename(unpacked, join(outDir, "esm"));
   await rm(work, { recursive: true });
 }
 
 /**
- * Removes the papers, which lie beside `esm/`, and `deno pack`'s package.json, which lacks what deno.json cannot say
- * (peers, engines, …); the caller writes the whole one.
+ * Removes what no entry point imports and `deno pack` adds as it is, the papers, which lie beside `esm/`, and its own
+ * package.json, which lacks what deno.json cannot say (peers, engines, …); the caller writes the whole one.
  */
 async function removeAllButCode(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {

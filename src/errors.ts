@@ -69,6 +69,8 @@ export class FastifyAuthError extends Error {
   readonly statusCode?: number;
 
   /**
+   * Makes the error that its code stands for.
+   *
    * @param code The stable code.
    * @param message What is wrong and what to change.
    * @param options The underlying error as `cause`.
