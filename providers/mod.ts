@@ -33,6 +33,7 @@ export type {
   BuiltInProviders,
   BuiltInProviderType,
   CallbackParamsType,
+  Client,
   CommonProviderOptions,
   CredentialInput,
   CredentialsConfig,

@@ -6,29 +6,27 @@
  *
  * @module
  */
+import type { customFetch } from "@auth/core";
 import type {
   AccountCallback,
-  AppProviders,
   CredentialInput,
   CredentialsConfig,
   EmailConfig,
   EmailProviderType,
   EmailUserConfig,
-  OAuth2Config as CoreOAuth2Config,
   OAuthEndpointType,
   OAuthProviderButtonStyles,
   ProfileCallback,
   Provider,
 } from "@auth/core/providers";
-import type Credentials from "@auth/core/providers/credentials";
-import type Email from "@auth/core/providers/email";
 import type { WebAuthnConfig } from "@auth/core/providers/webauthn";
-import type { Awaitable, Profile as DefaultProfile, TokenSet } from "@auth/core/types";
+import type { Profile as DefaultProfile, TokenSet } from "@auth/core/types";
+import type { Client } from "oauth4webapi";
 import type { OAuthProviderType } from "./oauth_provider_type.ts";
 
 export type {
   AccountCallback,
-  AppProviders,
+  Client,
   CredentialInput,
   CredentialsConfig,
   EmailConfig,
@@ -126,9 +124,9 @@ export interface EndpointHandler<Params extends UrlParams, Context = unknown, Re
     context: Context & {
       provider: OAuthConfigInternal<DefaultProfile> & { signinUrl: string; callbackUrl: string };
     },
-  ) => Awaitable<Result> | void;
+  ) => Result | PromiseLike<Result> | void;
   /** Mends a response of the token endpoint that departs from the standard. */
-  conform?: (response: Response) => Awaitable<Response | undefined>;
+  conform?: (response: Response) => Response | undefined | PromiseLike<Response | undefined>;
   /** Key that the client authenticates with at the token endpoint (`private_key_jwt`). */
   clientPrivateKey?: CryptoKey | { key: CryptoKey; kid?: string };
 }
@@ -147,20 +145,62 @@ export type TokenEndpointHandler = EndpointHandler<
 export type UserinfoEndpointHandler = EndpointHandler<UrlParams, { tokens: TokenSet }, DefaultProfile>;
 
 /** Configuration of an OAuth 2.0 provider. */
-export interface OAuth2Config<Profile>
-  extends Omit<CoreOAuth2Config<Profile>, OAuthEndpointType | "jwks_endpoint" | "options"> {
+export interface OAuth2Config<Profile> extends CommonProviderOptions {
+  /** OAuth 2.0. */
+  type: "oauth";
   /** Where a sign-in sends people to. */
   authorization?: string | AuthorizationEndpointHandler;
   /** Where a code is exchanged for tokens. */
   token?: string | TokenEndpointHandler;
   /** Where the user's data come from. */
   userinfo?: string | UserinfoEndpointHandler;
+  /** The discovery document, which may stand in for `authorization`, `token` and `userinfo`. */
+  wellKnown?: string;
+  /** The issuer, from which the discovery document is derived where `wellKnown` is not given. */
+  issuer?: string;
   /**
    * Where the provider publishes its keys; `undefined` where discovery says it. The contract requires the field,
    * core leaves it optional.
    */
   // deno-lint-ignore no-explicit-any -- the contract's type
   jwks_endpoint: any;
+  /** Id of the application at the provider. */
+  clientId?: string;
+  /** Secret of the application at the provider. */
+  clientSecret?: string;
+  /**
+   * How the callback is protected. `state` is added where a `redirectProxyUrl` is set.
+   *
+   * @default ["pkce"]
+   */
+  checks?: Array<"none" | "state" | "pkce">;
+  /** Overrides for oauth4webapi's client, such as `token_endpoint_auth_method`. */
+  client?: Partial<Client>;
+  /**
+   * Makes the user from the provider's profile.
+   *
+   * @default its `id`, `name`, `email` and `image`
+   */
+  profile?: ProfileCallback<Profile>;
+  /**
+   * Makes the database's account from the provider's tokens; the account's table must have the fields it returns.
+   *
+   * @default `access_token`, `id_token`, `refresh_token`, `expires_at`, `scope`, `token_type` and `session_state`
+   */
+  account?: AccountCallback;
+  /**
+   * Links this provider's account to an existing user of the same e-mail address. Only for a provider that verifies
+   * addresses: with any other, whoever claims an address takes over its user.
+   *
+   * @default false
+   */
+  allowDangerousEmailAccountLinking?: boolean;
+  /** A stable URL that takes the callbacks for deployments whose own URL changes; adds `state` to the checks. */
+  redirectProxyUrl?: string;
+  /** The button on the default sign-in page. */
+  style?: OAuthProviderButtonStyles;
+  /** Used for every request to the provider instead of `fetch`. */
+  [customFetch]?: typeof fetch;
   /** What the application gave to the provider's factory; core merges it over the rest. */
   options?: OAuthUserConfig<Profile>;
 }
@@ -204,6 +244,9 @@ export type OIDCConfigInternal<Profile> = OAuthConfigInternal<Profile> & {
 export type BuiltInProviders =
   // deno-lint-ignore no-explicit-any -- each provider has a profile of its own
   & Record<OAuthProviderType, (config: Partial<OAuthConfig<any>>) => OAuthConfig<any>>
-  & Record<CredentialsProviderType, typeof Credentials>
-  & Record<EmailProviderType, typeof Email>
+  & Record<CredentialsProviderType, typeof import("@auth/core/providers/credentials").default>
+  & Record<EmailProviderType, typeof import("@auth/core/providers/email").default>
   & Record<WebAuthnProviderType, (config: Partial<WebAuthnConfig>) => WebAuthnConfig>;
+
+/** What an application may list in `providers`. */
+export type AppProviders = Array<Provider | ReturnType<BuiltInProviders[keyof BuiltInProviders]>>;

@@ -7,20 +7,18 @@
  * @module
  */
 import type { AuthConfig } from "@auth/core";
-import type { Account as CoreAccount, DefaultSession, Profile, Session, User } from "@auth/core/types";
-import type { ProviderType } from "./provider_types.ts";
+import type { DefaultSession, Profile, Session, User } from "@auth/core/types";
+import type { ProviderType, TokenSet } from "./provider_types.ts";
 
 export type { DefaultSession, Profile, Session, User };
 
-/** All of core's account but `type`; a mapped type, since `Omit` would lose the named keys beside its index signature. */
-type AccountBase = { [K in keyof CoreAccount as K extends "type" ? never : K]: CoreAccount[K] };
-
 /**
- * Links a user to a provider, with the token set that an OAuth provider returned.
+ * Links a user to a provider. It has the fields of the token set that an OAuth provider returned, all of them optional:
+ * `access_token`, `refresh_token`, `id_token`, `scope`, `token_type`, `expires_in`, `authorization_details`.
  *
- * Core's account, except that `type` may name either WebAuthn id.
+ * Core's account is one; here `type` may name either WebAuthn id, as the contract has it.
  */
-export interface Account extends AccountBase {
+export interface Account extends TokenSet {
   /** Id of the provider, such as `"github"`. */
   provider: string;
   /**
