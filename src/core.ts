@@ -7,6 +7,8 @@ import { Auth, type AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { LoggerInstance } from "@auth/core/types";
 import type { ResolvedConfig } from "./config.ts";
+import { answerWithDatabase } from "./database_request.ts";
+import { restate } from "./email_outcome.ts";
 import { FastifyAuthError } from "./errors.ts";
 
 /** What differs from call to call. */
@@ -15,6 +17,8 @@ export interface CoreCall {
   readonly basePath: string;
   /** Where core's messages of this call go. */
   readonly logger: LoggerInstance;
+  /** Replaces the configuration's cookie settings. */
+  readonly cookies?: AuthConfig["cookies"];
 }
 
 /**
@@ -23,9 +27,31 @@ export interface CoreCall {
  * @param resolved A configuration without a problem.
  * @param request The request; its path is below `basePath`.
  * @param call The mount path and the logger.
+ * @returns Core's answer; 503 where the database failed and its answer would have decided.
  */
-export function callCore(resolved: ResolvedConfig, request: Request, call: CoreCall): Promise<Response> {
-  return Auth(request, shieldFromOthers({ ...resolved.core, ...call }));
+export async function callCore(
+  { core }: ResolvedConfig,
+  request: Request,
+  { basePath, logger: log, cookies = core.cookies }: CoreCall,
+): Promise<Response> {
+  const { logger, last } = rememberLast(log);
+  const answer = async (adapter = core.adapter) => {
+    const config = { ...core, ...(adapter && { adapter }), ...(cookies && { cookies }), basePath, logger };
+    return restate(await Auth(request, shieldFromOthers(config)), last());
+  };
+  if (!core.adapter) return await answer();
+  const action = new URL(request.url).pathname.slice(basePath.length + 1).split("/")[0]!;
+  return await answerWithDatabase({ core, request, action, logger, answer });
+}
+
+/** Remembers what core logged last: where it gives up, that is why. Some errors it logs twice in a row. */
+function rememberLast(logger: LoggerInstance): { logger: LoggerInstance; last: () => Error | undefined } {
+  let last: Error | undefined;
+  const error = (latest: Error) => {
+    if (latest !== last) logger.error(latest);
+    last = latest;
+  };
+  return { logger: { ...logger, error }, last: () => last };
 }
 
 /**
