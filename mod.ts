@@ -20,15 +20,23 @@
  *
  * @module
  */
-export { customFetch } from "@auth/core";
+export { type AuthConfig, customFetch } from "@auth/core";
 export { AuthError, CredentialsSignin } from "@auth/core/errors";
 export { FastifyAuthError, type FastifyAuthErrorCode } from "./src/errors.ts";
+export {
+  type GuardedReply,
+  type GuardedRequest,
+  requireSession,
+  type RequireSessionOptions,
+  type SessionGuard,
+} from "./src/guard.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/session.ts";
 export type {
   Account,
   DefaultSession,
   FastifyAuthConfig,
+  FastifyAuthOptions,
   GetSessionResult,
   Profile,
   Session,
