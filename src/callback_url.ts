@@ -23,8 +23,11 @@ export function normalizeCallbackUrl(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAXIMUM_LENGTH || CONTROL_CHARACTERS.test(value)) {
     return undefined;
   }
-  // "//host" and "/\host" name another host to a URL parser; as a path they name ours.
-  if (/^[/\\]/.test(value)) return toAsciiUrl(`/${value.replace(/^[/\\]+/, "")}`);
+  // "//host" and "/\host" name another host to a URL parser; as a path they name ours. "/..//host" turns into the
+  // first once its dots are resolved, so the slashes are counted again after that.
+  if (/^[/\\]/.test(value)) {
+    return toAsciiUrl(`/${value.replace(/^[/\\]+/, "")}`).replace(/^\/+/, "/");
+  }
   if (!URL.canParse(value)) return undefined;
   const { protocol, username, password, href } = new URL(value);
   if (!/^https?:$/.test(protocol) || username || password) return undefined;
