@@ -13,6 +13,7 @@ import { toAsciiUrl } from "./callback_url.ts";
 import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
+import { decode, encode } from "./jwt_codec.ts";
 import { configuredOrigin, type PublicOrigin } from "./origin.ts";
 import {
   type ConfiguredProvider,
@@ -21,6 +22,7 @@ import {
   providerWarnings,
   summarizeProviders,
 } from "./provider.ts";
+import { type RefreshSettings, refreshSettings } from "./refresh_lock.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
@@ -30,6 +32,8 @@ export interface ResolvedConfig {
   readonly core: Readonly<AuthConfig>;
   /** The providers by id, with what routing and boot checks need to know of each. */
   readonly providers: ReadonlyMap<string, ConfiguredProvider>;
+  /** How requests and processes share the refreshing of a session. */
+  readonly refresh: RefreshSettings;
   /** The pinned public origin; absent when it follows the request. */
   readonly origin: PublicOrigin | undefined;
   /** Things a person should know at boot that do not stop it. */
@@ -83,6 +87,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
   return {
     core: Object.freeze({ ...core, trustHost: true }),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
+    refresh: refreshSettings(config),
     origin,
     warnings: [...hostWarnings(config, origin, env), ...providerWarnings(providers)],
     problem: problems[0],
@@ -97,9 +102,12 @@ function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
       "`providers` must be an array: write `providers: [GitHub]`.",
     );
   }
-  const { origin: _origin, providerTimeout: _providerTimeout, adapterTimeout, ...own } = config;
+  const { origin: _origin, providerTimeout: _providerTimeout, adapterTimeout, ...options } = config;
+  const { refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } = options;
   // Each mount has a base path of its own; core reads this one only to decide about a warning.
   const core: AuthConfig = { ...own, basePath: "/auth", providers: config.providers.map(copyProvider) };
+  // Ours come first: what the application sets, it means.
+  core.jwt = { encode, decode, ...config.jwt };
   if (config.adapter) core.adapter = bindAdapter(config.adapter, adapterTimeout);
   if (config.callbacks?.redirect) {
     core.callbacks = { ...config.callbacks, redirect: toAsciiRedirect(config.callbacks.redirect) };

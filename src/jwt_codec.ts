@@ -6,7 +6,7 @@
 import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
 import type { JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
-import { open, type Opened, seal } from "./jwe.ts";
+import { open, seal } from "./jwe.ts";
 
 /** Core's default lifetime of a token, in seconds. */
 const DEFAULT_MAX_AGE = 30 * 24 * 60 * 60;
@@ -21,26 +21,15 @@ export async function encode(params: JWTEncodeParams): Promise<string> {
 
 /** Drop-in for core's `decode`. */
 export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
-  const { token, secret, salt } = params;
-  if (!token) return null;
-  return openClaims(token, secret, salt)?.claims ?? await coreDecode(params);
-}
-
-/** A token's claims, with what {@link Opened} tells of it. */
-export interface OpenedClaims extends Opened {
-  readonly claims: JWT;
+  if (!params.token) return null;
+  return decodeSync(params) ?? await coreDecode(params);
 }
 
 /** Opens a token and checks its times. `undefined` means core has to look, for its result or for its error. */
-export function openClaims(
-  token: string,
-  secret: string | readonly string[],
-  salt: string,
-): OpenedClaims | undefined {
-  if (!isUsable(secret, salt) || typeof token !== "string") return;
-  const opened = open(token, asList(secret), salt);
-  const claims = opened && parseClaims(opened.text);
-  return claims && { text: opened.text, current: opened.current, claims };
+export function decodeSync({ token, secret, salt }: JWTDecodeParams): JWT | undefined {
+  const secrets = usableSecrets(secret, salt);
+  const opened = secrets && typeof token === "string" ? open(token, secrets, salt) : undefined;
+  return opened && parseClaims(opened.text);
 }
 
 /** The claims in a JSON text, or `undefined` when they are no object or not valid now. */
@@ -71,26 +60,24 @@ export function isTimely({ iat, nbf, exp }: JWT): boolean {
  */
 export function encodeSync(params: JWTEncodeParams): string | undefined {
   const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
-  if (!isUsable(secret, salt) || !isPlainObject(token) || !Number.isFinite(maxAge)) return;
+  const secrets = usableSecrets(secret, salt);
+  if (!secrets || !isPlainObject(token) || !Number.isFinite(maxAge)) return;
   const claims: JWT = structuredClone(token);
   const now = Math.floor(Date.now() / 1000);
   claims.iat = now;
   claims.exp = now + maxAge;
   claims.jti = randomUUID();
   if (typeof claims.nbf === "number" && !Number.isFinite(claims.nbf)) return;
-  return seal(JSON.stringify(claims), asList(secret)[0]!, salt);
+  return seal(JSON.stringify(claims), secrets[0]!, salt);
 }
 
-/** Long salts and empty secrets make core's derivation throw: let it. */
-function isUsable(secret: unknown, salt: unknown): boolean {
-  if (typeof salt !== "string" || salt.length > 200) return false;
-  if (typeof secret === "string") return secret !== "";
-  return Array.isArray(secret) && secret.length > 0 &&
-    secret.every((one) => typeof one === "string" && one !== "");
-}
-
-function asList(secret: string | readonly string[]): readonly string[] {
-  return typeof secret === "string" ? [secret] : secret;
+/** The secrets as a list, unless core's derivation would throw on them or on the salt: then let it. */
+export function usableSecrets(secret: unknown, salt: unknown): readonly string[] | undefined {
+  if (typeof salt !== "string" || salt.length > 200) return;
+  const secrets: unknown[] = Array.isArray(secret) ? secret : [secret];
+  if (secrets.length > 0 && secrets.every((one) => typeof one === "string" && one !== "")) {
+    return secrets as string[];
+  }
 }
 
 /** jose's test for a claims set. */

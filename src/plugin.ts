@@ -23,8 +23,10 @@ import { redactingSerializers } from "./redact.ts";
 import { sendWebResponse } from "./reply.ts";
 import { toWebRequest } from "./request.ts";
 import { protectReply } from "./security_headers.ts";
+import { sendSession } from "./session_route.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 import { requireUsableConfig } from "./usable_config.ts";
+import { writeBack } from "./write_back.ts";
 
 /** Options of the registration. */
 export interface FastifyAuthPluginOptions {
@@ -61,32 +63,39 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
     const resolved = await requireUsableConfig(config);
     for (const warning of resolved.warnings) instance.log.warn(warning);
+    writeBack(instance);
     // deno-lint-ignore require-await -- Fastify hands an error to who registered only if the plugin is async
     await instance.register(async (scope) => {
       const mountPath = toMountPath(scope.prefix);
       assertBasePath(config.basePath, mountPath);
       rememberMount(scope.server, config, mountPath);
-      addRoutes(scope, resolved, mountPath);
+      addRoutes(scope, { config, resolved, mountPath });
     }, options);
   };
   // Hooks for refreshed cookies belong to the surrounding scope; the routes get an inner one.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
 }
 
-function addRoutes(scope: FastifyInstance, resolved: ResolvedConfig, mountPath: string): void {
+/** A configuration and where it is mounted. */
+interface Mount {
+  readonly config: FastifyAuthConfig;
+  readonly resolved: ResolvedConfig;
+  readonly mountPath: string;
+}
+
+function addRoutes(scope: FastifyInstance, mount: Mount): void {
   useAuthBodyParsers(scope);
   scope.addHook("onSend", (_request, reply, payload, done) => {
     protectReply(reply);
     done(null, payload);
   });
-  for (const route of AUTH_ROUTES) addRoute(scope, route, resolved, mountPath);
+  for (const route of AUTH_ROUTES) addRoute(scope, route, mount);
 }
 
 function addRoute(
   scope: FastifyInstance,
   route: AuthRoute,
-  resolved: ResolvedConfig,
-  mountPath: string,
+  { config, resolved, mountPath }: Mount,
 ): void {
   const { action } = route;
   scope.route<{ Params: { provider?: string } }>({
@@ -105,6 +114,7 @@ function addRoute(
     },
     handler: (request, reply) => {
       const { provider } = request.params;
+      if (action === "session" && request.method === "GET") return sendSession(request, reply, config);
       const query = normalizeQuery(queryOf(request));
       // Core serves no page for one provider; the sign-in page is where this was meant to lead.
       if (action === "signin" && provider !== undefined && request.method === "GET") {

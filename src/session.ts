@@ -4,14 +4,16 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
-import { callbackCookieName, normalizeCallbackCookie } from "./callback_url.ts";
-import type { ResolvedConfig } from "./config.ts";
-import { callCore } from "./core.ts";
+import { readDatabaseSession } from "./database_session.ts";
+import { readJwtSession } from "./jwt_session.ts";
 import { toCoreLogger } from "./logger.ts";
 import { originOf } from "./origin.ts";
-import { toWebRequest } from "./request.ts";
-import type { FastifyAuthConfig, GetSessionResult, Session } from "./types.ts";
-import { usableConfig } from "./usable_config.ts";
+import { readSessionCookie } from "./session_cookie.ts";
+import { NOBODY, type SessionRead } from "./session_read.ts";
+import { sessionSettings } from "./session_settings.ts";
+import type { FastifyAuthConfig, GetSessionResult } from "./types.ts";
+import { knownUsableConfig, usableConfig } from "./usable_config.ts";
+import { readOnce } from "./write_back.ts";
 
 /**
  * The session of a request, or `null` when there is none.
@@ -37,28 +39,34 @@ import { usableConfig } from "./usable_config.ts";
  * ```
  */
 export async function getSession(req: FastifyRequest, config: FastifyAuthConfig): GetSessionResult {
-  const resolved = await usableConfig(config, req.log);
-  return resolved === undefined ? null : await readThroughCore(req, resolved);
+  return (await readSession(req, config)).session;
 }
 
-async function readThroughCore(request: FastifyRequest, resolved: ResolvedConfig): Promise<Session | null> {
-  const origin = originOf(request, resolved.origin);
-  const { cookie } = request.headers;
-  if (origin === undefined || !cookie) return null;
-  const { logger, debug } = resolved.core;
-  const own = normalizeCallbackCookie(cookie, callbackCookieName(origin.secure, resolved.core));
-  const web = toWebRequest({ url: `${origin.href}/auth/session`, method: "GET", headers: { cookie: own } });
-  const response = await callCore(resolved, web, {
-    basePath: "/auth",
-    logger: toCoreLogger(request.log, logger, debug),
+/**
+ * As {@linkcode getSession}, with what else the read found out. Never rejects.
+ *
+ * @param request The Fastify request.
+ * @param config The same object that was given to `FastifyAuth`.
+ */
+export function readSession(request: FastifyRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  return readOnce(request, config, async () => {
+    try {
+      return await read(request, config);
+    } catch (error) {
+      request.log.error(error, "Auth.js: the session could not be read.");
+      return NOBODY;
+    }
   });
-  return response.ok ? toSession(await response.text()) : null;
 }
 
-/** Only a well-formed session counts as one; a session callback can return anything. */
-function toSession(json: string): Session | null {
-  const value: unknown = json === "" ? null : JSON.parse(json);
-  if (typeof value !== "object" || value === null) return null;
-  const { user, expires } = value as Partial<Session>;
-  return typeof user === "object" && user !== null && typeof expires === "string" ? value as Session : null;
+async function read(request: FastifyRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  const resolved = knownUsableConfig(config) ?? await usableConfig(config, request.log);
+  const origin = resolved && originOf(request, resolved.origin);
+  if (origin === undefined) return NOBODY;
+  const settings = sessionSettings(resolved!, origin.secure);
+  const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
+  if (cookie.token === "") return NOBODY;
+  const { logger, debug } = resolved!.core;
+  const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
+  return await (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
 }

@@ -69,8 +69,16 @@ function suffix(name: string): number {
   return parseInt(name.split(".").pop() || "0");
 }
 
+/** What a browser has to be told of the session cookie. */
+export interface SessionCookieUpdate {
+  /** The session cookie's name; the lines set it and its chunks. */
+  readonly name: string;
+  /** Set-Cookie lines. */
+  readonly lines: readonly string[];
+}
+
 /**
- * The Set-Cookie lines that put `token` in the browser, by the name of the cookie each one sets.
+ * Puts `token` in the browser.
  *
  * @param held The cookies the browser holds: those the new token does not use are removed.
  * @param token The new token.
@@ -81,24 +89,21 @@ function suffix(name: string): number {
 export function writeSessionCookie(
   held: readonly string[],
   token: string,
-  settings: SessionCookieSettings,
+  { name, options }: SessionCookieSettings,
   expires: Date,
-): Map<string, string> {
-  const lines = clearSessionCookie(held, settings);
-  const options = { ...settings.options, expires };
-  for (const [name, value] of split(settings.name, token)) {
-    lines.set(name, stringifySetCookie(name, value, options));
-  }
-  return lines;
+): SessionCookieUpdate {
+  const chunks = new Map([...held.map((name) => [name, ""] as const), ...split(name, token)]);
+  const set = { ...options, expires }, remove = { ...options, maxAge: 0 };
+  const lines = [...chunks].map(([name, value]) => stringifySetCookie(name, value, value ? set : remove));
+  return { name, lines };
 }
 
-/** The Set-Cookie lines that remove the cookies the browser holds. */
+/** Removes the cookies the browser holds. */
 export function clearSessionCookie(
   held: readonly string[],
-  settings: SessionCookieSettings,
-): Map<string, string> {
-  const options = { ...settings.options, maxAge: 0 };
-  return new Map(held.map((name) => [name, stringifySetCookie(name, "", options)]));
+  { name, options }: SessionCookieSettings,
+): SessionCookieUpdate {
+  return { name, lines: held.map((held) => stringifySetCookie(held, "", { ...options, maxAge: 0 })) };
 }
 
 function split(name: string, token: string): [name: string, value: string][] {

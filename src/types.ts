@@ -7,8 +7,10 @@
  * @module
  */
 import type { AuthConfig } from "@auth/core";
+import type { JWT } from "@auth/core/jwt";
 import type { DefaultSession, Profile, Session, User } from "@auth/core/types";
 import type { ProviderType, TokenSet } from "./provider_types.ts";
+import type { RefreshLock } from "./refresh_lock.ts";
 
 export type { DefaultSession, Profile, Session, User };
 
@@ -54,6 +56,26 @@ export interface FastifyAuthOptions {
    * @default 10_000
    */
   adapterTimeout?: number;
+  /**
+   * Where several processes serve the same users: the lock that has one of them refresh a session whose `jwt` callback
+   * does so, such as `redisLock()` of `fastify-authjs/redis`. In one process this needs no lock.
+   *
+   * @default none
+   */
+  refreshLock?: RefreshLock;
+  /**
+   * Whether the `jwt` callback is going to refresh a token with these claims. Only then is `refreshLock` asked.
+   *
+   * @default always, which costs each read the lock's answers
+   */
+  refreshDue?: (token: JWT) => boolean;
+  /**
+   * How long a session cookie that was just replaced still leads to its successor, in milliseconds: requests that the
+   * browser sent before the new cookie came get the refreshed session and do not refresh it again. 0 for not at all.
+   *
+   * @default 30_000
+   */
+  refreshGrace?: number;
 }
 
 /** Configuration of the plugin: core's own without `raw`, and what the plugin adds, all of it optional. */

@@ -19,7 +19,18 @@ async function problemOf(resolved: ResolvedConfig): Promise<FastifyAuthError | u
     verdict = coreProblem(resolved);
     verdicts.set(resolved, verdict);
   }
-  return await verdict;
+  const problem = await verdict;
+  if (problem === undefined) usable.add(resolved);
+  return problem;
+}
+
+/** Those that core would serve. */
+const usable = new WeakSet<ResolvedConfig>();
+
+/** The resolved configuration where it is known to be usable, without waiting. */
+export function knownUsableConfig(config: FastifyAuthConfig): ResolvedConfig | undefined {
+  const resolved = resolveConfig(config);
+  return usable.has(resolved) ? resolved : undefined;
 }
 
 /**

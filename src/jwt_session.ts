@@ -1,0 +1,111 @@
+/**
+ * Sessions kept in an encrypted token: what core's session action makes of one, without what only its other actions need.
+ *
+ * @module
+ */
+import { JWTSessionError } from "@auth/core/errors";
+import type { JWT } from "@auth/core/jwt";
+import { isUnchanged, type OpenToken, openToken } from "./open_token.ts";
+import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./session_cookie.ts";
+import { announce, type ReadContext, type SessionRead, toSession, wrapped } from "./session_read.ts";
+import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./session_settings.ts";
+import { tolerant, withRefreshLock } from "./refresh_lock.ts";
+
+/** What became of a token. */
+export interface Turn {
+  /** What the `jwt` callback made of the claims; null ends the session. */
+  readonly token: JWT | null;
+  /** What the `session` callback returned. */
+  readonly session: unknown;
+  /** When the session ends if nobody uses it. */
+  readonly expires: Date;
+  /** The token to put in the browser, where it is not the one that came. */
+  readonly sealed?: string;
+  /** Why the claims could not be sealed. */
+  readonly error?: Error;
+}
+
+/** Reads the session of a token. Never throws: a failure is logged and, as in core, removes the cookie. */
+export async function readJwtSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
+  const { settings, logger } = context;
+  const cleared = () => clearSessionCookie(cookie.names, settings.cookie);
+  try {
+    const { token, session, expires, sealed, error } = await turnOf(cookie.token, context);
+    if (token === null) return { session: null, update: cleared() };
+    if (error) logger().error(wrapped(JWTSessionError, error));
+    else if (settings.event) await announce({ session, token }, context);
+    const read = { session: toSession(session, context) };
+    if (error) return { ...read, update: cleared() };
+    if (sealed === undefined) return read;
+    return { ...read, update: writeSessionCookie(cookie.names, sealed, settings.cookie, expires) };
+  } catch (error) {
+    logger().error(wrapped(JWTSessionError, error));
+    return { session: null, update: cleared() };
+  }
+}
+
+/** One turn of a token through the callbacks, shared with the requests that carry the same token meanwhile. */
+async function turnOf(token: string, context: ReadContext): Promise<Turn> {
+  const { renewals, callbacks } = context.settings;
+  // Nothing is refreshed without a callback of the application.
+  if (callbacks.jwt === defaultJwtCallback) {
+    return await take(await openToken(token, context.settings), context.settings);
+  }
+  const newest = renewals.newest(token);
+  const running = renewals.running(newest);
+  const turn = running
+    ? await follow(await running, context.settings)
+    : await renewals.run(newest, () => lead(newest, context));
+  return newest === token ? turn : { sealed: newest, ...turn };
+}
+
+/** The turn that runs the `jwt` callback, in this process alone or, with a lock, in all of them. */
+async function lead(token: string, context: ReadContext): Promise<Turn> {
+  const { settings, logger } = context;
+  const { renewals, refresh } = settings;
+  const opened = await openToken(token, settings);
+  const turn = refresh.lock === undefined || !(refresh.due?.(opened.claims) ?? true)
+    ? await take(opened, settings)
+    : await withRefreshLock(
+      { lock: tolerant(refresh.lock, (error) => logger().error(error)), grace: refresh.grace },
+      token,
+      () => take(opened, settings),
+      async (sealed) => ({ sealed, ...await take(await openToken(sealed, settings), settings) }),
+    );
+  if (turn.sealed !== undefined) renewals.remember(token, turn.sealed);
+  return turn;
+}
+
+/** A turn on the result of another request's: the same claims and token, but a session of its own. */
+async function follow(turn: Turn, settings: SessionSettings): Promise<Turn> {
+  // Claims that cannot be cloned could not be sealed either; then there is nothing to follow.
+  if (turn.token === null || turn.error !== undefined) return turn;
+  return { ...turn, ...await present(structuredClone(turn.token), settings) };
+}
+
+/** Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token. */
+async function take(opened: OpenToken, settings: SessionSettings): Promise<Turn> {
+  const { callbacks, jwt, cookie } = settings;
+  const { claims } = opened;
+  // `session` is what a browser sends to update it; core names it in every call.
+  const token = callbacks.jwt === defaultJwtCallback
+    ? claims
+    : await callbacks.jwt({ token: claims, session: undefined } as never);
+  if (token === null) return { token, session: null, expires: new Date(0) };
+  const turn = await present(token, settings);
+  if (!opened.due && !(settings.custom && !isUnchanged(token, opened))) return turn;
+  try {
+    return { ...turn, sealed: await jwt.encode({ ...jwt, token, salt: cookie.name }) };
+  } catch (error) {
+    return { ...turn, error: error as Error };
+  }
+}
+
+/** The session for the claims, through the `session` callback. */
+async function present(token: JWT, { callbacks, maxAge }: SessionSettings): Promise<Turn> {
+  const expires = new Date(Date.now() + maxAge * 1000);
+  const { name, email, picture } = token;
+  const session = { user: { name, email, image: picture }, expires: expires.toISOString() };
+  if (callbacks.session === defaultSessionCallback) return { token, session, expires };
+  return { token, session: await callbacks.session({ session, token } as never), expires };
+}
