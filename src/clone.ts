@@ -27,3 +27,23 @@ export function clonePlain<T>(value: T, seen: Map<object, unknown> = new Map()):
   }
   return copy as T;
 }
+
+/**
+ * Merges as core merges a provider's `options`: deep, and arrays by index.
+ *
+ * @param target Written to, and returned.
+ * @param source What wins, except where it is `undefined`.
+ */
+export function mergeAsCore<T extends object>(target: T, source: object): T {
+  const merged = target as Record<string, unknown>;
+  for (const [key, value] of Object.entries(source)) {
+    if (typeof value !== "object" || value === null) {
+      if (value !== undefined) merged[key] = value;
+      continue;
+    }
+    const known = merged[key];
+    const into = typeof known === "object" && known !== null ? known : Array.isArray(value) ? [] : {};
+    merged[key] = mergeAsCore(into, value);
+  }
+  return target;
+}

@@ -9,7 +9,10 @@
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { adapterProblem, bindAdapter, strategyProblem } from "./adapter.ts";
+import { boundProvider, DEFAULT_PROVIDER_TIMEOUT } from "./bounded_provider.ts";
 import { toAsciiUrl } from "./callback_url.ts";
+import { requireTimeout } from "./deadline.ts";
+import { guardEmailProvider } from "./email_provider.ts";
 import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
@@ -23,6 +26,7 @@ import {
   summarizeProviders,
 } from "./provider.ts";
 import { type RefreshSettings, refreshSettings } from "./refresh_lock.ts";
+import { mendProvider } from "./provider_quirks.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
@@ -71,8 +75,8 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
 
   const core = attempt(() => withDefaults(config, env)) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? env.AUTH_URL));
-  const providers = summarizeProviders(core.providers as Provider[]);
-  const production = env.NODE_ENV === "production";
+  const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
+  const production = isProduction(env);
   problems.push(
     ...[
       secretProblem(core),
@@ -89,7 +93,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     refresh: refreshSettings(config),
     origin,
-    warnings: [...hostWarnings(config, origin, env), ...providerWarnings(providers)],
+    warnings: [...hostWarnings(config, origin, env), ...providerWarnings(providers, origin)],
     problem: problems[0],
   };
 }
@@ -102,18 +106,28 @@ function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
       "`providers` must be an array: write `providers: [GitHub]`.",
     );
   }
-  const { origin: _origin, providerTimeout: _providerTimeout, adapterTimeout, ...options } = config;
+  const { origin: _origin, providerTimeout, adapterTimeout, ...options } = config;
   const { refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } = options;
   // Each mount has a base path of its own; core reads this one only to decide about a warning.
   const core: AuthConfig = { ...own, basePath: "/auth", providers: config.providers.map(copyProvider) };
   // Ours come first: what the application sets, it means.
   core.jwt = { encode, decode, ...config.jwt };
-  if (config.adapter) core.adapter = bindAdapter(config.adapter, adapterTimeout);
+  if (config.adapter) {
+    core.adapter = bindAdapter(config.adapter, requireTimeout("adapterTimeout", adapterTimeout));
+  }
   if (config.callbacks?.redirect) {
     core.callbacks = { ...config.callbacks, redirect: toAsciiRedirect(config.callbacks.redirect) };
   }
   setEnvDefaults(env, core, true);
+  const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
+  core.providers = (core.providers as Provider[]).map((provider) =>
+    guardEmailProvider(boundProvider(mendProvider(provider), { timeout, production: isProduction(env) }), env)
+  );
   return core;
+}
+
+function isProduction(env: Environment): boolean {
+  return env.NODE_ENV === "production";
 }
 
 /** A Location header is ASCII; a callback may well return a path that is not. */

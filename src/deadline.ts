@@ -3,6 +3,25 @@
  *
  * @module
  */
+import { FastifyAuthError } from "./errors.ts";
+
+/** What timers can wait for; with more they fire at once. */
+const LONGEST = 2 ** 31 - 1;
+
+/**
+ * A timeout of the configuration.
+ *
+ * @param option Its name.
+ * @param value Milliseconds; 0 for no limit.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is none.
+ */
+export function requireTimeout(option: string, value: number | undefined): number | undefined {
+  if (value === undefined || (typeof value === "number" && value >= 0 && value <= LONGEST)) return value;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `\`${option}\` must be a number of milliseconds up to ${LONGEST}, or 0 for no limit.`,
+  );
+}
 
 /**
  * Settles as the promise does, or rejects once the time is over. The work itself goes on: its outcome is dropped.

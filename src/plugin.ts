@@ -18,6 +18,7 @@ import { callCore } from "./core.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { toCoreLogger } from "./logger.ts";
 import { assertBasePath, rememberMount, toMountPath } from "./mount_path.ts";
+import { answerForProvider } from "./oauth_callback.ts";
 import { type PublicOrigin, requireOrigin } from "./origin.ts";
 import { redactingSerializers } from "./redact.ts";
 import { sendWebResponse } from "./reply.ts";
@@ -155,10 +156,12 @@ async function answer(request: FastifyRequest, reply: FastifyReply, call: Call):
   const { resolved, mountPath } = call;
   const origin = requireOrigin(request, resolved.origin);
   const { logger, debug } = resolved.core;
-  const response = await callCore(resolved, toCoreRequest(request, origin, call), {
-    basePath: mountPath,
-    logger: toCoreLogger(request.log, logger, debug),
-  });
+  const web = toCoreRequest(request, origin, call);
+  const core = { basePath: mountPath, logger: toCoreLogger(request.log, logger, debug) };
+  const provider = resolved.providers.get(call.provider ?? "");
+  const response = provider === undefined
+    ? await callCore(resolved, web, core)
+    : await answerForProvider({ request: web, action: call.action, provider, resolved, call: core });
   return await sendWebResponse(reply, response);
 }
 

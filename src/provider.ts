@@ -4,8 +4,9 @@
  * @module
  */
 import type { Provider } from "@auth/core/providers";
-import { clonePlain } from "./clone.ts";
+import { clonePlain, mergeAsCore } from "./clone.ts";
 import { FastifyAuthError } from "./errors.ts";
+import type { PublicOrigin } from "./origin.ts";
 
 /** The facts of one configured provider, its user options applied. */
 export interface ConfiguredProvider {
@@ -17,6 +18,10 @@ export interface ConfiguredProvider {
   readonly checks: readonly string[];
   /** The endpoint and issuer URLs it was given. */
   readonly urls: readonly string[];
+  /** Whether it posts its answer as a form, across sites (`response_mode=form_post`). */
+  readonly formPost: boolean;
+  /** The application that its callbacks go to and that hands them on. */
+  readonly redirectProxyUrl: string | undefined;
 }
 
 interface ProviderShape {
@@ -28,6 +33,7 @@ interface ProviderShape {
   authorization?: unknown;
   token?: unknown;
   userinfo?: unknown;
+  redirectProxyUrl?: string;
   options?: ProviderShape;
 }
 
@@ -38,24 +44,47 @@ export function copyProvider(provider: Provider): Provider {
   return ((options: never) => clonePlain(factory(options))) as unknown as Provider;
 }
 
-/** Reads the facts off each provider, the user's `options` over the provider's own, as core merges them. */
-export function summarizeProviders(providers: readonly Provider[]): ConfiguredProvider[] {
+/**
+ * Reads the facts off each provider, the user's `options` over the provider's own, as core merges them.
+ *
+ * @param providers The providers, completed from the environment.
+ * @param redirectProxyUrl The configuration's, for providers without one of their own.
+ */
+export function summarizeProviders(
+  providers: readonly Provider[],
+  redirectProxyUrl?: string,
+): ConfiguredProvider[] {
   return providers.map((provider) => {
     const { options, ...defaults } = provider as unknown as ProviderShape;
-    const merged = { ...defaults, ...withoutUndefined(options ?? {}) };
-    const type = defaults.type ?? "";
+    const merged: ProviderShape = mergeAsCore(clonePlain(defaults), options ?? {});
+    const { id = "" } = merged;
+    const { type = "" } = defaults;
+    const oauth = type === "oauth" || type === "oidc";
+    const formPost = oauth && responseMode(merged.authorization) === "form_post";
+    const proxy = oauth ? merged.redirectProxyUrl ?? redirectProxyUrl : undefined;
     return {
-      id: merged.id ?? "",
+      id,
       type,
-      checks: type === "oauth" || type === "oidc" ? merged.checks ?? ["pkce"] : [],
+      checks: oauth ? checksOf(merged, proxy) : [],
       urls: [merged.issuer, merged.wellKnown, merged.authorization, merged.token, merged.userinfo]
         .map(toUrl).filter((url) => url !== undefined),
+      formPost,
+      // Core has no proxy for forms.
+      redirectProxyUrl: formPost ? undefined : proxy,
     };
   });
 }
 
-function withoutUndefined(options: ProviderShape): ProviderShape {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+/** A redirect proxy tells whose callback it has from the state. */
+function checksOf({ checks = ["pkce"] }: ProviderShape, proxy: string | undefined): readonly string[] {
+  return proxy === undefined || checks.includes("state") ? checks : [...checks, "state"];
+}
+
+function responseMode(authorization: unknown): unknown {
+  const url = toUrl(authorization);
+  const { params } = (authorization ?? {}) as { params?: { response_mode?: unknown } };
+  return params?.response_mode ??
+    (url !== undefined && URL.canParse(url) ? new URL(url).searchParams.get("response_mode") : undefined);
 }
 
 function toUrl(endpoint: unknown): string | undefined {
@@ -94,10 +123,34 @@ export function providerProblem(
   }
 }
 
-/** Settings that work and weaken: named at boot. */
-export function providerWarnings(providers: readonly ConfiguredProvider[]): string[] {
-  return providers.filter(({ checks }) => checks.includes("none")).map(({ id }) =>
-    `The provider "${id}" has \`checks: ["none"]\`, so its callback accepts a sign-in that somebody else started ` +
-    '(login CSRF). Use "pkce" or "state".'
-  );
+/**
+ * Settings that work and weaken, or cannot work: named at boot.
+ *
+ * @param origin The pinned public origin.
+ */
+export function providerWarnings(
+  providers: readonly ConfiguredProvider[],
+  origin: PublicOrigin | undefined,
+): string[] {
+  return providers.flatMap(({ id, type, checks, formPost }) => {
+    const warnings: string[] = [];
+    if ((type === "oauth" || type === "oidc") && (checks.length === 0 || checks.includes("none"))) {
+      warnings.push(
+        `The provider "${id}" has \`checks: ["none"]\`, so its callback accepts a sign-in that somebody else ` +
+          'started (login CSRF). Use "pkce" or "state".',
+      );
+    }
+    if (formPost && origin !== undefined && !origin.secure && !isLoopback(origin)) {
+      warnings.push(
+        `The provider "${id}" answers with \`response_mode=form_post\`, which needs SameSite=None cookies, and ` +
+          `browsers refuse those over http: its sign-ins at ${origin.href} will fail. Serve the application over https.`,
+      );
+    }
+    return warnings;
+  });
+}
+
+/** Browsers take such addresses for secure whatever the scheme. */
+function isLoopback({ href }: PublicOrigin): boolean {
+  return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(href).hostname);
 }
