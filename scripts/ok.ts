@@ -1,0 +1,88 @@
+/**
+ * The gate: everything that must hold before a change lands. Runs all of it, also after a failure, and ends with the
+ * counts of what passed and failed: each test, and each of the other checks as one.
+ *
+ * @module
+ */
+interface Counts {
+  passed: number;
+  failed: number;
+  ignored: number;
+}
+
+interface Step {
+  name: string;
+  args: string[];
+}
+
+const script = (name: string, ...args: string[]) => ["run", "-A", `scripts/${name}.ts`, ...args];
+
+const CHECKS: Step[] = [
+  { name: "formatted", args: ["fmt", "--check"] },
+  { name: "lint", args: ["lint"] },
+  { name: "types", args: script("deno", "check") },
+  { name: "generated files up to date", args: script("generate_providers", "--check") },
+  { name: "documented", args: script("doc_coverage") },
+  { name: "publishable, no slow types", args: ["publish", "--dry-run", "--allow-dirty"] },
+];
+
+const TESTS: Step = { name: "tests and examples", args: script("deno", "test") };
+
+/** Runs a deno command and gives its whole output, which it shows meanwhile if asked. */
+async function run(args: string[], show: boolean): Promise<{ success: boolean; output: string }> {
+  const command = new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: new URL("../", import.meta.url),
+    env: { NO_COLOR: "1" }, // the counts are read from the output
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const process = command.spawn();
+  let output = "";
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+      output += text;
+      if (show) await Deno.stdout.write(new TextEncoder().encode(text));
+    }
+  };
+  await Promise.all([read(process.stdout), read(process.stderr)]);
+  return { success: (await process.status).success, output };
+}
+
+/** Adds up the summaries that `deno test` ends its runs with. */
+function countTests(output: string): Counts {
+  const counts: Counts = { passed: 0, failed: 0, ignored: 0 };
+  const summaries =
+    /^(?:ok|FAILED) \| (\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(.*)$/gm;
+  for (const [, passed, failed, rest] of output.matchAll(summaries)) {
+    counts.passed += Number(passed);
+    counts.failed += Number(failed);
+    counts.ignored += Number(rest?.match(/\| (\d+) ignored/)?.[1] ?? 0);
+  }
+  return counts;
+}
+
+const summary: string[] = [];
+const total: Counts = { passed: 0, failed: 0, ignored: 0 };
+
+for (const { name, args } of CHECKS) {
+  const { success, output } = await run(args, false);
+  success ? total.passed++ : total.failed++;
+  if (!success) console.log(output);
+  console.log(`${success ? "ok    " : "FAILED"} ${name}`);
+  summary.push(`${success ? "ok    " : "FAILED"} ${name}`);
+}
+
+const { success, output } = await run(TESTS.args, true);
+const tests = countTests(output);
+// A run that ends badly without a failed test, such as by a type error, has failed all the same
+if (!success && tests.failed === 0) tests.failed = 1;
+total.passed += tests.passed;
+total.failed += tests.failed;
+const ignored = tests.ignored > 0 ? `, ${tests.ignored} ignored` : "";
+summary.push(
+  `${success ? "ok    " : "FAILED"} ${TESTS.name}: ${tests.passed} passed, ${tests.failed} failed${ignored}`,
+);
+
+console.log(`\n${summary.join("\n")}\n\n${total.passed} passed, ${total.failed} failed`);
+Deno.exit(total.failed === 0 ? 0 : 1);
