@@ -1,7 +1,7 @@
 import { type Html, html } from "./html.ts";
 
 const TOKENS =
-  /(?<comment>\/\/.*)|(?<string>"[^"\n]*")|(?<keyword>\b(?:import|from|const|await|async|return|if|new|null|true|false)\b)|(?<number>\b\d+\b)/g;
+  /(?<comment>\/\/.*)|(?<string>"[^"\n]*"|`[^`]*`)|(?<keyword>\b(?:import|from|const|await|async|function|return|if|new|null|true|false)\b)|(?<number>\b\d+\b)/g;
 
 /** A block of TypeScript or JSON with its words in colour. */
 export function codeBlock(source: string, label: string): Html {

@@ -3,13 +3,12 @@ import { codeBlock } from "./code.ts";
 import { type Html, html } from "./html.ts";
 import { displayName, layout, type View } from "./layout.ts";
 
-const GUARD = `async function requireUser(request, reply) {
+const GUARD = `members.addHook("preHandler", async (request, reply) => {
   reply.session ??= await getSession(request, config);
   if (reply.session?.user) return;
-  return reply.redirect("/auth/signin?error=SessionRequired");
-}
-
-members.addHook("preHandler", requireUser);
+  const callbackUrl = encodeURIComponent(request.url);
+  return reply.redirect(\`/auth/signin?error=SessionRequired&callbackUrl=\${callbackUrl}\`);
+});
 `;
 
 /** The page that only signed-in users get to see. */

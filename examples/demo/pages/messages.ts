@@ -76,4 +76,5 @@ export function messagePage(view: View, message: Message): Html {
   );
 }
 
-const timeOf = (date: Date) => date.toISOString().slice(11, 19);
+/** In the time of this machine, which is the reader's too. */
+const timeOf = (date: Date) => date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });

@@ -1,3 +1,4 @@
+import { PEOPLE, type Person } from "../people.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { ICONS } from "./icons.ts";
 import { page } from "./layout.ts";
@@ -30,13 +31,18 @@ export function loginPage({ uid, failed = false }: { uid: string; failed?: boole
       <form method="post" action="/interaction/${uid}/login">
         <label>Login <input name="login" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></label>
         <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
-        <p class="hint">Here live <kbd>grace</kbd> / <kbd>hopper</kbd> and <kbd>alan</kbd> / <kbd>turing</kbd></p>
+        <p class="hint">Here: ${PEOPLE.map(loginHint)}</p>
         <button class="wide">Sign in</button>
       </form>
       ${cancelForm(uid)}
     `,
   );
 }
+
+const loginHint = ({ login, password }: Person) =>
+  html`
+    <span class="together"><kbd>${login}</kbd> / <kbd>${password}</kbd></span>
+  `;
 
 /** Asks whether the application may know. */
 export function consentPage({ uid, name }: { uid: string; name: string }): Html {

@@ -5,7 +5,6 @@ import { authForm, displayName, layout, type View } from "./layout.ts";
 /** What Auth.js reports in `?error=`, in words. */
 const ERRORS = new Map([
   ["CredentialsSignin", "That user name and password do not belong together."],
-  ["SessionRequired", "That page is for signed-in users. Sign in, and you will be taken there."],
   [
     "OAuthAccountNotLinked",
     "Somebody with this e-mail address signs in another way. Sign in that way first.",
@@ -28,10 +27,7 @@ export function signInPage(view: View, { error, callbackUrl }: SignInQuery): Htm
     html`
       <section class="panel narrow">
         <h1>Sign in</h1>
-        ${error &&
-          html`<p class="notice bad" role="alert">${
-            ERRORS.get(error) ?? "That did not work. Please try again."
-          }</p>`}
+        ${error && problem(error)}
         ${view.session?.user && html`
           <p
             class="notice">You are signed in as <strong>${displayName(
@@ -41,7 +37,7 @@ export function signInPage(view: View, { error, callbackUrl }: SignInQuery): Htm
 
         ${authForm(
           "/auth/signin/local",
-          html`<button class="wide" disabled>${ICONS.openid} Continue with Loopback ID</button>`,
+          html`<button class="wide quiet" disabled>${ICONS.openid} Continue with Loopback ID</button>`,
           callbackUrl,
         )}
         <p class="hint">There, <kbd>grace</kbd> / <kbd>hopper</kbd> will do.</p>
@@ -56,6 +52,15 @@ export function signInPage(view: View, { error, callbackUrl }: SignInQuery): Htm
   );
 }
 
+function problem(error: string): Html {
+  if (error === "SessionRequired") {
+    return html`<p class="notice" role="status">That page is for signed-in users. Sign in, and you will be taken there.</p>`;
+  }
+  return html`<p class="notice bad" role="alert">${
+    ERRORS.get(error) ?? "That did not work. Please try again."
+  }</p>`;
+}
+
 const passwordFields = html`
   <label>User name <input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required></label>
   <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
@@ -66,7 +71,7 @@ const passwordFields = html`
 const emailFields = html`
   <label>E-mail <input name="email" type="email" autocomplete="email" placeholder="you@example.com" required></label>
   <p class="hint">Any address: the message stays on this machine, in the <a href="/inbox">inbox</a>.</p>
-  <button class="wide" disabled>${ICONS.mail} E-mail me a link</button>
+  <button class="wide quiet" disabled>${ICONS.mail} E-mail me a link</button>
 `;
 
 /** Asks before signing out: where `/auth/signout` leads when it is opened as a page. */

@@ -28,15 +28,15 @@ export function assertFalse(
 }
 
 export function assertEquals<T>(actual: T, expected: T, msg?: string): void {
-  nodeAssert.deepStrictEqual(actual, expected, msg);
+  nodeAssert.deepStrictEqual(actual, expected, msg as string);
 }
 
 export function assertNotEquals<T>(actual: T, expected: T, msg?: string): void {
-  nodeAssert.notDeepStrictEqual(actual, expected, msg);
+  nodeAssert.notDeepStrictEqual(actual, expected, msg as string);
 }
 
 export function assertStrictEquals<T>(actual: unknown, expected: T, msg?: string): asserts actual is T {
-  nodeAssert.strictEqual(actual, expected, msg);
+  nodeAssert.strictEqual(actual, expected, msg as string);
 }
 
 export function assertExists<T>(actual: T, msg?: string): asserts actual is NonNullable<T> {

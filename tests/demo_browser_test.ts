@@ -1,0 +1,132 @@
+import { assert, assertEquals } from "@std/assert";
+import axe, { type AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+import { browserTest } from "./support/browser.ts";
+import { type RunningDemo, withDemo } from "./support/demo.ts";
+
+/** Gives a running demo and a window on it; whatever its pages complain about fails the test. */
+async function withDemoIn(page: Page, use: (demo: RunningDemo) => Promise<void>): Promise<void> {
+  const complaints: string[] = [];
+  page.context().on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.context().on("weberror", (error) => complaints.push(String(error.error())));
+  await withDemo(use);
+  assertEquals(complaints, []);
+}
+
+/** Opens the protected page without a session, and is sent to sign in. */
+async function beSentToSignIn(page: Page, { origin }: RunningDemo): Promise<void> {
+  await page.goto(`${origin}/protected`);
+  assertEquals(new URL(page.url()).pathname, "/signin");
+  await page.getByRole("status").getByText("That page is for signed-in users").waitFor();
+}
+
+/** Arrives at the protected page, looks at the session, signs out, and is kept out. */
+async function comeInAndGoOut(
+  page: Page,
+  { origin }: RunningDemo,
+  name: string,
+  provider: string,
+): Promise<void> {
+  await page.waitForURL(`${origin}/protected`);
+  await page.getByRole("heading", { name: `Come in, ${name}.` }).waitFor();
+
+  await page.getByRole("link", { name: "Session" }).click();
+  const session = await page.getByRole("region", { name: "The session" }).textContent();
+  assertEquals(JSON.parse(session ?? "").provider, provider);
+
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL(`${origin}/`);
+  await page.getByRole("banner").getByRole("link", { name: "Sign in" }).waitFor();
+  await beSentToSignIn(page, { origin } as RunningDemo);
+}
+
+browserTest("demo in a browser: a wrong password is told, the right one signs in and out", async (page) => {
+  await withDemoIn(page, async (demo) => {
+    await beSentToSignIn(page, demo);
+    const signIn = async (password: string) => {
+      await page.getByLabel("User name").fill("ada");
+      await page.getByLabel("Password", { exact: true }).fill(password);
+      await page.getByRole("button", { name: "Sign in with the password" }).click();
+    };
+    await signIn("byron");
+    await page.getByRole("alert").getByText("do not belong together").waitFor();
+    await signIn("lovelace");
+    await comeInAndGoOut(page, demo, "Ada Lovelace", "credentials");
+  });
+});
+
+browserTest("demo in a browser: the OpenID Provider signs in, and out again", async (page) => {
+  await withDemoIn(page, async (demo) => {
+    await beSentToSignIn(page, demo);
+    await page.getByRole("button", { name: "Continue with Loopback ID" }).click();
+    await page.getByRole("heading", { name: "Who are you?" }).waitFor();
+    assertEquals(new URL(page.url()).origin, demo.issuer);
+    await page.getByLabel("Login").fill("grace");
+    await page.getByLabel("Password").fill("hopper");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Grace Hopper, is this all right?" }).waitFor();
+    await page.getByRole("button", { name: "Allow" }).click();
+    await comeInAndGoOut(page, demo, "Grace Hopper", "local");
+  });
+});
+
+browserTest("demo in a browser: a magic link in the inbox signs in, and out again", async (page) => {
+  await withDemoIn(page, async (demo) => {
+    await beSentToSignIn(page, demo);
+    await page.getByLabel("E-mail").fill("charles@example.com");
+    await page.getByRole("button", { name: "E-mail me a link" }).click();
+    await page.getByRole("heading", { name: "Check your inbox" }).waitFor();
+    await page.getByRole("link", { name: "Open the inbox" }).click();
+    await page.getByRole("link", { name: "to charles@example.com" }).click();
+
+    // As in a mail program, the link opens a window of its own.
+    const opened = page.context().waitForEvent("page");
+    await page.frameLocator("iframe").getByRole("link", { name: "Sign in" }).click();
+    await comeInAndGoOut(await opened, demo, "charles@example.com", "nodemailer");
+  });
+});
+
+const SIZES = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } };
+const PAGES = [
+  "/",
+  "/signin?error=CredentialsSignin",
+  "/signout",
+  "/session",
+  "/inbox",
+  "/check-inbox",
+  "/error",
+  "/nowhere",
+];
+
+for (const [size, viewport] of Object.entries(SIZES)) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    browserTest(
+      `demo in a browser: every page fits a ${size} and is accessible, ${colorScheme}`,
+      async (page) => {
+        await withDemo(async ({ origin, issuer }) => {
+          for (const path of PAGES) {
+            await page.goto(origin + path);
+            await assertGoodPage(page);
+          }
+          await page.goto(`${origin}/signin`);
+          await page.getByRole("button", { name: "Continue with Loopback ID" }).click();
+          await page.waitForURL(`${issuer}/interaction/**`);
+          await assertGoodPage(page);
+        });
+      },
+      { viewport, colorScheme },
+    );
+  }
+}
+
+/** Nothing to scroll sideways for, and nothing that axe finds wrong, contrast included. */
+async function assertGoodPage(page: Page): Promise<void> {
+  const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+  assert(overflow <= 0, `${page.url()} is ${overflow}px too wide`);
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate("axe.run()") as AxeResults;
+  const found = violations.flatMap(({ help, nodes }) => nodes.map(({ html }) => `${help}: ${html}`));
+  assertEquals(found, [], page.url());
+}
