@@ -40,9 +40,10 @@ async function run(args: string[], show: boolean): Promise<{ success: boolean; o
   const process = command.spawn();
   let output = "";
   const read = async (stream: ReadableStream<Uint8Array>) => {
-    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
-      output += text;
-      if (show) await Deno.stdout.write(new TextEncoder().encode(text));
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      output += decoder.decode(chunk, { stream: true });
+      if (show) await Deno.stdout.write(chunk);
     }
   };
   await Promise.all([read(process.stdout), read(process.stderr)]);
