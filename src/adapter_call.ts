@@ -44,18 +44,20 @@ export async function callAdapter(call: AdapterCall): Promise<unknown> {
     );
     return believable(name, args, result);
   } catch (error) {
-    if (LOOKUPS.has(name) && isImpossibleKey(error)) return null;
+    if (LOOKUPS.has(name) && isImpossibleKey(args, error)) return null;
     throw error instanceof FastifyAuthError ? error : redactError(error, args);
   }
 }
 
 /**
- * SQLSTATE class 22: the column cannot hold such a value, so no row has it. A cookie of "%00", or one that is no UUID
- * where the column is of that type, would otherwise look like a database that is down.
+ * Whether no row can have the key: SQLSTATE class 22 says that the column cannot hold such a value, as with a cookie of
+ * "%00"; and some drivers refuse `undefined`, which is all there is to a sign-in link without its address. Either would
+ * otherwise look like a database that is down.
  */
-function isImpossibleKey(error: unknown): boolean {
+function isImpossibleKey([asked]: readonly unknown[], error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  return [code, cause?.code].some((each) => typeof each === "string" && /^22[0-9A-Z]{3}$/.test(each));
+  return [code, cause?.code].some((each) => typeof each === "string" && /^22[0-9A-Z]{3}$/.test(each)) ||
+    (typeof asked === "object" && asked !== null && "identifier" in asked && asked.identifier === undefined);
 }
 
 /**

@@ -27,7 +27,12 @@ interface ErrorSummary {
 }
 
 /** Expected of any client on a bad day; a sign-in form mistyped is not worth more than a line. */
-const INFORMATIVE = new Set(["CredentialsSignin", "MissingCSRF", "OAuthCallbackError"]);
+const INFORMATIVE = new Set([
+  "CredentialsSignin",
+  "EmailAddressRefused",
+  "MissingCSRF",
+  "OAuthCallbackError",
+]);
 
 /** Refusals that a person may want to see piling up. */
 const NOTEWORTHY = new Set([

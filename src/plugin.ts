@@ -15,6 +15,8 @@ import {
 } from "./callback_url.ts";
 import type { ResolvedConfig } from "./config.ts";
 import { callCore } from "./core.ts";
+import { unavailableError } from "./database_request.ts";
+import { withToken } from "./email_outcome.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { toCoreLogger } from "./logger.ts";
 import { assertBasePath, rememberMount, toMountPath } from "./mount_path.ts";
@@ -116,7 +118,9 @@ function addRoute(
     handler: (request, reply) => {
       const { provider } = request.params;
       if (action === "session" && request.method === "GET") return sendSession(request, reply, config);
-      const query = normalizeQuery(queryOf(request));
+      const kind = provider && resolved.providers.get(provider)?.type;
+      const asked = normalizeQuery(queryOf(request));
+      const query = action === "callback" && kind === "email" ? withToken(asked) : asked;
       // Core serves no page for one provider; the sign-in page is where this was meant to lead.
       if (action === "signin" && provider !== undefined && request.method === "GET") {
         return reply.redirect(`${mountPath}/signin${query && `?${query}`}`);
@@ -162,6 +166,11 @@ async function answer(request: FastifyRequest, reply: FastifyReply, call: Call):
   const response = provider === undefined
     ? await callCore(resolved, web, core)
     : await answerForProvider({ request: web, action: call.action, provider, resolved, call: core });
+  // Thrown, so that the application's error handler has its say; only our own answer has this status.
+  if (response.status === 503) {
+    for (const cookie of response.headers.getSetCookie()) reply.header("set-cookie", cookie);
+    throw unavailableError();
+  }
   return await sendWebResponse(reply, response);
 }
 
