@@ -145,6 +145,20 @@ Deno.test("demo: the OpenID Provider refuses a callback URL that is not the demo
   });
 });
 
+Deno.test("demo: the OpenID Provider's pages open for the browser alone that began the sign-in", async () => {
+  await withDemo(async (demo) => {
+    const visitor = new Visitor();
+    const login = await visitor.submit(`${demo.origin}/auth/signin/local`);
+    const stranger = await new Visitor().get(login.url);
+    assertEquals(stranger.status, 400);
+    assertStringIncludes(stranger.text, "started in another browser");
+    assertEquals((await answer(visitor, login, "login")).status, 401);
+    const unreadable = await fetch(`${login.url}/login`, { method: "POST", body: "{}" });
+    assertStringIncludes(await unreadable.text(), "Loopback ID");
+    assertEquals(unreadable.status, 415);
+  });
+});
+
 Deno.test("demo: a magic link signs in once", async () => {
   await withDemo(async (demo) => {
     const visitor = new Visitor();

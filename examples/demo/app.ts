@@ -34,7 +34,7 @@ export async function buildDemo({ dataDir, logger = false }: DemoOptions): Promi
     app.addHook("onClose", () => database.close());
     const mail = await startMailServer();
     app.addHook("onClose", () => mail.close());
-    const openid = await startOpenIdProvider();
+    const openid = await startOpenIdProvider(logger);
     app.addHook("onClose", () => openid.close());
 
     const config = authConfig({ secret, database, mail, openid });

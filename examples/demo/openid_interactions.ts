@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 // @ts-types="npm:@types/oidc-provider@^9.0.0"
 import type Provider from "oidc-provider";
 import type { InteractionResults } from "oidc-provider";
@@ -12,18 +12,20 @@ type Interaction = Awaited<ReturnType<Provider["interactionDetails"]>>;
 /** Adds the two pages that the OpenID Provider shows between the application's request and its answer. */
 export async function addInteractions(scope: FastifyInstance, provider: () => Provider): Promise<void> {
   await addAssets(scope);
-  scope.removeContentTypeParser("application/x-www-form-urlencoded");
+  scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
     "application/x-www-form-urlencoded",
     { parseAs: "string" },
     (_request, body, done) => done(null, new URLSearchParams(body as string)),
   );
-  scope.setErrorHandler((_error, _request, reply) =>
-    sendPage(
-      reply.code(400),
-      providerErrorPage("invalid_request", "This sign-in is over, or was started in another browser."),
-    )
-  );
+  scope.setErrorHandler<FastifyError>((error, request, reply) => {
+    const { statusCode = 500 } = error;
+    if (statusCode >= 500) request.log.error(error);
+    const text = statusCode === 400
+      ? "This sign-in is over, or was started in another browser."
+      : "The OpenID Provider cannot answer this.";
+    return sendPage(reply.code(statusCode), providerErrorPage(error.code ?? error.name, text));
+  });
 
   const details = (request: FastifyRequest, reply: FastifyReply): Promise<Interaction> =>
     provider().interactionDetails(request.raw, reply.raw);
@@ -39,10 +41,10 @@ export async function addInteractions(scope: FastifyInstance, provider: () => Pr
     return sendPage(reply, consentPage({ uid, name: findPerson(session?.accountId ?? "")?.name ?? "" }));
   });
 
-  scope.post<{ Body: URLSearchParams }>("/interaction/:uid/login", async (request, reply) => {
+  scope.post<{ Body?: URLSearchParams }>("/interaction/:uid/login", async (request, reply) => {
     const { uid } = await details(request, reply);
-    const person = findPerson(request.body.get("login") ?? "");
-    if (!person || person.password !== request.body.get("password")) {
+    const person = findPerson(request.body?.get("login") ?? "");
+    if (!person || person.password !== request.body?.get("password")) {
       return sendPage(reply.code(401), loginPage({ uid, failed: true }));
     }
     return finish(request, reply, { login: { accountId: person.login } });

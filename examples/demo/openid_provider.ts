@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import Fastify from "fastify";
+import Fastify, { type FastifyServerOptions } from "fastify";
 // Deep, because the package's entry point warns about every runtime but Node, and this runs on Deno as well.
 // @ts-types="npm:@types/oidc-provider@^9.0.0"
 import { Provider } from "oidc-provider/lib/provider.js";
@@ -26,10 +26,12 @@ export interface OpenIdProvider {
  *
  * It is on 127.0.0.1 and the application on localhost: two sites to a browser, as they would be on the internet.
  */
-export async function startOpenIdProvider(): Promise<OpenIdProvider> {
+export async function startOpenIdProvider(
+  logger: FastifyServerOptions["logger"] = false,
+): Promise<OpenIdProvider> {
   const clientId = "fastify-demo";
   const clientSecret = randomBytes(32).toString("base64url");
-  const server = Fastify({ forceCloseConnections: true });
+  const server = Fastify({ logger, forceCloseConnections: true });
   let provider: Provider | undefined;
   const requireProvider = (): Provider => {
     if (provider) return provider;
