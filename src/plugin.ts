@@ -3,7 +3,13 @@
  *
  * @module
  */
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
+import type {
+  DoneFuncWithErrOrRes,
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+} from "fastify";
 import fp from "fastify-plugin";
 import { AUTH_ROUTE, AUTH_ROUTES, type AuthRoute, methodsFor } from "./actions.ts";
 import { assertPlainEncoding, authBody, BODY_LIMIT, useAuthBodyParsers } from "./body.ts";
@@ -88,11 +94,34 @@ interface Mount {
 
 function addRoutes(scope: FastifyInstance, mount: Mount): void {
   useAuthBodyParsers(scope);
-  scope.addHook("onSend", (_request, reply, payload, done) => {
-    protectReply(reply);
-    done(null, payload);
-  });
   for (const route of AUTH_ROUTES) addRoute(scope, route, mount);
+  addNotFound(scope);
+}
+
+/** What the routes have in common. */
+function routeDefaults(scope: FastifyInstance) {
+  return {
+    method: scope.supportedMethods as string[],
+    exposeHeadRoute: false,
+    logSerializers: redactingSerializers(scope.log),
+    config: { [AUTH_ROUTE]: true },
+    // A hook of the route runs after those of every instance: what they set is set over.
+    onSend: (_request: unknown, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes) => {
+      protectReply(reply);
+      done(null, payload);
+    },
+  } as const;
+}
+
+/**
+ * Takes what is below the mount path and no route: a callback address with a mistake in it carries the same code,
+ * which the application's own "not found" would log and send.
+ */
+function addNotFound(scope: FastifyInstance): void {
+  const notFound = () => {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
+  };
+  scope.route({ ...routeDefaults(scope), url: "/*", onRequest: notFound, handler: notFound });
 }
 
 function addRoute(
@@ -102,12 +131,9 @@ function addRoute(
 ): void {
   const { action } = route;
   scope.route<{ Params: { provider?: string } }>({
-    method: scope.supportedMethods as string[],
+    ...routeDefaults(scope),
     url: route.provider ? `/${action}/:provider` : `/${action}`,
-    exposeHeadRoute: false,
     bodyLimit: BODY_LIMIT,
-    logSerializers: redactingSerializers(scope.log),
-    config: { [AUTH_ROUTE]: true },
     // Before the body is read: what is refused here need not be parsed.
     onRequest: (request, reply, done) => {
       assertServed(request, reply, route, resolved);

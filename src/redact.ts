@@ -1,5 +1,5 @@
 /**
- * Codes and tokens arrive in the address of a callback; the request log would keep them.
+ * Codes and tokens arrive in the address of a callback, and passwords in its body; the request log would keep them.
  *
  * @module
  */
@@ -11,14 +11,15 @@ type Serializer = (value: unknown) => unknown;
 const PINO_SERIALIZERS = Symbol.for("pino.serializers");
 
 /**
- * Serializers for the log of auth routes: the application's own, with the query taken out of the address.
+ * Serializers for the log of auth routes: the application's own, shown a request without its secrets. So it does
+ * not matter what they write, or in which shape.
  *
  * @param log The application's logger.
  */
 export function redactingSerializers(log: FastifyBaseLogger): Record<string, Serializer> {
   const own = (log as { [PINO_SERIALIZERS]?: Record<string, Serializer> })[PINO_SERIALIZERS];
   const serialize = own?.req ?? onlyTheLine;
-  return { req: (request) => redactUrls(serialize(request)) };
+  return { req: (request) => serialize(redactedView(request)) };
 }
 
 /** For a logger without serializers: writing out the whole request would not help anyone. */
@@ -27,16 +28,58 @@ function onlyTheLine(request: unknown): unknown {
   return { method, url };
 }
 
-function redactUrls(serialized: unknown): unknown {
-  if (typeof serialized !== "object" || serialized === null) return serialized;
-  const entries = Object.entries(serialized).map(([key, value]) => [
-    key,
-    typeof value === "string" && /url|path/i.test(key) ? redactQuery(value) : value,
-  ]);
-  return Object.fromEntries(entries);
+const HIDDEN = "[redacted]";
+
+/** What of a request is shown differently; `raw` is Node's request below Fastify's. */
+const REDACTED: Readonly<Record<string, (value: unknown) => unknown>> = {
+  body: redactValues,
+  cookies: redactValues,
+  headers: redactHeaders,
+  originalUrl: redactAddress,
+  query: redactValues,
+  raw: redactedView,
+  rawHeaders: () => [],
+  url: redactAddress,
+};
+
+function redactedView(request: unknown): unknown {
+  if (typeof request !== "object" || request === null) return request;
+  return new Proxy(request, {
+    get(target, key) {
+      // With the target as `this`: a proxy has none of its private fields.
+      const value = Reflect.get(target, key, target);
+      if (typeof value === "function") return value.bind(target);
+      return typeof key === "string" && Object.hasOwn(REDACTED, key) ? REDACTED[key]!(value) : value;
+    },
+  });
 }
 
-/** The names stay, for who looks for a mistake; the values go. */
-function redactQuery(url: string): string {
-  return url.replace(/\?.*$/s, (query) => query.replace(/=[^&#]*/g, "=[redacted]"));
+/** The names of the parameters stay, for who looks for a mistake; the values go. */
+function redactAddress(address: unknown): unknown {
+  if (typeof address !== "string") return address;
+  const start = address.search(/[?#]/);
+  if (start === -1) return address;
+  const parameters = address.slice(start + 1).split("&").map((parameter) => {
+    const equals = parameter.indexOf("=");
+    return equals === -1 ? HIDDEN : `${parameter.slice(0, equals)}=${HIDDEN}`;
+  });
+  return `${address.slice(0, start + 1)}${parameters.join("&")}`;
+}
+
+function redactHeaders(headers: unknown): unknown {
+  if (typeof headers !== "object" || headers === null) return headers;
+  const redacted: Record<string, unknown> = { ...headers };
+  for (const name of ["authorization", "cookie"]) if (name in redacted) redacted[name] = HIDDEN;
+  for (const name of ["referer", ":path"]) {
+    if (name in redacted) redacted[name] = redactAddress(redacted[name]);
+  }
+  return redacted;
+}
+
+function redactValues(values: unknown): unknown {
+  if (typeof values !== "object" || values === null) return values === undefined ? values : HIDDEN;
+  // Without a value the name is all that was sent, and may be what is secret.
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [value === "" ? HIDDEN : name, HIDDEN]),
+  );
 }
