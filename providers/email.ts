@@ -27,11 +27,24 @@
  */
 // Deno gives core its optional peer only where something imports it.
 import "nodemailer";
-export {
-  default,
-  type EmailConfig,
-  type EmailProviderId,
-  type EmailProviderSendVerificationRequestParams,
-  type EmailProviderType,
-  type EmailUserConfig,
+import type { EmailConfig } from "@auth/core/providers";
+import factory from "@auth/core/providers/email";
+import type { NodemailerUserConfig } from "@auth/core/providers/nodemailer";
+
+export type {
+  EmailConfig,
+  EmailProviderId,
+  EmailProviderSendVerificationRequestParams,
+  EmailProviderType,
+  EmailUserConfig,
 } from "@auth/core/providers/email";
+
+/**
+ * Makes the provider: core's factory, with a result that a strict compiler takes for a provider.
+ *
+ * @param options The provider's options.
+ * @returns The provider, for `providers`.
+ */
+export default function Email(options: NodemailerUserConfig): EmailConfig {
+  return factory(options) as unknown as EmailConfig;
+}

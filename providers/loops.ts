@@ -11,13 +11,12 @@
  * ```ts
  * import Fastify from "fastify";
  * import { FastifyAuth, type FastifyAuthConfig } from "fastify-authjs";
- * import type { EmailConfig } from "fastify-authjs/providers";
  * import Loops from "fastify-authjs/providers/loops";
  *
  * async function start(adapter: NonNullable<FastifyAuthConfig["adapter"]>) {
  *   const app = Fastify();
  *   await app.register(
- *     FastifyAuth({ adapter, providers: [(fromEnv) => Loops({ ...fromEnv, transactionalId: "…" }) as unknown as EmailConfig] }),
+ *     FastifyAuth({ adapter, providers: [(fromEnv) => Loops({ ...fromEnv, transactionalId: "…" })] }),
  *     { prefix: "/auth" },
  *   );
  *   return app;
@@ -26,4 +25,18 @@
  *
  * @module
  */
-export { default, type LoopsConfig, type LoopsUserConfig } from "@auth/core/providers/loops";
+import type { EmailConfig } from "@auth/core/providers";
+import factory from "@auth/core/providers/loops";
+import type { LoopsUserConfig } from "@auth/core/providers/loops";
+
+export type { LoopsConfig, LoopsUserConfig } from "@auth/core/providers/loops";
+
+/**
+ * Makes the provider: core's factory, with a result that a strict compiler takes for a provider.
+ *
+ * @param options The provider's options.
+ * @returns The provider, for `providers`.
+ */
+export default function Loops(options: LoopsUserConfig): EmailConfig {
+  return factory(options) as unknown as EmailConfig;
+}

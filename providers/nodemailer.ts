@@ -27,4 +27,18 @@
  */
 // Deno gives core its optional peer only where something imports it.
 import "nodemailer";
-export { default, type NodemailerConfig, type NodemailerUserConfig } from "@auth/core/providers/nodemailer";
+import type { EmailConfig } from "@auth/core/providers";
+import factory from "@auth/core/providers/nodemailer";
+import type { NodemailerUserConfig } from "@auth/core/providers/nodemailer";
+
+export type { NodemailerConfig, NodemailerUserConfig } from "@auth/core/providers/nodemailer";
+
+/**
+ * Makes the provider: core's factory, with a result that a strict compiler takes for a provider.
+ *
+ * @param options The provider's options.
+ * @returns The provider, for `providers`.
+ */
+export default function Nodemailer(options: NodemailerUserConfig): EmailConfig {
+  return factory(options) as unknown as EmailConfig;
+}

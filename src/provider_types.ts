@@ -19,6 +19,7 @@ import type {
   ProfileCallback,
   Provider,
 } from "@auth/core/providers";
+import type { NodemailerUserConfig } from "@auth/core/providers/nodemailer";
 import type { WebAuthnConfig } from "@auth/core/providers/webauthn";
 import type { Profile as DefaultProfile, TokenSet } from "@auth/core/types";
 import type { Client } from "oauth4webapi";
@@ -245,7 +246,7 @@ export type BuiltInProviders =
   // deno-lint-ignore no-explicit-any -- each provider has a profile of its own
   & Record<OAuthProviderType, (config: Partial<OAuthConfig<any>>) => OAuthConfig<any>>
   & Record<CredentialsProviderType, typeof import("@auth/core/providers/credentials").default>
-  & Record<EmailProviderType, typeof import("@auth/core/providers/email").default>
+  & Record<EmailProviderType, (options: NodemailerUserConfig) => EmailConfig>
   & Record<WebAuthnProviderType, (config: Partial<WebAuthnConfig>) => WebAuthnConfig>;
 
 /** What an application may list in `providers`. */

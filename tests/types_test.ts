@@ -4,8 +4,6 @@
  * named in its error.
  */
 import type { AuthConfig } from "@auth/core";
-import type Credentials from "@auth/core/providers/credentials";
-import type Email from "@auth/core/providers/email";
 import type * as core from "@auth/core/providers";
 import type { Account as CoreAccount, Awaitable } from "@auth/core/types";
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
@@ -60,6 +58,8 @@ import type {
   WebAuthnConfig,
   WebAuthnProviderType,
 } from "fastify-authjs/providers";
+import type Credentials from "fastify-authjs/providers/credentials";
+import type Email from "fastify-authjs/providers/email";
 import type { AuthorizationDetails, Client } from "oauth4webapi";
 
 /** Whether two types are one and the same, `any` and modifiers included. */
