@@ -10,6 +10,9 @@ import { run } from "./process.ts";
 const tests = fileURLToPath(new URL("../", import.meta.url));
 const denoConfig = fileURLToPath(new URL("../../deno.json", import.meta.url));
 
+/** How long one test file may take. */
+const FILE_MILLISECONDS = 5 * 60_000;
+
 /** Copies the tests into a consumer project, installs what they import, and runs those that are not tied to Deno. */
 export async function runOwnTests(node: string, project: string): Promise<Result> {
   const all = await readTestFiles(tests);
@@ -19,13 +22,16 @@ export async function runOwnTests(node: string, project: string): Promise<Result
   const skipped = join(tests, "consumer");
   await cp(tests, join(project, "own/tests"), { recursive: true, filter: (source) => source !== skipped });
   await install(project, await packagesOf(portable));
-  // Stripping types alone leaves out what TypeScript adds to the language, such as parameter properties
   const flags = [
     "--no-warnings",
+    // Stripping types alone leaves out what TypeScript adds to the language, such as parameter properties
     "--experimental-transform-types",
     "--import=./register.mjs",
     "--test",
     "--test-reporter=tap",
+    // A failed test may leave a server listening, which would keep its process alive
+    "--test-force-exit",
+    `--test-timeout=${FILE_MILLISECONDS}`,
   ];
   const files = portable.map(({ name }) => join("tests", name));
   return toResult(await run(node, [...flags, ...files], { cwd: join(project, "own") }).catch(String));

@@ -56,19 +56,31 @@ async function checkPackage(project: string, tarball: string): Promise<void> {
   await matrix.check("package", "peers", () => checkPeers(project));
 }
 
-/** Uses the installed package on every runtime. */
+/** Uses the installed package on every runtime: sign-in with what it brings itself, then all of it, peers added. */
 async function checkRuntimes(runtimes: Runtime[], node: string, project: string): Promise<void> {
   await install(project, ["oidc-provider@9"]);
   await using provider = await startIdentityProvider(node, project);
   const env = { ISSUER: provider.issuer };
-  for (const { name, command, args } of runtimes) {
-    const fixture = (...words: string[]) => () =>
-      runFixture(command, [...args, ...words], { cwd: project, env });
-    await matrix.check(name, "import", fixture("every_export.mjs"));
-    await matrix.check(name, "require", fixture("every_export.cjs"));
-    await matrix.check(name, "password", fixture("sign_in.mjs", "password"));
-    await matrix.check(name, "OIDC", fixture("sign_in.mjs", "oidc"));
-  }
+  const check = async (column: string, ...fixture: string[]) => {
+    for (const { name, command, args } of runtimes) {
+      await matrix.check(
+        name,
+        column,
+        () => runFixture(command, [...args, ...fixture], { cwd: project, env }),
+      );
+    }
+  };
+  await check("password", "sign_in.mjs", "password");
+  await check("OIDC", "sign_in.mjs", "oidc");
+  await install(project, await optionalPeers(project));
+  await check("import", "every_export.mjs");
+  await check("require", "every_export.cjs");
+}
+
+/** The peers that one kind of provider each needs, at the ranges that package.json allows. */
+async function optionalPeers(project: string): Promise<string[]> {
+  const { peerDependencies, peerDependenciesMeta } = await readManifest(project, "fastify-authjs");
+  return Object.keys(peerDependenciesMeta).map((name) => `${name}@${peerDependencies[name]}`);
 }
 
 /** Compiles apps against the installed package, and lets the packagers' linters look at the tarball. */

@@ -12,10 +12,11 @@ export const RESOLUTIONS = {
 } as const;
 
 /**
- * Where errors may lie once declarations of libraries are checked too. @auth/core publishes declarations that name
- * internal types it strips (`InternalOptions`, `RequestInternal`) and import its optional peers' types.
+ * Where errors may lie once the declarations of libraries are checked too. @auth/core publishes declarations that name
+ * internal types it strips (`InternalOptions`, `RequestInternal`) and modules it does not depend on; those of
+ * @simplewebauthn/server import a module whose types its `exports` hide.
  */
-const EXCUSED = /^node_modules\/@auth\/core\//;
+const EXCUSED = /^node_modules\/@(?:auth\/core|simplewebauthn\/server)\//;
 
 /**
  * Compiles the apps in `types/`, strictly: without an error when libraries are taken as they are, and without an
@@ -42,7 +43,7 @@ export async function checkTypes(
     ...strictErrors.filter((error) => !EXCUSED.test(error) && !errors.includes(error)),
   ];
   if (failed.length > 0) return { passed: 0, failed };
-  return { passed: 2, failed, note: `2 ok (${excused} excused in core)` };
+  return { passed: 2, failed, note: `2 ok (${excused} excused)` };
 }
 
 function tsconfig(resolution: keyof typeof RESOLUTIONS, skipLibCheck: boolean) {
