@@ -1,0 +1,724 @@
+/** Rows A1 to A9: providers that hang, lie or are not asked at all. */
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertLess,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { customFetch, type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
+import Apple from "fastify-authjs/providers/apple";
+import GitHub from "fastify-authjs/providers/github";
+import Keycloak from "fastify-authjs/providers/keycloak";
+import { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { captureLog, testApp, testConfig } from "./support/app.ts";
+import { type Answer, type Client, setCookies } from "./support/client.ts";
+import { withEnvironment } from "./support/environment.ts";
+import {
+  clearedCookies,
+  locationOf,
+  oauthApp,
+  pathOf,
+  type ProviderSettings,
+  reasons,
+  signedInName,
+  startSignIn,
+} from "./support/oauth_client.ts";
+import { PATHS, type Script, ScriptedProvider } from "./support/scripted_provider.ts";
+
+const ERROR_PAGE = "http://localhost/auth/error?error=Configuration";
+const ALL_CHECKS = ["state", "pkce", "nonce"];
+const CHECK_COOKIES = ["authjs.nonce", "authjs.pkce.code_verifier", "authjs.state"];
+
+/** A provider, an application that knows it and a browser; all ended afterwards. */
+async function withProvider(
+  script: Script,
+  run: (
+    parts: Awaited<ReturnType<typeof oauthApp>> & { provider: ScriptedProvider; client: Client },
+  ) => Promise<void>,
+  settings: ProviderSettings = {},
+  overrides: Partial<FastifyAuthConfig> = {},
+): Promise<void> {
+  const provider = await ScriptedProvider.start(script);
+  const parts = await oauthApp({ issuer: provider.issuer, checks: ALL_CHECKS, ...settings }, overrides);
+  try {
+    await run({ ...parts, provider, client: parts.browser() });
+  } finally {
+    await parts.app.close();
+    await provider.close();
+  }
+}
+
+/** A sign-in up to the answer of the callback. */
+async function signInThrough(client: Client, provider: ScriptedProvider): Promise<Answer> {
+  const started = await startSignIn(client);
+  return await client.get(pathOf(provider.authorize(locationOf(started))));
+}
+
+async function assertFailed(client: Client, answer: Answer, what: string): Promise<void> {
+  assertEquals(answer.statusCode, 302, what);
+  assertEquals(locationOf(answer), ERROR_PAGE, what);
+  assertEquals(await signedInName(client), undefined, what);
+}
+
+const hang = () => {};
+const stall = (_request: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(200, { "content-type": "application/json" });
+  response.write('{"access_token":');
+};
+
+Deno.test("A1: discovery that hangs, or whose body stalls, ends in an error redirect", async () => {
+  for (const discovery of [hang, stall]) {
+    await withProvider(
+      { answer: { discovery } },
+      async ({ client, lines }) => {
+        await assertFailed(client, await startSignIn(client), "sign-in");
+        assertStringIncludes(reasons(lines), '"op" did not answer in full within 150 ms');
+      },
+      {},
+      { providerTimeout: 150 },
+    );
+  }
+});
+
+Deno.test("A1: a token or userinfo endpoint that hangs, or whose body stalls, ends in an error redirect", async () => {
+  for (const endpoint of ["token", "userinfo"] as const) {
+    for (const behaviour of [hang, stall]) {
+      await withProvider(
+        { answer: { [endpoint]: behaviour } },
+        async ({ client, lines, provider }) => {
+          await assertFailed(client, await signInThrough(client, provider), endpoint);
+          assertStringIncludes(
+            reasons(lines),
+            `"op" did not answer in full within 150 ms at ${provider.issuer}`,
+          );
+        },
+        { idToken: false },
+        { providerTimeout: 150 },
+      );
+    }
+  }
+});
+
+Deno.test("A1: functions of a provider that ask by themselves are bounded, too", async () => {
+  const never = () => new Promise<never>(() => {});
+  const cases: ProviderSettings[] = [
+    { type: "oauth", userinfo: { request: never } },
+    { profile: never },
+    { token: { conform: never } },
+  ];
+  for (const settings of cases) {
+    await withProvider({}, async ({ client, provider }) => {
+      const { issuer } = provider;
+      const { userinfo, token, type } = settings as Record<string, object | string>;
+      const endpoints = type === "oauth" || token
+        ? {
+          authorization: `${issuer}/authorize`,
+          token: { url: `${issuer}${PATHS.token}`, ...token as object },
+          userinfo: { url: `${issuer}${PATHS.userinfo}`, ...userinfo as object },
+        }
+        : {};
+      const parts = await oauthApp({ issuer, ...settings, ...endpoints }, { providerTimeout: 150 });
+      client = parts.browser();
+      const answer = await signInThrough(client, provider);
+      assertEquals(answer.statusCode, 302);
+      assertStringIncludes(locationOf(answer), "error=");
+      assertEquals(await signedInName(client), undefined);
+      assertStringIncludes(reasons(parts.lines), '"op" was not done with');
+      await parts.app.close();
+    });
+  }
+});
+
+Deno.test("A1: a customFetch that ignores its signal is bounded, too", async () => {
+  const deaf = (() => new Promise<Response>(() => {})) as typeof fetch;
+  await withProvider(
+    {},
+    async ({ client }) => {
+      await assertFailed(client, await startSignIn(client), "sign-in");
+    },
+    { [customFetch]: deaf },
+    { providerTimeout: 150 },
+  );
+});
+
+Deno.test("A1: providerTimeout is a number of milliseconds, or a boot error", async () => {
+  for (const providerTimeout of [-1, NaN, Infinity, "5s" as unknown as number]) {
+    const error = await assertRejects(() => testApp(testConfig({ providerTimeout })), FastifyAuthError);
+    assertEquals(error.code, "FST_AUTHJS_CONFIG_INVALID");
+    assertStringIncludes(error.message, "providerTimeout");
+  }
+});
+
+Deno.test("A2: whatever else the token endpoint answers ends in an error redirect", async () => {
+  const answers: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
+    html: (_request, response) =>
+      response.writeHead(200, { "content-type": "text/html" }).end("<h1>Hello</h1>"),
+    "500": (_request, response) => response.writeHead(500).end("down"),
+    "500 with JSON": (_request, response) =>
+      response.writeHead(500, { "content-type": "application/json" }).end('{"error":"server_error"}'),
+    "400 invalid_grant": (_request, response) =>
+      response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
+    reset: (request) => request.socket.destroy(),
+    truncated: (request, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "500" });
+      response.write('{"access_token":"x"', () => request.socket.destroy());
+    },
+    empty: (_request, response) => response.writeHead(204).end(),
+  };
+  for (const [what, token] of Object.entries(answers)) {
+    await withProvider({ answer: { token } }, async ({ client, provider }) => {
+      await assertFailed(client, await signInThrough(client, provider), what);
+    });
+  }
+});
+
+Deno.test("A2: a redirect of the token endpoint is not followed: the client secret stays where it was sent", async () => {
+  const elsewhere = await ScriptedProvider.start();
+  for (const status of [302, 307, 308]) {
+    const token = (_request: IncomingMessage, response: ServerResponse) =>
+      response.writeHead(status, { location: `${elsewhere.issuer}${PATHS.token}` }).end();
+    await withProvider({ answer: { token } }, async ({ client, provider }) => {
+      await assertFailed(client, await signInThrough(client, provider), String(status));
+    });
+  }
+  assertEquals(elsewhere.requests, []);
+  await elsewhere.close();
+});
+
+Deno.test("A2: a response of 200 MB is read up to the cap", async () => {
+  const total = 200 * 1024 * 1024;
+  let sent = 0;
+  const endless = (_request: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(200, { "content-type": "application/json", "content-length": String(total) });
+    const block = Buffer.alloc(64 * 1024, " ");
+    const more = () => {
+      while (sent < total && !response.destroyed) {
+        sent += block.length;
+        if (!response.write(block)) return void response.once("drain", more);
+      }
+    };
+    more();
+  };
+  for (const endpoint of ["token", "discovery", "userinfo"] as const) {
+    sent = 0;
+    await withProvider({ answer: { [endpoint]: endless } }, async ({ client, provider, lines }) => {
+      const started = await startSignIn(client);
+      const answer = endpoint === "discovery"
+        ? started
+        : await client.get(pathOf(provider.authorize(locationOf(started))));
+      await assertFailed(client, answer, endpoint);
+      assertStringIncludes(reasons(lines), "over 1048576 bytes");
+      // What lies in the buffers of two sockets may have been sent besides.
+      assertLess(sent, 50 * 1024 * 1024);
+    }, { idToken: false });
+  }
+});
+
+Deno.test("A2: the error page of a userinfo endpoint is nobody's profile", async () => {
+  const userinfo = (_request: IncomingMessage, response: ServerResponse) =>
+    response.writeHead(401, { "content-type": "application/json" }).end('{"message":"Bad credentials"}');
+  await withProvider({ answer: { userinfo } }, async ({ provider }) => {
+    const { issuer } = provider;
+    const endpoints = {
+      authorization: `${issuer}/authorize`,
+      token: `${issuer}${PATHS.token}`,
+      userinfo: `${issuer}${PATHS.userinfo}`,
+    };
+    provider.script.tokens = { id_token: undefined };
+    const { app, browser, lines } = await oauthApp({ type: "oauth", issuer, ...endpoints });
+    const client = browser();
+    await assertFailed(client, await signInThrough(client, provider), "userinfo");
+    assertStringIncludes(reasons(lines), `"op" answered 401 at ${issuer}${PATHS.userinfo}`);
+    await app.close();
+  });
+});
+
+Deno.test("A3: an ID token with a claim that is wrong, or without it, is refused", async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const wrong: Record<string, Record<string, unknown>> = {
+    "iss of another": { iss: "https://evil.example" },
+    "no iss": { iss: undefined },
+    "aud of another": { aud: "another-client" },
+    "aud of others besides": { aud: ["client", "another-client"] },
+    "no aud": { aud: undefined },
+    "exp in the past": { exp: now - 3600 },
+    "no exp": { exp: undefined },
+    "nonce of another": { nonce: "another" },
+    "no nonce": { nonce: undefined },
+    "no sub": { sub: undefined },
+    "sub is no string": { sub: 42 },
+    "nbf in the future": { nbf: now + 3600 },
+  };
+  for (const [what, claims] of Object.entries(wrong)) {
+    await withProvider({ claims }, async ({ client, provider }) => {
+      await assertFailed(client, await signInThrough(client, provider), what);
+    });
+  }
+});
+
+Deno.test("A3: an ID token signed with HS256 or not at all is refused", async () => {
+  for (const alg of ["HS256", "none", "None", "", undefined]) {
+    await withProvider({ header: { alg }, sign: () => "" }, async ({ client, provider }) => {
+      await assertFailed(client, await signInThrough(client, provider), String(alg));
+    });
+  }
+});
+
+Deno.test("A3: with all of it right the user is signed in", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    const answer = await signInThrough(client, provider);
+    assertEquals(answer.statusCode, 302);
+    assertEquals(locationOf(answer), "http://localhost");
+    assertEquals(await signedInName(client), "Ada");
+  });
+});
+
+Deno.test("A4: an issuer or endpoint without TLS is a boot error in production, and only there", async () => {
+  const plain = "http://idp.example";
+  const own = { id: "op", name: "OP", type: "oidc", clientId: "client", issuer: "https://idp.example" };
+  const cases: Record<string, unknown> = {
+    issuer: { ...own, issuer: plain },
+    "issuer of a built-in": Keycloak({ clientId: "client", issuer: plain }),
+    wellKnown: { ...own, wellKnown: `${plain}/.well-known/openid-configuration` },
+    authorization: { ...own, authorization: `${plain}/authorize` },
+    "authorization.url": {
+      ...own,
+      authorization: { url: `${plain}/authorize`, params: { scope: "openid" } },
+    },
+    token: { ...own, token: `${plain}/token` },
+    userinfo: { ...own, userinfo: { url: `HTTP://idp.example/userinfo` } },
+    "an endpoint under options": { ...own, options: { token: { url: `${plain}/token` } } },
+    "a URL with options beside it": {
+      ...own,
+      token: { url: `${plain}/token` },
+      options: { token: { params: { a: "b" } } },
+    },
+  };
+  for (const [what, provider] of Object.entries(cases)) {
+    const config = () => testConfig({ providers: [provider as FastifyAuthConfig["providers"][number]] });
+    await withEnvironment({ NODE_ENV: "production" }, async () => {
+      const error = await assertRejects(() => testApp(config()), FastifyAuthError, undefined, what);
+      assertEquals(error.code, "FST_AUTHJS_PROVIDER_INVALID", what);
+      assertStringIncludes(error.message, "without TLS");
+    });
+    await withEnvironment({}, async () => await (await testApp(config())).close());
+  }
+});
+
+Deno.test("A4: an issuer of the environment without TLS is a boot error in production", async () => {
+  const environment = { NODE_ENV: "production", AUTH_KEYCLOAK_ISSUER: "http://idp.example" };
+  await withEnvironment(environment, async () => {
+    const error = await assertRejects(() => testApp(testConfig({ providers: [Keycloak] })), FastifyAuthError);
+    assertStringIncludes(error.message, "http://idp.example");
+  });
+});
+
+Deno.test("A4: an endpoint without TLS in the discovery document is refused in production", async () => {
+  const issuer = "https://idp.example";
+  const endpoints = {
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    userinfo_endpoint: `${issuer}/userinfo`,
+  };
+  const secureEnvironment = { NODE_ENV: "production" };
+  for (const endpoint of [undefined, ...Object.keys(endpoints)]) {
+    const document = { issuer, ...endpoints, ...(endpoint && { [endpoint]: "http://idp.example/plain" }) };
+    const asked: string[] = [];
+    const answer = ((url: string) => {
+      asked.push(url);
+      return Promise.resolve(Response.json(document));
+    }) as typeof fetch;
+    await withEnvironment(secureEnvironment, async () => {
+      const { app, browser, lines } = await oauthApp({ issuer, [customFetch]: answer });
+      const started = await startSignIn(browser());
+      assertEquals(asked, [`${issuer}${PATHS.discovery}`]);
+      if (endpoint === undefined) {
+        assert(locationOf(started).startsWith(`${issuer}/authorize?`));
+      } else {
+        assertEquals(locationOf(started), ERROR_PAGE);
+        assertStringIncludes(reasons(lines), `its ${endpoint} is not https`);
+      }
+      await app.close();
+    });
+  }
+});
+
+Deno.test("A4: a provider that advertises `alg: none` is not believed without a signature", async () => {
+  const lists = [["none"], ["RS256", "none"], ["NONE"]];
+  for (const id_token_signing_alg_values_supported of lists) {
+    const script: Script = {
+      metadata: { id_token_signing_alg_values_supported },
+      header: { alg: id_token_signing_alg_values_supported.at(-1) },
+      sign: () => "",
+    };
+    await withProvider(script, async ({ client, provider }) => {
+      await assertFailed(client, await signInThrough(client, provider), "unsigned");
+    });
+  }
+});
+
+Deno.test("A4: a provider that also advertises `alg: none` still signs in with a signature", async () => {
+  const script = { metadata: { id_token_signing_alg_values_supported: ["RS256", "none"] } };
+  await withProvider(script, async ({ client, provider }) => {
+    await signInThrough(client, provider);
+    assertEquals(await signedInName(client), "Ada");
+  });
+});
+
+Deno.test("A5: 20 callbacks without cookies send no request", async () => {
+  await withProvider({}, async ({ browser, provider, lines }) => {
+    const callbacks = Array.from({ length: 20 }, async (_, i) => {
+      const client = browser();
+      await assertFailed(client, await client.get(`/auth/callback/op?code=${i}&state=x`), "no cookies");
+    });
+    await Promise.all(callbacks);
+    assertEquals(provider.requests, []);
+    assertStringIncludes(
+      reasons(lines),
+      'InvalidCheck: The callback of "op" came with no cookie for "state"',
+    );
+    assertFalse(lines.some(({ level }) => level >= 50), "a stranger's request is not an error of ours");
+  });
+});
+
+Deno.test("A5: cookies that are forged, or the provider's own error, make no difference", async () => {
+  await withProvider({}, async ({ browser, provider }) => {
+    const cookie = CHECK_COOKIES.map((name) => `${name}=forged`).join("; ");
+    for (const query of ["code=a&state=b", "error=access_denied&state=b", "error=access_denied", ""]) {
+      for (const headers of [{}, { cookie }]) {
+        const client = browser();
+        await assertFailed(client, await client.get(`/auth/callback/op?${query}`, { headers }), query);
+      }
+    }
+    assertEquals(provider.requests, []);
+  });
+});
+
+Deno.test("A5: the refusal is answered as core answers: to its own error page, or in JSON to a script", async () => {
+  await withProvider(
+    {},
+    async ({ browser }) => {
+      const client = browser();
+      const answer = await client.get("/auth/callback/op?code=a&state=b");
+      assertEquals(locationOf(answer), "http://localhost/oops?error=Configuration");
+      const headers = { "x-auth-return-redirect": "1" };
+      const script = await client.get("/auth/callback/op?code=a&state=b", { headers });
+      assertEquals(script.json(), { url: "http://localhost/oops?error=Configuration" });
+    },
+    {},
+    { pages: { error: "/oops" } },
+  );
+});
+
+/** A callback with cookies of the test's choosing. */
+function callback(client: Client, address: string, cookies: ReadonlyMap<string, string>): Promise<Answer> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  return client.get(pathOf(address), { headers: { cookie } });
+}
+
+Deno.test("A6: a callback without one of its cookies fails before a request leaves, and clears the others", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    const address = provider.authorize(locationOf(await startSignIn(client)));
+    const { requests: { length } } = provider;
+    const all = [...client.cookies];
+    for (const missing of CHECK_COOKIES) {
+      const cookies = new Map(all.filter(([name]) => name !== missing));
+      const answer = await callback(client, address, cookies);
+      assertEquals(locationOf(answer), ERROR_PAGE, missing);
+      assertEquals(clearedCookies(answer), CHECK_COOKIES.filter((name) => name !== missing));
+    }
+    assertEquals(provider.requests.length, length);
+  });
+});
+
+Deno.test("A6: cookies of another provider or of another sign-in fail, and are cleared", async () => {
+  await withProvider({}, async ({ provider }) => {
+    const { issuer } = provider;
+    const shared = { name: "OP", type: "oidc" as const, clientId: "client", clientSecret: "secret", issuer };
+    const providers = ["op", "other"].map((id) => ({ ...shared, id, checks: ALL_CHECKS }));
+    const { app, browser } = await oauthApp({}, { providers: providers as FastifyAuthConfig["providers"] });
+    const [client, second] = [browser(), browser()];
+    const address = provider.authorize(locationOf(await startSignIn(client, "op")));
+    const cookies = new Map(client.cookies);
+    const { requests: { length } } = provider;
+
+    const elsewhere = await callback(client, address.replace("/op?", "/other?"), cookies);
+    assertEquals(locationOf(elsewhere), ERROR_PAGE);
+    assertEquals(clearedCookies(elsewhere), CHECK_COOKIES);
+
+    await startSignIn(second, "op");
+    const mixed = await callback(second, address, second.cookies);
+    assertEquals(locationOf(mixed), ERROR_PAGE);
+    assertEquals(clearedCookies(mixed), CHECK_COOKIES);
+
+    assertEquals(provider.requests.length, length, "neither reached the provider");
+    await app.close();
+  });
+});
+
+Deno.test("A6: state, nonce and PKCE cookies cannot stand in for each other", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    const address = provider.authorize(locationOf(await startSignIn(client)));
+    const cookies = new Map(client.cookies);
+    cookies.set("authjs.pkce.code_verifier", client.cookies.get("authjs.nonce")!);
+    assertEquals(locationOf(await callback(client, address, cookies)), ERROR_PAGE);
+  });
+});
+
+Deno.test("A6: a failure at the token endpoint clears the check cookies, and a replay finds none", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    const address = provider.authorize(locationOf(await startSignIn(client)));
+    provider.script.answer = {
+      token: (_request, response) =>
+        response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
+    };
+    const answer = await client.get(pathOf(address));
+    await assertFailed(client, answer, "invalid_grant");
+    assertEquals(clearedCookies(answer), CHECK_COOKIES);
+
+    provider.script.answer = {};
+    const { requests: { length } } = provider;
+    await assertFailed(client, await client.get(pathOf(address)), "replay");
+    assertEquals(provider.requests.length, length);
+  });
+});
+
+Deno.test("A6: success clears the check cookies once each, and a replay in the same browser changes nothing", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    const address = provider.authorize(locationOf(await startSignIn(client)));
+    const answer = await client.get(pathOf(address));
+    assertEquals(clearedCookies(answer), CHECK_COOKIES);
+    const replayed = await client.get(pathOf(address));
+    assertEquals(locationOf(replayed), ERROR_PAGE);
+    assertEquals(await signedInName(client), "Ada", "who is signed in stays signed in");
+  });
+});
+
+Deno.test("A6: a user who says no at the provider is back at the sign-in page, without check cookies", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    const address = new URL(provider.authorize(locationOf(await startSignIn(client))));
+    address.searchParams.delete("code");
+    address.searchParams.set("error", "access_denied");
+    const answer = await client.get(pathOf(address.href));
+    assertEquals(locationOf(answer), "http://localhost/auth/signin?error=OAuthCallbackError");
+    assertEquals(clearedCookies(answer), CHECK_COOKIES);
+    assertFalse(provider.paths.includes(PATHS.token));
+  });
+});
+
+Deno.test("A6: check cookies are cleared with the attributes that the application gave them", async () => {
+  const cookies = { state: { name: "my-state", options: { path: "/auth", domain: "localhost" } } };
+  await withProvider(
+    {},
+    async ({ client, provider }) => {
+      const address = provider.authorize(locationOf(await startSignIn(client)));
+      const answer = await client.get(pathOf(address).replace("state=", "state=x"));
+      assertEquals(locationOf(answer), ERROR_PAGE);
+      const [line] = setCookies(answer).filter((line) => line.startsWith("my-state="));
+      assertStringIncludes(line!, "Path=/auth");
+      assertStringIncludes(line!, "Domain=localhost");
+      assertStringIncludes(line!, "HttpOnly");
+    },
+    { checks: ["state"] },
+    { cookies },
+  );
+});
+
+Deno.test("A6: a profile that cannot be read leads to the sign-in page, not to the callback once more", async () => {
+  const profile = () => {
+    throw new Error("no such field");
+  };
+  await withProvider({}, async ({ client, provider }) => {
+    const answer = await signInThrough(client, provider);
+    assertEquals(locationOf(answer), "http://localhost/auth/signin?error=OAuthCallbackError");
+    assertEquals(clearedCookies(answer), CHECK_COOKIES);
+  }, { profile });
+});
+
+Deno.test("A7: a provider without checks is named at boot", async () => {
+  const warned = async (checks: string[] | undefined) => {
+    const { logger, lines } = captureLog();
+    const provider = GitHub({
+      clientId: "id",
+      clientSecret: "secret",
+      ...(checks && { checks: checks as ["none"] }),
+    });
+    const app = await testApp(testConfig({ providers: [provider] }), { logger });
+    await app.close();
+    return lines.filter(({ level, msg }) =>
+      level === 40 && msg.includes('"github"') && msg.includes("login CSRF")
+    );
+  };
+  assertEquals((await warned(["none"])).length, 1);
+  assertEquals((await warned([])).length, 1);
+  assertEquals((await warned(["state"])).length, 0);
+  assertEquals((await warned(undefined)).length, 0);
+});
+
+Deno.test("A7: the provider without checks works, which is what the warning is about", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    // The browser that comes back did not start the sign-in.
+    await client.get("/auth/csrf");
+    const answer = await client.get("/auth/callback/op?code=somebody-elses");
+    assertEquals(answer.statusCode, 302);
+    assertEquals(await signedInName(client), "Ada");
+    assertEquals(provider.paths, [PATHS.discovery, PATHS.token]);
+  }, { checks: ["none"] });
+});
+
+/** The attributes of each cookie that an answer sets. */
+function attributes(answer: Answer): Record<string, string> {
+  return Object.fromEntries(
+    setCookies(answer).map((line) => {
+      const [pair = "", ...rest] = line.split("; ");
+      return [
+        pair.split("=")[0],
+        rest.filter((part) => /^(?:SameSite|Secure)/i.test(part)).sort().join("; "),
+      ];
+    }),
+  );
+}
+
+const FORM_POST = { authorization: { params: { response_mode: "form_post", scope: "openid" } } };
+
+Deno.test("A8: with form_post the check cookies are SameSite=None and Secure, and no others", async () => {
+  const secureOrigin = { origin: "https://app.example" };
+  await withProvider(
+    {},
+    async ({ client, provider }) => {
+      // A user of the same browser may be signed in already: that cookie stays as it is, too.
+      const csrf = await client.get("/auth/csrf");
+      assertEquals(Object.values(attributes(csrf)).every((value) => value === "SameSite=Lax; Secure"), true);
+      const started = await startSignIn(client);
+      const set = attributes(started);
+      const checks = CHECK_COOKIES.map((name) => `__Secure-${name}`);
+      for (const name of checks) assertEquals(set[name], "SameSite=None; Secure", name);
+      for (const name of Object.keys(set).filter((name) => !checks.includes(name))) {
+        assertEquals(set[name], "SameSite=Lax; Secure", name);
+      }
+
+      const address = new URL(provider.authorize(locationOf(started)));
+      const answer = await client.post("/auth/callback/op", Object.fromEntries(address.searchParams));
+      assertEquals(clearedCookies(answer), checks);
+      const ended = attributes(answer);
+      for (const name of checks) assertEquals(ended[name], "SameSite=None; Secure", name);
+      assertEquals(ended["__Secure-authjs.session-token"], "SameSite=Lax; Secure");
+      assertEquals(await signedInName(client), "Ada");
+    },
+    FORM_POST,
+    secureOrigin,
+  );
+});
+
+Deno.test("A8: the next sign-in with another provider has Lax cookies again", async () => {
+  await withProvider({}, async ({ provider }) => {
+    const { issuer } = provider;
+    const shared = { name: "OP", type: "oidc" as const, clientId: "client", issuer, checks: ALL_CHECKS };
+    const providers = [{ ...shared, id: "form", ...FORM_POST }, { ...shared, id: "op" }];
+    const overrides = {
+      origin: "https://app.example",
+      providers: providers as FastifyAuthConfig["providers"],
+    };
+    const { app, browser } = await oauthApp({}, overrides);
+    await startSignIn(browser(), "form");
+    const set = attributes(await startSignIn(browser(), "op"));
+    assertEquals(set["__Secure-authjs.state"], "SameSite=Lax; Secure");
+    await app.close();
+  });
+});
+
+Deno.test("A8: a form without its cookies is refused before a request leaves", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    await assertFailed(client, await client.post("/auth/callback/op", { code: "a", state: "b" }), "POST");
+    await assertFailed(client, await client.get("/auth/callback/op?code=a&state=b"), "GET");
+    assertEquals(provider.requests, []);
+  }, FORM_POST);
+});
+
+Deno.test("A8: form_post over http is warned of at boot, except on loopback", async () => {
+  const warned = async (origin: string) => {
+    const settings = { issuer: "https://idp.example", ...FORM_POST };
+    const { app, lines } = await oauthApp(settings, { origin });
+    await app.close();
+    return lines.some(({ level, msg }) => level === 40 && msg.includes("form_post") && msg.includes('"op"'));
+  };
+  assertEquals(await warned("http://app.example"), true);
+  assertEquals(await warned("http://localhost:3000"), false);
+  assertEquals(await warned("http://127.0.0.1:3000"), false);
+  assertEquals(await warned("https://app.example"), false);
+});
+
+Deno.test("A8: over http the check cookies are still Secure: a browser keeps them on loopback, and nowhere else", async () => {
+  await withProvider({}, async ({ client }) => {
+    assertEquals(attributes(await client.get("/auth/csrf"))["authjs.callback-url"], "SameSite=Lax");
+    const set = attributes(await startSignIn(client));
+    for (const name of CHECK_COOKIES) assertEquals(set[name], "SameSite=None; Secure", name);
+  }, FORM_POST);
+});
+
+Deno.test("A8: Apple answers with a form whatever else an application sets", async () => {
+  const apple = Apple({
+    clientId: "id",
+    clientSecret: "secret",
+    authorization: { params: { scope: "name" } },
+  });
+  const { app, browser, lines } = await oauthApp({}, {
+    origin: "http://app.example",
+    providers: [{
+      ...apple,
+      issuer: "https://idp.example",
+      [customFetch]: documentOf("https://idp.example"),
+    }],
+  });
+  const started = await startSignIn(browser(), "apple");
+  assertEquals(new URL(locationOf(started)).searchParams.get("response_mode"), "form_post");
+  assert(lines.some(({ msg }) => msg.includes("form_post") && msg.includes('"apple"')));
+  await app.close();
+});
+
+function documentOf(issuer: string): typeof fetch {
+  const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` };
+  return (() =>
+    Promise.resolve(
+      Response.json({ issuer, ...endpoints, userinfo_endpoint: `${issuer}/userinfo` }),
+    )) as typeof fetch;
+}
+
+Deno.test("A9: the discovery document is fetched once for many sign-ins", async () => {
+  await withProvider({}, async ({ browser, provider }) => {
+    for (let i = 0; i < 5; i++) {
+      const client = browser();
+      await signInThrough(client, provider);
+      assertEquals(await signedInName(client), "Ada");
+    }
+    assertEquals(provider.paths.filter((path) => path === PATHS.discovery).length, 1);
+  });
+});
+
+Deno.test("A9: concurrent sign-ins share one request for it", async () => {
+  await withProvider({}, async ({ browser, provider }) => {
+    const starts = await Promise.all(Array.from({ length: 20 }, () => startSignIn(browser())));
+    for (const started of starts) assert(locationOf(started).startsWith(`${provider.issuer}/authorize?`));
+    assertEquals(provider.paths, [PATHS.discovery]);
+  });
+});
+
+Deno.test("A9: a failure is not remembered", async () => {
+  const failures: Script[] = [
+    { answer: { discovery: (_request, response) => response.writeHead(503).end() } },
+    { answer: { discovery: (_request, response) => response.writeHead(200).end("<h1>Maintenance</h1>") } },
+    { answer: { discovery: (request) => request.socket.destroy() } },
+    { metadata: { issuer: "https://somebody-else.example" } },
+  ];
+  for (const failure of failures) {
+    await withProvider(failure, async ({ client, provider }) => {
+      assertEquals(locationOf(await startSignIn(client)), ERROR_PAGE);
+      provider.script = {};
+      await signInThrough(client, provider);
+      assertEquals(await signedInName(client), "Ada");
+    });
+  }
+});
