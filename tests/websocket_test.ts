@@ -1,0 +1,152 @@
+/** WebSockets: the session of an upgrade request, over real connections. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import Fastify, { type FastifyInstance } from "fastify";
+import websocket from "@fastify/websocket";
+import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
+import type { IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { WebSocket } from "ws";
+import { testConfig } from "./support/app.ts";
+import { Client } from "./support/client.ts";
+
+const ada = { username: "ada", password: "open" };
+
+/** An application that tells each socket whose it is: `/open` to anybody, `/guarded` and `/staff` to some. */
+async function socketApp(overrides: Partial<FastifyAuthConfig> = {}) {
+  const config = testConfig(overrides);
+  const app = Fastify() as unknown as FastifyInstance;
+  await app.register(websocket);
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  await app.register((scope, _options, done) => {
+    const whoami = async (socket: Socket, request: Parameters<typeof getSession>[0]) => {
+      const session = await getSession(request, config);
+      socket.send(JSON.stringify(session));
+      socket.on("message", async () => socket.send(JSON.stringify(await getSession(request, config))));
+    };
+    const route = { websocket: true, method: "GET", handler: whoami } as const;
+    scope.route({ ...route, url: "/open" } as never);
+    scope.route({ ...route, url: "/guarded", onRequest: requireSession(config) } as never);
+    scope.route({ ...route, url: "/staff", onRequest: requireSession(config, { roles: "staff" }) } as never);
+    done();
+  });
+  app.get("/me", async (request) => ({ session: await getSession(request, config) }));
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.address() as AddressInfo;
+  return { app, client: new Client(app), address: `ws://127.0.0.1:${port}` };
+}
+
+/** What is used of a socket, on either side. */
+interface Socket {
+  send(text: string): void;
+  on(event: "message", listener: () => void): void;
+}
+
+/** An open socket: its messages, and the headers of the answer that opened it. */
+interface Opened {
+  headers: IncomingMessage["headers"];
+  next(): Promise<{ user: { name: string }; count?: number } | null>;
+  send(text: string): void;
+  close(): Promise<void>;
+}
+
+/** Opens a socket, or gives the status it was refused with. */
+function open(url: string, headers: Record<string, string> = {}): Promise<Opened | number> {
+  const socket = new WebSocket(url, { headers });
+  const messages: string[] = [];
+  const waiting: ((message: string) => void)[] = [];
+  let answer: IncomingMessage["headers"] = {};
+  socket.on("upgrade", (response: IncomingMessage) => answer = response.headers);
+  socket.on("message", (data: { toString(): string }) => {
+    const text = data.toString();
+    const waiter = waiting.shift();
+    if (waiter) waiter(text);
+    else messages.push(text);
+  });
+  return new Promise((resolve, reject) => {
+    socket.on("unexpected-response", (_request: unknown, response: IncomingMessage) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode ?? 0));
+    });
+    socket.on("error", reject);
+    socket.on("open", () =>
+      resolve({
+        headers: answer,
+        next: async () =>
+          JSON.parse(messages.shift() ?? await new Promise<string>((message) => waiting.push(message))),
+        send: (text) => socket.send(text),
+        close: () =>
+          new Promise((closed) => {
+            socket.on("close", () => closed());
+            socket.close();
+          }),
+      }));
+  });
+}
+
+async function opened(url: string, headers?: Record<string, string>): Promise<Opened> {
+  const socket = await open(url, headers);
+  assert(typeof socket !== "number", `${url} was refused with ${socket}`);
+  return socket;
+}
+
+Deno.test("getSession() reads the session of an upgrade request", async () => {
+  const { app, client, address } = await socketApp();
+  const stranger = await opened(`${address}/open`);
+  assertEquals(await stranger.next(), null);
+  await client.signIn(ada);
+  const user = await opened(`${address}/open`, { cookie: client.cookie! });
+  assertEquals((await user.next())?.user.name, "ada");
+  const forger = await opened(`${address}/open`, { cookie: `${client.cookie!.slice(0, -9)}AAAAAAAAA` });
+  assertEquals(await forger.next(), null);
+  await Promise.all([stranger, user, forger].map((socket) => socket.close()));
+  await app.close();
+});
+
+Deno.test("requireSession() refuses an upgrade before there is a socket", async () => {
+  const { app, client, address } = await socketApp();
+  assertEquals(await open(`${address}/guarded`), 401);
+  assertEquals(await open(`${address}/guarded`, { accept: "text/html" }), 401);
+  await client.signIn(ada);
+  const user = await opened(`${address}/guarded`, { cookie: client.cookie! });
+  assertEquals((await user.next())?.user.name, "ada");
+  assertEquals(await open(`${address}/staff`, { cookie: client.cookie! }), 403);
+  await user.close();
+  await app.close();
+});
+
+Deno.test("a socket keeps the session it was opened with", async () => {
+  const { app, client, address } = await socketApp();
+  await client.signIn(ada);
+  const socket = await opened(`${address}/guarded`, { cookie: client.cookie! });
+  assertEquals((await socket.next())?.user.name, "ada");
+  await client.signOut();
+  socket.send("who am I?");
+  // One read a request, and a socket is one request: who wants to notice a sign-out closes the socket.
+  assertEquals((await socket.next())?.user.name, "ada");
+  assertEquals(await open(`${address}/guarded`, client.cookie ? { cookie: client.cookie } : {}), 401);
+  await socket.close();
+  await app.close();
+});
+
+/** Counts its calls in the token, so that every read changes it. */
+const counting: Partial<FastifyAuthConfig> = {
+  callbacks: {
+    jwt: ({ token }) => ({ ...token, count: Number(token.count ?? 0) + 1 }),
+    session: ({ session, token }) => ({ ...session, count: token.count }),
+  },
+};
+
+Deno.test("a cookie changed by the read of an upgrade is not sent; the next ordinary reply sends one", async () => {
+  const { app, client, address } = await socketApp(counting);
+  await client.signIn(ada);
+  const before = client.cookie!;
+  const socket = await opened(`${address}/guarded`, { cookie: before });
+  assertEquals(socket.headers["set-cookie"], undefined, "the answer to an upgrade bypasses Fastify's reply");
+  assertEquals((await socket.next())?.user.name, "ada");
+  await socket.close();
+
+  const answer = await client.get("/me", { headers: { cookie: before } });
+  assertEquals(answer.json().session.user.name, "ada", "the old cookie is good still");
+  assertStringIncludes([answer.headers["set-cookie"]].flat().join(), "authjs.session-token=");
+  await app.close();
+});
