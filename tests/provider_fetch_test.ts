@@ -1,0 +1,218 @@
+import {
+  assertEquals,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { DISCOVERY_ENTRIES, DISCOVERY_LIFETIME, DiscoveryCache } from "../src/discovery_cache.ts";
+import { checkedDocument } from "../src/discovery.ts";
+import { FastifyAuthError } from "../src/errors.ts";
+import { boundFetch, type Fetch, RESPONSE_LIMIT } from "../src/provider_fetch.ts";
+
+const DEVELOPMENT = { timeout: 1000, production: false };
+const PRODUCTION = { timeout: 1000, production: true };
+const WELL_KNOWN = "https://idp.example/.well-known/openid-configuration";
+
+/** A `fetch` that answers with what `respond` makes, and the requests it got. */
+function answering(
+  respond: (url: string) => Response | Promise<Response>,
+): { inner: Fetch; asked: string[] } {
+  const asked: string[] = [];
+  const inner: Fetch = async (input) => {
+    asked.push(String(input));
+    return await respond(String(input));
+  };
+  return { inner, asked };
+}
+
+function document(): Response {
+  return Response.json({ issuer: "https://idp.example", token_endpoint: "https://idp.example/token" });
+}
+
+Deno.test("boundFetch() hands on status, headers and body, and what the request carries", async () => {
+  let seen: RequestInit | undefined;
+  const inner: Fetch = (_input, init) => {
+    seen = init;
+    return Promise.resolve(
+      new Response("body", { status: 418, statusText: "Teapot", headers: { "x-a": "b" } }),
+    );
+  };
+  const response = await boundFetch("op", inner, DEVELOPMENT)("http://idp.example/token", {
+    method: "POST",
+    body: "a=b",
+    headers: { authorization: "Basic x" },
+    redirect: "manual",
+  });
+  assertEquals([response.status, response.statusText, response.headers.get("x-a")], [418, "Teapot", "b"]);
+  assertEquals(await response.text(), "body");
+  const { method, body, headers, redirect } = seen ?? {};
+  assertEquals({ method, body, headers, redirect }, {
+    method: "POST",
+    body: "a=b",
+    headers: { authorization: "Basic x" },
+    redirect: "manual",
+  });
+});
+
+Deno.test("boundFetch() takes a Request and a URL as well", async () => {
+  const { inner } = answering(() => new Response("x"));
+  const bounded = boundFetch("op", inner, PRODUCTION);
+  assertEquals(await (await bounded(new URL("https://idp.example/a"))).text(), "x");
+  assertEquals(await (await bounded(new Request("https://idp.example/a"))).text(), "x");
+  await assertRejects(() => bounded(new Request("http://idp.example/a")), FastifyAuthError);
+});
+
+Deno.test("boundFetch() hands on a response without a body", async () => {
+  for (const status of [204, 205, 304]) {
+    const { inner } = answering(() => new Response(null, { status }));
+    const response = await boundFetch("op", inner, DEVELOPMENT)("http://idp.example/");
+    assertEquals([response.status, response.body], [status, null]);
+  }
+});
+
+Deno.test("boundFetch() does not repeat how the body was encoded on the way", async () => {
+  const headers = { "content-encoding": "gzip", "content-length": "3", "content-type": "application/json" };
+  const { inner } = answering(() => new Response("{}", { headers }));
+  const response = await boundFetch("op", inner, DEVELOPMENT)("http://idp.example/token", { method: "POST" });
+  assertEquals(Object.fromEntries(response.headers), { "content-type": "application/json" });
+});
+
+Deno.test("boundFetch() reads a body of the cap, and not a byte more", async () => {
+  let size = RESPONSE_LIMIT;
+  const { inner } = answering(() => new Response(new Uint8Array(size)));
+  const bounded = boundFetch("op", inner, DEVELOPMENT);
+  assertEquals((await (await bounded("http://idp.example/")).arrayBuffer()).byteLength, RESPONSE_LIMIT);
+  size++;
+  await assertRejects(() => bounded("http://idp.example/"), FastifyAuthError, "over 1048576 bytes");
+});
+
+Deno.test("boundFetch() aborts what it no longer waits for, and ends with the caller's signal, too", async () => {
+  const signals: AbortSignal[] = [];
+  const inner: Fetch = (_input, init) => {
+    signals.push(init!.signal!);
+    return new Promise((_resolve, reject) =>
+      init!.signal!.addEventListener("abort", () => reject(new Error("gone")))
+    );
+  };
+  const bounded = boundFetch("op", inner, { timeout: 20, production: false });
+  await assertRejects(() => bounded("http://idp.example/?code=x"), FastifyAuthError, "within 20 ms");
+  assertEquals(signals[0]!.aborted, true);
+
+  const caller = new AbortController();
+  const patient = boundFetch("op", inner, { timeout: 0, production: false });
+  const waiting = patient("http://idp.example/", { signal: caller.signal });
+  caller.abort();
+  await assertRejects(() => waiting, Error, "gone");
+});
+
+Deno.test("boundFetch() keeps the query of an address out of its messages", async () => {
+  const silent: Fetch = () => new Promise(() => {});
+  const bounded = boundFetch("op", silent, { timeout: 10, production: false });
+  const error = await assertRejects(
+    () => bounded("http://idp.example/me?access_token=secret"),
+    FastifyAuthError,
+  );
+  assertStringIncludes(error.message, "http://idp.example/me");
+  assertEquals(error.message.includes("secret"), false);
+});
+
+Deno.test("boundFetch() refuses an error where core would read a profile, and nothing that others ask", async () => {
+  const { inner } = answering(() => Response.json({ message: "no" }, { status: 403 }));
+  const bounded = boundFetch("op", inner, DEVELOPMENT);
+  const manual = { redirect: "manual" as const };
+  await assertRejects(() => bounded("http://idp.example/me", manual), FastifyAuthError, "answered 403");
+  // The reason is in the body, for core to read.
+  assertEquals((await bounded("http://idp.example/token", { ...manual, method: "POST" })).status, 403);
+  assertEquals((await bounded("http://idp.example/emails")).status, 403);
+});
+
+Deno.test("boundFetch() asks for a discovery document once, and every answer can be read", async () => {
+  const { inner, asked } = answering(document);
+  const bounded = boundFetch("op", inner, PRODUCTION);
+  const responses = await Promise.all([bounded(WELL_KNOWN), bounded(WELL_KNOWN)]);
+  responses.push(await bounded(WELL_KNOWN));
+  for (const response of responses) {
+    assertEquals(response.status, 200);
+    assertEquals((await response.json()).issuer, "https://idp.example");
+  }
+  assertNotEquals(responses[0], responses[1]);
+  assertEquals(asked, [WELL_KNOWN]);
+});
+
+Deno.test("boundFetch() keeps documents by address", async () => {
+  const issuers = ["https://idp.example/a", "https://idp.example/b"];
+  const { inner, asked } = answering((url) => Response.json({ issuer: url.split("/.well-known")[0] }));
+  const bounded = boundFetch("op", inner, PRODUCTION);
+  for (const issuer of [...issuers, ...issuers]) {
+    const response = await bounded(`${issuer}/.well-known/openid-configuration`);
+    assertEquals((await response.json()).issuer, issuer);
+  }
+  assertEquals(asked.length, 2);
+});
+
+Deno.test("boundFetch() tells everyone who waits of a failure, and asks again", async () => {
+  let answer = () => new Response("down", { status: 503 });
+  const { inner, asked } = answering(() => answer());
+  const bounded = boundFetch("op", inner, DEVELOPMENT);
+  const waiting = await Promise.allSettled([bounded(WELL_KNOWN), bounded(WELL_KNOWN)]);
+  assertEquals(waiting.map(({ status }) => status), ["rejected", "rejected"]);
+  assertEquals(asked.length, 1);
+  answer = document;
+  assertEquals((await bounded(WELL_KNOWN)).status, 200);
+  assertEquals(asked.length, 2);
+});
+
+Deno.test("checkedDocument() accepts the issuer with and without a slash, and no other", () => {
+  const check = (issuer: unknown, url = WELL_KNOWN) =>
+    checkedDocument(JSON.stringify({ issuer }), new URL(url), "op", true);
+  check("https://idp.example");
+  check("https://idp.example/");
+  check("https://idp.example/tenant", "https://idp.example/tenant/.well-known/openid-configuration");
+  const others = [
+    "https://idp.example/other",
+    "https://idp.example.evil",
+    "http://idp.example",
+    "",
+    1,
+    undefined,
+  ];
+  for (const issuer of others) assertThrows(() => check(issuer), FastifyAuthError, "it names the issuer");
+});
+
+Deno.test("DiscoveryCache keeps a document for its lifetime", async () => {
+  let now = 0;
+  let loads = 0;
+  const cache = new DiscoveryCache(DISCOVERY_LIFETIME, () => now);
+  const read = () => cache.get(WELL_KNOWN, () => Promise.resolve(String(++loads)));
+  assertEquals(await read(), "1");
+  now = DISCOVERY_LIFETIME - 1;
+  assertEquals(await read(), "1");
+  now = DISCOVERY_LIFETIME;
+  assertEquals(await read(), "2");
+});
+
+Deno.test("DiscoveryCache counts the lifetime from the answer", async () => {
+  let now = 0;
+  let loads = 0;
+  const cache = new DiscoveryCache(100, () => now);
+  let answer = (_document: string) => {};
+  const first = cache.get("a", () => new Promise((resolve) => answer = resolve));
+  now = 1000;
+  const second = cache.get("a", () => Promise.resolve(String(++loads)));
+  answer("slow");
+  assertEquals(await Promise.all([first, second]), ["slow", "slow"]);
+  now = 1099;
+  assertEquals(await cache.get("a", () => Promise.resolve(String(++loads))), "slow");
+});
+
+Deno.test("DiscoveryCache forgets the oldest when it is full", async () => {
+  const cache = new DiscoveryCache();
+  const loaded: string[] = [];
+  const read = (url: string) => cache.get(url, () => Promise.resolve(String(loaded.push(url))));
+  for (let i = 0; i <= DISCOVERY_ENTRIES; i++) await read(String(i));
+  loaded.length = 0;
+  await read("1");
+  await read("0");
+  assertEquals(loaded, ["0"]);
+});
