@@ -50,14 +50,23 @@ export async function callAdapter(call: AdapterCall): Promise<unknown> {
 }
 
 /**
- * Whether no row can have the key: SQLSTATE class 22 says that the column cannot hold such a value, as with a cookie of
- * "%00"; and some drivers refuse `undefined`, which is all there is to a sign-in link without its address. Either would
- * otherwise look like a database that is down.
+ * Whether no row can have the key, which each store says in its own way: SQL by a class of states ("data exception", as
+ * for a cookie of "%00"), unstorage in a message (for one of ".."), some drivers by refusing `undefined` (a sign-in link
+ * without its address). Any of them would otherwise look like a database that is down.
  */
 function isImpossibleKey([asked]: readonly unknown[], error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  return [code, cause?.code].some((each) => typeof each === "string" && /^22[0-9A-Z]{3}$/.test(each)) ||
-    (typeof asked === "object" && asked !== null && "identifier" in asked && asked.identifier === undefined);
+  if (
+    typeof asked === "object" && asked !== null && "identifier" in asked && asked.identifier === undefined
+  ) {
+    return true;
+  }
+  const { code, message, cause } = error as Partial<Error> & { code?: unknown };
+  return isDataException(code) || isDataException((cause as { code?: unknown } | undefined)?.code) ||
+    /^\[unstorage\] Invalid key/.test(message ?? "");
+}
+
+function isDataException(state: unknown): boolean {
+  return typeof state === "string" && /^22[0-9A-Z]{3}$/.test(state);
 }
 
 /**

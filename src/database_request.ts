@@ -25,7 +25,7 @@ export interface DatabaseRequest {
 /**
  * Answers the request.
  *
- * @returns Core's answer; 503 with core's cookies where a failure of the database decided what core answered.
+ * @returns Core's answer; 503 without a body where a failure of the database decided what core answered.
  */
 export async function answerWithDatabase(call: DatabaseRequest): Promise<Response> {
   const { core, action, answer, logger } = call;
@@ -37,7 +37,7 @@ export async function answerWithDatabase(call: DatabaseRequest): Promise<Respons
   if (watched.failed() === undefined) {
     await renewal?.finish(cookieOf(response, name)).catch((error) => logger.error(new AdapterError(error)));
   }
-  return decides(watched.failed(), action) ? unavailable(response) : response;
+  return decides(watched.failed(), action) ? unavailable(response, action) : response;
 }
 
 interface Watched {
@@ -73,19 +73,17 @@ function decides(failed: string | undefined, action: string): boolean {
   return failed !== undefined && (failed !== "deleteSession" || action === "signout");
 }
 
-/** The cookies stay: a browser that signed out is to forget its session, whatever became of the row. */
-function unavailable({ headers }: Response): Response {
-  const { statusCode, code, message } = unavailableError();
-  const response = Response.json({ statusCode, code, error: "Service Unavailable", message }, {
-    status: 503,
-  });
-  for (const cookie of headers.getSetCookie()) response.headers.append("set-cookie", cookie);
+/** A browser that signed out is to forget its session, whatever became of the row; nothing else is known to be so. */
+function unavailable({ headers }: Response, action: string): Response {
+  const response = new Response(null, { status: unavailableError().statusCode });
+  const cookies = action === "signout" ? headers.getSetCookie() : [];
+  for (const cookie of cookies) response.headers.append("set-cookie", cookie);
   return response;
 }
 
 /** What the client is told; what happened is in the log. */
 export function unavailableError(): FastifyAuthError & { statusCode: number } {
-  const message = "The database of the sessions did not answer. Try again in a moment.";
+  const message = "The database did not answer. Try again in a moment.";
   return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message) as FastifyAuthError & { statusCode: number };
 }
 

@@ -1,0 +1,202 @@
+/**
+ * What has to become of a request when the database fails (S8, S9).
+ *
+ * @module
+ */
+import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { type Answer, Client, setCookies } from "./client.ts";
+import {
+  ADA,
+  assertNothingLeaks,
+  BOB,
+  COOKIE,
+  DAY,
+  reader,
+  readerOf,
+  requestLink,
+  type Setup,
+  withSetup,
+} from "./database_setup.ts";
+import type { DatabaseKind } from "./databases.ts";
+import type { Fault } from "./faults.ts";
+import { codeFor, signedIn, signInAs } from "./identity.ts";
+
+/** A request that calls a method of the adapter. */
+interface Case {
+  readonly method: string;
+  readonly when: string;
+  /** Sends it; what has to be there before is made before the method fails. */
+  readonly send: (client: Client, setup: Setup, fail: () => void) => Promise<Answer>;
+}
+
+/** Signs in with a provider. */
+const byProvider: Case["send"] = async (client, _setup, fail) => {
+  fail();
+  return await signInAs(client, "one", ADA);
+};
+
+/** Signs in again with the provider, in the same browser. */
+const byProviderAgain: Case["send"] = async (client, _setup, fail) => {
+  await signInAs(client, "one", ADA);
+  fail();
+  return await signInAs(client, "one", ADA);
+};
+
+/** Asks for a sign-in link. */
+const askForLink: Case["send"] = async (client, _setup, fail) => {
+  const csrfToken = await client.csrfToken();
+  fail();
+  return await client.post("/auth/signin/mail", { csrfToken, email: ADA.email });
+};
+
+/** Follows a sign-in link. */
+const byLink: Case["send"] = async (client, setup, fail) => {
+  const link = await requestLink(client, setup, ADA.email);
+  fail();
+  return await client.get(link);
+};
+
+/** Follows a sign-in link to an account that is there. */
+const byLinkAgain: Case["send"] = async (client, setup, fail) => {
+  await signedIn(setup.app, "one", ADA);
+  return await byLink(client, setup, fail);
+};
+
+/** Reads the session over HTTP. */
+const readSession: Case["send"] = async (client, _setup, fail) => {
+  await signInAs(client, "one", ADA);
+  fail();
+  return await client.get("/auth/session");
+};
+
+/** Reads a session that is due to be prolonged. */
+const readDueSession: Case["send"] = async (client, { database }, fail) => {
+  await signInAs(client, "one", ADA);
+  const sessionToken = client.cookies.get(COOKIE)!;
+  await database.adapter.updateSession!({ sessionToken, expires: new Date(Date.now() + 28 * DAY) });
+  fail();
+  return await client.get("/auth/session");
+};
+
+const CASES: readonly Case[] = [
+  { method: "getUserByAccount", when: "a provider's callback", send: byProvider },
+  { method: "getUserByEmail", when: "a provider's callback", send: byProvider },
+  { method: "createUser", when: "a provider's callback", send: byProvider },
+  { method: "linkAccount", when: "a provider's callback", send: byProvider },
+  { method: "createSession", when: "a provider's callback", send: byProvider },
+  { method: "getSessionAndUser", when: "a provider's second callback", send: byProviderAgain },
+  { method: "createSession", when: "a provider's second callback", send: byProviderAgain },
+  { method: "getUserByEmail", when: "asking for a sign-in link", send: askForLink },
+  { method: "createVerificationToken", when: "asking for a sign-in link", send: askForLink },
+  { method: "useVerificationToken", when: "following a sign-in link", send: byLink },
+  { method: "getUserByEmail", when: "following a sign-in link", send: byLink },
+  { method: "createUser", when: "following a sign-in link", send: byLink },
+  { method: "createSession", when: "following a sign-in link", send: byLink },
+  { method: "updateUser", when: "following a second sign-in link", send: byLinkAgain },
+  { method: "getSessionAndUser", when: "reading the session", send: readSession },
+  { method: "updateSession", when: "reading a session that is due", send: readDueSession },
+];
+
+/** Sends the request of a case and looks at everything that follows. */
+async function check({ method, when, send }: Case, fault: Fault, setup: Setup): Promise<void> {
+  const { faults, log, calls, links, app } = setup;
+  const client = new Client(app);
+  const answer = await send(client, setup, () => {
+    faults.set(method, fault);
+    calls.length = 0;
+  });
+  const why = `${method}() ${fault} on ${when}`;
+  assertEquals(answer.statusCode, 503, why);
+  assertEquals(answer.json().code, "FST_AUTHJS_UNAVAILABLE", why);
+  assertEquals(answer.headers["cache-control"], "private, no-cache, no-store");
+  assertEquals(calls.at(-1), method, `${why}: the database is not asked again`);
+  assert(log.some(({ level, msg }) => level === 50 && msg.startsWith("Auth.js: ")), `${why}: it is logged`);
+
+  const tokens = links.map((url) => new URL(url).searchParams.get("token")!);
+  const secrets = [codeFor(ADA), ADA.email, ...client.cookies.values(), ...tokens];
+  assertNothingLeaks(JSON.stringify(log) + answer.body, ...secrets);
+  assertNothingLeaks(answer.body, method, "Failed query");
+
+  faults.clear();
+  const hadSession = when.startsWith("reading") || when.includes("second callback");
+  assertEquals(await reader(client), hadSession ? ADA.email : null, `${why}: nothing changed`);
+}
+
+/** Long enough for a database that works, on a machine that is busy. */
+const TIMEOUT = 1000;
+
+/** Declares the tests for one kind of database. */
+export function testOutage(kind: DatabaseKind): void {
+  const setUp = (run: (setup: Setup) => Promise<void>) => withSetup(kind, run, { adapterTimeout: TIMEOUT });
+  const test = (name: string, run: (setup: Setup) => Promise<void>) =>
+    Deno.test(`${kind.name}: ${name}`, () => setUp(run));
+
+  for (const each of CASES) {
+    test(`503 where ${each.method}() throws on ${each.when}`, (setup) => check(each, "throws", setup));
+  }
+
+  Deno.test(`${kind.name}: 503 where any method hangs, once adapterTimeout is over`, async () => {
+    // At the same time: each waits for its deadline.
+    await Promise.all(CASES.map((each) => setUp((setup) => check(each, "hangs", setup))));
+  });
+
+  for (const fault of ["throws", "hangs"] as const) {
+    test(`getSession() is null where getSessionAndUser() ${fault}, and the cookie stays`, async (setup) => {
+      const { app, faults, log } = setup;
+      const client = await signedIn(app, "one", ADA);
+      faults.set("getSessionAndUser", fault);
+      assertEquals(await reader(client), null);
+      assert(log.some(({ level }) => level === 50));
+      assertNothingLeaks(JSON.stringify(log), client.cookies.get(COOKIE));
+      faults.clear();
+      assertEquals(await reader(client), ADA.email);
+    });
+
+    test(`an expired session stays nobody's where deleteSession() ${fault}`, async (setup) => {
+      const { app, faults, database, log } = setup;
+      const client = await signedIn(app, "one", ADA);
+      const sessionToken = client.cookies.get(COOKIE)!;
+      await database.adapter.updateSession!({ sessionToken, expires: new Date(Date.now() - 1000) });
+      faults.set("deleteSession", fault);
+      const answer = await client.get("/auth/session");
+      assertEquals([answer.statusCode, answer.body], [200, "null"]);
+      assert(log.some(({ level }) => level === 50));
+    });
+
+    test(`signing out clears the cookie and says so where deleteSession() ${fault}`, async (setup) => {
+      const { app, faults, log } = setup;
+      const client = await signedIn(app, "one", ADA);
+      const token = client.cookies.get(COOKIE)!;
+      faults.set("deleteSession", fault);
+      const answer = await client.signOut();
+      assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+      assert(setCookies(answer).some((line) => line.startsWith(`${COOKIE}=;`) && line.includes("Max-Age=0")));
+      assertEquals(client.cookies.has(COOKIE), false);
+      assert(log.some(({ level, msg }) => level === 50 && msg.includes("SignOutError")));
+      assertNothingLeaks(JSON.stringify(log) + answer.body, token);
+    });
+
+    test(`the old row that stays because deleteSession() ${fault} is logged, and the sign-in stands`, async (setup) => {
+      const { app, faults, log } = setup;
+      const client = await signedIn(app, "one", ADA);
+      const old = client.cookies.get(COOKIE)!;
+      faults.set("deleteSession", fault);
+      const answer = await signInAs(client, "one", ADA);
+      assertEquals([answer.statusCode, await reader(client)], [302, ADA.email]);
+      assertNotEquals(client.cookies.get(COOKIE), old);
+      assertEquals(log.filter(({ level }) => level >= 50).length, 1);
+      assertNothingLeaks(JSON.stringify(log), old, client.cookies.get(COOKIE));
+    });
+  }
+
+  test("who signs in while the first user cannot be read does not become a second one", async (setup) => {
+    const { app, faults, database } = setup;
+    const client = await signedIn(app, "one", ADA);
+    faults.set("getSessionAndUser", "throws");
+    await signInAs(client, "two", BOB);
+    assertEquals(await database.count("users"), 1);
+    faults.clear();
+    assertEquals(await readerOf(app, client.cookies.get(COOKIE)!), ADA.email);
+    assertStringIncludes(client.cookie ?? "", COOKIE);
+  });
+}

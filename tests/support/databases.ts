@@ -1,0 +1,164 @@
+/**
+ * Real databases, each as a fresh and empty one for a test.
+ *
+ * libSQL is embedded. PostgreSQL and Redis are servers: TEST_POSTGRES_URL and TEST_REDIS_URL say where they are.
+ *
+ * @module
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import type { Adapter } from "@auth/core/adapters";
+import { DrizzleAdapter } from "@auth/drizzle-adapter";
+import PostgresAdapter from "@auth/pg-adapter";
+import { UnstorageAdapter } from "@auth/unstorage-adapter";
+import { createClient } from "@libsql/client";
+import { drizzle as drizzleLibsql } from "drizzle-orm/libsql";
+import { drizzle as drizzlePostgres } from "drizzle-orm/node-postgres";
+// Before unstorage's driver, which looks for it.
+import "ioredis";
+import pg from "pg";
+import { createStorage } from "unstorage";
+import redisDriver from "unstorage/drivers/redis";
+import { DRIZZLE_LIBSQL_TABLES, DRIZZLE_POSTGRES_TABLES, PG_ADAPTER_TABLES } from "./tables.ts";
+
+/** What is counted. */
+export type Table = "users" | "accounts" | "sessions" | "tokens";
+
+/** A database with an adapter over it. */
+export interface TestDatabase {
+  readonly adapter: Adapter;
+  /** How many rows there are. */
+  count(table: Table): Promise<number>;
+  /** Gives everything back. */
+  close(): Promise<void>;
+}
+
+/** One combination of adapter and database. */
+export interface DatabaseKind {
+  /** Both names. */
+  readonly name: string;
+  /** Opens an empty one. */
+  readonly open: () => Promise<TestDatabase>;
+  /** Looks up and uses up a row in two steps, so that two requests at once can both have it. */
+  readonly twoStepTokens?: boolean;
+}
+
+/** A name that no other test uses, so that tests can share a server. */
+function uniqueName(): string {
+  return `test_${crypto.randomUUID().replaceAll("-", "")}`;
+}
+
+/** `@auth/drizzle-adapter` on libSQL. */
+export const libsql: DatabaseKind = {
+  name: "@auth/drizzle-adapter on libSQL",
+  async open() {
+    const directory = await mkdtemp(join(tmpdir(), "fastify-authjs-"));
+    const client = createClient({ url: pathToFileURL(join(directory, "test.db")).href });
+    await client.executeMultiple(DRIZZLE_LIBSQL_TABLES);
+    const tables = { users: "user", accounts: "account", sessions: "session", tokens: "verificationToken" };
+    return {
+      adapter: DrizzleAdapter(drizzleLibsql(client)),
+      async count(table) {
+        const { rows } = await client.execute(`SELECT count(*) AS n FROM "${tables[table]}"`);
+        return Number(rows[0]!.n);
+      },
+      async close() {
+        client.close();
+        await rm(directory, { recursive: true });
+      },
+    };
+  },
+};
+
+/** `@auth/drizzle-adapter` on PostgreSQL. */
+export function drizzlePg(url: string): DatabaseKind {
+  return {
+    name: "@auth/drizzle-adapter on PostgreSQL",
+    async open() {
+      const { pool, count, close } = await openPostgres(url, DRIZZLE_POSTGRES_TABLES);
+      const tables = { users: "user", accounts: "account", sessions: "session", tokens: "verificationToken" };
+      return {
+        adapter: DrizzleAdapter(drizzlePostgres(pool)),
+        count: (table) => count(tables[table]),
+        close,
+      };
+    },
+  };
+}
+
+/** `@auth/pg-adapter` on PostgreSQL. */
+export function pgAdapter(url: string): DatabaseKind {
+  return {
+    name: "@auth/pg-adapter on PostgreSQL",
+    async open() {
+      const { pool, count, close } = await openPostgres(url, PG_ADAPTER_TABLES);
+      return {
+        adapter: PostgresAdapter(pool),
+        count: (table) => count(table === "tokens" ? "verification_token" : table),
+        close,
+      };
+    },
+  };
+}
+
+/** A schema of its own, which every connection of the pool is in. */
+async function openPostgres(url: string, tables: string) {
+  const schema = uniqueName();
+  const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}`, max: 8 });
+  await pool.query(`CREATE SCHEMA ${schema}`);
+  await pool.query(tables);
+  return {
+    pool,
+    async count(table: string): Promise<number> {
+      const { rows } = await pool.query(`SELECT count(*)::int AS n FROM "${table}"`);
+      return rows[0].n;
+    },
+    async close() {
+      await pool.query(`DROP SCHEMA ${schema} CASCADE`);
+      await pool.end();
+    },
+  };
+}
+
+/** `@auth/unstorage-adapter` on Redis. */
+export function unstorageRedis(url: string): DatabaseKind {
+  return {
+    name: "@auth/unstorage-adapter on Redis",
+    twoStepTokens: true,
+    open() {
+      const storage = createStorage({ driver: redisDriver({ url, base: uniqueName() }) });
+      const keys = {
+        users: /^user:[^:]+$/,
+        accounts: /^user:account:(?!by-user-id:)/,
+        sessions: /^user:session:(?!by-user-id:)/,
+        tokens: /^user:token:/,
+      };
+      return Promise.resolve({
+        adapter: UnstorageAdapter(storage),
+        async count(table: Table) {
+          return (await storage.getKeys()).filter((key) => keys[table].test(key)).length;
+        },
+        async close() {
+          await storage.clear();
+          await storage.dispose();
+        },
+      });
+    },
+  };
+}
+
+/**
+ * The URL of a server, or nothing where there is none to test against: that is said, and with CI set it is an error.
+ *
+ * @param variable The environment variable.
+ * @param what What is not run without it.
+ */
+export function serverUrl(variable: string, what: string): string | undefined {
+  const url = process.env[variable];
+  if (url) return url;
+  if (process.env.CI) throw new Error(`${variable} is not set, so ${what} would not be tested.`);
+  console.warn(`NOT RUN: ${what}. Set ${variable} to run them.`);
+}
