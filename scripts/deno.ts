@@ -92,7 +92,8 @@ async function test(args: string[]): Promise<number> {
 /** `deno check`: the named files; without any, every file, and the examples of the provider modules. */
 async function check(args: string[]): Promise<number> {
   if (args.length > 0) return await runDeno(["check", ...args]);
-  return await runDeno(["check", "--quiet", "."]) || await runDeno(["check", "--quiet", "--doc-only", "providers/"]);
+  return await runDeno(["check", "--quiet", "."]) ||
+    await runDeno(["check", "--quiet", "--doc-only", "providers/"]);
 }
 
 if (import.meta.main) {

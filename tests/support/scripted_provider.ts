@@ -4,7 +4,7 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { generateKeyPairSync, type KeyPairKeyObjectResult, sign as signBytes } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, sign as signBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -175,10 +175,10 @@ function publicJwk(): Json {
   return { ...keyPair().publicKey.export({ format: "jwk" }), kid: "first", use: "sig", alg: "RS256" };
 }
 
-let keys: KeyPairKeyObjectResult | undefined;
+let keys: { publicKey: KeyObject; privateKey: KeyObject } | undefined;
 
 /** One for all: making them takes longer than most tests. */
-function keyPair(): KeyPairKeyObjectResult {
+function keyPair(): NonNullable<typeof keys> {
   keys ??= generateKeyPairSync("rsa", { modulusLength: 2048 });
   return keys;
 }
