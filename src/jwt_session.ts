@@ -104,8 +104,8 @@ async function take(opened: OpenToken, settings: SessionSettings): Promise<Turn>
 /** The session for the claims, through the `session` callback. */
 async function present(token: JWT, { callbacks, maxAge }: SessionSettings): Promise<Turn> {
   const expires = new Date(Date.now() + maxAge * 1000);
-  const { name, email, picture } = token;
-  const session = { user: { name, email, image: picture }, expires: expires.toISOString() };
+  const user = { name: token.name, email: token.email, image: token.picture };
+  const session = { user, expires: expires.toISOString() };
   if (callbacks.session === defaultSessionCallback) return { token, session, expires };
   return { token, session: await callbacks.session({ session, token } as never), expires };
 }

@@ -60,13 +60,17 @@ function readChunks(header: string, name: string): SessionCookie {
   const names = Object.keys(cookies).filter((key) => key.startsWith(name) && cookies[key]);
   if (!names.length) return NONE;
   // `names` keeps the order of arrival, in which core removes them; a token is joined in the order of the chunks.
-  const token = names.slice().sort((a, b) => suffix(a) - suffix(b)).map((key) => cookies[key]).join("");
+  const token = names.toSorted(byPlace).map((key) => cookies[key]).join("");
   return { token, names };
 }
 
-/** NaN for a name without a number, as in core: such a cookie stays where the sort happens to leave it. */
-function suffix(name: string): number {
-  return parseInt(name.split(".").pop() || "0");
+/**
+ * Core compares the numbers alone, and without one they are NaN, which sorts as the engine's state has it. Here such a name
+ * is equal to any, as the language specifies.
+ */
+function byPlace(a: string, b: string): number {
+  const place = (name: string) => parseInt(name.split(".").pop() || "0");
+  return place(a) - place(b) || 0;
 }
 
 /** What a browser has to be told of the session cookie. */

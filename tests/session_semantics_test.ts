@@ -1,0 +1,577 @@
+import { assert, assertEquals } from "@std/assert";
+import { encode, type JWT } from "@auth/core/jwt";
+import { EncryptJWT } from "jose";
+import { hkdfSync } from "node:crypto";
+import { type FastifyAuthConfig, getSession } from "fastify-authjs";
+import { SECRET, testApp, testConfig } from "./support/app.ts";
+import { BothWays, bothWays, type Carried, type ConfigMaker, type Observed } from "./support/both_ways.ts";
+import { withEnvironment } from "./support/environment.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
+
+const NAME = "authjs.session-token";
+const SECURE = `__Secure-${NAME}`;
+const OLD_SECRET = "an-older-test-secret-of-at-least-32-chars";
+const ADA: JWT = { name: "Ada", email: "ada@example.com", picture: "https://example.com/a.png", sub: "u1" };
+const seconds = () => Math.floor(Date.now() / 1000);
+
+const sealed = (token: JWT = ADA, { secret = SECRET, salt = NAME, maxAge = 3600 } = {}) =>
+  encode({ token, secret, salt, maxAge });
+const carry = async (token: JWT = ADA, name = NAME): Promise<Carried> => ({
+  cookie: `${name}=${await sealed(token, { salt: name })}`,
+});
+
+/** A token with any claims and header, under the key core derives. */
+async function forged(
+  claims: Record<string, unknown>,
+  header: Record<string, unknown> = {},
+  secret = SECRET,
+): Promise<string> {
+  const enc = (header.enc ?? "A256CBC-HS512") as string;
+  const length = enc === "A256GCM" ? 32 : 64;
+  const key = new Uint8Array(
+    hkdfSync("sha256", secret, NAME, `Auth.js Generated Encryption Key (${NAME})`, length),
+  );
+  return await new EncryptJWT(claims).setProtectedHeader({ alg: "dir", enc, ...header }).encrypt(key);
+}
+
+/** The only allowed differences from core, each with its reason; a case names those that apply to it. */
+const DIFFERENCES = {
+  "not renewed":
+    "a token that is young and unchanged stays in the browser, so ordinary replies set no cookie",
+  "only well-formed sessions": "a callback that returns anything but an object with a user signs nobody in",
+  "database cookie only when prolonged": "the cookie is set when its row's expiry was, not with each read",
+  "chunks of a database token cleared": "setting the whole token beside its chunks would break the next read",
+} as const;
+
+interface Case {
+  make?: ConfigMaker;
+  carried: Carried | Promise<Carried>;
+  differs?: (keyof typeof DIFFERENCES)[];
+}
+
+/** Applies the differences to what core did, which gives what we must do. */
+function required(theirs: Observed, differs: Case["differs"] = []): Observed {
+  const expected = { ...theirs };
+  for (const difference of differs) {
+    switch (difference) {
+      case "not renewed":
+      case "database cookie only when prolonged":
+        assert(theirs.cookies.length > 0, "core renews it");
+        expected.cookies = [];
+        break;
+      case "only well-formed sessions":
+        expected.session = null;
+        break;
+    }
+  }
+  return expected;
+}
+
+const notRenewed: Case["differs"] = ["not renewed"];
+
+const CASES: Record<string, Case> = {
+  "valid": { carried: carry(), differs: notRenewed },
+  "no cookie": { carried: {} },
+  "empty value": { carried: { cookie: `${NAME}=` } },
+  "garbage": { carried: { cookie: `${NAME}=garbage` } },
+  "tampered tag": { carried: sealed().then((token) => ({ cookie: `${NAME}=${token.slice(0, -5)}AAAAA` })) },
+  "wrong secret": {
+    carried: sealed(ADA, { secret: OLD_SECRET }).then((token) => ({ cookie: `${NAME}=${token}` })),
+  },
+  "rotation, old secret second: renewed with the first": {
+    make: () => ({ secret: [SECRET, OLD_SECRET] }),
+    carried: sealed(ADA, { secret: OLD_SECRET }).then((token) => ({ cookie: `${NAME}=${token}` })),
+  },
+  "expired 20 s ago": {
+    carried: sealed(ADA, { maxAge: -20 }).then((token) => ({ cookie: `${NAME}=${token}` })),
+  },
+  "expired 10 s ago": {
+    carried: sealed(ADA, { maxAge: -10 }).then((token) => ({ cookie: `${NAME}=${token}` })),
+    differs: notRenewed,
+  },
+  "callback arguments": {
+    make: (note) => ({
+      callbacks: {
+        jwt(params) {
+          note("jwt", Object.keys(params), params, "trigger" in params);
+          return { ...params.token, extra: 1 };
+        },
+        session(params) {
+          note("session", Object.keys(params), params);
+          return { ...params.session, extra: 1 };
+        },
+      },
+      events: { session: (message) => note("event", Object.keys(message), message) },
+    }),
+    carried: carry(),
+  },
+  "jwt returns null": { make: () => ({ callbacks: { jwt: () => null } }), carried: carry() },
+  "jwt returns undefined": {
+    make: () => ({ callbacks: { jwt: () => undefined as never } }),
+    carried: carry(),
+  },
+  "jwt returns a text": { make: () => ({ callbacks: { jwt: () => "x" as never } }), carried: carry() },
+  "jwt throws": {
+    make: () => ({ callbacks: { jwt: () => Promise.reject(new Error("boom")) } }),
+    carried: carry(),
+  },
+  "jwt is set to undefined": { make: () => ({ callbacks: { jwt: undefined as never } }), carried: carry() },
+  "session throws": {
+    make: () => ({
+      callbacks: {
+        session() {
+          throw new Error("boom");
+        },
+      },
+    }),
+    carried: carry(),
+  },
+  ...malformed({
+    null: null,
+    "an empty object": {},
+    "a text": "str",
+    "an empty text": "",
+    "an array": ["a"],
+    false: false,
+    undefined,
+  }),
+  ...malformed({
+    "no user": { expires: "x" },
+    "a user that is a text": { user: "ada" },
+    "a user that is an array": { user: [] },
+  }),
+  "session returns dates, undefined, a map, NaN": {
+    make: () => ({
+      callbacks: {
+        session: ({ session }) =>
+          ({ ...session, d: new Date(0), u: undefined, m: new Map([[1, 2]]), n: NaN }) as never,
+      },
+    }),
+    carried: carry(),
+    differs: notRenewed,
+  },
+  "session returns no expires": {
+    make: () => ({ callbacks: { session: () => ({ user: { name: "x" } }) as never } }),
+    carried: carry(),
+    differs: notRenewed,
+  },
+  "session writes to the token": {
+    make: () => ({
+      callbacks: {
+        session({ session, token }) {
+          token.seen = true;
+          return session;
+        },
+      },
+    }),
+    carried: carry(),
+  },
+  "event throws": {
+    make: () => ({ events: { session: () => Promise.reject(new Error("ev")) } }),
+    carried: carry(),
+    differs: notRenewed,
+  },
+  "event writes to the session": {
+    make: () => ({
+      callbacks: { session: ({ session }) => session },
+      events: { session: ({ session }) => void (session.user = { name: "changed" }) },
+    }),
+    carried: carry(),
+    differs: notRenewed,
+  },
+  "token without name or email": { carried: carry({ sub: "x" }), differs: notRenewed },
+  "jwt adds a function to changed claims": {
+    make: () => ({ callbacks: { jwt: ({ token }) => ({ ...token, seen: true, f() {} }) } }),
+    carried: carry(),
+  },
+  "jwt adds a BigInt": {
+    make: () => ({ callbacks: { jwt: ({ token }) => ({ ...token, n: 1n }) } }),
+    carried: carry(),
+  },
+  "jwt changes only what is replaced anyway": {
+    make: () => ({ callbacks: { jwt: ({ token }) => ({ ...token, exp: "soon" as never, jti: "mine" }) } }),
+    carried: carry(),
+    differs: notRenewed,
+  },
+  "jwt changes only the order": {
+    make: () => ({
+      callbacks: {
+        jwt: ({ token: { iat, exp, jti, ...claims } }) => ({ jti: jti!, exp: exp!, iat: iat!, ...claims }),
+      },
+    }),
+    carried: carry(),
+    differs: notRenewed,
+  },
+  "custom codec": {
+    make: (note) => ({
+      jwt: {
+        decode(params) {
+          note("decode", Object.keys(params), params.token, params.salt);
+          return { name: "decoded" };
+        },
+        encode(params) {
+          note("encode", Object.keys(params), params.token, params.salt, params.maxAge);
+          return "encoded";
+        },
+      },
+    }),
+    carried: { cookie: `${NAME}=hello` },
+  },
+  "custom encode throws": {
+    make: () => ({ jwt: { encode: () => Promise.reject(new Error("enc")), decode: () => ({ name: "x" }) } }),
+    carried: { cookie: `${NAME}=hello` },
+  },
+  "custom encode, core's decode, changed claims": {
+    make: () => ({
+      jwt: { encode: () => "x" },
+      callbacks: { jwt: ({ token }) => ({ ...token, seen: true }) },
+    }),
+    carried: carry(),
+  },
+  "custom decode returns null": {
+    make: () => ({ jwt: { decode: () => null } }),
+    carried: { cookie: `${NAME}=hello` },
+  },
+  "encode set to undefined, changed claims": {
+    make: () => ({
+      jwt: { encode: undefined as never },
+      callbacks: { jwt: ({ token }) => ({ ...token, seen: true }) },
+    }),
+    carried: carry(),
+  },
+  "jwt.secret": {
+    make: () => ({ secret: OLD_SECRET, jwt: { secret: SECRET } as never }),
+    carried: carry(),
+    differs: notRenewed,
+  },
+  "jwt.maxAge": {
+    make: () => ({ jwt: { maxAge: 777 }, session: { updateAge: 0 } }),
+    carried: carry(),
+  },
+  "session.maxAge": { make: () => ({ session: { maxAge: 60 } }), carried: carry(), differs: notRenewed },
+  "session.maxAge undefined": { make: () => ({ session: { maxAge: undefined as never } }), carried: carry() },
+  "updateAge 0": { make: () => ({ session: { updateAge: 0 } }), carried: carry() },
+  "cookie name, salt follows": {
+    make: () => ({
+      cookies: { sessionToken: { name: "sid", options: { sameSite: "strict", domain: "example.com" } } },
+    } as FastifyAuthConfig),
+    carried: carry(ADA, "sid"),
+    differs: notRenewed,
+  },
+  "cookie name, token with the default salt": {
+    make: () => ({ cookies: { sessionToken: { name: "sid", options: {} } } }),
+    carried: sealed().then((token) => ({ cookie: `sid=${token}` })),
+  },
+  "https": {
+    carried: carry(ADA, SECURE).then((carried) => ({ ...carried, scheme: "https" })),
+    differs: notRenewed,
+  },
+  "https, changed": {
+    make: () => ({ callbacks: { jwt: ({ token }) => ({ ...token, n: 1 }) } }),
+    carried: carry(ADA, SECURE).then((carried) => ({ ...carried, scheme: "https" })),
+  },
+  "https, unprefixed cookie": { carried: carry().then((carried) => ({ ...carried, scheme: "https" })) },
+  "useSecureCookies over http": {
+    make: () => ({ useSecureCookies: true }),
+    carried: carry(ADA, SECURE),
+    differs: notRenewed,
+  },
+  "chunks of one token": { carried: chunked(10_000, (parts) => parts), differs: notRenewed },
+  "chunks reversed": { carried: chunked(10_000, (parts) => parts.toReversed()), differs: notRenewed },
+  "a chunk missing": { carried: chunked(10_000, (parts) => parts.toSpliced(1, 1)) },
+  "twelve chunks, shuffled": {
+    carried: chunked(10_000, (parts) => [7, 11, 0, 2, 10, 1, 3, 9, 4, 8, 5, 6].map((i) => parts[i]!), 1200),
+    differs: notRenewed,
+  },
+  "chunks shrink": {
+    make: () => ({ callbacks: { jwt: ({ token }) => ({ sub: token.sub! }) } }),
+    carried: chunked(10_000, (parts) => parts),
+  },
+  "claims grow into chunks": {
+    make: () => ({ callbacks: { jwt: ({ token }) => ({ ...token, big: "x".repeat(9_000) }) } }),
+    carried: carry(),
+  },
+  "a stale chunk beside the whole": {
+    carried: carry().then(({ cookie }) => ({ cookie: `${cookie}; ${NAME}.0=stale` })),
+  },
+  "a cookie of the same prefix": {
+    carried: carry().then(({ cookie }) => ({ cookie: `${cookie}; ${NAME}-old=x` })),
+  },
+  "twice, good first": {
+    carried: carry().then(({ cookie }) => ({ cookie: `${cookie}; ${NAME}=x` })),
+    differs: notRenewed,
+  },
+  "twice, bad first": { carried: carry().then(({ cookie }) => ({ cookie: `${NAME}=x; ${cookie}` })) },
+  "quoted": { carried: sealed().then((token) => ({ cookie: `${NAME}="${token}"` })) },
+  "percent-encoded": {
+    carried: sealed().then((token) => ({ cookie: `${NAME}=${token.replaceAll(".", "%2E")}` })),
+    differs: notRenewed,
+  },
+  "malformed percent": { carried: carry().then(({ cookie }) => ({ cookie: `${cookie}%` })) },
+  "A256GCM without kid: renewed in the usual form": {
+    carried: forged({ ...ADA, iat: seconds() }, { enc: "A256GCM" }).then((token) => ({
+      cookie: `${NAME}=${token}`,
+    })),
+  },
+  "no kid, two secrets": {
+    make: () => ({ secret: [OLD_SECRET, SECRET] }),
+    carried: forged(ADA).then((token) => ({ cookie: `${NAME}=${token}` })),
+  },
+  "no exp, no iat": { carried: forged(ADA).then((token) => ({ cookie: `${NAME}=${token}` })) },
+  "exp as a text": {
+    carried: forged({ ...ADA, exp: "1" as never }).then((token) => ({ cookie: `${NAME}=${token}` })),
+  },
+  "nbf in 10 s": {
+    carried: forged({ ...ADA, nbf: seconds() + 10 }).then((token) => ({ cookie: `${NAME}=${token}` })),
+  },
+  "nbf in 30 s": {
+    carried: forged({ ...ADA, nbf: seconds() + 30 }).then((token) => ({ cookie: `${NAME}=${token}` })),
+  },
+  "compressed": {
+    carried: forged({ ...ADA, iat: seconds() }, { zip: "DEF" }).then((token) => ({
+      cookie: `${NAME}=${token}`,
+    })),
+  },
+  "a week old: prolonged": {
+    carried: forged({ ...ADA, iat: seconds() - 7 * 86_400, exp: seconds() + 86_400 }).then((token) => ({
+      cookie: `${NAME}=${token}`,
+    })),
+  },
+  "__proto__ as a claim": {
+    carried: carry(JSON.parse('{"__proto__":{"name":"x"},"name":"y"}')),
+    differs: notRenewed,
+  },
+  "cookie named __proto__": {
+    carried: carry().then(({ cookie }) => ({ cookie: `__proto__=x; ${cookie}` })),
+    differs: notRenewed,
+  },
+  "foreign callback-url cookie": {
+    carried: carry().then(({ cookie }) => ({
+      cookie: `${cookie}; authjs.callback-url=https%3A%2F%2Fevil.example`,
+    })),
+    differs: notRenewed,
+  },
+  "adapter and strategy jwt": {
+    make: (note) => ({ adapter: noted(note), session: { strategy: "jwt" } }),
+    carried: carry(),
+    differs: notRenewed,
+  },
+  "database": database({}, ["database cookie only when prolonged"]),
+  "database, due": database({ expires: 28 * 86_400 }),
+  "database, updateAge 0": database({ updateAge: 0 }),
+  "database, expired": database({ expires: -1 }),
+  "database, not found": database({ token: "other" }),
+  "database throws": database({ fails: "getSessionAndUser" }),
+  "database throws on update": database({ fails: "updateSession", updateAge: 0 }),
+  "database throws on delete": database({ fails: "deleteSession", expires: -1 }),
+  "database, default callback": database({ bare: true }, ["database cookie only when prolonged"]),
+};
+
+/** What a session callback may return by mistake. Core passes it on, or fails; a guard must see nobody. */
+function malformed(values: Record<string, unknown>): Record<string, Case> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]): [string, Case] => [`session returns ${name}`, {
+      make: () => ({ callbacks: { session: () => value as never } }),
+      carried: carry(),
+      differs: ["not renewed", "only well-formed sessions"],
+    }]),
+  );
+}
+
+/** A token with so many more characters, in chunks of a size, arranged by the test. */
+async function chunked(
+  characters: number,
+  arrange: (parts: string[]) => string[],
+  size = 3936,
+): Promise<Carried> {
+  const token = await sealed({ ...ADA, big: "x".repeat(characters) });
+  const count = Math.ceil(token.length / size);
+  const parts = Array.from(
+    { length: count },
+    (_, i) => `${NAME}.${i}=${token.slice(i * size, (i + 1) * size)}`,
+  );
+  return { cookie: arrange(parts).join("; ") };
+}
+
+interface Row {
+  expires?: number;
+  updateAge?: number;
+  token?: string;
+  fails?: string;
+  bare?: boolean;
+}
+
+/** A session in a database, one row deep. */
+function database(row: Row, differs?: Case["differs"]): Case {
+  const { updateAge } = row;
+  return {
+    make: (note) => ({
+      adapter: noted(note, row),
+      ...(updateAge !== undefined && { session: { updateAge } }),
+      ...(!row.bare && {
+        callbacks: {
+          session(params) {
+            note("session", Object.keys(params), params);
+            return params.session;
+          },
+        },
+        events: { session: (message) => note("event", Object.keys(message), message) },
+      }),
+    }),
+    carried: { cookie: `${NAME}=tok` },
+    ...(differs && { differs }),
+  };
+}
+
+function noted(
+  note: (...call: unknown[]) => void,
+  { expires = 30 * 86_400, token = "tok", fails = "" }: Row = {},
+) {
+  const session = { sessionToken: token, userId: "u1", expires: new Date(Date.now() + expires * 1000) };
+  const user = { id: "u1", name: "Ada", email: "a@b", emailVerified: null, secret: "hash" };
+  const adapter = memoryAdapter({
+    users: new Map([["u1", user]]),
+    accounts: [],
+    sessions: new Map([[token, session]]),
+    tokens: [],
+  });
+  return Object.fromEntries(
+    Object.entries(adapter).map(([name, method]) => [name, async (...args: unknown[]) => {
+      note(name, ...args);
+      if (name === fails) throw new Error("database down");
+      return await (method as (...args: unknown[]) => unknown)(...args);
+    }]),
+  ) as unknown as typeof adapter;
+}
+
+for (const [name, { make = () => ({}), carried, differs }] of Object.entries(CASES)) {
+  Deno.test(`a session read gives what core gives: ${name}`, async () => {
+    const { ours, theirs } = await bothWays(make, await carried);
+    assertEquals(ours, required(theirs, differs));
+  });
+}
+
+Deno.test("a BigInt in the session: core fails the request, here nobody is signed in", async () => {
+  const make: ConfigMaker = () => ({
+    callbacks: { session: ({ session }) => ({ ...session, n: 1n }) as never },
+  });
+  const { ours, theirs } = await bothWays(make, await carry());
+  assertEquals(theirs.session, "THROWS SyntaxError");
+  assertEquals(ours.session, null);
+  assertEquals(ours.errors, ["TypeError  "]);
+});
+
+Deno.test("a malformed callback-url cookie: core fails every read, here it does not matter", async () => {
+  const { cookie } = await carry();
+  const { ours, theirs } = await bothWays(() => ({}), {
+    cookie: `${cookie}; authjs.callback-url=javascript:alert(1)`,
+  });
+  assert(String(theirs.session).startsWith("THROWS"));
+  assertEquals((ours.session as { user: unknown }).user, {
+    name: "Ada",
+    email: "ada@example.com",
+    image: "https://example.com/a.png",
+  });
+});
+
+Deno.test("the redirect callback has no part in a read; in core it can fail it", async () => {
+  const make: ConfigMaker = (note) => ({
+    callbacks: {
+      redirect() {
+        note("redirect");
+        throw new Error("red");
+      },
+    },
+  });
+  const { cookie } = await carry();
+  const { ours, theirs } = await bothWays(make, {
+    cookie: `${cookie}; authjs.callback-url=https%3A%2F%2Fa.example`,
+  });
+  assert(String(theirs.session).startsWith("THROWS"));
+  assert(ours.session !== null);
+  assertEquals(ours.calls, []);
+});
+
+Deno.test("an adapter that is an instance of a class: core finds no methods in it, here they are found", async () => {
+  class ClassAdapter {
+    getSessionAndUser(sessionToken: string) {
+      const user = { id: "u", name: "Ada", email: "a@b", emailVerified: null };
+      return {
+        session: { sessionToken, userId: "u", expires: new Date(Date.now() + 30 * 86_400_000) },
+        user,
+      };
+    }
+  }
+  const rest = Object.keys(memoryAdapter()).filter((name) => name !== "getSessionAndUser");
+  for (const name of rest) Object.assign(ClassAdapter.prototype, { [name]: () => null });
+  const { ours, theirs } = await bothWays(() => ({ adapter: new ClassAdapter() as never }), {
+    cookie: `${NAME}=tok`,
+  });
+  assertEquals(theirs.session, null);
+  assertEquals((ours.session as { user: { name: string } }).user.name, "Ada");
+});
+
+Deno.test("a database token in chunks: read by both, and when it is prolonged its chunks go", async () => {
+  const { make } = database({ token: "ab", updateAge: 0 });
+  const { ours, theirs } = await bothWays(make!, { cookie: `${NAME}.0=a; ${NAME}.1=b` });
+  assertEquals(ours.session, theirs.session);
+  assertEquals(ours.calls, theirs.calls);
+  assertEquals(theirs.cookies.map((cookie) => (cookie as { name: string }).name), [NAME]);
+  assertEquals(ours.cookies.map((cookie) => (cookie as { name: string }).name), [
+    `${NAME}.0`,
+    `${NAME}.1`,
+    NAME,
+  ]);
+});
+
+Deno.test("a frozen configuration is read with; core would write to it", async () => {
+  const config = Object.freeze(testConfig());
+  const app = await testApp(config);
+  const { cookie } = await carry();
+  const answer = await app.inject({ url: "/me", headers: { cookie: cookie! } });
+  assertEquals(answer.json().session.user.name, "Ada");
+  await app.close();
+});
+
+Deno.test("headers that no proxy would pass mean nobody, not an error", async () => {
+  const config = testConfig();
+  const app = await testApp(config);
+  app.get("/odd", async (request) => {
+    const odd = ["x=a\nb", "日本=1", `${NAME}=日本`, `${NAME}=\0`, "=", ";"];
+    const sessions = [];
+    for (const cookie of odd) {
+      const made = Object.assign(Object.create(request), { raw: { ...request.raw } });
+      Object.defineProperty(made, "headers", { value: { host: "localhost", cookie } });
+      sessions.push(await getSession(made, config));
+    }
+    return sessions;
+  });
+  const answer = await app.inject("/odd");
+  assertEquals(answer.statusCode, 200);
+  assertEquals(answer.json(), [null, null, null, null, null, null]);
+  await app.close();
+});
+
+Deno.test("secrets come from the environment, the newest first, and later changes are not seen", async () => {
+  await withEnvironment({ AUTH_SECRET: OLD_SECRET, AUTH_SECRET_1: SECRET }, async () => {
+    const { secret: _secret, ...config } = testConfig();
+    const app = await testApp(config);
+    for (const secret of [OLD_SECRET, SECRET]) {
+      const cookie = `${NAME}=${await sealed(ADA, { secret })}`;
+      const answer = await app.inject({ url: "/me", headers: { cookie } });
+      assertEquals(answer.json().session.user.name, "Ada");
+      assertEquals(answer.headers["set-cookie"] === undefined, secret === SECRET);
+    }
+    await app.close();
+  });
+});
+
+Deno.test("the same token read again gives the same, out of the cache too, until it expires", async () => {
+  const both = new BothWays(() => ({}));
+  const carried = await carry();
+  for (let i = 0; i < 3; i++) {
+    const [ours, theirs] = [await both.ours(carried), await both.theirs(carried)];
+    assertEquals(ours, required(theirs, notRenewed));
+  }
+  await both.close();
+});
