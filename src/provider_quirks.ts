@@ -104,6 +104,8 @@ const QUIRKS: Readonly<Record<string, Quirk>> = {
   }),
   // `state` is a required parameter, and `scope` comes back as a list.
   medium: ({ token }) => ({ checks: ["state"], client: SECRET_IN_BODY, token: reading(token, completed) }),
+  // Its userinfo endpoint is an option, and core does not look for it there.
+  netsuite: ({ options }) => options?.userinfo ? { userinfo: options.userinfo } : {},
   // `state` is a required parameter.
   naver: () => ({ checks: ["state"] }),
   // The user is not inside a `data` member.
