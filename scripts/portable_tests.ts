@@ -15,7 +15,7 @@ export interface TestFile {
 }
 
 /** Any `Deno` API but `Deno.test`, and the repository's own scripts and examples. */
-const TIES = [/\bDeno\.(?!test\b)\w*/, /from "\.\.\/(?:scripts|examples|bench)\/[^"]*/];
+const TIES = [/\bDeno\.(?!test\b)\w*/, /(?:\.\.\/)+(?:scripts|examples|bench)\/[^"]*/];
 
 const IMPORT = /(?:from|import\(|^import)\s*"([^"]+)"/gm;
 

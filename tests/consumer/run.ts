@@ -25,7 +25,11 @@ const matrix = new Matrix();
 async function main(): Promise<void> {
   const work = await makeWorkDirectory();
   try {
-    console.log(await run(process.execPath, ["run", "-A", "scripts/build_npm.ts"], { cwd: root }));
+    console.log(
+      await run(process.execPath, ["run", "-A", "scripts/build_npm.ts", ...process.argv.slice(2)], {
+        cwd: root,
+      }),
+    );
     const tarball = await pack(work);
     const runtimes = await findRuntimes();
     const tools = runtimes.find(({ name }) => name.startsWith("Node 24"));
