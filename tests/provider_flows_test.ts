@@ -53,30 +53,30 @@ async function application(provider: OAuthProvider) {
 }
 
 for (const [module, sample] of Object.entries(PROVIDER_SAMPLES)) {
-  Deno.test(`${module} signs in`, async () => {
-    await using standIn = await StandIn.start(sample);
-    const provider = await configured(module, sample, standIn);
-    const { id } = provider;
-    assertEquals(id, sample.id ?? module);
-    const { app, accounts, browser } = await application(provider);
+  Deno.test(`${module} signs in`, () =>
+    StandIn.during(sample, async (standIn) => {
+      const provider = await configured(module, sample, standIn);
+      const { id } = provider;
+      assertEquals(id, sample.id ?? module);
+      const { app, accounts, browser } = await application(provider);
 
-    const url = await startSignIn(browser, id);
-    assertAuthorizationRequest(url, id, sample);
-    assertEquals(browser.checkCookies(), [...sample.checks].sort());
+      const url = await startSignIn(browser, id);
+      assertAuthorizationRequest(url, id, sample);
+      assertEquals(browser.checkCookies(), [...sample.checks].sort());
 
-    const end = await finishSignIn(browser, id, sample, standIn.authorize(url));
-    assertRequests(standIn, sample);
-    assertEquals(end, `${ORIGIN}/welcome`);
-    assertEquals(browser.checkCookies(), []);
+      const end = await finishSignIn(browser, id, sample, standIn.authorize(url));
+      assertRequests(standIn, sample);
+      assertEquals(end, `${ORIGIN}/welcome`);
+      assertEquals(browser.checkCookies(), []);
 
-    assertEquals(accounts.length, 1);
-    assertAccount(accounts[0]!, id, sample);
-    const { id: _accountId, ...user } = sample.user;
-    const { session } = await (await browser.send("/me")).json();
-    assertEquals(session.user, user);
-    assertEquals((await (await browser.send("/auth/session")).json()).user, user);
-    await app.close();
-  });
+      assertEquals(accounts.length, 1);
+      assertAccount(accounts[0]!, id, sample);
+      const { id: _accountId, ...user } = sample.user;
+      const { session } = await (await browser.send("/me")).json();
+      assertEquals(session.user, user);
+      assertEquals((await (await browser.send("/auth/session")).json()).user, user);
+      await app.close();
+    }));
 }
 
 /** The account has what the token response had, in the form that applications rely on. */
@@ -100,38 +100,45 @@ Deno.test("there are 93 providers of OAuth and OpenID Connect, and a sample for 
   assertEquals(modules.size, 93);
 });
 
-Deno.test("azure-devops cannot sign in: core does not make the token request that it needs", async () => {
-  const sample = UNUSABLE_PROVIDERS["azure-devops"] as ProviderSample;
-  await using standIn = await StandIn.start(sample);
-  const { app, accounts, browser } = await application(await configured("azure-devops", sample, standIn));
-  const url = await startSignIn(browser, "azure-devops");
-  assertAuthorizationRequest(url, "azure-devops", sample);
-  const end = await finishSignIn(browser, "azure-devops", sample, standIn.authorize(url));
-  assertMatch(
-    standIn.complaints.join(),
-    /body of the token request: .*"authorization_code".*, not .*jwt-bearer/,
-  );
-  assertEquals(end, `${ORIGIN}/auth/error?error=Configuration`);
-  assertEquals(accounts, []);
-  await app.close();
+Deno.test("azure-devops cannot sign in: core does not make the token request that it needs", () => {
+  const sample: ProviderSample = UNUSABLE_PROVIDERS["azure-devops"];
+  return StandIn.during(sample, async (standIn) => {
+    const { app, accounts, browser } = await application(await configured("azure-devops", sample, standIn));
+    const url = await startSignIn(browser, "azure-devops");
+    assertAuthorizationRequest(url, "azure-devops", sample);
+    const end = await finishSignIn(browser, "azure-devops", sample, standIn.authorize(url));
+    assertMatch(
+      standIn.complaints.join(),
+      /body of the token request: .*"authorization_code".*, not .*jwt-bearer/,
+    );
+    assertEquals(end, `${ORIGIN}/auth/error?error=Configuration`);
+    assertEquals(accounts, []);
+    await app.close();
+  });
 });
+
+/** What goes wrong: an error, or something in the authorization request. */
+type Problem =
+  | { fails: RegExp; letIn?: Pick<ProviderSample, "checks"> }
+  | { asks(url: URL): unknown; for: unknown };
 
 /**
  * What goes wrong with the providers as core ships them: the reason for every entry of `src/provider_quirks.ts`. One
- * that fails here has been mended in core, and its entry can go.
+ * that fails here has been mended in core, and its entry can go. Where `letIn` is given, the provider takes HTTP Basic
+ * and these checks, which it does not document: core fails all the same.
  */
-const AS_SHIPPED: Record<string, { fails: RegExp } | { asks(url: URL): unknown; for: unknown }> = {
+const AS_SHIPPED: Record<string, Problem> = {
   "azure-ad-b2c": { fails: /did not provide a userinfo endpoint/ },
   battlenet: { asks: ({ searchParams }) => searchParams.get("state"), for: null },
   bungie: { fails: /bungieNetUser/ },
-  "click-up": { fails: /error in the response body/ },
+  "click-up": { letIn: { checks: ["state"] }, fails: /"token_type" property/ },
   dribbble: { asks: ({ searchParams }) => searchParams.get("scope"), for: "undefined" },
   faceit: { fails: /"exp" \(expiration time\) claim missing/ },
-  foursquare: { fails: /error in the response body/ },
+  foursquare: { letIn: { checks: ["pkce"] }, fails: /"token_type" property/ },
   instagram: { fails: /"token_type" property/ },
-  mailchimp: { fails: /error in the response body/ },
+  mailchimp: { letIn: { checks: ["pkce"] }, fails: /"token_type" property/ },
   mailru: { fails: /"token_type" property/ },
-  medium: { fails: /error in the response body/ },
+  medium: { letIn: { checks: ["pkce"] }, fails: /"scope" property must be a string/ },
   naver: { asks: ({ searchParams }) => searchParams.get("state"), for: null },
   netsuite: { fails: /missing both `issuer` and `userinfo`/ },
   notion: { asks: ({ searchParams }) => searchParams.get("redirect_uri"), for: "undefined" },
@@ -162,35 +169,39 @@ function reasonOf({ message, cause }: Error): string {
 }
 
 for (const [module, problem] of Object.entries(AS_SHIPPED)) {
-  Deno.test(`core alone does not sign in with ${module}`, async () => {
-    const sample = PROVIDER_SAMPLES[module as keyof typeof PROVIDER_SAMPLES];
-    await using standIn = await StandIn.start(sample);
-    const provider = await configured(module, sample, standIn);
-    const { browser, errors } = coreAlone(provider);
-    if ("asks" in problem) {
-      const asked = problem.asks(await startSignIn(browser, provider.id));
-      assertEquals(asked, problem.for);
-      return;
-    }
-    const response = await browser.send("/auth/csrf");
-    if (response.ok) {
-      const url = await startSignIn(browser, provider.id);
-      const end = await finishSignIn(browser, provider.id, sample, standIn.authorize(url));
-      assertNotEquals(end, `${ORIGIN}/welcome`);
-    }
-    assertMatch(errors.join(), problem.fails);
+  Deno.test(`core alone does not sign in with ${module}`, () => {
+    const documented: ProviderSample = PROVIDER_SAMPLES[module as keyof typeof PROVIDER_SAMPLES];
+    const sample: ProviderSample = "letIn" in problem
+      ? { ...documented, ...problem.letIn, token: { ...documented.token, auth: "basic" } }
+      : documented;
+    return StandIn.during(sample, async (standIn) => {
+      const provider = await configured(module, sample, standIn);
+      const { browser, errors } = coreAlone(provider);
+      if ("asks" in problem) {
+        const asked = problem.asks(await startSignIn(browser, provider.id));
+        assertEquals(asked, problem.for);
+        return;
+      }
+      const response = await browser.send("/auth/csrf");
+      if (response.ok) {
+        const url = await startSignIn(browser, provider.id);
+        const end = await finishSignIn(browser, provider.id, sample, standIn.authorize(url));
+        assertNotEquals(end, `${ORIGIN}/welcome`);
+      }
+      assertMatch(errors.join(), problem.fails);
+    });
   });
 }
 
-Deno.test("core alone takes an id that is a number for the account's", async () => {
+Deno.test("core alone takes an id that is a number for the account's", () => {
   const sample = PROVIDER_SAMPLES.strava;
-  await using standIn = await StandIn.start(sample);
-  const ids: unknown[] = [];
-  const { browser } = coreAlone(await configured("strava", sample, standIn), {
-    events: { signIn: ({ account }) => void ids.push(account?.providerAccountId) },
+  return StandIn.during(sample, async (standIn) => {
+    const ids: unknown[] = [];
+    const { browser } = coreAlone(await configured("strava", sample, standIn), {
+      events: { signIn: ({ account }) => void ids.push(account?.providerAccountId) },
+    });
+    const url = await startSignIn(browser, "strava");
+    await finishSignIn(browser, "strava", sample, standIn.authorize(url));
+    assertEquals(ids, [134815]);
   });
-  const url = await startSignIn(browser, "strava");
-  await finishSignIn(browser, "strava", sample, standIn.authorize(url));
-  assertEquals(ids, [134815]);
-  assertNotEquals(ids[0], sample.user.id);
 });

@@ -32,8 +32,8 @@ const TARGET = "x-stand-in-for";
 const realFetch = globalThis.fetch;
 const keys = generateKeyPair("RS256", { extractable: true });
 
-/** A provider that is up until disposed of. */
-export class StandIn implements AsyncDisposable {
+/** A provider that is up. */
+export class StandIn {
   /** Every request: its kind, and whether it came through `customFetch` or the global `fetch`. */
   readonly requests: { kind: Kind | "unexpected"; via: "customFetch" | "fetch" }[] = [];
   /** What was wrong with the requests. */
@@ -47,8 +47,19 @@ export class StandIn implements AsyncDisposable {
     private readonly server: ReturnType<typeof createServer>,
   ) {}
 
-  /** Starts one, and takes the place of the global `fetch` until it is disposed of. */
-  static async start(sample: ProviderSample): Promise<StandIn> {
+  /** Runs a test while a provider is up and has the place of the global `fetch`. */
+  static async during(sample: ProviderSample, test: (standIn: StandIn) => Promise<void>): Promise<void> {
+    const standIn = await StandIn.start(sample);
+    globalThis.fetch = standIn.fetchVia("fetch");
+    try {
+      await test(standIn);
+    } finally {
+      globalThis.fetch = realFetch;
+      await standIn.stop();
+    }
+  }
+
+  private static async start(sample: ProviderSample): Promise<StandIn> {
     const server = createServer({ keepAlive: false });
     const standIn = new StandIn(sample, server);
     server.on("request", async (request, response) => {
@@ -70,7 +81,6 @@ export class StandIn implements AsyncDisposable {
       response.end(bytes ? answer.body : JSON.stringify(answer.body));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    globalThis.fetch = standIn.fetchVia("fetch");
     return standIn;
   }
 
@@ -184,8 +194,7 @@ export class StandIn implements AsyncDisposable {
     this.complaints.push(`${what}: ${JSON.stringify(given)}, not ${JSON.stringify(expected)}`);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    globalThis.fetch = realFetch;
+  private async stop(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }
