@@ -31,7 +31,7 @@ export interface PackageJson {
 const REPOSITORY = "https://github.com/fastify-authjs/fastify-authjs";
 
 /** Installed with the package. */
-const DEPENDENCIES = ["@auth/core", "fastify-plugin", "oauth4webapi"];
+const DEPENDENCIES = ["@auth/core", "cookie", "fastify-plugin", "oauth4webapi"];
 
 /** Brought by the app, so that plugin and app share one copy. */
 const PEER_DEPENDENCIES = ["fastify"];
