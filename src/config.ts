@@ -11,6 +11,7 @@ import type { Provider } from "@auth/core/providers";
 import { adapterProblem, bindAdapter, strategyProblem } from "./adapter.ts";
 import { boundProvider, DEFAULT_PROVIDER_TIMEOUT } from "./bounded_provider.ts";
 import { toAsciiUrl } from "./callback_url.ts";
+import { keepClientKey } from "./client_key.ts";
 import { requireTimeout } from "./deadline.ts";
 import { guardEmailProvider } from "./email_provider.ts";
 import { type Environment, environment } from "./environment.ts";
@@ -25,8 +26,8 @@ import {
   providerWarnings,
   summarizeProviders,
 } from "./provider.ts";
-import { type RefreshSettings, refreshSettings } from "./refresh_lock.ts";
 import { mendProvider } from "./provider_quirks.ts";
+import { type RefreshSettings, refreshSettings } from "./refresh_lock.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
@@ -121,7 +122,10 @@ function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
   setEnvDefaults(env, core, true);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>
-    guardEmailProvider(boundProvider(mendProvider(provider), { timeout, production: isProduction(env) }), env)
+    guardEmailProvider(
+      boundProvider(keepClientKey(mendProvider(provider)), { timeout, production: isProduction(env) }),
+      env,
+    )
   );
   return core;
 }

@@ -1,0 +1,23 @@
+/**
+ * The key that a client authenticates with at the token endpoint (`private_key_jwt`).
+ *
+ * @module
+ */
+import type { Provider } from "@auth/core/providers";
+
+type Part = Record<string, unknown>;
+
+/**
+ * The provider with the application's key where core uses it as it is. Core merges what an application gives a
+ * built-in provider member by member, and a `CryptoKey` has no members: nothing that signs would be left of it.
+ *
+ * @param provider A provider that is ours to change.
+ */
+export function keepClientKey(provider: Provider): Provider {
+  const { options, ...own } = provider as unknown as Part & { options?: Part };
+  const given = options?.token as Part | string | undefined;
+  if (typeof given !== "object" || given.clientPrivateKey === undefined) return provider;
+  const shipped = typeof own.token === "string" ? { url: own.token } : own.token as Part | undefined;
+  const { token: _token, ...rest } = options as Part;
+  return { ...own, token: { ...shipped, ...given }, options: rest } as unknown as Provider;
+}
