@@ -84,15 +84,15 @@ const looksLikePath = (arg: string) => !arg.startsWith("-") && (arg.includes("/"
 /** `deno test`: the named files; without any, all of tests/ and then every documentation example. */
 async function test(args: string[]): Promise<number> {
   if (args.some(looksLikePath)) return await runDeno(["test", "-A", ...args]);
-  const code = await runDeno(["test", "-A", ...args, "tests/"]);
+  const code = await runDeno(["test", "-A", "--ignore=tests/consumer/fixtures/", ...args, "tests/"]);
   if (args.length > 0) return code;
   return await runDeno(["test", "-A", "--doc", ...DOCUMENTED], DOC_ENVIRONMENT) || code;
 }
 
-/** `deno check`: the named files; without any, every file, and the examples of the provider modules. */
+/** `deno check`: the named files; without any, all TypeScript, and the examples of the provider modules. */
 async function check(args: string[]): Promise<number> {
   if (args.length > 0) return await runDeno(["check", ...args]);
-  return await runDeno(["check", "--quiet", "."]) ||
+  return await runDeno(["check", "--quiet", "**/*.ts"]) ||
     await runDeno(["check", "--quiet", "--doc-only", "providers/"]);
 }
 
