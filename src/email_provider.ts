@@ -69,7 +69,7 @@ function guardNormalizer({ normalizeIdentifier }: EmailConfig): (identifier: str
 }
 
 function guardSender(provider: EmailConfig): EmailConfig["sendVerificationRequest"] {
-  return async (params) => {
+  const send = async (params: SendParams) => {
     try {
       // Through `provider` and not a bare function: a sender may use `this`.
       await provider.sendVerificationRequest(withOwnServer(params, provider));
@@ -79,6 +79,12 @@ function guardSender(provider: EmailConfig): EmailConfig["sendVerificationReques
       const cause = redactError(error, [identifier, token, url, apiKey, server]);
       throw new EmailNotSent("The sign-in link could not be mailed", { cause });
     }
+  };
+  return (params) => {
+    const sent = send(params);
+    // Core does not wait for it at once: a quick failure would count as unhandled and end the process.
+    sent.catch(() => {});
+    return sent;
   };
 }
 
