@@ -35,7 +35,7 @@ interface Service {
 }
 
 const json = (request: MailRequest) => JSON.parse(request.body);
-const linkInText = (text: string) => text.match(/https:\S+/)![0];
+const linkInText = (text: string) => text.match(/https:[^\s"]+/)![0];
 const basic = (credentials: string) => `Basic ${btoa(credentials)}`;
 
 /** The two forms of the mail, which are the same for all services that are sent them. */
