@@ -32,6 +32,18 @@ export const verificationTokens = sqliteTable("verificationToken", {
   expires: integer("expires", { mode: "timestamp_ms" }).notNull(),
 }, (row) => [primaryKey({ columns: [row.identifier, row.token] })]);
 
+/** Passkeys: the public half of each, and what Auth.js must know to check its signatures. */
+export const authenticators = sqliteTable("authenticator", {
+  credentialID: text("credentialID").notNull().unique(),
+  userId: text("userId").notNull().references(() => users.id, { onDelete: "cascade" }),
+  providerAccountId: text("providerAccountId").notNull(),
+  credentialPublicKey: text("credentialPublicKey").notNull(),
+  counter: integer("counter").notNull(),
+  credentialDeviceType: text("credentialDeviceType").notNull(),
+  credentialBackedUp: integer("credentialBackedUp", { mode: "boolean" }).notNull(),
+  transports: text("transports"),
+}, (row) => [primaryKey({ columns: [row.userId, row.credentialID] })]);
+
 /** The demo's own: who may sign in with a password. */
 export const passwords = sqliteTable("password", {
   username: text("username").primaryKey(),
@@ -39,7 +51,7 @@ export const passwords = sqliteTable("password", {
   hash: text("hash").notNull(),
 });
 
-/** The same four tables in SQL: the demo makes them itself, so that there is no migration to run first. */
+/** The same five tables in SQL: the demo makes them itself, so that there is no migration to run first. */
 export const CREATE_TABLES = [
   `CREATE TABLE IF NOT EXISTS "user" (
     "id" text PRIMARY KEY NOT NULL,
@@ -67,6 +79,17 @@ export const CREATE_TABLES = [
     "token" text NOT NULL,
     "expires" integer NOT NULL,
     PRIMARY KEY ("identifier", "token")
+  )`,
+  `CREATE TABLE IF NOT EXISTS "authenticator" (
+    "credentialID" text NOT NULL UNIQUE,
+    "userId" text NOT NULL REFERENCES "user" ("id") ON DELETE CASCADE,
+    "providerAccountId" text NOT NULL,
+    "credentialPublicKey" text NOT NULL,
+    "counter" integer NOT NULL,
+    "credentialDeviceType" text NOT NULL,
+    "credentialBackedUp" integer NOT NULL,
+    "transports" text,
+    PRIMARY KEY ("userId", "credentialID")
   )`,
   `CREATE TABLE IF NOT EXISTS "password" (
     "username" text PRIMARY KEY NOT NULL,
