@@ -1,10 +1,4 @@
-import {
-  assertEquals,
-  assertNotEquals,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { DISCOVERY_ENTRIES, DISCOVERY_LIFETIME, DiscoveryCache } from "../src/discovery_cache.ts";
 import { checkedDocument } from "../src/discovery.ts";
 import { FastifyAuthError } from "../src/errors.ts";
@@ -136,7 +130,7 @@ Deno.test("boundFetch() asks for a discovery document once, and every answer can
     assertEquals(response.status, 200);
     assertEquals((await response.json()).issuer, "https://idp.example");
   }
-  assertNotEquals(responses[0], responses[1]);
+  assert(responses[0] !== responses[1]);
   assertEquals(asked, [WELL_KNOWN]);
 });
 
