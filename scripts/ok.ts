@@ -22,6 +22,7 @@ const CHECKS: Step[] = [
   { name: "lint", args: ["lint"] },
   { name: "types", args: script("deno", "check") },
   { name: "generated files up to date", args: script("generate_providers", "--check") },
+  { name: "docs/providers.md up to date", args: script("generate_provider_docs", "--check") },
   { name: "documented", args: script("doc_coverage") },
   { name: "publishable, no slow types", args: ["publish", "--dry-run", "--allow-dirty"] },
 ];

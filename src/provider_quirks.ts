@@ -51,7 +51,8 @@ type Quirk = (shipped: OAuthProvider) => Partial<OAuthProvider>;
 
 const SECRET_IN_BODY = { token_endpoint_auth_method: "client_secret_post" };
 
-const QUIRKS: Readonly<Record<string, Quirk>> = {
+/** The mended providers by id. */
+export const QUIRKS: Readonly<Record<string, Quirk>> = {
   // Discovery names no userinfo endpoint, which core demands and then does not use. And without a scope for some API
   // there is no access token, which core demands, too: the application's own id is one.
   "azure-ad-b2c": ({ clientId, options }) => ({
@@ -92,10 +93,9 @@ const QUIRKS: Readonly<Record<string, Quirk>> = {
       request: (context) => ask(context, credential(context, "OAuth")),
     },
   }),
-  // The access token goes into the query, and the picture is called `image`.
-  mailru: ({ token, userinfo }) => ({
+  // `state` is a required parameter, the access token goes into the query, and the picture is called `image`.
+  mailru: ({ userinfo }) => ({
     checks: ["pkce", "state"],
-    token: reading(token, completed),
     userinfo: {
       url: userinfo as string,
       request: (context) => ask(context, {}, { access_token: context.tokens.access_token ?? "" }),

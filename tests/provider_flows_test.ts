@@ -20,6 +20,7 @@ import {
   startSignIn,
   through,
 } from "./support/provider_flow.ts";
+import { AS_SHIPPED } from "./support/provider_problems.ts";
 import { CLIENT, type Json, type ProviderSample } from "./support/provider_sample.ts";
 import { PROVIDER_SAMPLES, UNUSABLE_PROVIDERS } from "./support/provider_samples.ts";
 import { StandIn } from "./support/provider_standin.ts";
@@ -52,32 +53,57 @@ async function application(provider: OAuthProvider) {
   return { app, accounts, browser: new Browser(through(app)) };
 }
 
-for (const [module, sample] of Object.entries(PROVIDER_SAMPLES)) {
-  Deno.test(`${module} signs in`, () =>
-    StandIn.during(sample, async (standIn) => {
-      const provider = await configured(module, sample, standIn);
-      const { id } = provider;
-      assertEquals(id, sample.id ?? module);
-      const { app, accounts, browser } = await application(provider);
+/** From the button to the session. */
+function signsIn(module: string, sample: ProviderSample): Promise<void> {
+  return StandIn.during(sample, async (standIn) => {
+    const provider = await configured(module, sample, standIn);
+    const { id } = provider;
+    assertEquals(id, sample.id ?? module);
+    const { app, accounts, browser } = await application(provider);
 
-      const url = await startSignIn(browser, id);
-      assertAuthorizationRequest(url, id, sample);
-      assertEquals(browser.checkCookies(), [...sample.checks].sort());
+    const url = await startSignIn(browser, id);
+    assertAuthorizationRequest(url, id, sample);
+    assertEquals(browser.checkCookies(), [...sample.checks].sort());
 
-      const end = await finishSignIn(browser, id, sample, standIn.authorize(url));
-      assertRequests(standIn, sample);
-      assertEquals(end, `${ORIGIN}/welcome`);
-      assertEquals(browser.checkCookies(), []);
+    const end = await finishSignIn(browser, id, sample, standIn.authorize(url));
+    assertRequests(standIn, sample);
+    assertEquals(end, `${ORIGIN}/welcome`);
+    assertEquals(browser.checkCookies(), []);
 
-      assertEquals(accounts.length, 1);
-      assertAccount(accounts[0]!, id, sample);
-      const { id: _accountId, ...user } = sample.user;
-      const { session } = await (await browser.send("/me")).json();
-      assertEquals(session.user, user);
-      assertEquals((await (await browser.send("/auth/session")).json()).user, user);
-      await app.close();
-    }));
+    assertEquals(accounts.length, 1);
+    assertAccount(accounts[0]!, id, sample);
+    const { id: _accountId, ...user } = sample.user;
+    const { session } = await (await browser.send("/me")).json();
+    assertEquals(session.user, user);
+    assertEquals((await (await browser.send("/auth/session")).json()).user, user);
+    await app.close();
+  });
 }
+
+for (const [module, sample] of Object.entries(PROVIDER_SAMPLES)) {
+  Deno.test(`${module} signs in`, () => signsIn(module, sample));
+}
+
+Deno.test("microsoft-entra-id signs in a person without a photo", () => {
+  const { user, userinfo = [], ...sample } = PROVIDER_SAMPLES["microsoft-entra-id"];
+  return signsIn("microsoft-entra-id", {
+    ...sample,
+    userinfo: userinfo.map(({ url }) => ({ url, status: 404, answer: { error: { code: "ImageNotFound" } } })),
+    user: { ...user, image: null },
+  });
+});
+
+Deno.test("apple signs in a person again, without the name", () => {
+  const { posts: _first, user, ...sample } = PROVIDER_SAMPLES.apple;
+  return signsIn("apple", { ...sample, posts: {}, user: { ...user, name: user.email! } });
+});
+
+Deno.test("github signs in a person with a public address, without asking for more", () => {
+  const { userinfo = [], ...sample } = PROVIDER_SAMPLES.github;
+  const [profile] = userinfo;
+  const answer = { ...profile!.answer as Json, email: "ada@example.com" };
+  return signsIn("github", { ...sample, userinfo: [{ ...profile!, answer }] });
+});
 
 /** The account has what the token response had, in the form that applications rely on. */
 function assertAccount(account: Json, id: string, { token, user }: ProviderSample): void {
@@ -116,37 +142,6 @@ Deno.test("azure-devops cannot sign in: core does not make the token request tha
     await app.close();
   });
 });
-
-/** What goes wrong: an error, or something in the authorization request. */
-type Problem =
-  | { fails: RegExp; letIn?: Pick<ProviderSample, "checks"> }
-  | { asks(url: URL): unknown; for: unknown };
-
-/**
- * What goes wrong with the providers as core ships them: the reason for every entry of `src/provider_quirks.ts`. One
- * that fails here has been mended in core, and its entry can go. Where `letIn` is given, the provider takes HTTP Basic
- * and these checks, which it does not document: core fails all the same.
- */
-const AS_SHIPPED: Record<string, Problem> = {
-  "azure-ad-b2c": { fails: /did not provide a userinfo endpoint/ },
-  battlenet: { asks: ({ searchParams }) => searchParams.get("state"), for: null },
-  bungie: { fails: /bungieNetUser/ },
-  "click-up": { letIn: { checks: ["state"] }, fails: /"token_type" property/ },
-  dribbble: { asks: ({ searchParams }) => searchParams.get("scope"), for: "undefined" },
-  faceit: { fails: /"exp" \(expiration time\) claim missing/ },
-  foursquare: { letIn: { checks: ["pkce"] }, fails: /"token_type" property/ },
-  instagram: { fails: /"token_type" property/ },
-  mailchimp: { letIn: { checks: ["pkce"] }, fails: /"token_type" property/ },
-  mailru: { fails: /"token_type" property/ },
-  medium: { letIn: { checks: ["pkce"] }, fails: /"scope" property must be a string/ },
-  naver: { asks: ({ searchParams }) => searchParams.get("state"), for: null },
-  netsuite: { fails: /missing both `issuer` and `userinfo`/ },
-  notion: { asks: ({ searchParams }) => searchParams.get("redirect_uri"), for: "undefined" },
-  threads: { fails: /"token_type" property/ },
-  todoist: { fails: /missing both `issuer` and `userinfo`/ },
-  vk: { fails: /"token_type" property/ },
-  wechat: { asks: ({ hash }) => hash, for: "" },
-};
 
 /** Core without the plugin. */
 function coreAlone(provider: OAuthProvider, own: Partial<AuthConfig> = {}) {

@@ -360,10 +360,15 @@ export const OAUTH_PROVIDERS_A_M = {
           { email: "other@example.com", verified: true, primary: false },
           { email: "ada@example.com", verified: true, primary: true },
         ],
-        image_id: null,
+        image_id: "31811",
       },
     }],
-    user: { id: "142429416488", name: "Ada Lovelace", email: "ada@example.com", image: null },
+    user: {
+      id: "142429416488",
+      name: "Ada Lovelace",
+      email: "ada@example.com",
+      image: "https://img.evbuc.com/https%3A%2F%2Fcdn.evbuc.com%2Fimages%2F31811%2F1%2Foriginal.jpg",
+    },
   },
   // Documented at https://developers.eveonline.com/docs/services/sso/
   eveonline: {
@@ -684,7 +689,7 @@ export const OAUTH_PROVIDERS_A_M = {
     token: {
       url: "https://oauth.mail.ru/token",
       auth: "basic",
-      answer: { access_token: "access-9012", expires_in: 3600, refresh_token: "refresh-3456" },
+      answer: { ...TOKENS, refresh_token: "refresh-3456" },
     },
     userinfo: [{
       url: "https://oauth.mail.ru/userinfo?access_token=access-9012",

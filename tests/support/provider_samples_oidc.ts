@@ -128,12 +128,13 @@ function microsoft(
       id: "AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ",
       name: "Ada Lovelace",
       email: "ada@example.com",
-      image: null,
+      image: "data:image/jpeg;base64, /9j/4A==",
     },
     ...own,
   };
 }
 
+const JPEG = Uint8Array.of(0xff, 0xd8, 0xff, 0xe0);
 const PHOTO = "https://graph.microsoft.com/v1.0/me/photos/48x48/$value";
 const B2C = `https://acme.b2clogin.com/tfp/${TENANT}/b2c_1_signin/v2.0`;
 
@@ -200,7 +201,7 @@ export const OIDC_PROVIDERS = {
     token: "https://auth.acme.example/application/o/token/",
     userinfo: "https://auth.acme.example/application/o/userinfo/",
   }),
-  "azure-ad": microsoft(TENANT, [{ url: PHOTO, answer: {}, status: 404 }], {
+  "azure-ad": microsoft(TENANT, [{ url: PHOTO, answer: JPEG }], {
     options: { issuer: `${MICROSOFT}/${TENANT}/v2.0` },
     documents: {
       [`${MICROSOFT}/${TENANT}/v2.0/.well-known/openid-configuration`]: microsoftDocument(
@@ -423,20 +424,16 @@ export const OIDC_PROVIDERS = {
       name: null,
       username: "ada",
       email: "ada@example.com",
-      picture: null,
+      picture: "https://images.example/ada.png",
     },
-    user: { id: "q9xkd2ulmf8o", name: "ada", email: "ada@example.com", image: null },
-  }),
-  "microsoft-entra-id": microsoft("common", [{
-    url: PHOTO,
-    answer: Uint8Array.of(0xff, 0xd8, 0xff, 0xe0),
-  }], {
     user: {
-      id: "AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ",
-      name: "Ada Lovelace",
+      id: "q9xkd2ulmf8o",
+      name: "ada",
       email: "ada@example.com",
-      image: "data:image/jpeg;base64, /9j/4A==",
+      image: "https://images.example/ada.png",
     },
+  }),
+  "microsoft-entra-id": microsoft("common", [{ url: PHOTO, answer: JPEG }], {
     note: "Accounts of every organisation may sign in unless the issuer names a tenant: " +
       "`https://login.microsoftonline.com/<tenant id>/v2.0`. The picture is in the session itself, as a data URL.",
   }),
@@ -494,9 +491,9 @@ export const OIDC_PROVIDERS = {
       name: "Ada",
       nickname: "Ada",
       preferred_username: "ada1815",
-      picture: null,
+      picture: "https://images.example/ada.png",
     },
-    user: { id: "1516563360", name: "Ada", image: null },
+    user: { id: "1516563360", name: "Ada", image: "https://images.example/ada.png" },
   }),
   // Documented at https://help.salesforce.com/s/articleView?id=sf.remoteaccess_using_userinfo_endpoint.htm
   salesforce: discovered("https://login.salesforce.com", {
@@ -542,9 +539,9 @@ export const OIDC_PROVIDERS = {
       email_verified: true,
       id: 1,
       name: "Ada Lovelace",
-      avatar_url: null,
+      avatar_url: "https://images.example/ada.png",
     },
-    user: { id: "1", name: "Ada Lovelace", email: "ada@example.com", image: null },
+    user: { ...ADA_USER, id: "1" },
   }),
   // Documented at https://api.slack.com/authentication/sign-in-with-slack
   slack: discovered("https://slack.com", {
