@@ -5,7 +5,7 @@
  * - Provider id `azure-ad-b2c`, type `oidc`.
  * - Environment: `AUTH_AZURE_AD_B2C_ID`, `AUTH_AZURE_AD_B2C_SECRET`, `AUTH_AZURE_AD_B2C_ISSUER`.
  * - Callback URL to register: `<origin>/auth/callback/azure-ad-b2c`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. Scope: `openid profile email`.
+ * - Checks: `pkce`. Scope: `openid offline_access <client id>`.
  *
  * @example
  * ```ts

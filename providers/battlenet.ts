@@ -5,7 +5,7 @@
  * - Provider id `battlenet`, type `oidc`.
  * - Environment: `AUTH_BATTLENET_ID`, `AUTH_BATTLENET_SECRET`, `AUTH_BATTLENET_ISSUER`.
  * - Callback URL to register: `<origin>/auth/callback/battlenet`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. Scope: `openid profile email`.
+ * - Checks: `state`, `nonce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `box`, type `oauth`.
  * - Environment: `AUTH_BOX_ID`, `AUTH_BOX_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/box`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `boxyhq-saml`, type `oauth`.
  * - Environment: `AUTH_BOXYHQ_SAML_ID`, `AUTH_BOXYHQ_SAML_SECRET`, `AUTH_BOXYHQ_SAML_ISSUER`.
  * - Callback URL to register: `<origin>/auth/callback/boxyhq-saml`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

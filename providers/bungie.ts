@@ -5,7 +5,7 @@
  * - Provider id `bungie`, type `oauth`.
  * - Environment: `AUTH_BUNGIE_ID`, `AUTH_BUNGIE_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/bungie`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

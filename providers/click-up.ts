@@ -5,7 +5,7 @@
  * - Provider id `click-up`, type `oauth`.
  * - Environment: `AUTH_CLICK_UP_ID`, `AUTH_CLICK_UP_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/click-up`, for a plugin mounted at `/auth`.
- * - Checks: `state`. No scope is asked for.
+ * - Checks: `state`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

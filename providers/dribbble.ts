@@ -5,7 +5,7 @@
  * - Provider id `dribbble`, type `oauth`.
  * - Environment: `AUTH_DRIBBBLE_ID`, `AUTH_DRIBBBLE_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/dribbble`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `public`.
  * - Options of its own: `scope`.
  *
  * @example

@@ -5,7 +5,7 @@
  * - Provider id `faceit`, type `oauth`.
  * - Environment: `AUTH_FACEIT_ID`, `AUTH_FACEIT_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/faceit`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `foursquare`, type `oauth`.
  * - Environment: `AUTH_FOURSQUARE_ID`, `AUTH_FOURSQUARE_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/foursquare`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  * - Options of its own: `apiVersion`.
  *
  * @example

@@ -5,7 +5,7 @@
  * - Provider id `freshbooks`, type `oauth`.
  * - Environment: `AUTH_FRESHBOOKS_ID`, `AUTH_FRESHBOOKS_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/freshbooks`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

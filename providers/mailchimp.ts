@@ -5,7 +5,7 @@
  * - Provider id `mailchimp`, type `oauth`.
  * - Environment: `AUTH_MAILCHIMP_ID`, `AUTH_MAILCHIMP_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/mailchimp`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `mailru`, type `oauth`.
  * - Environment: `AUTH_MAILRU_ID`, `AUTH_MAILRU_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/mailru`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. Scope: `userinfo`.
+ * - Checks: `pkce`, `state`. Scope: `userinfo`.
  *
  * @example
  * ```ts

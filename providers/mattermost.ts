@@ -5,7 +5,7 @@
  * - Provider id `mattermost`, type `oauth`.
  * - Environment: `AUTH_MATTERMOST_ID`, `AUTH_MATTERMOST_SECRET`, `AUTH_MATTERMOST_ISSUER`.
  * - Callback URL to register: `<origin>/auth/callback/mattermost`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `medium`, type `oauth`.
  * - Environment: `AUTH_MEDIUM_ID`, `AUTH_MEDIUM_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/medium`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. Scope: `basicProfile`.
+ * - Checks: `state`. Scope: `basicProfile`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `naver`, type `oauth`.
  * - Environment: `AUTH_NAVER_ID`, `AUTH_NAVER_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/naver`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `state`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

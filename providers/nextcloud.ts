@@ -5,7 +5,7 @@
  * - Provider id `nextcloud`, type `oauth`.
  * - Environment: `AUTH_NEXTCLOUD_ID`, `AUTH_NEXTCLOUD_SECRET`, `AUTH_NEXTCLOUD_ISSUER`.
  * - Callback URL to register: `<origin>/auth/callback/nextcloud`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `notion`, type `oauth`.
  * - Environment: `AUTH_NOTION_ID`, `AUTH_NOTION_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/notion`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `osso`, type `oauth`.
  * - Environment: `AUTH_OSSO_ID`, `AUTH_OSSO_SECRET`, `AUTH_OSSO_ISSUER`.
  * - Callback URL to register: `<origin>/auth/callback/osso`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `pipedrive`, type `oauth`.
  * - Environment: `AUTH_PIPEDRIVE_ID`, `AUTH_PIPEDRIVE_SECRET`.
  * - Callback URL to register: `<origin>/auth/callback/pipedrive`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@
  * - Provider id `workos`, type `oauth`.
  * - Environment: `AUTH_WORKOS_ID`, `AUTH_WORKOS_SECRET`; `AUTH_WORKOS_ISSUER` may replace the issuer.
  * - Callback URL to register: `<origin>/auth/callback/workos`, for a plugin mounted at `/auth`.
- * - Checks: `pkce`. No scope is asked for.
+ * - Checks: `pkce`. Scope: `openid profile email`.
  * - Options of its own: `connection`.
  *
  * @example

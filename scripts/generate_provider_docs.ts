@@ -62,10 +62,8 @@ ${table(["Provider", "Id", "Type", "Environment", "Callback URL", "Needs", "Give
 
 ## Mended
 
-These sign nobody in with Auth.js alone, and do here: ${
-    list(Object.keys(AS_SHIPPED))
-  }. What you set yourself for one of
-them still wins.
+As Auth.js ships them, these fail, or ask for more configuration than they document. The plugin mends them:
+${list(Object.keys(AS_SHIPPED))}. What you set yourself for one of them still wins.
 
 ## Past \`customFetch\`
 

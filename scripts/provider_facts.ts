@@ -7,6 +7,9 @@
 // imports them.
 import "@simplewebauthn/server";
 import "nodemailer";
+import type { Provider } from "@auth/core/providers";
+import { fileURLToPath } from "node:url";
+import { mendProvider } from "../src/provider_quirks.ts";
 
 /** What the generated module of one provider is written from. */
 export interface ProviderFacts {
@@ -56,19 +59,14 @@ interface Configuration {
 /** Options that a type does not call required although the factory fails later without them. */
 const UNDECLARED_OPTIONS: Record<string, string[]> = { loops: ["transactionalId"] };
 
-/** Where the installed core lies. */
-async function coreDirectory(): Promise<string> {
-  const specifier = import.meta.resolve("@auth/core");
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", specifier] })
-    .output();
-  const { redirects, npmPackages } = JSON.parse(new TextDecoder().decode(stdout));
-  const resolved = String(redirects[specifier] ?? specifier).replace(/^npm:\/?/, "");
-  return npmPackages[resolved].localPath;
+/** Where the installed core lies; Deno says so of a package that is imported, as `mendProvider()` does. */
+function coreDirectory(): string {
+  return fileURLToPath(new URL(".", import.meta.resolve("@auth/core")));
 }
 
 /** The facts of every provider module with a default export, by module name. */
 export async function readProviders(): Promise<ProviderFacts[]> {
-  const directory = `${await coreDirectory()}/providers`;
+  const directory = `${coreDirectory()}providers`;
   const modules: string[] = [];
   for await (const { name } of Deno.readDir(directory)) {
     if (name.endsWith(".d.ts")) modules.push(name.slice(0, -".d.ts".length));
@@ -86,7 +84,8 @@ export async function readProviders(): Promise<ProviderFacts[]> {
 async function readProvider(module: string, declarations: string): Promise<ProviderFacts> {
   const factory: Factory = (await import(`@auth/core/providers/${module}`)).default;
   // A server, since the SMTP providers refuse to be made without one
-  const provider = factory({ server: "smtp://localhost" });
+  const shipped = factory({ server: "smtp://localhost", clientId: "<client id>" });
+  const provider = mendProvider(shipped as unknown as Provider) as unknown as Configuration;
   const { type } = provider;
   const code = withoutComments(declarations);
   const { required, optional } = ownOptions(code);
@@ -134,13 +133,13 @@ function endpoints({ wellKnown, authorization, token, userinfo }: Configuration)
   return JSON.stringify([wellKnown, authorization, token, userinfo]);
 }
 
-function scopeOf({ type, authorization }: Configuration): string | undefined {
+function scopeOf({ authorization }: Configuration): string {
   const fromUrl = (url?: string) =>
     url?.includes("?") ? new URL(url, "https://x").searchParams.get("scope") : null;
   const scope = typeof authorization === "string"
     ? fromUrl(authorization)
     : authorization?.params?.scope ?? fromUrl(authorization?.url);
-  return scope ?? (type === "oidc" ? "openid profile email" : undefined); // core's default for OpenID Connect
+  return scope ?? "openid profile email"; // core's default
 }
 
 /** The members that a factory's parameter adds to the common options: `& { a: string; b?: URL }` or `& SomeInterface`. */

@@ -1,5 +1,5 @@
 /**
- * Providers that sign nobody in as core ships them, mended.
+ * Providers that fail as core ships them, mended.
  *
  * Each entry says what the provider does that core does not expect; `tests/provider_flows_test.ts` shows both that
  * core alone fails there and that this does not. What an application sets itself still wins, since core merges it
