@@ -31,6 +31,7 @@ export {
   type SessionGuard,
 } from "./src/guard.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
+export type { RefreshLock } from "./src/refresh_lock.ts";
 export { getSession } from "./src/session.ts";
 export type {
   Account,

@@ -7,46 +7,55 @@
  */
 
 /**
- * The stable codes of {@linkcode FastifyAuthError}, with the HTTP status a client sees. Errors without a
- * status are boot errors: the application does not start.
+ * The stable code of a {@linkcode FastifyAuthError}. Those without an HTTP status are boot errors: the application
+ * does not start.
+ *
+ * - `FST_AUTHJS_SECRET_MISSING`: No secret in the configuration and none in `AUTH_SECRET`.
+ * - `FST_AUTHJS_SECRET_TOO_SHORT`: A secret is shorter than 32 characters.
+ * - `FST_AUTHJS_ORIGIN_INVALID`: `origin` or `AUTH_URL` is not an http or https URL.
+ * - `FST_AUTHJS_HOST_NOT_TRUSTED`: The public origin is neither configured nor may it be taken from the request.
+ * - `FST_AUTHJS_PREFIX_INVALID`: The routes cannot live under this prefix.
+ * - `FST_AUTHJS_PROVIDER_INVALID`: A provider is incomplete, duplicated or unsafe.
+ * - `FST_AUTHJS_ADAPTER_INVALID`: The adapter is missing, or lacks methods that the configuration needs.
+ * - `FST_AUTHJS_CONFIG_INVALID`: Any other setting that Auth.js refuses.
+ * - `FST_AUTHJS_HOST_INVALID` (400): The `Host` header (or `:authority`) is missing or is not a host.
+ * - `FST_AUTHJS_BODY_INVALID` (400): The request body is not a flat object of strings.
+ * - `FST_AUTHJS_UNAUTHENTICATED` (401): No session, and the guarded route needs one.
+ * - `FST_AUTHJS_FORBIDDEN` (403): A session that may not use the guarded route.
+ * - `FST_AUTHJS_NOT_FOUND` (404): No such provider.
+ * - `FST_AUTHJS_METHOD_NOT_ALLOWED` (405): The method is not served on this route; `Allow` names those that are.
+ * - `FST_AUTHJS_ENCODING_UNSUPPORTED` (415): The request body is compressed.
+ * - `FST_AUTHJS_UNAVAILABLE` (503): The database or a provider did not answer, and the answer decides.
  */
-const STATUS_CODES = {
-  /** No secret in the configuration and none in `AUTH_SECRET`. */
-  FST_AUTHJS_SECRET_MISSING: undefined,
-  /** A secret is shorter than 32 characters. */
-  FST_AUTHJS_SECRET_TOO_SHORT: undefined,
-  /** `origin` or `AUTH_URL` is not an http or https URL. */
-  FST_AUTHJS_ORIGIN_INVALID: undefined,
-  /** The public origin is neither configured nor may it be taken from the request. */
-  FST_AUTHJS_HOST_NOT_TRUSTED: undefined,
-  /** The routes cannot live under this prefix. */
-  FST_AUTHJS_PREFIX_INVALID: undefined,
-  /** A provider is incomplete, duplicated or unsafe. */
-  FST_AUTHJS_PROVIDER_INVALID: undefined,
-  /** The adapter is missing, or lacks methods that the configuration needs. */
-  FST_AUTHJS_ADAPTER_INVALID: undefined,
-  /** Any other setting that Auth.js refuses. */
-  FST_AUTHJS_CONFIG_INVALID: undefined,
-  /** The `Host` header (or `:authority`) is missing or is not a host. */
-  FST_AUTHJS_HOST_INVALID: 400,
-  /** The request body is not a flat object of strings. */
-  FST_AUTHJS_BODY_INVALID: 400,
-  /** No session, and the guarded route needs one. */
-  FST_AUTHJS_UNAUTHENTICATED: 401,
-  /** A session that may not use the guarded route. */
-  FST_AUTHJS_FORBIDDEN: 403,
-  /** No such provider. */
-  FST_AUTHJS_NOT_FOUND: 404,
-  /** The method is not served on this route; `Allow` names those that are. */
-  FST_AUTHJS_METHOD_NOT_ALLOWED: 405,
-  /** The request body is compressed. */
-  FST_AUTHJS_ENCODING_UNSUPPORTED: 415,
-  /** The database or a provider did not answer, and the answer decides. */
-  FST_AUTHJS_UNAVAILABLE: 503,
-} as const satisfies Record<string, number | undefined>;
+export type FastifyAuthErrorCode =
+  | "FST_AUTHJS_SECRET_MISSING"
+  | "FST_AUTHJS_SECRET_TOO_SHORT"
+  | "FST_AUTHJS_ORIGIN_INVALID"
+  | "FST_AUTHJS_HOST_NOT_TRUSTED"
+  | "FST_AUTHJS_PREFIX_INVALID"
+  | "FST_AUTHJS_PROVIDER_INVALID"
+  | "FST_AUTHJS_ADAPTER_INVALID"
+  | "FST_AUTHJS_CONFIG_INVALID"
+  | "FST_AUTHJS_HOST_INVALID"
+  | "FST_AUTHJS_BODY_INVALID"
+  | "FST_AUTHJS_UNAUTHENTICATED"
+  | "FST_AUTHJS_FORBIDDEN"
+  | "FST_AUTHJS_NOT_FOUND"
+  | "FST_AUTHJS_METHOD_NOT_ALLOWED"
+  | "FST_AUTHJS_ENCODING_UNSUPPORTED"
+  | "FST_AUTHJS_UNAVAILABLE";
 
-/** The stable code of a {@linkcode FastifyAuthError}. */
-export type FastifyAuthErrorCode = keyof typeof STATUS_CODES;
+/** The HTTP status a client sees. */
+const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
+  FST_AUTHJS_HOST_INVALID: 400,
+  FST_AUTHJS_BODY_INVALID: 400,
+  FST_AUTHJS_UNAUTHENTICATED: 401,
+  FST_AUTHJS_FORBIDDEN: 403,
+  FST_AUTHJS_NOT_FOUND: 404,
+  FST_AUTHJS_METHOD_NOT_ALLOWED: 405,
+  FST_AUTHJS_ENCODING_UNSUPPORTED: 415,
+  FST_AUTHJS_UNAVAILABLE: 503,
+};
 
 /**
  * An error of this package: a stable `code`, a `statusCode` where HTTP sees it, and a message that says what to
