@@ -1,0 +1,196 @@
+/** What is made of an adapter: bound, bounded, silent about what it was given, and not believed blindly. */
+import { assert, assertEquals, assertFalse, assertRejects, assertStrictEquals } from "@std/assert";
+import type { Adapter } from "@auth/core/adapters";
+import { UnstorageAdapter } from "@auth/unstorage-adapter";
+import Fastify from "fastify";
+import { FastifyAuth, FastifyAuthError } from "fastify-authjs";
+import { createStorage } from "unstorage";
+import { bindAdapter } from "../src/adapter.ts";
+import { redactError } from "../src/redact_error.ts";
+import { testApp, testConfig } from "./support/app.ts";
+import { Client } from "./support/client.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
+
+/** An adapter with one method that does as told. */
+const adapterOf = (methods: Record<string, (...args: never[]) => unknown>) => methods as unknown as Adapter;
+
+Deno.test("an adapter may be an instance of a class, and its methods may be synchronous", async () => {
+  class Users {
+    #rows = new Map([["1", { id: "1", email: "ada@example.com", emailVerified: null }]]);
+    getUser(id: string) {
+      return this.#rows.get(id) ?? null;
+    }
+  }
+  const bound = bindAdapter(new Users() as unknown as Adapter);
+  assertEquals(Object.keys(bound), ["getUser"]);
+  assertEquals((await bound.getUser!("1"))?.email, "ada@example.com");
+  assertEquals(await bound.getUser!("2"), null);
+});
+
+Deno.test("a call that takes too long is given up, and one that fails fails alike, sync or async", async () => {
+  const hanging = bindAdapter(adapterOf({ getUser: () => new Promise(() => {}) }), 10);
+  const error = await assertRejects(
+    () => Promise.resolve(hanging.getUser!("1")),
+    FastifyAuthError,
+    "getUser()",
+  );
+  assertEquals((error as FastifyAuthError).code, "FST_AUTHJS_UNAVAILABLE");
+
+  const failures = [() => Promise.reject(new Error("down")), () => {
+    throw new Error("down");
+  }];
+  for (const getUser of failures) {
+    await assertRejects(
+      () => Promise.resolve(bindAdapter(adapterOf({ getUser })).getUser!("1")),
+      Error,
+      "down",
+    );
+  }
+});
+
+Deno.test("an error's message, stack and causes lose what the method was called with", async () => {
+  const cause = Object.assign(new Error('duplicate key: "ada@example.com"'), {
+    code: "23505",
+    detail: "ada",
+  });
+  const createUser = (user: { email: string }) => {
+    throw new Error(`Failed query: insert into "user"\nparams: ${user.email},secret-token-1`, { cause });
+  };
+  const bound = bindAdapter(adapterOf({ createUser }));
+  const user = { id: "1", email: "ada@example.com", emailVerified: null, name: "secret-token-1" };
+  const error = await assertRejects(
+    () => Promise.resolve(bound.createUser!(user)),
+    Error,
+    "Failed query",
+  ) as Error;
+  assertEquals(error.message, 'Failed query: insert into "user"\nparams: [redacted],[redacted]');
+  assertFalse(/ada@example|secret-token/.test(`${error.stack}`));
+  const inner = error.cause as Error & { code?: string; detail?: string };
+  assertEquals([inner.message, inner.code, inner.detail], [
+    'duplicate key: "[redacted]"',
+    "23505",
+    undefined,
+  ]);
+});
+
+Deno.test("what is no error becomes one", () => {
+  assertEquals(redactError("no such token: abcdef", "abcdef").message, "no such token: [redacted]");
+  assertEquals(redactError(undefined, []).message, "undefined");
+  const loop = new Error("a");
+  loop.cause = loop;
+  assertEquals(redactError(loop, []).message, "a");
+});
+
+Deno.test("a key that no row can have is not found", async () => {
+  const reject = (error: unknown) => () => Promise.reject(error);
+  const dataException = Object.assign(new Error("invalid byte sequence"), { code: "22021" });
+  const wrapped = new Error("Failed query", { cause: dataException });
+  const unstorage = new Error('[unstorage] Invalid key: "user:session:.."');
+  for (const error of [dataException, wrapped, unstorage]) {
+    const bound = bindAdapter(
+      adapterOf({
+        getSessionAndUser: reject(error),
+        deleteSession: reject(error),
+        createUser: reject(error),
+      }),
+    );
+    assertEquals(await bound.getSessionAndUser!("\0"), null);
+    assertEquals(await bound.deleteSession!("\0"), null);
+    // A write that fails has failed.
+    await assertRejects(() => Promise.resolve(bound.createUser!({} as never)), Error);
+  }
+  const down = Object.assign(new Error("terminating connection"), { code: "57P01" });
+  const bound = bindAdapter(adapterOf({ getSessionAndUser: reject(down), getUserByAccount: reject(down) }));
+  await assertRejects(() => Promise.resolve(bound.getSessionAndUser!("a")), Error, "terminating");
+  const account = { provider: "a", providerAccountId: "b" };
+  await assertRejects(() => Promise.resolve(bound.getUserByAccount!(account)), Error, "terminating");
+});
+
+Deno.test("a user of another address than the one asked for is an error", async () => {
+  const stored = { id: "1", email: "Ada@example.com", emailVerified: null };
+  const bound = bindAdapter(adapterOf({ getUserByEmail: () => stored }));
+  assertStrictEquals(
+    await bound.getUserByEmail!("ada@example.com"),
+    stored,
+    "letter case is the store's affair",
+  );
+  await assertRejects(
+    () => Promise.resolve(bound.getUserByEmail!("áda@example.com")),
+    Error,
+    "another e-mail",
+  );
+});
+
+Deno.test("a sign-in token of another row than the one asked for is none", async () => {
+  const expires = new Date();
+  const row = { identifier: "ada@example.com", token: "hash", expires };
+  const bound = bindAdapter(adapterOf({ useVerificationToken: () => row }));
+  const use = (identifier: string, token: string) => bound.useVerificationToken!({ identifier, token });
+  assertStrictEquals(await use("ada@example.com", "hash"), row);
+  assertEquals(await use("ada@example.com", "other"), null);
+  assertEquals(await use("eve@example.com", "hash"), null);
+  // An adapter may look tokens up without the address, or leave columns out.
+  assertStrictEquals(await bound.useVerificationToken!({ token: "hash" } as never), row);
+  const sparse = bindAdapter(
+    adapterOf({ useVerificationToken: () => ({ identifier: "ada@example.com", expires }) }),
+  );
+  assert(await sparse.useVerificationToken!({ identifier: "ada@example.com", token: "hash" }));
+});
+
+Deno.test("a store that cuts its keys signs nobody in as somebody else, even under an application's own rules for addresses", async () => {
+  const links: string[] = [];
+  const adapter = UnstorageAdapter(createStorage()) as Adapter;
+  const victim = await adapter.createUser!({ id: "", email: "ada@example.com", emailVerified: new Date() });
+  const app = await testApp(testConfig({
+    adapter,
+    providers: [{
+      id: "mail",
+      name: "Mail",
+      type: "email",
+      normalizeIdentifier: (typed) => typed,
+      sendVerificationRequest: ({ url }) => void links.push(url),
+    }],
+  }));
+  try {
+    const mallory = new Client(app);
+    // The store's key ends at the "?": any token fits, and the user behind the rest of the address is found.
+    const email = "ada@example.com?.evil.example";
+    await mallory.post("/auth/signin/mail", { csrfToken: await mallory.csrfToken(), email });
+    await mallory.get(`/auth/callback/mail?${new URLSearchParams({ email, token: "guessed" })}`);
+    assertEquals((await mallory.get("/me")).json(), { session: null });
+    for (const link of links) await mallory.get(new URL(link).pathname + new URL(link).search);
+    assertEquals((await mallory.get("/me")).json(), { session: null });
+    assertEquals((await adapter.getUserByEmail!("ada@example.com"))?.id, victim.id);
+  } finally {
+    await app.close();
+  }
+});
+
+Deno.test("the application's own error handler answers for a database that is down, and the cookie is cleared", async () => {
+  const adapter = memoryAdapter();
+  const config = testConfig({
+    adapter: { ...adapter, deleteSession: (): Promise<void> => Promise.reject(new Error("down")) },
+    session: { strategy: "database" },
+    providers: [],
+  });
+  const user = await adapter.createUser({ id: "1", email: "ada@example.com", emailVerified: null });
+  await adapter.createSession({
+    sessionToken: "token",
+    userId: user.id,
+    expires: new Date(Date.now() + 1e9),
+  });
+  const app = Fastify();
+  app.setErrorHandler<FastifyAuthError>((error, _request, reply) =>
+    reply.code(503).type("text/plain").send(`sorry: ${error.code}`)
+  );
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  try {
+    const client = new Client(app);
+    client.cookies.set("authjs.session-token", "token");
+    const answer = await client.signOut();
+    assertEquals([answer.statusCode, answer.body], [503, "sorry: FST_AUTHJS_UNAVAILABLE"]);
+    assertFalse(client.cookies.has("authjs.session-token"));
+  } finally {
+    await app.close();
+  }
+});
