@@ -108,6 +108,8 @@ export function pgAdapter(url: string): DatabaseKind {
 async function openPostgres(url: string, tables: string) {
   const schema = uniqueName();
   const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}`, max: 8 });
+  // A connection that the server closes while nobody uses it: without a listener it would end the process.
+  pool.on("error", () => {});
   await pool.query(`CREATE SCHEMA ${schema}`);
   await pool.query(tables);
   return {
