@@ -24,17 +24,27 @@ export interface OpenToken {
  * @throws what the decoder throws, which is core's wherever ours does not recognise the token.
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
-  const { jwt, cookie, secrets, opened } = settings;
-  if (secrets !== undefined) {
-    let known = opened.get(token);
-    if (known === undefined && (known = open(token, secrets, cookie.name))) opened.set(token, known);
-    const claims = known && parseClaims(known.text);
-    if (claims) return { claims, text: known!.text, due: !known!.current || isDue(claims, settings) };
-  }
+  const known = openKnown(token, settings);
+  if (known !== undefined) return known;
+  const { jwt, cookie, secrets } = settings;
   const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
   if (!claims) throw new Error("Invalid JWT");
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   return { claims, text: toJson(claims), due: secrets !== undefined || isDue(claims, settings) };
+}
+
+/** Decodes a token that we recognise, at once. */
+export function openKnown(token: string, settings: SessionSettings): OpenToken | undefined {
+  const { secrets, cookie, cache } = settings;
+  if (secrets === undefined) return undefined;
+  let opened = cache.get(token);
+  if (opened === undefined) {
+    opened = open(token, secrets, cookie.name);
+    if (opened === undefined) return undefined;
+    cache.set(token, opened);
+  }
+  const claims = parseClaims(opened.text);
+  return claims && { claims, text: opened.text, due: !opened.current || isDue(claims, settings) };
 }
 
 /** Whether the token is old enough to be prolonged. One that does not tell its age always is, as all are in core. */

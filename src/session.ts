@@ -49,24 +49,41 @@ export async function getSession(req: FastifyRequest, config: FastifyAuthConfig)
  * @param config The same object that was given to `FastifyAuth`.
  */
 export function readSession(request: FastifyRequest, config: FastifyAuthConfig): Promise<SessionRead> {
-  return readOnce(request, config, async () => {
-    try {
-      return await read(request, config);
-    } catch (error) {
-      request.log.error(error, "Auth.js: the session could not be read.");
-      return NOBODY;
-    }
-  });
+  return readOnce(request, config, read);
 }
 
-async function read(request: FastifyRequest, config: FastifyAuthConfig): Promise<SessionRead> {
-  const resolved = knownUsableConfig(config) ?? await usableConfig(config, request.log);
-  const origin = resolved && originOf(request, resolved.origin);
-  if (origin === undefined) return NOBODY;
-  const settings = sessionSettings(resolved!, origin.secure);
-  const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
-  if (cookie.token === "") return NOBODY;
-  const { logger, debug } = resolved!.core;
-  const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
-  return await (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+async function read(
+  request: FastifyRequest,
+  config: FastifyAuthConfig,
+  writtenBack: boolean,
+): Promise<SessionRead> {
+  try {
+    const resolved = knownUsableConfig(config) ?? await usableConfig(config, request.log);
+    const origin = resolved && originOf(request, resolved.origin);
+    if (origin === undefined) return NOBODY;
+    const settings = sessionSettings(resolved!, origin.secure);
+    const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
+    if (cookie.token === "") return NOBODY;
+    const { logger, debug } = resolved!.core;
+    const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
+    const found = await (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+    if (found.update && !writtenBack) warnOfLoss(request, config);
+    return found;
+  } catch (error) {
+    request.log.error(error, "Auth.js: the session could not be read.");
+    return NOBODY;
+  }
+}
+
+/** Configurations whose loss has been told: once is enough. */
+const warned = new WeakSet<FastifyAuthConfig>();
+
+function warnOfLoss(request: FastifyRequest, config: FastifyAuthConfig): void {
+  if (warned.has(config)) return;
+  warned.add(config);
+  request.log.warn(
+    `Auth.js: a session was renewed at ${request.routeOptions?.url}, and the reply will not carry its cookie, since the ` +
+      "route is outside of the plugin's scope. Register FastifyAuth before the routes and plugins that read sessions, " +
+      "and not in a scope beside theirs.",
+  );
 }

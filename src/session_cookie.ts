@@ -48,12 +48,13 @@ function readSingle(header: string, name: string, at: number): SessionCookie | u
   if (at !== 0 && !header.startsWith("; ", at - 2)) return;
   const end = header.indexOf(";", equals);
   const value = header.slice(equals + 1, end === -1 ? undefined : end);
-  if (!PLAIN_VALUE.test(value)) return;
-  return { token: value, names: [name] };
+  return isPlain(value) ? { token: value, names: [name] } : undefined;
 }
 
 /** Neither empty nor in need of decoding or trimming. */
-const PLAIN_VALUE = /^[\w.~-]+$/;
+function isPlain(value: string): boolean {
+  return value !== "" && !value.includes("%") && !/^[ \t]|[ \t]$/.test(value);
+}
 
 function readChunks(header: string, name: string): SessionCookie {
   const cookies = parseCookie(header);

@@ -49,8 +49,10 @@ export interface SessionSettings {
   };
   readonly event: NonNullable<AuthConfig["events"]>["session"];
   readonly adapter: AuthConfig["adapter"];
+  /** Whether a session in a token is read without calling anything of the application. */
+  readonly plain: boolean;
   /** Tokens opened a moment ago. */
-  readonly opened: TokenCache;
+  readonly cache: TokenCache;
   /** Tokens being renewed, or renewed a moment ago. */
   readonly renewals: Renewals<Turn>;
   readonly refresh: RefreshSettings;
@@ -76,6 +78,7 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
   if (jwt.decode === coreDecode) jwt.decode = decode;
   const cookie = sessionCookie(core, core.useSecureCookies ?? secure);
   const callbacks = { jwt: defaultJwtCallback, session: defaultSessionCallback, ...core.callbacks };
+  const custom = callbacks.jwt !== defaultJwtCallback || callbacks.session !== defaultSessionCallback;
   return {
     strategy: session.strategy,
     maxAge: session.maxAge,
@@ -84,11 +87,12 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
     cookie,
     jwt,
     secrets: jwt.decode === decode ? usableSecrets(jwt.secret, cookie.name) : undefined,
-    custom: callbacks.jwt !== defaultJwtCallback || callbacks.session !== defaultSessionCallback,
+    custom,
     callbacks,
     event: core.events?.session,
+    plain: !custom && core.events?.session === undefined && Number.isFinite(session.maxAge),
     adapter: core.adapter,
-    opened: new TokenCache(),
+    cache: new TokenCache(),
     renewals: new Renewals(refresh.grace),
     refresh,
   };

@@ -7,10 +7,11 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import type { Opened } from "./jwe.ts";
 
-/** Characters of tokens and texts held, by default: some thousand users. */
-const CAPACITY = 2 ** 20;
+/** Characters of tokens and texts held, by default: some thousand users in a few megabytes. */
+const CAPACITY = 2 ** 22;
 
 /** A bounded map from token to text that forgets what came first. */
 export class TokenCache {
@@ -30,7 +31,7 @@ export class TokenCache {
   /** Remembers what a token held. Only tokens that authenticated belong here. */
   set(token: string, opened: Opened): void {
     this.#forget(token);
-    this.#entries.set(token, opened);
+    this.#entries.set(copy(token), opened);
     this.#size += token.length + opened.text.length;
     for (const oldest of this.#entries.keys()) {
       if (this.#size <= this.#capacity) break;
@@ -44,4 +45,9 @@ export class TokenCache {
     this.#entries.delete(token);
     this.#size -= token.length + opened.text.length;
   }
+}
+
+/** A token is a slice of its Cookie header, and would keep all of it in memory. */
+function copy(token: string): string {
+  return Buffer.from(token, "latin1").toString("latin1");
 }

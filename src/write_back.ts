@@ -26,13 +26,17 @@ interface Reader {
 export function readOnce(
   request: FastifyRequest,
   config: FastifyAuthConfig,
-  read: (writtenBack: boolean) => Promise<SessionRead>,
+  read: (
+    request: FastifyRequest,
+    config: FastifyAuthConfig,
+    writtenBack: boolean,
+  ) => Promise<SessionRead>,
 ): Promise<SessionRead> {
   const reader = request as Reader;
   const writtenBack = reader[READS] !== undefined;
   const reads = reader[READS] ??= new Map();
   let reading = reads.get(config);
-  if (reading === undefined) reads.set(config, reading = read(writtenBack));
+  if (reading === undefined) reads.set(config, reading = read(request, config, writtenBack));
   return reading;
 }
 
