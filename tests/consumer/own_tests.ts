@@ -51,11 +51,12 @@ function packageName(specifier: string): string {
   return specifier.match(/^(?:@[^/]+\/)?[^/]+/)?.[0] ?? specifier;
 }
 
-/** Reads the counts and the names of failures from a TAP report. */
+/** Reads the counts and the failures, each with its error, from a TAP report. */
 function toResult(output: string): Result {
-  const passed = Number(output.match(/^# pass (\d+)$/m)?.[1] ?? Number.NaN);
-  const failed = [...output.matchAll(/^\s*not ok \d+ - (.*)$/gm)].map(([, name]) => name ?? "");
-  if (Number.isNaN(passed)) throw new Error(output);
-  if (failed.length > 0) console.log(output);
-  return { passed, failed };
+  const count = (name: string) =>
+    Number(output.match(new RegExp(`^# ${name} (\\d+)$`, "m"))?.[1] ?? Number.NaN);
+  if (Number.isNaN(count("pass"))) throw new Error(output);
+  if (count("skipped") > 0) console.log(`     ${count("skipped")} tests say that they were not run`);
+  const failed = [...output.matchAll(/^ *not ok \d+ - [^]*?^ *\.\.\.$/gm)].map(([report]) => report);
+  return { passed: count("pass"), failed };
 }
