@@ -45,7 +45,7 @@ export interface FastifyAuthOptions {
    */
   origin?: string;
   /**
-   * How long a request to a provider may take, in milliseconds, its body included.
+   * How long a request to a provider may take, in milliseconds, its body included; 0 for no limit.
    *
    * @default 10_000
    */
