@@ -108,8 +108,9 @@ export function adapterProblem(
  * looked up as a database key and never found.
  */
 export function strategyProblem(
-  { adapter, session, jwt }: AuthConfig,
+  { adapter, session }: AuthConfig,
   providers: readonly ConfiguredProvider[],
+  jwt: AuthConfig["jwt"],
 ): FastifyAuthError | undefined {
   const strategy = session?.strategy ?? (adapter ? "database" : "jwt");
   const credentials = providers.find(({ type }) => type === "credentials");

@@ -16,11 +16,12 @@ const COOKIES = {
   state: ["state", "authjs.state"],
   pkce: ["pkceCodeVerifier", "authjs.pkce.code_verifier"],
   nonce: ["nonce", "authjs.nonce"],
+  challenge: ["webauthnChallenge", "authjs.challenge"],
 } as const;
 
 /** One check of a callback and the cookie that came for it. */
 export interface CheckCookie {
-  /** `state`, `pkce` or `nonce`. */
+  /** `state`, `pkce` or `nonce`; `challenge` for an authenticator. */
   readonly check: keyof typeof COOKIES;
   /** The cookie's name, which is also the salt of its key. */
   readonly name: string;
@@ -92,7 +93,20 @@ export async function openCheck(
   return typeof value === "string" && owner === provider.id ? value : undefined;
 }
 
-/** The Set-Cookie line that removes a check's cookie. */
-export function clearedCheck({ name, options }: CheckCookie): string {
-  return stringifySetCookie(name, "", { ...options, maxAge: 0 });
+/** What is wrong where {@linkcode openCheck} gives nothing, for the log. */
+export function strayCheck({ check, sealed }: CheckCookie, { id }: ConfiguredProvider): string {
+  const what = sealed ? "a cookie that is not its own" : "no cookie";
+  return `The callback of "${id}" came with ${what} for "${check}": the sign-in began in another browser or over 15 ` +
+    "minutes ago, or its cookies did not come back.";
+}
+
+/** Removes the cookies that were sent and that the response does not set or remove by itself. */
+export function clearChecks(response: Response, cookies: readonly CheckCookie[]): Response {
+  const headers = new Headers(response.headers);
+  const set = new Set(headers.getSetCookie().map((line) => line.slice(0, line.indexOf("="))));
+  for (const { name, options, sealed } of cookies) {
+    if (sealed === undefined || set.has(name)) continue;
+    headers.append("set-cookie", stringifySetCookie(name, "", { ...options, maxAge: 0 }));
+  }
+  return new Response(response.body, { status: response.status, headers });
 }

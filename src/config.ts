@@ -30,6 +30,8 @@ import { mendProvider } from "./provider_quirks.ts";
 import { type RefreshSettings, refreshSettings } from "./refresh_lock.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "./types.ts";
+import { heedSignInPage } from "./webauthn_errors.ts";
+import { guardWebAuthnProvider, webAuthnWarnings } from "./webauthn_provider.ts";
 
 /** A configuration that has been copied, completed from the environment and checked. */
 export interface ResolvedConfig {
@@ -85,7 +87,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
       redirectProxyProblem(core),
       providerProblem(providers, production),
       adapterProblem(core, providers),
-      strategyProblem(core, providers),
+      strategyProblem(core, providers, config.jwt),
     ].filter((problem) => problem !== undefined),
   );
 
@@ -94,7 +96,11 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     refresh: refreshSettings(config),
     origin,
-    warnings: [...hostWarnings(config, origin, env), ...providerWarnings(providers, origin)],
+    warnings: [
+      ...hostWarnings(config, origin, env),
+      ...providerWarnings(providers, origin),
+      ...webAuthnWarnings(core.providers as Provider[], origin),
+    ],
     problem: problems[0],
   };
 }
@@ -116,14 +122,21 @@ function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
   if (config.adapter) {
     core.adapter = bindAdapter(config.adapter, requireTimeout("adapterTimeout", adapterTimeout));
   }
-  if (config.callbacks?.redirect) {
-    core.callbacks = { ...config.callbacks, redirect: toAsciiRedirect(config.callbacks.redirect) };
+  if (config.callbacks) {
+    const { redirect } = config.callbacks;
+    core.callbacks = {
+      ...heedSignInPage(config.callbacks),
+      ...(redirect && { redirect: toAsciiRedirect(redirect) }),
+    };
   }
   setEnvDefaults(env, core, true);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>
     guardEmailProvider(
-      boundProvider(keepClientKey(mendProvider(provider)), { timeout, production: isProduction(env) }),
+      boundProvider(keepClientKey(mendProvider(guardWebAuthnProvider(provider))), {
+        timeout,
+        production: isProduction(env),
+      }),
       env,
     )
   );

@@ -19,6 +19,10 @@ export interface CoreCall {
   readonly logger: LoggerInstance;
   /** Replaces the configuration's cookie settings. */
   readonly cookies?: AuthConfig["cookies"];
+  /** Replaces its functions for tokens. */
+  readonly jwt?: AuthConfig["jwt"];
+  /** What core is to see of the database. */
+  readonly view?: (adapter: Adapter) => Adapter;
 }
 
 /**
@@ -32,11 +36,17 @@ export interface CoreCall {
 export async function callCore(
   { core }: ResolvedConfig,
   request: Request,
-  { basePath, logger: log, cookies = core.cookies }: CoreCall,
+  call: CoreCall,
 ): Promise<Response> {
-  const { logger, last } = rememberLast(log);
+  const { basePath, cookies = core.cookies, jwt = core.jwt, view = (adapter) => adapter } = call;
+  const { logger, last } = rememberLast(call.logger);
   const answer = async (adapter = core.adapter) => {
-    const config = { ...core, ...(adapter && { adapter }), ...(cookies && { cookies }), basePath, logger };
+    const replaced = {
+      ...(adapter && { adapter: view(adapter) }),
+      ...(cookies && { cookies }),
+      ...(jwt && { jwt }),
+    };
+    const config = { ...core, ...replaced, basePath, logger };
     return restate(await Auth(request, shieldFromOthers(config)), last());
   };
   if (!core.adapter) return await answer();

@@ -8,29 +8,18 @@ import { InvalidCheck } from "@auth/core/errors";
 import {
   type CheckCookie,
   checkCookies,
-  clearedCheck,
+  clearChecks,
   crossSiteCookies,
   openCheck,
+  strayCheck,
 } from "./check_cookies.ts";
-import type { ResolvedConfig } from "./config.ts";
-import { callCore, type CoreCall } from "./core.ts";
+import { callCore } from "./core.ts";
 import type { ConfiguredProvider } from "./provider.ts";
-
-/** A request about one provider, on its way to core. */
-export interface ProviderRequest {
-  readonly request: Request;
-  readonly action: string;
-  readonly provider: ConfiguredProvider;
-  readonly resolved: ResolvedConfig;
-  readonly call: CoreCall;
-}
+import { type ProviderRequest, toErrorPage } from "./provider_request.ts";
 
 /** Has core answer, with what a sign-in through OAuth or OpenID Connect needs besides. */
-export async function answerForProvider(step: ProviderRequest): Promise<Response> {
+export async function answerForOAuth(step: ProviderRequest): Promise<Response> {
   const { request, action, provider, resolved } = step;
-  if (provider.type !== "oauth" && provider.type !== "oidc") {
-    return await callCore(resolved, request, step.call);
-  }
   const call = provider.formPost
     ? { ...step.call, cookies: crossSiteCookies(resolved.core.cookies) }
     : step.call;
@@ -88,11 +77,7 @@ async function findProblem(
 ): Promise<string | undefined> {
   for (const cookie of cookies) {
     const value = await openCheck(cookie, provider, resolved.core);
-    if (value === undefined) {
-      const what = cookie.sealed ? "a cookie that is not its own" : "no cookie";
-      return `The callback of "${provider.id}" came with ${what} for "${cookie.check}": the sign-in began in another ` +
-        "browser or over 15 minutes ago, or its cookies did not come back.";
-    }
+    if (value === undefined) return strayCheck(cookie, provider);
     if (cookie.check === "state" && value !== parameters.state) {
       return `The callback of "${provider.id}" came with the state of another sign-in.`;
     }
@@ -105,29 +90,4 @@ async function fromCore(step: ProviderRequest): Promise<Response> {
   const response = await callCore(resolved, request, call);
   if (response.headers.get("location") !== `${request.url}/signin`) return response;
   return toErrorPage(step, "signIn", "OAuthCallbackError");
-}
-
-/** A redirect as core answers with when something fails. */
-function toErrorPage(
-  { request, resolved, call }: ProviderRequest,
-  kind: "error" | "signIn",
-  error: string,
-): Response {
-  const { origin } = new URL(request.url);
-  const page = resolved.core.pages?.[kind] ?? `${call.basePath}/${kind.toLowerCase()}`;
-  const url = `${origin}${page}?${new URLSearchParams({ error })}`;
-  if (request.headers.has("x-auth-return-redirect")) return Response.json({ url });
-  return new Response(null, { status: 302, headers: { location: url } });
-}
-
-/** Removes the cookies that were sent and that the response does not set or remove by itself. */
-function clearChecks(response: Response, cookies: readonly CheckCookie[]): Response {
-  const headers = new Headers(response.headers);
-  const set = new Set(headers.getSetCookie().map((line) => line.slice(0, line.indexOf("="))));
-  for (const cookie of cookies) {
-    if (cookie.sealed !== undefined && !set.has(cookie.name)) {
-      headers.append("set-cookie", clearedCheck(cookie));
-    }
-  }
-  return new Response(response.body, { status: response.status, headers });
 }

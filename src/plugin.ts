@@ -26,8 +26,9 @@ import { withToken } from "./email_outcome.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { toCoreLogger } from "./logger.ts";
 import { assertBasePath, rememberMount, toMountPath } from "./mount_path.ts";
-import { answerForProvider } from "./oauth_callback.ts";
+import { answerForOAuth } from "./oauth_callback.ts";
 import { type PublicOrigin, requireOrigin } from "./origin.ts";
+import type { ProviderRequest } from "./provider_request.ts";
 import { redactingSerializers } from "./redact.ts";
 import { sendWebResponse } from "./reply.ts";
 import { toWebRequest } from "./request.ts";
@@ -35,6 +36,7 @@ import { protectReply } from "./security_headers.ts";
 import { sendSession } from "./session_route.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 import { requireUsableConfig } from "./usable_config.ts";
+import { answerForWebAuthn } from "./webauthn_request.ts";
 import { writeBack } from "./write_back.ts";
 
 /** Options of the registration. */
@@ -198,6 +200,12 @@ async function answer(request: FastifyRequest, reply: FastifyReply, call: Call):
     throw unavailableError();
   }
   return await sendWebResponse(reply, response);
+}
+
+function answerForProvider(step: ProviderRequest): Promise<Response> {
+  const { type } = step.provider;
+  if (type === "oauth" || type === "oidc") return answerForOAuth(step);
+  return type === "webauthn" ? answerForWebAuthn(step) : callCore(step.resolved, step.request, step.call);
 }
 
 /** The request as core sees it: the path from the route's own parameters, so that the two cannot differ. */

@@ -14,7 +14,7 @@ export interface ConfiguredProvider {
   readonly id: string;
   /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
   readonly type: string;
-  /** The checks of its callback; empty for anything but OAuth and OIDC. */
+  /** The checks of its callback: those of OAuth and OIDC, `challenge` for WebAuthn, none for the rest. */
   readonly checks: readonly string[];
   /** The endpoint and issuer URLs it was given. */
   readonly urls: readonly string[];
@@ -65,7 +65,7 @@ export function summarizeProviders(
     return {
       id,
       type,
-      checks: oauth ? checksOf(merged, proxy) : [],
+      checks: oauth ? checksOf(merged, proxy) : type === "webauthn" ? ["challenge"] : [],
       urls: [merged.issuer, merged.wellKnown, merged.authorization, merged.token, merged.userinfo]
         .map(toUrl).filter((url) => url !== undefined),
       formPost,
