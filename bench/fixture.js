@@ -1,0 +1,70 @@
+/** What every contestant is given: the same user, the same secret, sessions made by Auth.js itself. */
+import { encode } from "@auth/core/jwt";
+import { randomBytes } from "node:crypto";
+
+export const SECRET = "a-secret-for-the-benchmarks-of-at-least-32-characters";
+export const COOKIE = "authjs.session-token";
+
+/** What every route with a session answers. */
+export const USER = {
+  name: "Ada Lovelace",
+  email: "ada@example.com",
+  image: "https://example.com/ada.png",
+};
+
+/** A session token of Auth.js as a Cookie header, in as many chunks as its claims need. */
+export async function sessionCookie(claims = {}) {
+  const token = await encode({
+    token: {
+      name: USER.name,
+      email: USER.email,
+      picture: USER.image,
+      sub: "1",
+      ...claims,
+    },
+    secret: SECRET,
+    salt: COOKIE,
+  });
+  const chunks = token.match(/.{1,3936}/gs);
+  if (chunks.length === 1) return `${COOKIE}=${token}`;
+  return chunks.map((chunk, index) => `${COOKIE}.${index}=${chunk}`).join("; ");
+}
+
+/** Claims that make a cookie of three chunks, as they do it in practice: the provider's tokens, kept in the session. */
+export const LARGE_CLAIMS = {
+  access_token: randomBytes(2250).toString("base64url"),
+  id_token: randomBytes(1950).toString("base64url"),
+  refresh_token: randomBytes(1050).toString("base64url"),
+};
+
+/** More users than a cache of tokens holds: each of their reads opens the token. */
+export const USERS = 4000;
+
+/** A provider that costs nothing to configure and needs no network. */
+export const provider = (id = "local") => ({
+  id,
+  name: id,
+  type: "oauth",
+  clientId: "id",
+  clientSecret: "secret",
+  authorization: "https://provider.example/authorize",
+  token: "https://provider.example/token",
+  userinfo: "https://provider.example/userinfo",
+  profile: (profile) => profile,
+});
+
+/** The configuration of every Auth.js integration. */
+export const authConfig = (providers = 1) => ({
+  providers: Array.from(
+    { length: providers },
+    (_, index) => provider(`local-${index}`),
+  ),
+  secret: SECRET,
+  trustHost: true,
+});
+
+/** Starts a Fastify application on a free port. */
+export async function listen(app) {
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  return app.server.address().port;
+}

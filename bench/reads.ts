@@ -1,0 +1,91 @@
+/**
+ * The measurements without HTTP: one session read, in the ways that `reads.js` knows.
+ *
+ * @module
+ */
+import { execFile } from "node:child_process";
+import process from "node:process";
+import { promisify } from "node:util";
+import { directory, type Runtime } from "./setup.ts";
+import { median } from "./statistics.ts";
+
+/** Microseconds a read, by the names of the cases in `reads.js`. */
+export type Reads = Record<
+  | "hand"
+  | "first"
+  | "again"
+  | "signedOut"
+  | "providers"
+  | "chunks"
+  | "chunksAgain"
+  | "handChunks"
+  | "parallel"
+  | "parallelAgain"
+  | "port"
+  | "portOne"
+  | "portProviders"
+  | "portChunks",
+  number
+>;
+
+/** What is compared with what. "Again" is a token seen a moment ago, "first" one not seen before. */
+const RATIOS = {
+  portOverAgain: ["port", "parallelAgain"],
+  portOverFirst: ["port", "parallel"],
+  againOverHand: ["again", "hand"],
+  firstOverHand: ["first", "hand"],
+  providersGrowth: ["providers", "first"],
+  chunksAgainGrowth: ["chunksAgain", "again"],
+  chunksGrowth: ["chunks", "first"],
+  handChunksGrowth: ["handChunks", "hand"],
+} as const satisfies Record<string, [keyof Reads, keyof Reads]>;
+
+/** How a read compares: medians of what each round found. */
+export interface ReadResult {
+  microseconds: Reads;
+  ratios: Record<keyof typeof RATIOS, number>;
+}
+
+/** Measures on one runtime. */
+export async function measureReads(
+  { command }: Runtime,
+  rounds: number,
+  milliseconds: number,
+): Promise<ReadResult> {
+  const [program, ...args] = [
+    ...command,
+    "reads.js",
+    `${rounds}`,
+    `${milliseconds}`,
+  ];
+  const env = { ...process.env, NODE_ENV: "production" };
+  const { stdout } = await promisify(execFile)(program!, args, {
+    cwd: directory,
+    env,
+    maxBuffer: 2 ** 26,
+  });
+  const measured: Reads[] = JSON.parse(stdout.trim().split("\n").at(-1)!);
+  const medians = <T extends string>(
+    names: T[],
+    value: (round: Reads, name: T) => number,
+  ) =>
+    Object.fromEntries(
+      names.map((name) => [
+        name,
+        median(measured.map((round) => value(round, name))),
+      ]),
+    ) as Record<T, number>;
+  return {
+    microseconds: medians(
+      Object.keys(measured[0]!) as (keyof Reads)[],
+      (round, name) => round[name],
+    ),
+    ratios: medians(
+      Object.keys(RATIOS) as (keyof typeof RATIOS)[],
+      (round, name) => {
+        const [over, under] = RATIOS[name];
+        return round[over] / round[under];
+      },
+    ),
+  };
+}

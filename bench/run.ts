@@ -1,0 +1,108 @@
+/**
+ * Measures this package against its peers and writes `docs/benchmarks.md` and its chart: `deno task bench`.
+ *
+ * `--quick` takes a minute or two and only prints. `--only=node` or `--only=deno` leaves the others out.
+ * `--package=<directory>` takes a package that is built already. `--report` writes the last results again.
+ *
+ * @module
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { arch, cpus, platform, release, totalmem } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { chart } from "./chart.ts";
+import { measureHttp } from "./http.ts";
+import { measureReads } from "./reads.ts";
+import { type Measured, tables } from "./report.ts";
+import {
+  directory,
+  findRuntimes,
+  install,
+  installedVersions,
+} from "./setup.ts";
+
+const RESULTS = join(directory, "results.json");
+const DOCUMENT = join(directory, "../docs/benchmarks.md");
+const CHART = join(directory, "../docs/images/benchmarks.svg");
+
+const { values: options } = parseArgs({
+  args: process.argv.slice(2),
+  options: {
+    quick: { type: "boolean", default: false },
+    report: { type: "boolean", default: false },
+    only: { type: "string" },
+    package: { type: "string" },
+  },
+});
+
+async function measure(): Promise<Measured> {
+  await install(options.package);
+  const runtimes = await findRuntimes(undefined);
+  // Its own choice of runtime must not decide about the load.
+  const generator = runtimes.find(({ name }) => name.startsWith("Node 24"))!;
+  const chosen = runtimes.filter(({ name }) =>
+    name.toLowerCase().startsWith(options.only ?? "")
+  );
+  const measured: Measured = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: machine(),
+    versions: await installedVersions(),
+    runtimes: chosen.map(({ name }) => ({ name, passes: [] })),
+  };
+  // The whole table twice, hours of work apart or minutes: what does not repeat is not a result.
+  for (let pass = 0; pass < (options.quick ? 1 : 2); pass++) {
+    for (const [index, runtime] of chosen.entries()) {
+      console.log(`${runtime.name}, pass ${pass + 1}`);
+      const reads = await measureReads(
+        runtime,
+        options.quick ? 5 : 21,
+        options.quick ? 40 : 80,
+      );
+      const http = await measureHttp(
+        runtime,
+        generator,
+        options.quick ? { rounds: 2, seconds: 1 } : {
+          rounds: 5,
+          seconds: 3,
+        },
+      );
+      measured.runtimes[index]!.passes.push({ reads, http });
+    }
+  }
+  return measured;
+}
+
+function machine(): string {
+  const processors = cpus();
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  return `${processors.length} × ${
+    processors[0]?.model.trim()
+  }, ${gigabytes} GB, ${platform()} ${release()} ${arch()}`;
+}
+
+/** Puts the tables where the document keeps them, between its two marks. */
+async function writeReport(measured: Measured): Promise<void> {
+  const document = await readFile(DOCUMENT, "utf8");
+  const marks = /(<!-- measured -->\n)[\s\S]*(<!-- \/measured -->)/;
+  if (!marks.test(document)) throw new Error(`${DOCUMENT} has lost its marks`);
+  await writeFile(
+    DOCUMENT,
+    document.replace(
+      marks,
+      (_, before, after) => `${before}\n${tables(measured)}\n${after}`,
+    ),
+  );
+  await writeFile(CHART, chart(measured));
+}
+
+if (options.report) {
+  await writeReport(JSON.parse(await readFile(RESULTS, "utf8")));
+} else {
+  const measured = await measure();
+  console.log(tables(measured));
+  if (!options.quick && options.only === undefined) {
+    await writeFile(RESULTS, JSON.stringify(measured, null, 2) + "\n");
+    await writeReport(measured);
+  }
+}
