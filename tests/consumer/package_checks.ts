@@ -23,7 +23,7 @@ export async function checkContents(project: string): Promise<Result> {
   const expected = ["README.md", "LICENSE", "CHANGELOG.md", ...named.map((path) => path.replace("./", ""))];
   const failed = expected.filter((file) => !files.includes(file)).map((file) => `${file} is missing`);
   failed.push(
-    ...files.filter((file) => /test|\.ts$/.test(file) && !file.endsWith(".d.ts")).map((file) =>
+    ...files.filter((file) => /(?:^|\/)tests?\/|_test\.|(?<!\.d)\.ts$/.test(file)).map((file) =>
       `${file} is inside`
     ),
   );
