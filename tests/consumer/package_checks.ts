@@ -12,6 +12,9 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const MAX_PACKAGES = 12;
 const MAX_MEGABYTES = 6;
 
+/** Tests, and sources that were not compiled. */
+const STRANGERS = /(?:^|\/)tests?\/|_test\.|(?<!\.d)\.ts$/;
+
 /** Everything an entry point names is there, the papers are inside, and nothing that belongs to this checkout is. */
 export async function checkContents(project: string): Promise<Result> {
   const directory = join(project, "node_modules/fastify-authjs");
@@ -22,11 +25,7 @@ export async function checkContents(project: string): Promise<Result> {
   );
   const expected = ["README.md", "LICENSE", "CHANGELOG.md", ...named.map((path) => path.replace("./", ""))];
   const failed = expected.filter((file) => !files.includes(file)).map((file) => `${file} is missing`);
-  failed.push(
-    ...files.filter((file) => /(?:^|\/)tests?\/|_test\.|(?<!\.d)\.ts$/.test(file)).map((file) =>
-      `${file} is inside`
-    ),
-  );
+  failed.push(...files.filter((file) => STRANGERS.test(file)).map((file) => `${file} is inside`));
   for (const file of files.filter((file) => /\.(?:js|ts|json|map)$/.test(file))) {
     if ((await readFile(join(directory, file), "utf8")).includes(root)) {
       failed.push(`${file} names this checkout`);
