@@ -404,6 +404,10 @@ const LOGGED: Sent[] = [
     url: `/auth/callback/github?${QUERY}`,
     headers: { referer: `http://localhost/auth/callback/github?${QUERY}` },
   },
+  {
+    url: `/auth/callback/github?${QUERY}`,
+    headers: { cookie: `authjs.state=${SECRETS[2]}`, authorization: `Bearer ${SECRETS[1]}` },
+  },
   { method: "HEAD", url: `/auth/callback/github?${QUERY}` },
   { method: "PUT", url: `/auth/callback/github?${QUERY}` },
   { method: "POST", url: `/auth/callback/credentials?${QUERY}` },
