@@ -13,7 +13,7 @@ import { NOBODY, type SessionRead } from "./session_read.ts";
 import { sessionSettings } from "./session_settings.ts";
 import type { FastifyAuthConfig, GetSessionResult } from "./types.ts";
 import { knownUsableConfig, usableConfig } from "./usable_config.ts";
-import { readOnce } from "./write_back.ts";
+import { isWrittenBack, readOnce } from "./write_back.ts";
 
 /**
  * The session of a request, or `null` when there is none.
@@ -52,11 +52,7 @@ export function readSession(request: FastifyRequest, config: FastifyAuthConfig):
   return readOnce(request, config, read);
 }
 
-async function read(
-  request: FastifyRequest,
-  config: FastifyAuthConfig,
-  writtenBack: boolean,
-): Promise<SessionRead> {
+async function read(request: FastifyRequest, config: FastifyAuthConfig): Promise<SessionRead> {
   try {
     const resolved = knownUsableConfig(config) ?? await usableConfig(config, request.log);
     const origin = resolved && originOf(request, resolved.origin);
@@ -67,7 +63,7 @@ async function read(
     const { logger, debug } = resolved!.core;
     const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
     const found = await (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
-    if (found.update && !writtenBack) warnOfLoss(request, config);
+    if (found.update && !isWrittenBack(request)) warnOfLoss(request, config);
     return found;
   } catch (error) {
     request.log.error(error, "Auth.js: the session could not be read.");
@@ -82,8 +78,7 @@ function warnOfLoss(request: FastifyRequest, config: FastifyAuthConfig): void {
   if (warned.has(config)) return;
   warned.add(config);
   request.log.warn(
-    `Auth.js: a session was renewed at ${request.routeOptions?.url}, and the reply will not carry its cookie, since the ` +
-      "route is outside of the plugin's scope. Register FastifyAuth before the routes and plugins that read sessions, " +
-      "and not in a scope beside theirs.",
+    `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since that route is outside ` +
+      "of the scope FastifyAuth is registered in. Register it in the scope of the routes that read sessions, or around it.",
   );
 }

@@ -8,52 +8,86 @@ import type { SessionCookieUpdate } from "./session_cookie.ts";
 import type { SessionRead } from "./session_read.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
-/** Where a request keeps its reads. The plugin declares it on requests, so its presence says that the hook will run. */
+/** Where a request keeps its reads. */
 const READS: unique symbol = Symbol("fastify-authjs.reads");
 
-type Reads = Map<FastifyAuthConfig, Promise<SessionRead>>;
-
-/** A request as seen from here: null until something is read, undefined outside the plugin's scope. */
 interface Reader {
-  [READS]?: Reads | null;
+  [READS]?: Reads;
 }
 
 /**
- * One read for each request and configuration, however many hooks and handlers ask.
- *
- * @param read Does it; told whether a reply will carry what it changes.
+ * For how long a request's read holds, in milliseconds. Hooks and handlers follow one another at once, but a WebSocket or
+ * a stream of events is one request for hours, and its session may have ended.
  */
+const READ_HOLDS = 10_000;
+
+/** What was read for one request. */
+class Reads {
+  /** The latest read of each configuration, and when it began. */
+  readonly #latest = new Map<FastifyAuthConfig, { at: number; reading: Promise<SessionRead> }>();
+  /** What the browser is to be told, by the cookie it is about: of two updates the later counts. */
+  readonly #updates = new Map<string, SessionCookieUpdate>();
+
+  once(config: FastifyAuthConfig, read: () => Promise<SessionRead>): Promise<SessionRead> {
+    const latest = this.#latest.get(config);
+    const now = Date.now();
+    if (latest !== undefined && now - latest.at < READ_HOLDS) return latest.reading;
+    const reading = read().then((done) => {
+      if (done.update) this.#updates.set(done.update.name, done.update);
+      return done;
+    });
+    this.#latest.set(config, { at: now, reading });
+    return reading;
+  }
+
+  /**
+   * What the browser is to be told. Waits also for a read that nobody waited for: it may have used up a refresh token, and
+   * its result must not be lost.
+   */
+  async updates(): Promise<Iterable<SessionCookieUpdate>> {
+    await Promise.all([...this.#latest.values()].map(({ reading }) => reading));
+    return this.#updates.values();
+  }
+}
+
+/** One read for each request and configuration, however many hooks and handlers ask. */
 export function readOnce(
   request: FastifyRequest,
   config: FastifyAuthConfig,
-  read: (
-    request: FastifyRequest,
-    config: FastifyAuthConfig,
-    writtenBack: boolean,
-  ) => Promise<SessionRead>,
+  read: (request: FastifyRequest, config: FastifyAuthConfig) => Promise<SessionRead>,
 ): Promise<SessionRead> {
-  const reader = request as Reader;
-  const writtenBack = reader[READS] !== undefined;
-  const reads = reader[READS] ??= new Map();
-  let reading = reads.get(config);
-  if (reading === undefined) reads.set(config, reading = read(request, config, writtenBack));
-  return reading;
+  const reads = (request as Reader)[READS] ??= new Reads();
+  return reads.once(config, () => read(request, config));
 }
 
-/** Has replies carry what reads changed: in this scope and in those made in it from now on. */
+/** Scopes whose replies carry what reads changed, and with them all scopes within. */
+const scopes = new WeakSet<object>();
+
+/** Whether the reply to this request will carry what a read changes. */
+export function isWrittenBack({ server }: FastifyRequest): boolean {
+  return isWithin(server);
+}
+
+/** Fastify makes a scope from the one around it, as its prototype. */
+function isWithin(scope: object | null): boolean {
+  while (scope !== null && !scopes.has(scope)) scope = Object.getPrototypeOf(scope);
+  return scope !== null;
+}
+
+/** Has replies carry what reads changed, in this scope and in those within. */
 export function writeBack(scope: FastifyInstance): void {
   // A second registration in the scope, or one in a scope within: the hook is there already.
-  if (scope.hasRequestDecorator(READS)) return;
-  scope.decorateRequest(READS, null);
+  if (isWithin(scope)) return;
+  scopes.add(scope);
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = (request as Reader)[READS];
     if (!reads) return done(null, payload);
-    // Also of a read nobody waited for: it may have used up a refresh token, and its result must not be lost.
-    Promise.all(reads.values()).then((settled) => {
-      for (const { update } of settled) if (update) addCookies(reply, update);
-      done(null, payload);
-    }, done);
+    carry(reads, reply).then(() => done(null, payload), done);
   });
+}
+
+async function carry(reads: Reads, reply: FastifyReply): Promise<void> {
+  for (const update of await reads.updates()) addCookies(reply, update);
 }
 
 /** Adds the cookies, unless the reply has some of that session: signing out or in came later than the read. */
