@@ -1,0 +1,315 @@
+/** Reading the session: once a request, from a token or a database, with core's own tokens both ways (rows S3 to S6). */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { decode, encode, getToken, type JWT } from "@auth/core/jwt";
+import { EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
+import { createSecretKey, hkdfSync } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { type FastifyAuthConfig, getSession } from "fastify-authjs";
+import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
+import { Client, setCookies } from "./support/client.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
+
+const NAME = "authjs.session-token";
+const ada = { username: "ada", password: "open" };
+
+const carrying = async (token: JWT = { name: "ada" }, secret = SECRET) => ({
+  cookie: `${NAME}=${await encode({ token, secret, salt: NAME })}`,
+});
+
+/** A configuration that counts the calls of its callbacks. */
+function counted(overrides: Partial<FastifyAuthConfig> = {}) {
+  const calls = { jwt: 0, session: 0, event: 0 };
+  const config = testConfig({
+    callbacks: {
+      jwt: ({ token }) => (calls.jwt++, token),
+      session: ({ session }) => (calls.session++, session),
+    },
+    events: { session: () => void calls.event++ },
+    ...overrides,
+  });
+  return { config, calls };
+}
+
+Deno.test("hooks, guards and handlers of one request share one read", async () => {
+  const { config, calls } = counted();
+  const app = await testApp(config);
+  app.addHook("onRequest", async (request) => void await getSession(request, config));
+  app.addHook("preHandler", async (request) => void await getSession(request, config));
+  app.get("/many", async (request) => {
+    const sessions = await Promise.all(Array.from({ length: 5 }, () => getSession(request, config)));
+    return sessions.map((session) => session?.user?.name);
+  });
+  const answer = await app.inject({ url: "/many", headers: await carrying() });
+  assertEquals(answer.json(), ["ada", "ada", "ada", "ada", "ada"]);
+  assertEquals(calls, { jwt: 1, session: 1, event: 1 });
+  await app.inject({ url: "/many", headers: await carrying() });
+  assertEquals(calls, { jwt: 2, session: 2, event: 2 });
+  await app.close();
+});
+
+Deno.test("two configurations in one request are two reads", async () => {
+  const first = counted(), second = counted();
+  const app = await testApp(first.config);
+  app.get("/two", async (request) => {
+    await getSession(request, first.config);
+    return await getSession(request, second.config);
+  });
+  await app.inject({ url: "/two", headers: await carrying() });
+  assertEquals([first.calls.jwt, second.calls.jwt], [1, 1]);
+  await app.close();
+});
+
+Deno.test("requests at the same time with different tokens are read apart", async () => {
+  const { config } = counted();
+  const app = await testApp(config);
+  const names = Array.from({ length: 100 }, (_, i) => `user ${i}`);
+  const answers = await Promise.all(
+    names.map(async (name) => await app.inject({ url: "/me", headers: await carrying({ name }) })),
+  );
+  assertEquals(answers.map((answer) => answer.json().session.user.name), names);
+  await app.close();
+});
+
+Deno.test("a session in a database is one call of the adapter a request", async () => {
+  const calls: string[] = [];
+  const adapter = memoryAdapter();
+  for (const [name, method] of Object.entries(adapter)) {
+    Object.assign(adapter, {
+      [name]: (...args: never[]) => {
+        calls.push(name);
+        return (method as (...args: never[]) => unknown)(...args);
+      },
+    });
+  }
+  const user = await adapter.createUser({ id: "u1", name: "ada", email: "a@b", emailVerified: null });
+  const expires = new Date(Date.now() + 30 * 86_400_000);
+  await adapter.createSession({ sessionToken: "token", userId: user.id, expires });
+  const config = testConfig({ adapter, providers: [] });
+  const app = await testApp(config);
+  app.addHook("onRequest", async (request) => void await getSession(request, config));
+  calls.length = 0;
+  const answer = await app.inject({ url: "/me", headers: { cookie: `${NAME}=token` } });
+  assertEquals(answer.json().session, {
+    user: { name: "ada", email: "a@b" },
+    expires: expires.toISOString(),
+  });
+  assertEquals(calls, ["getSessionAndUser"]);
+  assertEquals(setCookies(answer), []);
+
+  // A day and more into its life its expiry is moved, in the database and in the browser.
+  await adapter.updateSession({ sessionToken: "token", expires: new Date(Date.now() + 28 * 86_400_000) });
+  calls.length = 0;
+  const later = await app.inject({ url: "/me", headers: { cookie: `${NAME}=token` } });
+  assertEquals(calls, ["getSessionAndUser", "updateSession"]);
+  assertStringIncludes(setCookies(later)[0]!, `${NAME}=token; Path=/; Expires=`);
+  assertEquals(later.headers["cache-control"], "no-store");
+  assertEquals(setCookies(await app.inject({ url: "/me", headers: { cookie: `${NAME}=token` } })), []);
+  await app.close();
+});
+
+Deno.test("GET /auth/session is the same read, for a browser", async () => {
+  const { config, calls } = counted();
+  const app = await testApp(config);
+  app.addHook("onRequest", async (request) => void await getSession(request, config));
+  const answer = await app.inject({ url: "/auth/session", headers: await carrying() });
+  assertEquals(answer.json().user, { name: "ada" });
+  assertEquals(calls, { jwt: 1, session: 1, event: 1 });
+  assertStringIncludes(String(answer.headers["content-type"]), "application/json");
+  assertStringIncludes(String(answer.headers["cache-control"]), "no-store");
+  assertEquals(setCookies(answer), []);
+  const nobody = await app.inject("/auth/session");
+  assertEquals([nobody.statusCode, nobody.body], [200, "null"]);
+  await app.close();
+});
+
+Deno.test("POST /auth/session updates the session, by core", async () => {
+  const config = testConfig({
+    callbacks: {
+      jwt: ({ token, trigger, session }) => trigger === "update" ? { ...token, name: session.name } : token,
+    },
+  });
+  const app = await testApp(config);
+  const client = new Client(app);
+  await client.signIn(ada);
+  const csrfToken = await client.csrfToken();
+  const answer = await client.request("POST", "/auth/session", {
+    json: { csrfToken, data: { name: "countess" } },
+  });
+  assertEquals(answer.json().user.name, "countess");
+  assertEquals((await client.get("/me")).json().session.user.name, "countess");
+  await app.close();
+});
+
+Deno.test("tokens made here are read by core, and by its getToken()", async () => {
+  const app = await testApp();
+  const client = new Client(app);
+  await client.signIn(ada);
+  const token = client.cookies.get(NAME)!;
+  const claims = await decode({ token, secret: SECRET, salt: NAME });
+  assertEquals([claims!.name, claims!.sub], ["ada", "id-ada"]);
+  const req = { headers: { cookie: client.cookie! } };
+  assertEquals(await getToken({ req, secret: SECRET }), claims);
+  await app.close();
+});
+
+Deno.test("a request that lasts reads anew: its session may have ended", async () => {
+  const { config, calls } = counted();
+  const app = await testApp(config);
+  const now = Date.now;
+  app.get("/stream", async (request) => {
+    await getSession(request, config);
+    Date.now = () => now() + 11_000;
+    return (await getSession(request, config))?.user?.name;
+  });
+  try {
+    assertEquals((await app.inject({ url: "/stream", headers: await carrying() })).body, "ada");
+    assertEquals(calls.jwt, 2);
+  } finally {
+    Date.now = now;
+    await app.close();
+  }
+});
+
+Deno.test("a session callback's session is the caller's own: nothing it does to it reaches another request", async () => {
+  const shared = { user: { name: "ada" }, expires: "2099-01-01T00:00:00.000Z" };
+  const config = testConfig({ callbacks: { session: () => shared } });
+  const app = await testApp(config);
+  app.get("/write", async (request) => {
+    const session = await getSession(request, config);
+    session!.user!.name = "changed";
+    return session;
+  });
+  await app.inject({ url: "/write", headers: await carrying() });
+  assertEquals(shared.user.name, "ada");
+  await app.close();
+});
+
+Deno.test("what a callback writes to the claims is not in the next read of the same token", async () => {
+  const config = testConfig({
+    callbacks: {
+      session({ session, token }) {
+        const seen = token.seen;
+        token.seen = true;
+        return { ...session, seen };
+      },
+    },
+  });
+  const app = await testApp(config);
+  const headers = await carrying();
+  for (let i = 0; i < 3; i++) {
+    assertEquals((await app.inject({ url: "/me", headers })).json().session.seen, undefined);
+  }
+  await app.close();
+});
+
+Deno.test("S3: tokens that are not a session of ours mean nobody, and are removed", async () => {
+  const derived = (length: number, salt: string) =>
+    new Uint8Array(hkdfSync("sha256", SECRET, salt, `Auth.js Generated Encryption Key (${salt})`, length));
+  const claims = { name: "ada", exp: Math.floor(Date.now() / 1000) + 60 };
+  const jwe = (header: { alg: string; enc: string }, key: Uint8Array, more = {}) =>
+    new EncryptJWT({ ...claims, ...more }).setProtectedHeader(header).encrypt(key);
+  const dir = { alg: "dir", enc: "A256CBC-HS512" };
+  const good = await encode({ token: claims, secret: SECRET, salt: NAME });
+  const tokens: Record<string, string> = {
+    "expired": await encode({ token: claims, secret: SECRET, salt: NAME, maxAge: -60 }),
+    "tampered": good.slice(0, -4) + "AAAA",
+    "other secret": await encode({ token: claims, secret: "z".repeat(32), salt: NAME }),
+    "other salt": await encode({ token: claims, secret: SECRET, salt: `__Secure-${NAME}` }),
+    "state": await encode({ token: claims, secret: SECRET, salt: "authjs.state" }),
+    "pkce": await encode({ token: claims, secret: SECRET, salt: "authjs.pkce.code_verifier" }),
+    "JWS": await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(
+      createSecretKey(Buffer.from(SECRET)),
+    ),
+    "JWS with the derived key": await new SignJWT(claims).setProtectedHeader({ alg: "HS512" }).sign(
+      derived(64, NAME),
+    ),
+    "none": new UnsecuredJWT(claims).encode(),
+    "A128GCM": await jwe({ alg: "dir", enc: "A128GCM" }, derived(16, NAME)),
+    "A128CBC-HS256": await jwe({ alg: "dir", enc: "A128CBC-HS256" }, derived(32, NAME)),
+    "A256KW": await jwe({ alg: "A256KW", enc: "A256GCM" }, derived(32, NAME)),
+    "PBES2": await jwe({ alg: "PBES2-HS256+A128KW", enc: "A256GCM" }, derived(32, NAME)),
+    "not yet valid": await jwe(dir, derived(64, NAME), { nbf: claims.exp }),
+    "exp that is no number": await jwe(dir, derived(64, NAME), { exp: `${claims.exp}` }),
+  };
+  const { logger, lines } = captureLog();
+  const app = await testApp(testConfig(), { logger });
+  for (const [name, token] of Object.entries(tokens)) {
+    const answer = await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } });
+    assertEquals([answer.statusCode, answer.json().session], [200, null], name);
+    assertEquals(setCookies(answer), [`${NAME}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`], name);
+  }
+  assertEquals(lines.filter(({ level }) => level >= 50), []);
+  for (const token of Object.values(tokens)) assert(!JSON.stringify(lines).includes(token));
+  await app.close();
+});
+
+Deno.test("S5: malformed headers mean nobody, and are never a 5xx", async () => {
+  const app = await testApp();
+  const cookies = [
+    "%",
+    "=",
+    ";",
+    `${NAME}`,
+    `${NAME}=%`,
+    `${NAME}=%E0%A4%A`,
+    `${NAME}="`,
+    `${NAME}=${"A".repeat(5_000)}`,
+  ];
+  const authorizations = ["Bearer %", "Bearer", "Bearer ", "Bearer %E0%A4%A", "Basic x", "\u00ff"];
+  for (
+    const headers of [
+      ...cookies.map((cookie) => ({ cookie })),
+      ...authorizations.map((authorization) => ({ authorization })),
+    ]
+  ) {
+    for (const url of ["/me", "/auth/session"]) {
+      const answer = await app.inject({ url, headers });
+      assertEquals(answer.statusCode, 200, JSON.stringify(headers));
+      assertEquals(url === "/me" ? answer.json().session : answer.json(), null);
+    }
+  }
+  await app.close();
+});
+
+Deno.test("a token in the Authorization header is not a session: a cookie is what browsers are held to", async () => {
+  const app = await testApp();
+  const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME });
+  const answer = await app.inject({ url: "/me", headers: { authorization: `Bearer ${token}` } });
+  assertEquals(answer.json().session, null);
+  await app.close();
+});
+
+Deno.test("S6: without the right CSRF token and its cookie nobody is signed in or out, and a session update is a 400", async () => {
+  const app = await testApp();
+  const client = new Client(app);
+  const csrfToken = await client.csrfToken();
+  const [hash] = client.cookies.get("authjs.csrf-token")!.split("%7C").slice(1);
+  const stranger = await new Client(app).csrfToken();
+  const attempts: Record<string, [cookie: boolean, token: string | undefined]> = {
+    "missing": [true, undefined],
+    "wrong": [true, "0".repeat(64)],
+    "another browser's": [true, stranger],
+    "the cookie's hash": [true, hash!],
+    "without the cookie": [false, csrfToken],
+  };
+  for (const [name, [cookie, token]] of Object.entries(attempts)) {
+    const form = { ...ada, ...(token !== undefined && { csrfToken: token }) };
+    const headers = cookie ? { cookie: client.cookie! } : { cookie: "" };
+    const answer = await app.inject({
+      method: "POST",
+      url: "/auth/callback/credentials",
+      headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+      payload: new URLSearchParams(form).toString(),
+    });
+    assertStringIncludes(String(answer.headers.location), "error=MissingCSRF", name);
+    assert(!setCookies(answer).some((line) => line.startsWith(NAME)), name);
+    const update = await app.inject({
+      method: "POST",
+      url: "/auth/session",
+      headers,
+      payload: { ...(token !== undefined && { csrfToken: token }), data: {} },
+    });
+    assertEquals([update.statusCode, update.body], [400, "null"], name);
+  }
+  await app.close();
+});
