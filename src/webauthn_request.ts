@@ -50,7 +50,7 @@ async function fromCore(step: ProviderRequest, registers: boolean): Promise<Resp
   const response = await callCore(resolved, request, {
     ...call,
     logger: { ...call.logger, error },
-    ...(registers && { view: refuseKnownCredentials }),
+    ...(registers && { view: toRegister }),
   });
   // The database failed, which is another matter.
   if (response.status === 503 || reason === undefined) return response;
@@ -60,10 +60,14 @@ async function fromCore(step: ProviderRequest, registers: boolean): Promise<Resp
 }
 
 /**
+ * The database while somebody registers.
+ *
  * A credential registers once (WebAuthn section 7.1). Its id is no secret and comes from the client: core takes a known
  * one for a sign-in of the user it belongs to, whatever key comes with it, and leaves it to the database to object.
+ *
+ * And a user has an id. Core gives one to those of every other kind of provider, and some adapters rely on it.
  */
-function refuseKnownCredentials(adapter: Adapter): Adapter {
+function toRegister(adapter: Adapter): Adapter {
   return {
     ...adapter,
     async getUserByAccount(account) {
@@ -72,6 +76,7 @@ function refuseKnownCredentials(adapter: Adapter): Adapter {
       if (known) throw new PasskeyRefused("The credential is registered already.");
       return null;
     },
+    createUser: (user) => adapter.createUser!({ ...user, id: user.id ?? crypto.randomUUID() }),
   };
 }
 
