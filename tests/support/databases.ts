@@ -30,6 +30,8 @@ export type Table = "users" | "accounts" | "sessions" | "tokens";
 /** A database with an adapter over it. */
 export interface TestDatabase {
   readonly adapter: Adapter;
+  /** Where another process finds it. */
+  readonly url?: string;
   /** How many rows there are. */
   count(table: Table): Promise<number>;
   /** Gives everything back. */
@@ -78,10 +80,11 @@ export function drizzlePg(url: string): DatabaseKind {
   return {
     name: "@auth/drizzle-adapter on PostgreSQL",
     async open() {
-      const { pool, count, close } = await openPostgres(url, DRIZZLE_POSTGRES_TABLES);
+      const { pool, place, count, close } = await openPostgres(url, DRIZZLE_POSTGRES_TABLES);
       const tables = { users: "user", accounts: "account", sessions: "session", tokens: "verificationToken" };
       return {
         adapter: DrizzleAdapter(drizzlePostgres(pool)),
+        url: place,
         count: (table) => count(tables[table]),
         close,
       };
@@ -107,13 +110,16 @@ export function pgAdapter(url: string): DatabaseKind {
 /** A schema of its own, which every connection of the pool is in. */
 async function openPostgres(url: string, tables: string) {
   const schema = uniqueName();
-  const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}`, max: 8 });
+  const place = new URL(url);
+  place.searchParams.set("options", `-c search_path=${schema}`);
+  const pool = new pg.Pool({ connectionString: place.href, max: 8 });
   // A connection that the server closes while nobody uses it: without a listener it would end the process.
   pool.on("error", () => {});
   await pool.query(`CREATE SCHEMA ${schema}`);
   await pool.query(tables);
   return {
     pool,
+    place: place.href,
     async count(table: string): Promise<number> {
       const { rows } = await pool.query(`SELECT count(*)::int AS n FROM "${table}"`);
       return rows[0].n;
