@@ -20,7 +20,7 @@ import {
   normalizeQuery,
 } from "./callback_url.ts";
 import type { ResolvedConfig } from "./config.ts";
-import { callCore } from "./core.ts";
+import { callCore, type CoreCall } from "./core.ts";
 import { unavailableError } from "./database_request.ts";
 import { withToken } from "./email_outcome.ts";
 import { FastifyAuthError } from "./errors.ts";
@@ -34,6 +34,7 @@ import { sendWebResponse } from "./reply.ts";
 import { toWebRequest } from "./request.ts";
 import { protectReply } from "./security_headers.ts";
 import { sendSession } from "./session_route.ts";
+import { answerUpdate } from "./session_update.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 import { requireUsableConfig } from "./usable_config.ts";
 import { answerForWebAuthn } from "./webauthn_request.ts";
@@ -192,7 +193,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, call: Call):
   const core = { basePath: mountPath, logger: toCoreLogger(request.log, logger, debug) };
   const provider = resolved.providers.get(call.provider ?? "");
   const response = provider === undefined
-    ? await callCore(resolved, web, core)
+    ? await answerAction(resolved, call.action, web, core)
     : await answerForProvider({ request: web, action: call.action, provider, resolved, call: core });
   // Thrown, so that the application's error handler has its say; only our own answer has this status.
   if (response.status === 503) {
@@ -200,6 +201,11 @@ async function answer(request: FastifyRequest, reply: FastifyReply, call: Call):
     throw unavailableError();
   }
   return await sendWebResponse(reply, response);
+}
+
+/** Session updates come with no provider. */
+function answerAction(resolved: ResolvedConfig, action: string, request: Request, call: CoreCall) {
+  return action === "session" ? answerUpdate(resolved, request, call) : callCore(resolved, request, call);
 }
 
 function answerForProvider(step: ProviderRequest): Promise<Response> {

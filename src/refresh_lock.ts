@@ -57,6 +57,9 @@ const PATIENCE = 15_000;
 /** How long the lock itself may take to answer before it is done without. */
 const LOCK_TIMEOUT = 2_000;
 
+/** How long a lock that failed is done without. */
+const LOCK_PAUSE = 5_000;
+
 /** How often a waiting process looks for the result. */
 const POLL = 40;
 
@@ -97,19 +100,24 @@ export async function withRefreshLock<T extends { readonly sealed?: string | und
   return await join(left);
 }
 
+/** Locks that failed, and until when they are done without: each read would wait for them. */
+const failing = new WeakMap<RefreshLock, number>();
+
 /**
  * The lock, made to fail as if nobody else used it: sessions go on without it while it is down, as with one process.
  *
- * @param onError Is told of each failure.
+ * @param onError Is told of the failure.
  */
 export function tolerant(lock: RefreshLock, onError: (error: Error) => void): RefreshLock {
   const attempt = async <T>(name: keyof RefreshLock, work: () => Promise<T>, otherwise: T): Promise<T> => {
+    if (Date.now() < (failing.get(lock) ?? 0)) return otherwise;
     try {
       const late = () => new Error(`no answer within ${LOCK_TIMEOUT} ms`);
       return await withDeadline((async () => await work())(), LOCK_TIMEOUT, late);
     } catch (cause) {
+      failing.set(lock, Date.now() + LOCK_PAUSE);
       onError(
-        new Error(`The refresh lock's ${name}() failed; a session is refreshed without it.`, { cause }),
+        new Error(`The refresh lock's ${name}() failed; sessions are refreshed without it.`, { cause }),
       );
       return otherwise;
     }

@@ -7,12 +7,14 @@
  * @module
  */
 
-/** Renewed tokens remembered at most: beyond it the oldest are forgotten before their time. */
-const MAX_RENEWED = 5_000;
+import { ownString } from "./token_cache.ts";
 
-/** A renewed token and its successor. */
+/** Characters of tokens held at most, a few megabytes: beyond it the oldest are forgotten before their time. */
+const CAPACITY = 2 ** 22;
+
+/** What took the place of a token, and until when that is known. */
 interface Renewed {
-  readonly by: string;
+  by: string;
   readonly until: number;
 }
 
@@ -21,6 +23,8 @@ export class Renewals<T> {
   readonly #grace: number;
   readonly #running = new Map<string, Promise<T>>();
   readonly #renewed = new Map<string, Renewed>();
+  /** In characters, taking successors to be as long as what they replace. */
+  #size = 0;
 
   /** @param grace Milliseconds for which a renewed token still leads to its successor. */
   constructor(grace: number) {
@@ -29,21 +33,22 @@ export class Renewals<T> {
 
   /** The token that took the place of this one, or this one. */
   newest(token: string): string {
-    const now = Date.now();
-    for (let hops = 0; hops < MAX_RENEWED; hops++) {
-      const renewed = this.#renewed.get(token);
-      if (!renewed || renewed.until < now) break;
-      token = renewed.by;
-    }
-    return token;
+    const renewed = this.#current(token);
+    if (renewed === undefined) return token;
+    // A client that keeps sending its first token must not make the way longer with each request.
+    for (let next; (next = this.#current(renewed.by)) !== undefined;) renewed.by = next.by;
+    return renewed.by;
   }
 
   /** Remembers that a token was renewed. */
   remember(token: string, by: string): void {
     if (this.#grace <= 0 || token === by) return;
+    this.#forget(token);
+    // With a codec of the application's own a token can come back; as the newest it leads nowhere, so ways have an end.
+    this.#forget(by);
+    this.#size += 2 * token.length;
+    this.#renewed.set(ownString(token), { by, until: Date.now() + this.#grace });
     this.#forgetOld();
-    this.#renewed.delete(token);
-    this.#renewed.set(token, { by, until: Date.now() + this.#grace });
   }
 
   /** What is being made of this token right now. */
@@ -62,12 +67,21 @@ export class Renewals<T> {
     }
   }
 
+  #current(token: string): Renewed | undefined {
+    const renewed = this.#renewed.get(token);
+    return renewed !== undefined && renewed.until > Date.now() ? renewed : undefined;
+  }
+
   /** All have the same grace, so the map is in the order in which they end. */
   #forgetOld(): void {
     const now = Date.now();
     for (const [token, { until }] of this.#renewed) {
-      if (until >= now && this.#renewed.size < MAX_RENEWED) break;
-      this.#renewed.delete(token);
+      if (until > now && this.#size <= CAPACITY) break;
+      this.#forget(token);
     }
+  }
+
+  #forget(token: string): void {
+    if (this.#renewed.delete(token)) this.#size -= 2 * token.length;
   }
 }

@@ -74,6 +74,20 @@ function byPlace(a: string, b: string): number {
   return place(a) - place(b) || 0;
 }
 
+/** The Cookie header with another token, spread over the cookies that held the one before: whoever reads it knows them. */
+export function withSessionToken(header: string, held: readonly string[], token: string): string {
+  const others = header.split(";").filter((pair) => !held.includes(pair.split("=")[0]!.trim()));
+  const size = Math.ceil(token.length / held.length);
+  const pairs = held.toSorted(byPlace).map((name, i) => `${name}=${token.slice(i * size, (i + 1) * size)}`);
+  return [...others, ...pairs].map((pair) => pair.trim()).join("; ");
+}
+
+/** The token that Set-Cookie lines put in the browser; empty where they put none. */
+export function sessionTokenIn(lines: readonly string[], name: string): string {
+  const pairs = lines.map((line) => line.split(";")[0]!).filter((pair) => !pair.endsWith("="));
+  return readSessionCookie(pairs.join("; "), name).token;
+}
+
 /** What a browser has to be told of the session cookie. */
 export interface SessionCookieUpdate {
   /** The session cookie's name; the lines set it and its chunks. */

@@ -31,7 +31,7 @@ export class TokenCache {
   /** Remembers what a token held. Only tokens that authenticated belong here. */
   set(token: string, opened: Opened): void {
     this.#forget(token);
-    this.#entries.set(copy(token), opened);
+    this.#entries.set(ownString(token), opened);
     this.#size += token.length + opened.text.length;
     for (const oldest of this.#entries.keys()) {
       if (this.#size <= this.#capacity) break;
@@ -47,7 +47,7 @@ export class TokenCache {
   }
 }
 
-/** A token is a slice of its Cookie header, and would keep all of it in memory. */
-function copy(token: string): string {
+/** A token as a string of its own: it is a slice of its Cookie header, and would keep all of it in memory. */
+export function ownString(token: string): string {
   return Buffer.from(token, "latin1").toString("latin1");
 }

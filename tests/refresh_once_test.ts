@@ -1,0 +1,268 @@
+/**
+ * A `jwt` callback that refreshes at a provider which takes each refresh token once and punishes the second use: with a real
+ * `oidc-provider`, over sockets, in one process and in two.
+ */
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { encode } from "@auth/core/jwt";
+import { type ChildProcess, spawn } from "node:child_process";
+import type { AddressInfo } from "node:net";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { FastifyAuthConfig } from "fastify-authjs";
+import { SECRET } from "./support/app.ts";
+import { serverUrl } from "./support/databases.ts";
+import { locationOf, oauthApp, pathOf, startSignIn } from "./support/oauth_client.ts";
+import { type OpenIdProvider, ProviderBrowser, startOpenIdProvider } from "./support/openid_provider.ts";
+import { refreshingCallbacks } from "./support/refreshing.ts";
+
+const NAME = "authjs.session-token";
+const CLIENT_SECRET = "a-client-secret";
+
+interface Signed {
+  readonly provider: OpenIdProvider;
+  /** Where the application listens. */
+  readonly port: number;
+  /** The session cookie, with an access token that has expired. */
+  readonly cookie: string;
+  /** How often the callback went to the token endpoint. */
+  readonly refreshes: () => number;
+}
+
+/** Signs Ada in at a provider that rotates refresh tokens. */
+async function withSignedIn(
+  run: (signed: Signed) => Promise<void>,
+  overrides: Partial<FastifyAuthConfig> = {},
+): Promise<void> {
+  const provider = await startOpenIdProvider([{
+    client_id: "client",
+    client_secret: CLIENT_SECRET,
+    redirect_uris: ["http://localhost/auth/callback/op"],
+    grant_types: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_method: "client_secret_post",
+  }], { rotateRefreshToken: true, scopes: ["openid", "offline_access"] });
+  let refreshes = 0;
+  const onRefresh = () => void refreshes++;
+  const { issuer } = provider;
+  const callbacks = refreshingCallbacks({ issuer, client: "client", secret: CLIENT_SECRET, onRefresh });
+  const { app, browser } = await oauthApp({
+    issuer,
+    clientSecret: CLIENT_SECRET,
+    client: { token_endpoint_auth_method: "client_secret_post" },
+  }, { callbacks, ...overrides });
+  try {
+    const client = browser();
+    const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(client)));
+    await client.get(pathOf(url));
+    assertEquals(refreshes, 0);
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    const { port } = app.server.address() as AddressInfo;
+    await run({ provider, port, cookie: client.cookies.get(NAME)!, refreshes: () => refreshes });
+  } finally {
+    await app.close();
+    await provider.close();
+  }
+}
+
+interface Answer {
+  session: { user: { name: string }; accessToken: string; error?: string } | null;
+  /** The session cookie it sets. */
+  cookie: string | undefined;
+}
+
+/** One request over a connection of its own. */
+async function me(port: number, cookie: string): Promise<Answer> {
+  const response = await fetch(`http://127.0.0.1:${port}/me`, {
+    headers: { cookie: `${NAME}=${cookie}`, connection: "close" },
+  });
+  const { session } = await response.json();
+  const line = response.headers.getSetCookie().find((line) => line.startsWith(`${NAME}=`));
+  return { session, cookie: line?.slice(NAME.length + 1).split(";")[0] };
+}
+
+const tenAtOnce = (ports: readonly number[], cookie: string) =>
+  Promise.all(Array.from({ length: 10 }, (_, i) => me(ports[i % ports.length]!, cookie)));
+
+/** That all are signed in with one and the same access token, and what cookies they were given. */
+function assertRefreshed(answers: Answer[]): string[] {
+  for (const { session } of answers) assertEquals([session?.user.name, session?.error], ["Ada", undefined]);
+  const tokens = new Set(answers.map(({ session }) => session!.accessToken));
+  assertEquals(tokens.size, 1);
+  const cookies = answers.map(({ cookie }) => cookie);
+  assert(cookies.every((cookie) => cookie !== undefined), "every reply carries the refreshed cookie");
+  return cookies as string[];
+}
+
+const refreshRequests = ({ tokenRequests }: OpenIdProvider) =>
+  tokenRequests.filter(({ form }) => form.get("grant_type") === "refresh_token").length;
+
+Deno.test("one process: ten requests with one expired token refresh it once, and all of them get the result", async () => {
+  await withSignedIn(async ({ provider, port, cookie, refreshes }) => {
+    const cookies = assertRefreshed(await tenAtOnce([port], cookie));
+    assertEquals([refreshes(), refreshRequests(provider)], [1, 1]);
+    assertEquals(new Set(cookies).size, 1);
+    assertNotEquals(cookies[0], cookie);
+
+    // The refreshed cookie needs no refreshing, and does not change any more.
+    const next = await me(port, cookies[0]!);
+    assertEquals([next.session?.error, next.cookie], [undefined, undefined]);
+    assertEquals(refreshes(), 1);
+  });
+});
+
+Deno.test("the just-replaced cookie leads to the refreshed session for a while", async () => {
+  await withSignedIn(async ({ port, cookie, refreshes }) => {
+    const first = await me(port, cookie);
+    const straggler = await me(port, cookie);
+    assertEquals(refreshes(), 1);
+    assertEquals(
+      straggler.session,
+      { ...first.session!, expires: (straggler.session as never as { expires: string }).expires } as never,
+    );
+    assertEquals(straggler.cookie, first.cookie);
+  });
+});
+
+Deno.test("without that grace the second use ends the user's grant: what the tests above are about is real", async () => {
+  await withSignedIn(async ({ port, cookie, refreshes }) => {
+    const first = await me(port, cookie);
+    assertEquals(first.session?.error, undefined);
+    const straggler = await me(port, cookie);
+    assertEquals([refreshes(), straggler.session?.error], [2, "invalid_grant"]);
+  }, { refreshGrace: 0 });
+});
+
+Deno.test("POST /auth/session goes on from the refreshed token, not from the one the browser sent", async () => {
+  await withSignedIn(async ({ port, cookie, refreshes }) => {
+    const first = await me(port, cookie);
+    const csrf = await fetch(`http://127.0.0.1:${port}/auth/csrf`);
+    const { csrfToken } = await csrf.json();
+    const pair = csrf.headers.getSetCookie()[0]!.split(";")[0];
+    const response = await fetch(`http://127.0.0.1:${port}/auth/session`, {
+      method: "POST",
+      headers: { "content-type": "application/json", cookie: `${pair}; ${NAME}=${cookie}` },
+      body: JSON.stringify({ csrfToken, data: {} }),
+    });
+    const session = await response.json();
+    assertEquals([session.error, session.accessToken], [undefined, first.session!.accessToken]);
+    assertEquals(refreshes(), 1);
+  });
+});
+
+Deno.test("a refresh that fails is told to all who wait for it, and is tried again by the next request", async () => {
+  let runs = 0;
+  await withSignedIn(async ({ port, cookie }) => {
+    const answers = await tenAtOnce([port], cookie);
+    assertEquals(answers.map(({ session }) => session), Array(10).fill(null));
+    const failed = runs;
+    assert(failed < 10, `${failed} runs`);
+    assertEquals((await me(port, cookie)).session, null);
+    assertEquals(runs, failed + 1);
+  }, {
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account) return token;
+        runs++;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        throw new Error("the provider is down");
+      },
+    },
+  });
+});
+
+/** A process of its own. */
+async function startProcess(
+  environment: Record<string, string>,
+): Promise<{ child: ChildProcess; port: number }> {
+  const script = fileURLToPath(new URL("./support/refresh_process.ts", import.meta.url));
+  const flags = "Deno" in globalThis
+    ? ["run", "-A", ...configFlag()]
+    : process.execArgv.filter((flag) => !/^--test/.test(flag));
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, [...flags, script], { env, stdio: ["ignore", "pipe", "inherit"] });
+  for await (const line of createInterface(child.stdout!)) {
+    const port = /^port (\d+)$/.exec(line)?.[1];
+    if (port) return { child, port: Number(port) };
+  }
+  throw new Error("The application ended before it listened.");
+}
+
+const configFlag = () => ["--config", fileURLToPath(new URL("../deno.json", import.meta.url))];
+
+async function withTwoProcesses(
+  environment: Record<string, string>,
+  run: (signed: Signed, ports: number[]) => Promise<void>,
+): Promise<void> {
+  await withSignedIn(async (signed) => {
+    const env = { ISSUER: signed.provider.issuer, CLIENT_SECRET, AUTH_SECRET: SECRET, ...environment };
+    const processes = await Promise.all([startProcess(env), startProcess(env)]);
+    try {
+      await run(signed, processes.map(({ port }) => port));
+    } finally {
+      for (const { child } of processes) {
+        const ended = new Promise((resolve) => child.once("exit", resolve));
+        child.kill("SIGTERM");
+        await ended;
+      }
+    }
+  });
+}
+
+Deno.test("two processes without a lock refresh twice, which the provider punishes", async () => {
+  await withTwoProcesses({}, async ({ provider, cookie }, ports) => {
+    const answers = await tenAtOnce(ports, cookie);
+    assert(refreshRequests(provider) >= 2);
+    assert(answers.some(({ session }) => session?.error === "invalid_grant"));
+  });
+});
+
+const url = serverUrl("TEST_REDIS_URL", "the tests of refreshing once across processes");
+if (url) {
+  for (const client of ["ioredis", "redis"]) {
+    Deno.test(`two processes with a lock in Redis (${client}): ten requests refresh once`, async () => {
+      const environment = {
+        REDIS_URL: url,
+        REDIS_CLIENT: client,
+        REDIS_PREFIX: `test-${crypto.randomUUID()}:`,
+      };
+      await withTwoProcesses(environment, async ({ provider, cookie }, ports) => {
+        const cookies = assertRefreshed(await tenAtOnce(ports, cookie));
+        assertEquals(refreshRequests(provider), 1);
+        assertEquals(new Set(cookies).size, 1);
+        // Stragglers at either process, and the refreshed cookie at either.
+        for (const port of ports) {
+          assertRefreshed([await me(port, cookie)]);
+          assertEquals((await me(port, cookies[0]!)).cookie, undefined);
+        }
+        assertEquals(refreshRequests(provider), 1);
+      });
+    });
+  }
+}
+
+Deno.test("tokens of different users are refreshed apart, all at once", async () => {
+  const { app, browser } = await oauthApp({ issuer: "http://127.0.0.1:1" }, {
+    callbacks: {
+      async jwt({ token }) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return { ...token, refreshed: token.name };
+      },
+      session: ({ session, token }) => ({ ...session, refreshed: token.refreshed }),
+    },
+  });
+  const names = Array.from({ length: 40 }, (_, i) => `user ${i % 20}`);
+  const tokens = new Map<string, string>();
+  for (const name of names) {
+    if (!tokens.has(name)) tokens.set(name, await encode({ token: { name }, secret: SECRET, salt: NAME }));
+  }
+  const sessions = await Promise.all(names.map(async (name) => {
+    const client = browser();
+    client.cookies.set(NAME, tokens.get(name)!);
+    return (await client.get("/me")).json().session;
+  }));
+  assertEquals(
+    sessions.map(({ user, refreshed }) => [user.name, refreshed]),
+    names.map((name) => [name, name]),
+  );
+  await app.close();
+});
