@@ -38,7 +38,7 @@ export const LARGE_CLAIMS = {
 };
 
 /** More users than a cache of tokens holds: each of their reads opens the token. */
-export const USERS = 4000;
+export const USERS = 12_000;
 
 /** A provider that costs nothing to configure and needs no network. */
 export const provider = (id = "local") => ({

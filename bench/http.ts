@@ -103,7 +103,7 @@ export async function measureHttp(
       [name, app, path]: typeof CONTESTANTS[number],
       seconds: number,
     ) => {
-      const { port, cookie } = addresses.get(app)!;
+      const { port, cookie } = addresses.get(name)!;
       const url = `http://127.0.0.1:${port}${path}`;
       await assertAnswers(url, cookie);
       const everyone = name.endsWith(" many");
@@ -117,7 +117,10 @@ export async function measureHttp(
         { perSecond: number; failed: number }
       >(order);
       if (failed > 0) throw new Error(`${name} failed ${failed} requests`);
-      return { perSecond, memory: await apps.get(app)!.ask<number>("memory?") };
+      return {
+        perSecond,
+        memory: await apps.get(name)!.ask<number>("memory?"),
+      };
     };
 
     for (const contestant of CONTESTANTS) await load(contestant, 1);

@@ -20,12 +20,16 @@ const everyonesCookies = () =>
 for await (const line of createInterface({ input: process.stdin })) {
   const { url, cookie, seconds, connections } = JSON.parse(line);
   const cookies = cookie === undefined ? await everyonesCookies() : [cookie];
+  let client = 0;
   const result = await autocannon({
     url,
     connections,
     duration: seconds,
     maxOverallRequests: MOST_REQUESTS,
-    requests: cookies.map((cookie) => ({ headers: cookie ? { cookie } : {} })),
+    setupClient: (connection) =>
+      connection.setRequests(
+        share(cookies, client++, connections).map(toRequest),
+      ),
   });
   const { requests, latency, non2xx, errors, timeouts } = result;
   console.log(JSON.stringify({
@@ -33,4 +37,15 @@ for await (const line of createInterface({ input: process.stdin })) {
     p99: latency.p99,
     failed: non2xx + errors + timeouts,
   }));
+}
+
+/** The cookies one connection takes turns with: its part of many, or the only one. */
+function share(cookies, client, clients) {
+  return cookies.length === 1
+    ? cookies
+    : cookies.filter((_, index) => index % clients === client);
+}
+
+function toRequest(cookie) {
+  return { headers: cookie ? { cookie } : {} };
 }

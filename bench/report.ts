@@ -192,6 +192,11 @@ export function tables(measured: Measured): string {
       measured,
       CONTESTANTS.filter(([, , path]) => path !== "/me").map(([name]) => name),
     ),
+    `### Resident memory under load, in MB`,
+    memory(
+      measured,
+      CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name),
+    ),
     `### One read, in microseconds`,
     reads(measured),
     `### Versions`,
@@ -227,6 +232,16 @@ function http({ runtimes }: Measured, names: string[]): string {
       passes.map(({ http }) =>
         `${http[name]!.ofBare.toFixed(3)} (${thousands(http[name]!.perSecond)})`
       ).join(" / ")
+    ),
+  ]);
+  return table(["", ...runtimes.map(({ name }) => name)], rows);
+}
+
+function memory({ runtimes }: Measured, names: string[]): string {
+  const rows = names.map((name) => [
+    TITLES[name]!,
+    ...runtimes.map(({ passes }) =>
+      passes.map(({ http }) => Math.round(http[name]!.memory / 1e6)).join(" / ")
     ),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
