@@ -52,10 +52,24 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
 export function originOf(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin | undefined {
   if (pinned !== undefined) return pinned;
   const { protocol, host } = request;
+  // An application has one or two hosts, asked of with each read of a session.
+  if (protocol !== latest.protocol || host !== latest.host) {
+    latest = { protocol, host, origin: parseOrigin(protocol, host) };
+  }
+  return latest.origin;
+}
+
+let latest: OriginRequest & { readonly origin: PublicOrigin | undefined } = {
+  protocol: "",
+  host: "",
+  origin: undefined,
+};
+
+function parseOrigin(protocol: string, host: string): PublicOrigin | undefined {
   if ((protocol !== "https" && protocol !== "http") || !HOST.test(host)) return undefined;
   const href = `${protocol}://${host}`;
   if (!URL.canParse(href)) return undefined;
-  return { href: new URL(href).origin, secure: protocol === "https" };
+  return Object.freeze({ href: new URL(href).origin, secure: protocol === "https" });
 }
 
 /**

@@ -13,10 +13,16 @@ import type { Opened } from "./jwe.ts";
 /** Characters of tokens and texts held, by default: some thousand users in a few megabytes. */
 const CAPACITY = 2 ** 22;
 
+interface Entry {
+  readonly token: string;
+  readonly opened: Opened;
+}
+
 /** A bounded map from token to text that forgets what came first. */
 export class TokenCache {
   readonly #capacity: number;
-  readonly #entries = new Map<string, Opened>();
+  /** By the end of the token, which is its tag and so its own: to hash all of a long token costs more than to parse it. */
+  readonly #entries = new Map<string, Entry>();
   #size = 0;
 
   constructor(capacity: number = CAPACITY) {
@@ -25,27 +31,35 @@ export class TokenCache {
 
   /** What the token held, if it was opened lately. */
   get(token: string): Opened | undefined {
-    return this.#entries.get(token);
+    const entry = this.#entries.get(endOf(token));
+    // All of it counts: another token may end the same, as one does whose contents somebody changed.
+    return entry !== undefined && entry.token === token ? entry.opened : undefined;
   }
 
   /** Remembers what a token held. Only tokens that authenticated belong here. */
   set(token: string, opened: Opened): void {
-    this.#forget(token);
-    this.#entries.set(ownString(token), opened);
-    this.#size += token.length + opened.text.length;
+    const entry = { token: ownString(token), opened };
+    const end = endOf(entry.token);
+    this.#forget(end);
+    this.#entries.set(end, entry);
+    this.#size += sizeOf(entry);
     for (const oldest of this.#entries.keys()) {
       if (this.#size <= this.#capacity) break;
       this.#forget(oldest);
     }
   }
 
-  #forget(token: string): void {
-    const opened = this.#entries.get(token);
-    if (!opened) return;
-    this.#entries.delete(token);
-    this.#size -= token.length + opened.text.length;
+  #forget(end: string): void {
+    const entry = this.#entries.get(end);
+    if (!entry) return;
+    this.#entries.delete(end);
+    this.#size -= sizeOf(entry);
   }
 }
+
+const endOf = (token: string) => token.slice(-32);
+
+const sizeOf = ({ token, opened }: Entry) => token.length + opened.text.length;
 
 /** A token as a string of its own: it is a slice of its Cookie header, and would keep all of it in memory. */
 export function ownString(token: string): string {

@@ -1,0 +1,35 @@
+import { assertEquals, assertStrictEquals } from "@std/assert";
+import { TokenCache } from "../src/token_cache.ts";
+
+const opened = (text: string) => ({ text, current: true });
+
+Deno.test("TokenCache gives what a token held, and nothing for another", () => {
+  const cache = new TokenCache();
+  const entry = opened("{}");
+  cache.set("token", entry);
+  assertStrictEquals(cache.get("token"), entry);
+  assertStrictEquals(cache.get("other"), undefined);
+});
+
+Deno.test("TokenCache gives nothing for a token that ends as another does: a tag alone proves nothing", () => {
+  const tag = "t".repeat(43);
+  const cache = new TokenCache();
+  cache.set(`header..iv.ada.${tag}`, opened("ada"));
+  assertStrictEquals(cache.get(`header..iv.eve.${tag}`), undefined);
+  cache.set(`header..iv.grace.${tag}`, opened("grace"));
+  assertStrictEquals(cache.get(`header..iv.ada.${tag}`), undefined);
+  assertEquals(cache.get(`header..iv.grace.${tag}`)?.text, "grace");
+});
+
+Deno.test("TokenCache holds so many characters, and forgets what came first", () => {
+  const cache = new TokenCache(30);
+  const held = () => ["a", "b", "c", "d"].filter((name) => cache.get(name.repeat(8)) !== undefined).join("");
+  for (const name of ["a", "b", "c"]) cache.set(name.repeat(8), opened("{}"));
+  assertEquals(held(), "abc");
+  cache.set("d".repeat(8), opened("{}"));
+  assertEquals(held(), "bcd");
+  cache.set("b".repeat(8), opened("{}"));
+  assertEquals(held(), "bcd");
+  cache.set("x".repeat(8), opened("y".repeat(40)));
+  assertEquals([held(), cache.get("x".repeat(8))], ["", undefined]);
+});
