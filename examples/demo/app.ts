@@ -13,6 +13,8 @@ import { loadSecret } from "./secret.ts";
 export interface DemoOptions {
   /** Where the database and the secret are kept; made when it is not there. */
   readonly dataDir: string;
+  /** A PostgreSQL to use instead of a file in the data folder. */
+  readonly databaseUrl?: string | undefined;
   readonly logger?: FastifyServerOptions["logger"];
 }
 
@@ -24,13 +26,13 @@ export interface Demo {
 }
 
 /** Starts what the application needs, and builds the application. */
-export async function buildDemo({ dataDir, logger = false }: DemoOptions): Promise<Demo> {
+export async function buildDemo({ dataDir, databaseUrl, logger = false }: DemoOptions): Promise<Demo> {
   // Browsers keep connections open; an ending demo does not wait for them.
   const app = Fastify({ logger, forceCloseConnections: true });
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     const secret = await loadSecret(dataDir);
-    const database = await openDatabase(dataDir);
+    const database = await openDatabase(dataDir, databaseUrl);
     app.addHook("onClose", () => database.close());
     const mail = await startMailServer();
     app.addHook("onClose", () => mail.close());

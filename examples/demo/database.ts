@@ -1,14 +1,11 @@
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Adapter } from "@auth/core/adapters";
 import { DrizzleAdapter } from "@auth/drizzle-adapter";
-import { createClient } from "@libsql/client";
 import { and, eq } from "drizzle-orm";
-import { drizzle, type LibSQLDatabase } from "drizzle-orm/libsql";
+import { type Connection, connectLibsql, connectPostgres } from "./connection.ts";
 import { hashPassword, verifyPassword } from "./passwords.ts";
-import { accounts, authenticators, CREATE_TABLES, passwords, users, verificationTokens } from "./schema.ts";
+import type { authenticators, users } from "./schema.ts";
 
-/** What the demo needs of its database; another kind of database is another function that returns one of these. */
+/** What the demo needs of its database. */
 export interface DemoDatabase {
   /** For Auth.js: users, accounts, magic links and passkeys. */
   readonly adapter: Adapter;
@@ -20,7 +17,7 @@ export interface DemoDatabase {
   listPasskeys(userId: string): Promise<readonly PasskeyRow[]>;
   /** Has a passkey of the user sign in nobody from now on; false where the user has no such passkey. */
   removePasskey(userId: string, credentialID: string): Promise<boolean>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export type UserRow = typeof users.$inferSelect;
@@ -31,45 +28,51 @@ export interface UserRecord {
   readonly accounts: readonly { readonly provider: string; readonly providerAccountId: string }[];
 }
 
-/** Opens the database in the data folder, and makes its tables and its first user when they are not there. */
-export async function openDatabase(dataDir: string): Promise<DemoDatabase> {
-  const client = createClient({ url: pathToFileURL(join(dataDir, "demo.db")).href });
+/**
+ * Opens the database, and makes its tables and its first user when they are not there.
+ *
+ * @param dataDir The folder of the file, where it is one.
+ * @param url A PostgreSQL to use instead.
+ */
+export async function openDatabase(dataDir: string, url?: string): Promise<DemoDatabase> {
+  const connection = url ? await connectPostgres(url) : await connectLibsql(dataDir);
+  const { db, tables, close } = connection;
   try {
-    await client.batch(CREATE_TABLES, "write");
-    const db = drizzle(client);
-    await addFirstUser(db);
+    await addFirstUser(connection);
     return {
       adapter: DrizzleAdapter(db, {
-        usersTable: users,
-        accountsTable: accounts,
-        authenticatorsTable: authenticators,
-        verificationTokensTable: verificationTokens,
+        usersTable: tables.users,
+        accountsTable: tables.accounts,
+        authenticatorsTable: tables.authenticators,
+        verificationTokensTable: tables.verificationTokens,
       }),
-      checkPassword: (username, password) => checkPassword(db, username, password),
-      describeUser: (id) => describeUser(db, id),
-      listPasskeys: (userId) => db.select().from(authenticators).where(eq(authenticators.userId, userId)),
-      removePasskey: (userId, credentialID) => removePasskey(db, userId, credentialID),
-      close: () => client.close(),
+      checkPassword: (username, password) => checkPassword(connection, username, password),
+      describeUser: (id) => describeUser(connection, id),
+      listPasskeys: (userId) => listPasskeys(connection, userId),
+      removePasskey: (userId, credentialID) => removePasskey(connection, userId, credentialID),
+      close,
     };
   } catch (error) {
-    client.close();
+    await close();
     throw error;
   }
 }
 
-async function addFirstUser(db: LibSQLDatabase): Promise<void> {
+async function addFirstUser({ db, tables: { passwords, users } }: Connection): Promise<void> {
   const [ada] = await db.select().from(passwords).where(eq(passwords.username, "ada"));
   if (ada) return;
   const userId = crypto.randomUUID();
   const hash = await hashPassword("lovelace");
-  await db.batch([
-    db.insert(users).values({ id: userId, name: "Ada Lovelace", email: "ada@example.com" }),
-    db.insert(passwords).values({ username: "ada", userId, hash }),
-  ]);
+  await db.transaction(async (transaction) => {
+    const user = { id: userId, name: "Ada Lovelace", email: "ada@example.com" };
+    // Another process may be starting on the same database.
+    const added = await transaction.insert(users).values(user).onConflictDoNothing().returning();
+    if (added.length > 0) await transaction.insert(passwords).values({ username: "ada", userId, hash });
+  });
 }
 
 async function checkPassword(
-  db: LibSQLDatabase,
+  { db, tables: { passwords, users } }: Connection,
   username: string,
   password: string,
 ): Promise<UserRow | null> {
@@ -79,7 +82,10 @@ async function checkPassword(
   return row && await verifyPassword(password, row.password.hash) ? row.user : null;
 }
 
-async function describeUser(db: LibSQLDatabase, id: string): Promise<UserRecord | null> {
+async function describeUser(
+  { db, tables: { accounts, users } }: Connection,
+  id: string,
+): Promise<UserRecord | null> {
   const [user] = await db.select().from(users).where(eq(users.id, id));
   if (!user) return null;
   const { provider, providerAccountId } = accounts;
@@ -89,18 +95,25 @@ async function describeUser(db: LibSQLDatabase, id: string): Promise<UserRecord 
   return { user, accounts: linked };
 }
 
-async function removePasskey(db: LibSQLDatabase, userId: string, credentialID: string): Promise<boolean> {
-  const [removed] = await db.batch([
-    db.delete(authenticators)
-      .where(and(eq(authenticators.userId, userId), eq(authenticators.credentialID, credentialID)))
-      .returning(),
-    db.delete(accounts).where(
+function listPasskeys({ db, tables: { authenticators } }: Connection, userId: string): Promise<PasskeyRow[]> {
+  return Promise.resolve(db.select().from(authenticators).where(eq(authenticators.userId, userId)));
+}
+
+async function removePasskey(
+  { db, tables: { accounts, authenticators } }: Connection,
+  userId: string,
+  credentialID: string,
+): Promise<boolean> {
+  return await db.transaction(async (transaction) => {
+    const ofUser = and(eq(authenticators.userId, userId), eq(authenticators.credentialID, credentialID));
+    const removed = await transaction.delete(authenticators).where(ofUser).returning();
+    await transaction.delete(accounts).where(
       and(
         eq(accounts.userId, userId),
         eq(accounts.type, "webauthn"),
         eq(accounts.providerAccountId, credentialID),
       ),
-    ),
-  ]);
-  return removed.length > 0;
+    );
+    return removed.length > 0;
+  });
 }

@@ -51,13 +51,19 @@ export const passwords = sqliteTable("password", {
   hash: text("hash").notNull(),
 });
 
+/** How a database writes the types of columns that differ. */
+export interface ColumnTypes {
+  readonly time: string;
+  readonly flag: string;
+}
+
 /** The same five tables in SQL: the demo makes them itself, so that there is no migration to run first. */
-export const CREATE_TABLES = [
+export const createTables = ({ time, flag }: ColumnTypes): string[] => [
   `CREATE TABLE IF NOT EXISTS "user" (
     "id" text PRIMARY KEY NOT NULL,
     "name" text,
     "email" text UNIQUE,
-    "emailVerified" integer,
+    "emailVerified" ${time},
     "image" text
   )`,
   `CREATE TABLE IF NOT EXISTS "account" (
@@ -77,7 +83,7 @@ export const CREATE_TABLES = [
   `CREATE TABLE IF NOT EXISTS "verificationToken" (
     "identifier" text NOT NULL,
     "token" text NOT NULL,
-    "expires" integer NOT NULL,
+    "expires" ${time} NOT NULL,
     PRIMARY KEY ("identifier", "token")
   )`,
   `CREATE TABLE IF NOT EXISTS "authenticator" (
@@ -87,7 +93,7 @@ export const CREATE_TABLES = [
     "credentialPublicKey" text NOT NULL,
     "counter" integer NOT NULL,
     "credentialDeviceType" text NOT NULL,
-    "credentialBackedUp" integer NOT NULL,
+    "credentialBackedUp" ${flag} NOT NULL,
     "transports" text,
     PRIMARY KEY ("userId", "credentialID")
   )`,

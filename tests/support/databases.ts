@@ -108,7 +108,7 @@ export function pgAdapter(url: string): DatabaseKind {
 }
 
 /** A schema of its own, which every connection of the pool is in. */
-async function openPostgres(url: string, tables: string) {
+export async function openPostgres(url: string, tables: string) {
   const schema = uniqueName();
   const place = new URL(url);
   place.searchParams.set("options", `-c search_path=${schema}`);

@@ -18,8 +18,8 @@ export interface RunningDemo {
 }
 
 /** Starts the demo on a free port. */
-export async function startDemo(dataDir: string): Promise<RunningDemo> {
-  const { app, issuer } = await buildDemo({ dataDir });
+export async function startDemo(dataDir: string, databaseUrl?: string): Promise<RunningDemo> {
+  const { app, issuer } = await buildDemo({ dataDir, databaseUrl });
   await app.listen({ port: 0, host: "localhost" });
   return { origin: originsOf(app)[0], issuer, dataDir, close: () => app.close() };
 }
