@@ -49,18 +49,14 @@ interface Target {
 
 const perSecond = ({ http }: Pass, name: string) => http[name]!.perSecond;
 const bestBetterAuth = (pass: Pass) =>
-  Math.max(
-    perSecond(pass, "better-auth"),
-    perSecond(pass, "better-auth-cached"),
-  );
+  Math.max(perSecond(pass, "better-auth"), perSecond(pass, "better-auth-cached"));
 const isDeno = (runtime: string) => runtime.startsWith("Deno");
 const atLeast = (limit: number) => (value: number) => value >= limit;
 const atMost = (limit: number) => (value: number) => value <= limit;
 
 const TARGETS: Target[] = [
   {
-    measure:
-      "a read, 16 in flight, against the whole of core: a user seen a moment ago",
+    measure: "a read, 16 in flight, against the whole of core: a user seen a moment ago",
     target: (runtime) => isDeno(runtime) ? "≥ 18 ×" : "≥ 40 ×",
     value: ({ reads }) => reads.ratios.portOverAgain,
     met: (value, runtime) => value >= (isDeno(runtime) ? 18 : 40),
@@ -110,8 +106,7 @@ const TARGETS: Target[] = [
   {
     measure: "HTTP against @auth/express",
     target: () => "≥ 20 ×",
-    value: (pass) =>
-      perSecond(pass, "fastify-authjs") / perSecond(pass, "auth-express"),
+    value: (pass) => perSecond(pass, "fastify-authjs") / perSecond(pass, "auth-express"),
     met: atLeast(20),
     digits: 0,
     unit: " ×",
@@ -183,26 +178,15 @@ export function tables(measured: Measured): string {
     `### Against the targets`,
     targets(measured),
     `### Over HTTP: a route that answers with the session's user`,
-    http(
-      measured,
-      CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name),
-    ),
+    http(measured, CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name)),
     `### Over HTTP: \`GET /auth/session\``,
-    http(
-      measured,
-      CONTESTANTS.filter(([, , path]) => path !== "/me").map(([name]) => name),
-    ),
+    http(measured, CONTESTANTS.filter(([, , path]) => path !== "/me").map(([name]) => name)),
     `### Resident memory under load, in MB`,
-    memory(
-      measured,
-      CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name),
-    ),
+    memory(measured, CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name)),
     `### One read, in microseconds`,
     reads(measured),
     `### Versions`,
-    Object.entries(measured.versions).map(([name, version]) =>
-      `${name} ${version}`
-    ).join(", ") + ".",
+    Object.entries(measured.versions).map(([name, version]) => `${name} ${version}`).join(", ") + ".",
   ].join("\n\n");
 }
 
@@ -213,15 +197,10 @@ function targets({ runtimes }: Measured): string {
     ...runtimes.map(({ name, passes }) => {
       const values = passes.map(value);
       const misses = values.some((found) => !met(found, name));
-      return `${
-        values.map((found) => found.toFixed(digits)).join(" / ")
-      }${unit}${misses ? " ✗" : ""}`;
+      return `${values.map((found) => found.toFixed(digits)).join(" / ")}${unit}${misses ? " ✗" : ""}`;
     }),
   ]);
-  return table(
-    ["measure", "target", ...runtimes.map(({ name }) => name)],
-    rows,
-  );
+  return table(["measure", "target", ...runtimes.map(({ name }) => name)], rows);
 }
 
 /** Each cell: the share of bare Fastify's rate, and requests a second. */
@@ -229,9 +208,9 @@ function http({ runtimes }: Measured, names: string[]): string {
   const rows = names.map((name) => [
     TITLES[name]!,
     ...runtimes.map(({ passes }) =>
-      passes.map(({ http }) =>
-        `${http[name]!.ofBare.toFixed(3)} (${thousands(http[name]!.perSecond)})`
-      ).join(" / ")
+      passes.map(({ http }) => `${http[name]!.ofBare.toFixed(3)} (${thousands(http[name]!.perSecond)})`).join(
+        " / ",
+      )
     ),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
@@ -266,16 +245,13 @@ function reads({ runtimes }: Measured): string {
   ];
   const rows = cases.map(([name, title]) => [
     title,
-    ...runtimes.map(({ passes }) =>
-      passes.map(({ reads }) => digits(reads.microseconds[name])).join(" / ")
-    ),
+    ...runtimes.map(({ passes }) => passes.map(({ reads }) => digits(reads.microseconds[name])).join(" / ")),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }
 
 const thousands = (value: number) => Math.round(value).toLocaleString("en");
-const digits = (value: number) =>
-  value < 100 ? value.toFixed(1) : thousands(value);
+const digits = (value: number) => value < 100 ? value.toFixed(1) : thousands(value);
 
 function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;

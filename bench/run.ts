@@ -8,23 +8,19 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { arch, cpus, platform, release, totalmem } from "node:os";
-import { join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { chart } from "./chart.ts";
 import { measureHttp } from "./http.ts";
 import { measureReads } from "./reads.ts";
 import { type Measured, tables } from "./report.ts";
-import {
-  directory,
-  findRuntimes,
-  install,
-  installedVersions,
-} from "./setup.ts";
+import { findRuntimes, install, installedVersions } from "./setup.ts";
 
-const RESULTS = join(directory, "results.json");
-const DOCUMENT = join(directory, "../docs/benchmarks.md");
-const CHART = join(directory, "../docs/images/benchmarks.svg");
+const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const RESULTS = pathOf("results.json");
+const DOCUMENT = pathOf("../docs/benchmarks.md");
+const CHART = pathOf("../docs/images/benchmarks.svg");
 
 const { values: options } = parseArgs({
   args: process.argv.slice(2),
@@ -38,27 +34,21 @@ const { values: options } = parseArgs({
 
 async function measure(): Promise<Measured> {
   await install(options.package);
-  const runtimes = await findRuntimes(undefined);
+  const runtimes = await findRuntimes();
   // Its own choice of runtime must not decide about the load.
   const generator = runtimes.find(({ name }) => name.startsWith("Node 24"))!;
-  const chosen = runtimes.filter(({ name }) =>
-    name.toLowerCase().startsWith(options.only ?? "")
-  );
+  const chosen = runtimes.filter(({ name }) => name.toLowerCase().startsWith(options.only ?? ""));
   const measured: Measured = {
     date: new Date().toISOString().slice(0, 10),
     machine: machine(),
     versions: await installedVersions(),
     runtimes: chosen.map(({ name }) => ({ name, passes: [] })),
   };
-  // The whole table twice, hours of work apart or minutes: what does not repeat is not a result.
+  // The whole table twice: what does not repeat is not a result.
   for (let pass = 0; pass < (options.quick ? 1 : 2); pass++) {
     for (const [index, runtime] of chosen.entries()) {
       console.log(`${runtime.name}, pass ${pass + 1}`);
-      const reads = await measureReads(
-        runtime,
-        options.quick ? 5 : 21,
-        options.quick ? 40 : 80,
-      );
+      const reads = await measureReads(runtime, options.quick ? 5 : 21, options.quick ? 40 : 80);
       const http = await measureHttp(
         runtime,
         generator,
@@ -88,10 +78,7 @@ async function writeReport(measured: Measured): Promise<void> {
   if (!marks.test(document)) throw new Error(`${DOCUMENT} has lost its marks`);
   await writeFile(
     DOCUMENT,
-    document.replace(
-      marks,
-      (_, before, after) => `${before}\n${tables(measured)}\n${after}`,
-    ),
+    document.replace(marks, (_, before, after) => `${before}\n${tables(measured)}\n${after}`),
   );
   await writeFile(CHART, chart(measured));
 }

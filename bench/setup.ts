@@ -1,5 +1,5 @@
 /**
- * What the benchmarks run on: the built package beside its peers in `bench/node_modules`, and the runtimes.
+ * What the benchmarks run on: the built package beside its peers in `bench/measured/`, and the runtimes.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** The directory of the benchmarks. */
-export const directory = fileURLToPath(new URL(".", import.meta.url));
+/** The directory of what is measured: the peers are installed there. */
+export const directory = fileURLToPath(new URL("measured/", import.meta.url));
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** A runtime that is measured. */
@@ -26,13 +26,8 @@ export interface Runtime {
 /** The Node releases that are measured, beside the Deno that runs this. */
 const NODES = ["20", "24"];
 
-async function run(
-  command: string,
-  args: string[],
-  cwd: string,
-): Promise<string> {
-  return (await promisify(execFile)(command, args, { cwd, maxBuffer: 2 ** 26 }))
-    .stdout;
+async function run(command: string, args: string[], cwd: string): Promise<string> {
+  return (await promisify(execFile)(command, args, { cwd, maxBuffer: 2 ** 26 })).stdout;
 }
 
 /**
@@ -46,18 +41,13 @@ export async function install(built: string | undefined): Promise<void> {
   }
   const work = await mkdtemp(join(tmpdir(), "fastify-authjs-bench-"));
   try {
-    const packed = await run("npm", [
-      "pack",
-      "--json",
-      `--pack-destination=${work}`,
-    ], built ?? join(root, "npm"));
+    const packed = await run(
+      "npm",
+      ["pack", "--json", `--pack-destination=${work}`],
+      built ?? join(root, "npm"),
+    );
     const tarball = join(work, JSON.parse(packed)[0].filename);
-    const options = [
-      "--no-save",
-      "--no-package-lock",
-      "--no-audit",
-      "--no-fund",
-    ];
+    const options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund"];
     await run("npm", ["install", ...options, tarball], directory);
   } finally {
     await rm(work, { recursive: true });
@@ -65,48 +55,28 @@ export async function install(built: string | undefined): Promise<void> {
 }
 
 /** Finds the runtimes. One that cannot be had is an error: a table with a hole in it compares nothing. */
-export async function findRuntimes(
-  only: string | undefined,
-): Promise<Runtime[]> {
+export async function findRuntimes(): Promise<Runtime[]> {
   const nodes = await Promise.all(NODES.map(async (major): Promise<Runtime> => {
-    const print =
-      "console.log(JSON.stringify([process.versions.node, process.execPath]))";
-    const found = await run("npx", [
-      "--yes",
-      `--package=node@${major}`,
-      "node",
-      "-e",
-      print,
-    ], tmpdir());
+    const print = "console.log(JSON.stringify([process.versions.node, process.execPath]))";
+    const found = await run("npx", ["--yes", `--package=node@${major}`, "node", "-e", print], tmpdir());
     const [version, command] = JSON.parse(found);
     return { name: `Node ${version}`, command: [command] };
   }));
-  const flags = [
-    "run",
-    "--allow-all",
-    "--no-config",
-    "--node-modules-dir=manual",
-  ];
+  const flags = ["run", "--allow-all", "--no-config", "--node-modules-dir=manual"];
   const deno = {
     name: `Deno ${process.versions.deno}`,
     command: [process.execPath, ...flags],
   };
-  return [...nodes, deno].filter(({ name }) =>
-    only === undefined || name.toLowerCase().startsWith(only)
-  );
+  return [...nodes, deno];
 }
 
 /** The versions of the packages that were measured, as installed. */
 export async function installedVersions(): Promise<Record<string, string>> {
   const manifest = async (path: string) =>
     JSON.parse(await readFile(join(directory, path, "package.json"), "utf8"));
-  const names = Object.keys((await manifest("")).dependencies).filter((name) =>
-    name !== "react"
-  );
+  const names = Object.keys((await manifest("")).dependencies).filter((name) => name !== "react");
   const versions = await Promise.all(
     names.map(async (name) => (await manifest(`node_modules/${name}`)).version),
   );
-  return Object.fromEntries(
-    names.map((name, index) => [name, versions[index]]),
-  );
+  return Object.fromEntries(names.map((name, index) => [name, versions[index]]));
 }

@@ -14,8 +14,6 @@ export async function start() {
   const port = await listen(app);
   return {
     port,
-    cookie: `token=${
-      app.jwt.sign({ ...USER, sub: "1" }, { expiresIn: "30d" })
-    }`,
+    cookie: `token=${app.jwt.sign({ ...USER, sub: "1" }, { expiresIn: "30d" })}`,
   };
 }

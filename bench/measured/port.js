@@ -21,17 +21,13 @@ export async function getSession(request, config) {
 export function authRoutes(config) {
   return (scope, _options, done) => {
     scope.all("/*", async (request, reply) => {
-      const headers = Object.entries(request.headers).filter(([, value]) =>
-        typeof value === "string"
-      );
+      const headers = Object.entries(request.headers).filter(([, value]) => typeof value === "string");
       const response = await Auth(
         new Request(`${origin(request)}${request.url}`, { headers }),
         config,
       );
       reply.code(response.status);
-      response.headers.forEach((value, name) =>
-        name !== "set-cookie" && reply.header(name, value)
-      );
+      response.headers.forEach((value, name) => name !== "set-cookie" && reply.header(name, value));
       for (const cookie of response.headers.getSetCookie()) {
         reply.header("set-cookie", cookie);
       }

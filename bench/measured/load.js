@@ -41,9 +41,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 /** The cookies one connection takes turns with: its part of many, or the only one. */
 function share(cookies, client, clients) {
-  return cookies.length === 1
-    ? cookies
-    : cookies.filter((_, index) => index % clients === client);
+  return cookies.length === 1 ? cookies : cookies.filter((_, index) => index % clients === client);
 }
 
 function toRequest(cookie) {

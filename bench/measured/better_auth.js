@@ -31,8 +31,6 @@ export async function startBetterAuth(session) {
     body: { ...USER, password: "correct horse" },
     asResponse: true,
   });
-  const cookie = response.headers.getSetCookie().map((line) =>
-    line.split(";")[0]
-  ).join("; ");
+  const cookie = response.headers.getSetCookie().map((line) => line.split(";")[0]).join("; ");
   return { port: await listen(app), cookie };
 }
