@@ -207,6 +207,16 @@ export function testDatabase(kind: DatabaseKind): void {
     assertEquals(await reader(second), null);
   });
 
+  test("a sign-in link that several browsers follow at once opens one session", async (setup) => {
+    const { app, database } = setup;
+    const link = await requestLink(new Client(app), setup, ADA.email);
+    const browsers = Array.from({ length: 5 }, () => new Client(app));
+    await Promise.all(browsers.map((browser) => browser.get(link)));
+    const readers = (await Promise.all(browsers.map(reader))).filter((email) => email === ADA.email);
+    assert(kind.twoStepTokens ? readers.length >= 1 : readers.length === 1, `${readers.length} of 5`);
+    assertEquals(await database.count("sessions"), readers.length);
+  });
+
   test("a sign-in link that expired is refused and used up", async (setup) => {
     const { app, database } = setup;
     const client = new Client(app);
