@@ -170,13 +170,13 @@ Deno.test("a refresh that fails is told to all who wait for it, and is tried aga
   });
 });
 
-/** A process of its own. */
+/** Starts a process of its own: Deno or Node, whichever runs the tests. */
 async function startProcess(
   environment: Record<string, string>,
 ): Promise<{ child: ChildProcess; port: number }> {
   const script = fileURLToPath(new URL("./support/refresh_process.ts", import.meta.url));
   const flags = "Deno" in globalThis
-    ? ["run", "-A", ...configFlag()]
+    ? ["run", "-A"]
     : process.execArgv.filter((flag) => !/^--test/.test(flag));
   const env = { ...process.env, ...environment };
   const child = spawn(process.execPath, [...flags, script], { env, stdio: ["ignore", "pipe", "inherit"] });
@@ -186,8 +186,6 @@ async function startProcess(
   }
   throw new Error("The application ended before it listened.");
 }
-
-const configFlag = () => ["--config", fileURLToPath(new URL("../deno.json", import.meta.url))];
 
 async function withTwoProcesses(
   environment: Record<string, string>,
