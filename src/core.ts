@@ -34,10 +34,11 @@ export interface CoreCall {
  * @returns Core's answer; 503 where the database failed and its answer would have decided.
  */
 export async function callCore(
-  { core }: ResolvedConfig,
+  resolved: ResolvedConfig,
   request: Request,
   call: CoreCall,
 ): Promise<Response> {
+  const { core } = resolved;
   const { basePath, cookies = core.cookies, jwt = core.jwt, view = (adapter) => adapter } = call;
   const { logger, last } = rememberLast(call.logger);
   const answer = async (adapter = core.adapter) => {
@@ -51,7 +52,7 @@ export async function callCore(
   };
   if (!core.adapter) return await answer();
   const action = new URL(request.url).pathname.slice(basePath.length + 1).split("/")[0]!;
-  return await answerWithDatabase({ core, request, action, logger, answer });
+  return await answerWithDatabase({ resolved, request, action, logger, answer });
 }
 
 /** Remembers what core logged last: where it gives up, that is why. Some errors it logs twice in a row. */

@@ -3,17 +3,18 @@
  *
  * @module
  */
-import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
+import type { ResolvedConfig } from "./config.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { readSessionCookie } from "./session_cookie.ts";
 import { renewSession, type SessionRenewal } from "./session_renewal.ts";
+import { type SessionSettings, sessionSettings } from "./session_settings.ts";
 
 /** The request and what it is answered with. */
 export interface DatabaseRequest {
-  readonly core: Readonly<AuthConfig>;
+  readonly resolved: ResolvedConfig;
   readonly request: Request;
   /** The auth action, as core names it. */
   readonly action: string;
@@ -28,14 +29,16 @@ export interface DatabaseRequest {
  * @returns Core's answer; 503 without a body where a failure of the database decided what core answered.
  */
 export async function answerWithDatabase(call: DatabaseRequest): Promise<Response> {
-  const { core, action, answer, logger } = call;
-  const watched = stopAtFailure(core.adapter!);
-  const name = sessionCookieName(call);
-  const renewal = renewalOf(call, name, watched.adapter);
+  const { resolved, request, action, answer, logger } = call;
+  const settings = sessionSettings(resolved, request.url.startsWith("https:"));
+  const watched = stopAtFailure(settings.adapter!);
+  const renewal = renewalOf(call, settings, watched.adapter);
 
   const response = await answer(renewal?.adapter ?? watched.adapter);
   if (watched.failed() === undefined) {
-    await renewal?.finish(cookieOf(response, name)).catch((error) => logger.error(new AdapterError(error)));
+    await renewal?.finish(tokenOf(response, settings)).catch((error) =>
+      logger.error(new AdapterError(error))
+    );
   }
   return decides(watched.failed(), action) ? unavailable(response, action) : response;
 }
@@ -87,23 +90,20 @@ export function unavailableError(): FastifyAuthError & { statusCode: number } {
   return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message) as FastifyAuthError & { statusCode: number };
 }
 
-function renewalOf(call: DatabaseRequest, name: string, adapter: Adapter): SessionRenewal | undefined {
-  const { core: { session }, action, request } = call;
-  const { token } = readSessionCookie(request.headers.get("cookie") ?? "", name);
-  if (action !== "callback" || session?.strategy === "jwt" || token === "") return undefined;
-  return renewSession(adapter, {
-    token,
-    generate: session?.generateSessionToken ?? (() => crypto.randomUUID()),
-    maxAge: session?.maxAge ?? 30 * 24 * 60 * 60,
-  });
+/** Tokens in cookies have no row that could outlive them. */
+function renewalOf(
+  { resolved, action, request }: DatabaseRequest,
+  { strategy, cookie, maxAge }: SessionSettings,
+  adapter: Adapter,
+): SessionRenewal | undefined {
+  if (action !== "callback" || strategy === "jwt") return undefined;
+  const { token } = readSessionCookie(request.headers.get("cookie") ?? undefined, cookie.name);
+  const { generateSessionToken: generate = () => crypto.randomUUID() } = resolved.core.session ?? {};
+  return token === "" ? undefined : renewSession(adapter, { token, generate, maxAge });
 }
 
-function sessionCookieName({ core, request }: DatabaseRequest): string {
-  const secure = core.useSecureCookies ?? request.url.startsWith("https:");
-  return core.cookies?.sessionToken?.name ?? `${secure ? "__Secure-" : ""}authjs.session-token`;
-}
-
-function cookieOf({ headers }: Response, name: string): string | undefined {
+/** The session token that an answer gives the browser. */
+function tokenOf({ headers }: Response, { cookie: { name } }: SessionSettings): string | undefined {
   const line = headers.getSetCookie().find((cookie) => cookie.startsWith(`${name}=`));
   return line && decodeURIComponent(line.slice(name.length + 1).split(";")[0]!);
 }

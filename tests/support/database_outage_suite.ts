@@ -199,4 +199,15 @@ export function testOutage(kind: DatabaseKind): void {
     assertEquals(await readerOf(app, client.cookies.get(COOKIE)!), ADA.email);
     assertStringIncludes(client.cookie ?? "", COOKIE);
   });
+
+  Deno.test(`${kind.name}: nor with tokens, where core takes a failing getUser() for nobody`, () =>
+    withSetup(kind, async ({ app, faults, database, log }) => {
+      const client = await signedIn(app, "one", ADA);
+      faults.set("getUser", "throws");
+      const answer = await signInAs(client, "two", BOB);
+      assertEquals(answer.statusCode, 503);
+      assert(log.some(({ level }) => level === 50));
+      faults.clear();
+      assertEquals([await reader(client), await database.count("users")], [ADA.email, 1]);
+    }, { session: { strategy: "jwt" } }));
 }
