@@ -23,6 +23,8 @@ export class TokenCache {
   readonly #capacity: number;
   /** By the end of the token, which is its tag and so its own: to hash all of a long token costs more than to parse it. */
   readonly #entries = new Map<string, Entry>();
+  /** Goes on where it stopped: a new iterator would pass over the holes that all the forgotten ones left. */
+  readonly #oldest = this.#entries.keys();
   #size = 0;
 
   constructor(capacity: number = CAPACITY) {
@@ -43,10 +45,7 @@ export class TokenCache {
     this.#forget(end);
     this.#entries.set(end, entry);
     this.#size += sizeOf(entry);
-    for (const oldest of this.#entries.keys()) {
-      if (this.#size <= this.#capacity) break;
-      this.#forget(oldest);
-    }
+    while (this.#size > this.#capacity) this.#forget(this.#oldest.next().value!);
   }
 
   #forget(end: string): void {

@@ -32,4 +32,6 @@ Deno.test("TokenCache holds so many characters, and forgets what came first", ()
   assertEquals(held(), "bcd");
   cache.set("x".repeat(8), opened("y".repeat(40)));
   assertEquals([held(), cache.get("x".repeat(8))], ["", undefined]);
+  for (const name of ["d", "a", "b", "c"]) cache.set(name.repeat(8), opened("{}"));
+  assertEquals(held(), "abc", "and goes on after it has been empty");
 });
