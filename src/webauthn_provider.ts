@@ -1,12 +1,13 @@
 /**
- * WebAuthn providers as core is given them: a challenge counts once, and an authenticator's certificates are not asked
- * after unless the application wants to see them.
+ * WebAuthn providers as core is given them: a challenge counts once, what was signed is believed, and an
+ * authenticator's certificates are not asked after unless the application wants to see them.
  *
  * @module
  */
 import type { Provider } from "@auth/core/providers";
 import { isPlainAttestation } from "./attestation.ts";
 import type { PublicOrigin } from "./origin.ts";
+import { type Assertion, isSignedWithEs256 } from "./webauthn_signature.ts";
 
 // deno-lint-ignore no-explicit-any -- their types are in a package that is installed only where it is used
 type Verify = (options: any) => Promise<{ verified: boolean }>;
@@ -33,10 +34,18 @@ export function guardWebAuthnProvider(provider: Provider): Provider {
     ...shipped,
     simpleWebAuthn: {
       ...simpleWebAuthn,
-      verifyAuthenticationResponse: once(simpleWebAuthn.verifyAuthenticationResponse),
+      verifyAuthenticationResponse: once(believingSignatures(simpleWebAuthn.verifyAuthenticationResponse)),
       verifyRegistrationResponse: once(wantsAttestation ? register : withoutAttestation(register)),
     },
   } as unknown as Provider;
+}
+
+/** Everything else was right where the answer is that it was not verified: the rest throws. */
+function believingSignatures(verify: Verify): Verify {
+  return async (options) => {
+    const result = await verify(options);
+    return result.verified ? result : { ...result, verified: isSignedWithEs256(options as Assertion) };
+  };
 }
 
 /** How long core accepts a challenge, in milliseconds, its tolerance for clocks included. */

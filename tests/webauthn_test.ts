@@ -298,6 +298,18 @@ Deno.test("passkeys: a user without an address is told that one is needed", asyn
   }
 });
 
+Deno.test("passkeys: a signature whose numbers are short is as good as any", async () => {
+  const app = await testApp(webAuthnConfig(emptyTables()));
+  const client = new WebAuthnClient(app);
+  const device = new SoftwareAuthenticator(ORIGIN);
+  await client.register(device, { email: EMAIL });
+  for (let i = 0; i < 6; i++) {
+    await client.signOut();
+    await client.authenticate(device, { shortSignature: true });
+    assertEquals((await client.user())?.email, EMAIL);
+  }
+});
+
 Deno.test("passkeys: the callback takes POST alone", async () => {
   const app = await testApp(webAuthnConfig(emptyTables()));
   for (const method of ["GET", "HEAD", "PUT", "DELETE"]) {
