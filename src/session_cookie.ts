@@ -58,12 +58,20 @@ function isPlain(value: string): boolean {
 
 function readChunks(header: string, name: string): SessionCookie {
   const cookies = parseCookie(header);
-  const names = Object.keys(cookies).filter((key) => key.startsWith(name) && cookies[key]);
+  const names = Object.keys(cookies).filter((key) =>
+    key.startsWith(name) && cookies[key] && COOKIE_NAME.test(key)
+  );
   if (!names.length) return NONE;
   // `names` keeps the order of arrival, in which core removes them; a token is joined in the order of the chunks.
   const token = names.toSorted(byPlace).map((key) => cookies[key]).join("");
   return { token, names };
 }
+
+/**
+ * RFC 6265, 4.1.1. A script can give its cookie another name, which no server can remove: in core it fails every request of
+ * the browser that has it.
+ */
+const COOKIE_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /**
  * Core compares the numbers alone, and without one they are NaN, which sorts as the engine's state has it. Here such a name
@@ -122,7 +130,8 @@ export function clearSessionCookie(
   held: readonly string[],
   { name, options }: SessionCookieSettings,
 ): SessionCookieUpdate {
-  return { name, lines: held.map((held) => stringifySetCookie(held, "", { ...options, maxAge: 0 })) };
+  const lines = held.map((held) => stringifySetCookie(held, "", { ...options, maxAge: 0 }));
+  return { name, lines };
 }
 
 function split(name: string, token: string): [name: string, value: string][] {

@@ -84,7 +84,8 @@ Deno.test("one of several processes refreshes, and all have its result", async (
   assertEquals(new Set(answers.map(({ cookies }) => cookies[0]!.split(";")[0])).size, 1);
   // Each process asked once for all its requests; what it learnt it keeps.
   const before = refreshLock.calls.length;
-  assertEquals((await me(all[3]!)).fresh, 1);
+  const straggler = await me(all[3]!);
+  assertEquals([straggler.fresh, straggler.cookies[0]], [1, answers[0]!.cookies[0]]);
   assertEquals(refreshLock.calls.length - before, 3);
   await close();
 });
@@ -128,6 +129,30 @@ Deno.test("a lock that fails or hangs is done without, and told of", async () =>
     assertStringIncludes(JSON.stringify(errors), reason);
     await close();
   }
+});
+
+Deno.test("requests that share a refresh have a session each, and claims each", async () => {
+  let sessions = 0;
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    async jwt({ token }) {
+      await later();
+      return { ...token, seen: [] };
+    },
+    session({ session, token }) {
+      (token.seen as number[]).push(++sessions);
+      return { ...session, seen: token.seen };
+    },
+  };
+  const { all, close } = await processes(1, { callbacks });
+  const cookie = `${NAME}=${await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME })}`;
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => all[0]!.app.inject({ url: "/me", headers: { cookie } })),
+  );
+  const seen = answers.map((answer) => answer.json().session.seen);
+  assertEquals(seen.map((numbers) => numbers.at(-1)).sort(), [1, 2, 3, 4, 5]);
+  // Those who follow begin with what the one before them stored, and do not see one another.
+  assert(seen.every((numbers) => numbers.length <= 2), JSON.stringify(seen));
+  await close();
 });
 
 Deno.test("redisLock() speaks to clients of ioredis and of redis, and releases only what is its own", async () => {

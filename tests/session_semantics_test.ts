@@ -461,6 +461,16 @@ Deno.test("a BigInt in the session: core fails the request, here nobody is signe
   assertEquals(ours.errors, ["TypeError  "]);
 });
 
+Deno.test("a cookie of a name that no server can remove: core fails every request with it, here it is not ours", async () => {
+  const { cookie } = await carry();
+  const { ours, theirs } = await bothWays(() => ({ session: { updateAge: 0 } }), {
+    cookie: `${NAME}(1)=y; ${cookie}`,
+  });
+  assertEquals(theirs.session, "THROWS SyntaxError");
+  assert(ours.session !== null);
+  assertEquals(ours.cookies.map((cookie) => (cookie as { name: string }).name), [NAME]);
+});
+
 Deno.test("a malformed callback-url cookie: core fails every read, here it does not matter", async () => {
   const { cookie } = await carry();
   const { ours, theirs } = await bothWays(() => ({}), {
