@@ -41,5 +41,6 @@ export type {
   GetSessionResult,
   Profile,
   Session,
+  SessionRequest,
   User,
 } from "./src/types.ts";

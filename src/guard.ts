@@ -93,7 +93,7 @@ export function requireSession(config: FastifyAuthConfig, options: RequireSessio
   const isAllowed = compile(options);
   return async (request, reply) => {
     if (isAuthRoute(request)) return;
-    const session = await getSession(request as FastifyRequest, config);
+    const session = await getSession(request, config);
     if ("session" in reply) reply.session = session;
     if (session !== null && await isAllowed(session, request as FastifyRequest)) return;
     if (isSignInPage(request, config)) return;

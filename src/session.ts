@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { FastifyRequest } from "fastify";
 import { readDatabaseSession } from "./database_session.ts";
 import { readJwtSession } from "./jwt_session.ts";
 import { toCoreLogger } from "./logger.ts";
@@ -11,7 +10,7 @@ import { originOf } from "./origin.ts";
 import { readSessionCookie } from "./session_cookie.ts";
 import { NOBODY, type SessionRead } from "./session_read.ts";
 import { sessionSettings } from "./session_settings.ts";
-import type { FastifyAuthConfig, GetSessionResult } from "./types.ts";
+import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
 import { knownUsableConfig, usableConfig } from "./usable_config.ts";
 import { isWrittenBack, readOnce } from "./write_back.ts";
 
@@ -38,7 +37,7 @@ import { isWrittenBack, readOnce } from "./write_back.ts";
  * console.assert(response.body === '{"session":null}');
  * ```
  */
-export async function getSession(req: FastifyRequest, config: FastifyAuthConfig): GetSessionResult {
+export async function getSession(req: SessionRequest, config: FastifyAuthConfig): GetSessionResult {
   return (await readSession(req, config)).session;
 }
 
@@ -48,11 +47,11 @@ export async function getSession(req: FastifyRequest, config: FastifyAuthConfig)
  * @param request The Fastify request.
  * @param config The same object that was given to `FastifyAuth`.
  */
-export function readSession(request: FastifyRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
   return readOnce(request, config, read);
 }
 
-async function read(request: FastifyRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+async function read(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
   try {
     const resolved = knownUsableConfig(config) ?? await usableConfig(config, request.log);
     const origin = resolved && originOf(request, resolved.origin);
@@ -74,7 +73,7 @@ async function read(request: FastifyRequest, config: FastifyAuthConfig): Promise
 /** Configurations whose loss has been told: once is enough. */
 const warned = new WeakSet<FastifyAuthConfig>();
 
-function warnOfLoss(request: FastifyRequest, config: FastifyAuthConfig): void {
+function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {
   if (warned.has(config)) return;
   warned.add(config);
   request.log.warn(

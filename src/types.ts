@@ -9,6 +9,7 @@
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import type { DefaultSession, Profile, Session, User } from "@auth/core/types";
+import type { FastifyRequest } from "fastify";
 import type { ProviderType, TokenSet } from "./provider_types.ts";
 import type { RefreshLock } from "./refresh_lock.ts";
 
@@ -83,3 +84,14 @@ export interface FastifyAuthConfig extends Omit<AuthConfig, "raw">, FastifyAuthO
 
 /** What `getSession()` returns: the session of the request, or null where nobody is signed in. */
 export type GetSessionResult = Promise<Session | null>;
+
+/**
+ * What `getSession()` needs of a Fastify request: of any server (HTTP/1.1, HTTP/2, with TLS), any type provider and
+ * any route.
+ */
+export type SessionRequest =
+  & Pick<FastifyRequest, "headers" | "host" | "log" | "protocol" | "routeOptions">
+  & {
+    /** The instance of the route. */
+    readonly server: object;
+  };

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { SessionCookieUpdate } from "./session_cookie.ts";
 import type { SessionRead } from "./session_read.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import type { FastifyAuthConfig, SessionRequest } from "./types.ts";
 
 /** Where a request keeps its reads. */
 const READS: unique symbol = Symbol("fastify-authjs.reads");
@@ -52,9 +52,9 @@ class Reads {
 
 /** One read for each request and configuration, however many hooks and handlers ask. */
 export function readOnce(
-  request: FastifyRequest,
+  request: SessionRequest,
   config: FastifyAuthConfig,
-  read: (request: FastifyRequest, config: FastifyAuthConfig) => Promise<SessionRead>,
+  read: (request: SessionRequest, config: FastifyAuthConfig) => Promise<SessionRead>,
 ): Promise<SessionRead> {
   const reads = (request as Reader)[READS] ??= new Reads();
   return reads.once(config, () => read(request, config));
@@ -64,7 +64,7 @@ export function readOnce(
 const scopes = new WeakSet<object>();
 
 /** Whether the reply to this request will carry what a read changes. */
-export function isWrittenBack({ server }: FastifyRequest): boolean {
+export function isWrittenBack({ server }: SessionRequest): boolean {
   return isWithin(server);
 }
 
