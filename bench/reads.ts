@@ -14,6 +14,8 @@ export type Reads = Record<
   | "hand"
   | "first"
   | "again"
+  | "callbacks"
+  | "portCallbacks"
   | "signedOut"
   | "providers"
   | "chunks"
@@ -52,7 +54,12 @@ export async function measureReads(
   rounds: number,
   milliseconds: number,
 ): Promise<ReadResult> {
-  const [program, ...args] = [...command, "reads.js", `${rounds}`, `${milliseconds}`];
+  const [program, ...args] = [
+    ...command,
+    "reads.js",
+    `${rounds}`,
+    `${milliseconds}`,
+  ];
   const env = { ...process.env, NODE_ENV: "production" };
   const { stdout } = await promisify(execFile)(program!, args, {
     cwd: directory,
@@ -61,15 +68,27 @@ export async function measureReads(
     timeout: 10 * 60_000,
   });
   const measured: Reads[] = JSON.parse(stdout.trim().split("\n").at(-1)!);
-  const medians = <T extends string>(names: T[], value: (round: Reads, name: T) => number) =>
+  const medians = <T extends string>(
+    names: T[],
+    value: (round: Reads, name: T) => number,
+  ) =>
     Object.fromEntries(
-      names.map((name) => [name, median(measured.map((round) => value(round, name)))]),
+      names.map((name) => [
+        name,
+        median(measured.map((round) => value(round, name))),
+      ]),
     ) as Record<T, number>;
   return {
-    microseconds: medians(Object.keys(measured[0]!) as (keyof Reads)[], (round, name) => round[name]),
-    ratios: medians(Object.keys(RATIOS) as (keyof typeof RATIOS)[], (round, name) => {
-      const [over, under] = RATIOS[name];
-      return round[over] / round[under];
-    }),
+    microseconds: medians(
+      Object.keys(measured[0]!) as (keyof Reads)[],
+      (round, name) => round[name],
+    ),
+    ratios: medians(
+      Object.keys(RATIOS) as (keyof typeof RATIOS)[],
+      (round, name) => {
+        const [over, under] = RATIOS[name];
+        return round[over] / round[under];
+      },
+    ),
   };
 }

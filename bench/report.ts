@@ -24,16 +24,16 @@ export interface Measured {
 export const TITLES: Readonly<Record<string, string>> = {
   "bare": "Fastify, no session",
   "fastify-authjs": "fastify-authjs",
-  "fastify-authjs many": "fastify-authjs, each request another user's",
+  "fastify-authjs many": "fastify-authjs, 12,000 users",
   "secure-session": "@fastify/secure-session",
   "fastify-jwt": "@fastify/jwt",
   "better-auth-cached": "better-auth, cookie cache",
-  "better-auth": "better-auth, database in memory",
-  "port": "Fastify, the whole of @auth/core",
+  "better-auth": "better-auth, memory database",
+  "port": "@auth/core for each read",
   "auth-express": "@auth/express",
   "hono-auth-js": "@hono/auth-js",
   "fastify-authjs session": "fastify-authjs",
-  "port session": "Fastify, the whole of @auth/core",
+  "port session": "@auth/core for each read",
 };
 
 /** A row of the table of targets. */
@@ -49,14 +49,18 @@ interface Target {
 
 const perSecond = ({ http }: Pass, name: string) => http[name]!.perSecond;
 const bestBetterAuth = (pass: Pass) =>
-  Math.max(perSecond(pass, "better-auth"), perSecond(pass, "better-auth-cached"));
+  Math.max(
+    perSecond(pass, "better-auth"),
+    perSecond(pass, "better-auth-cached"),
+  );
 const isDeno = (runtime: string) => runtime.startsWith("Deno");
 const atLeast = (limit: number) => (value: number) => value >= limit;
 const atMost = (limit: number) => (value: number) => value <= limit;
 
 const TARGETS: Target[] = [
   {
-    measure: "a read, 16 in flight, against the whole of core: a user seen a moment ago",
+    measure:
+      "a read, 16 in flight, against the whole of core: a user seen a moment ago",
     target: (runtime) => isDeno(runtime) ? "≥ 18 ×" : "≥ 40 ×",
     value: ({ reads }) => reads.ratios.portOverAgain,
     met: (value, runtime) => value >= (isDeno(runtime) ? 18 : 40),
@@ -106,7 +110,8 @@ const TARGETS: Target[] = [
   {
     measure: "HTTP against @auth/express",
     target: () => "≥ 20 ×",
-    value: (pass) => perSecond(pass, "fastify-authjs") / perSecond(pass, "auth-express"),
+    value: (pass) =>
+      perSecond(pass, "fastify-authjs") / perSecond(pass, "auth-express"),
     met: atLeast(20),
     digits: 0,
     unit: " ×",
@@ -178,15 +183,26 @@ export function tables(measured: Measured): string {
     `### Against the targets`,
     targets(measured),
     `### Over HTTP: a route that answers with the session's user`,
-    http(measured, CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name)),
+    http(
+      measured,
+      CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name),
+    ),
     `### Over HTTP: \`GET /auth/session\``,
-    http(measured, CONTESTANTS.filter(([, , path]) => path !== "/me").map(([name]) => name)),
+    http(
+      measured,
+      CONTESTANTS.filter(([, , path]) => path !== "/me").map(([name]) => name),
+    ),
     `### Resident memory under load, in MB`,
-    memory(measured, CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name)),
+    memory(
+      measured,
+      CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name),
+    ),
     `### One read, in microseconds`,
     reads(measured),
     `### Versions`,
-    Object.entries(measured.versions).map(([name, version]) => `${name} ${version}`).join(", ") + ".",
+    Object.entries(measured.versions).map(([name, version]) =>
+      `${name} ${version}`
+    ).join(", ") + ".",
   ].join("\n\n");
 }
 
@@ -197,10 +213,15 @@ function targets({ runtimes }: Measured): string {
     ...runtimes.map(({ name, passes }) => {
       const values = passes.map(value);
       const misses = values.some((found) => !met(found, name));
-      return `${values.map((found) => found.toFixed(digits)).join(" / ")}${unit}${misses ? " ✗" : ""}`;
+      return `${
+        values.map((found) => found.toFixed(digits)).join(" / ")
+      }${unit}${misses ? " ✗" : ""}`;
     }),
   ]);
-  return table(["measure", "target", ...runtimes.map(({ name }) => name)], rows);
+  return table(
+    ["measure", "target", ...runtimes.map(({ name }) => name)],
+    rows,
+  );
 }
 
 /** Each cell: the share of bare Fastify's rate, and requests a second. */
@@ -208,7 +229,9 @@ function http({ runtimes }: Measured, names: string[]): string {
   const rows = names.map((name) => [
     TITLES[name]!,
     ...runtimes.map(({ passes }) =>
-      passes.map(({ http }) => `${http[name]!.ofBare.toFixed(3)} (${thousands(http[name]!.perSecond)})`).join(
+      passes.map(({ http }) =>
+        `${http[name]!.ofBare.toFixed(3)} (${thousands(http[name]!.perSecond)})`
+      ).join(
         " / ",
       )
     ),
@@ -231,10 +254,18 @@ function reads({ runtimes }: Measured): string {
     ["hand", "decrypting by hand, `node:crypto` and a key made once"],
     ["first", "fastify-authjs, a user not seen before"],
     ["again", "fastify-authjs, a user seen a moment ago"],
+    [
+      "callbacks",
+      "the same with callbacks that put the user's id in the session",
+    ],
     ["signedOut", "fastify-authjs, no cookie"],
     ["parallel", "fastify-authjs, a user not seen before, 16 in flight"],
     ["parallelAgain", "fastify-authjs, a user seen a moment ago, 16 in flight"],
     ["port", "the whole of core, 16 in flight"],
+    [
+      "portCallbacks",
+      "the whole of core with the same callbacks, 16 in flight",
+    ],
     ["portOne", "the whole of core, one at a time"],
     ["providers", "fastify-authjs, 80 providers"],
     ["portProviders", "the whole of core, 80 providers, 16 in flight"],
@@ -245,13 +276,16 @@ function reads({ runtimes }: Measured): string {
   ];
   const rows = cases.map(([name, title]) => [
     title,
-    ...runtimes.map(({ passes }) => passes.map(({ reads }) => digits(reads.microseconds[name])).join(" / ")),
+    ...runtimes.map(({ passes }) =>
+      passes.map(({ reads }) => digits(reads.microseconds[name])).join(" / ")
+    ),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }
 
 const thousands = (value: number) => Math.round(value).toLocaleString("en");
-const digits = (value: number) => value < 100 ? value.toFixed(1) : thousands(value);
+const digits = (value: number) =>
+  value < 100 ? value.toFixed(1) : thousands(value);
 
 function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;

@@ -5,14 +5,36 @@
  */
 import Fastify from "fastify";
 import { FastifyAuth, getSession } from "fastify-authjs";
-import { createDecipheriv, createHmac, createSecretKey, hkdfSync, timingSafeEqual } from "node:crypto";
+import {
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  timingSafeEqual,
+} from "node:crypto";
 import process from "node:process";
-import { authConfig, COOKIE, LARGE_CLAIMS, SECRET, sessionCookie, USERS } from "./fixture.js";
+import {
+  authConfig,
+  COOKIE,
+  LARGE_CLAIMS,
+  SECRET,
+  sessionCookie,
+  USERS,
+} from "./fixture.js";
 import { getSession as getSessionThroughCore } from "./port.js";
 
 const [rounds, milliseconds] = process.argv.slice(2).map(Number);
 
 const IN_FLIGHT = 16;
+
+/** What most applications have: the user's id in the session. */
+const CALLBACKS = {
+  jwt: ({ token }) => token,
+  session: ({ session, token }) => ({
+    ...session,
+    user: { ...session.user, id: token.sub },
+  }),
+};
 
 /** A request of Fastify's own, as a hook gets it. */
 async function requestTo(config) {
@@ -96,7 +118,8 @@ async function makeCases() {
       (_, sub) => sessionCookie({ ...LARGE_CLAIMS, sub: `${sub}` }),
     ),
   );
-  const ours = (cookies, providers = 1) => reader(getSession, authConfig(providers), cookies);
+  const ours = (cookies, providers = 1) =>
+    reader(getSession, authConfig(providers), cookies);
   const port = (cookies, providers = 1) =>
     reader(getSessionThroughCore, {
       ...authConfig(providers),
@@ -106,6 +129,16 @@ async function makeCases() {
     hand: oneAtATime(handReader(everyone)),
     first: oneAtATime(await ours(everyone)),
     again: oneAtATime(await ours(one)),
+    callbacks: oneAtATime(
+      await reader(getSession, { ...authConfig(), callbacks: CALLBACKS }, one),
+    ),
+    portCallbacks: manyAtATime(
+      await reader(getSessionThroughCore, {
+        ...authConfig(),
+        callbacks: CALLBACKS,
+        basePath: "/auth",
+      }, one),
+    ),
     signedOut: oneAtATime(await ours([""])),
     providers: oneAtATime(await ours(everyone, 80)),
     chunks: oneAtATime(await ours(large)),
@@ -123,7 +156,9 @@ async function makeCases() {
 }
 
 const joined = (cookie) =>
-  `${COOKIE}=${cookie.split("; ").map((pair) => pair.slice(pair.indexOf("=") + 1)).join("")}`;
+  `${COOKIE}=${
+    cookie.split("; ").map((pair) => pair.slice(pair.indexOf("=") + 1)).join("")
+  }`;
 
 /** What does nothing is fast, too. */
 async function assertRead(...reads) {
