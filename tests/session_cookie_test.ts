@@ -200,9 +200,7 @@ Deno.test("thousands of generated Cookie headers: core reads the same token", as
     // Core sorts names without a number by comparing with NaN, on which V8's compilers do not agree.
     // A name that no server can set is none of ours (session_semantics_test.ts).
     const isOdd = (key: string) => key.startsWith(name) && /[^\w!#$%&'*+.^`|~-]/.test(key);
-    if (Object.keys(parseCookie(header)).some((key) => key.startsWith(name) && !/^[!-~]*$/.test(key))) {
-      continue;
-    }
+    if (Object.keys(parseCookie(header)).some(isOdd)) continue;
     const sortable = read.names.length < 2 || read.names.every((name) => /\.\d*$/.test(name));
     const inOrder = (token: string) => sortable ? token : [...token].sort().join("");
     assertEquals(inOrder(read.token), inOrder(await coreReads(header, name)), what);
