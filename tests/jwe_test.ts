@@ -4,6 +4,7 @@ import type { JWT, JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
 import { CompactEncrypt, EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
 import { Buffer } from "node:buffer";
 import { createSecretKey, hkdfSync } from "node:crypto";
+import { resolveConfig } from "../src/config.ts";
 import { derivedKey } from "../src/derived_key.ts";
 import { open, seal } from "../src/jwe.ts";
 import { decode, decodeSync, encode } from "../src/jwt_codec.ts";
@@ -134,6 +135,15 @@ Deno.test("encode() clones what core clones", async () => {
     };
     assertEquals(await read(await encode(params)), await read(await coreEncode(params)));
   }
+});
+
+Deno.test("core's own routes are given this codec, unless the application has one", () => {
+  const config = { providers: [], secret: SECRET, trustHost: true };
+  assertStrictEquals(resolveConfig(config).core.jwt!.encode, encode);
+  assertStrictEquals(resolveConfig(config).core.jwt!.decode, decode);
+  const own = () => "own";
+  assertStrictEquals(resolveConfig({ ...config, jwt: { encode: own } }).core.jwt!.encode, own);
+  assertStrictEquals(resolveConfig({ ...config, jwt: { encode: own } }).core.jwt!.decode, decode);
 });
 
 Deno.test("decode() of nothing is null", async () => {
