@@ -7,6 +7,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import { quiet } from "./measured/quiet.js";
 import { directory, type Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
 
@@ -28,20 +29,21 @@ export interface HttpResult {
 }
 
 /** The applications by what is asked of them. */
-export const CONTESTANTS: readonly [name: string, app: string, path: string][] = [
-  ["bare", "bare", "/me"],
-  ["fastify-authjs", "fastify-authjs", "/me"],
-  ["fastify-authjs many", "fastify-authjs", "/me"],
-  ["secure-session", "secure-session", "/me"],
-  ["fastify-jwt", "fastify-jwt", "/me"],
-  ["better-auth-cached", "better-auth-cached", "/me"],
-  ["better-auth", "better-auth", "/me"],
-  ["port", "port", "/me"],
-  ["auth-express", "auth-express", "/me"],
-  ["hono-auth-js", "hono-auth-js", "/me"],
-  ["fastify-authjs session", "fastify-authjs", "/auth/session"],
-  ["port session", "port", "/auth/session"],
-];
+export const CONTESTANTS: readonly [name: string, app: string, path: string][] =
+  [
+    ["bare", "bare", "/me"],
+    ["fastify-authjs", "fastify-authjs", "/me"],
+    ["fastify-authjs many", "fastify-authjs", "/me"],
+    ["secure-session", "secure-session", "/me"],
+    ["fastify-jwt", "fastify-jwt", "/me"],
+    ["better-auth-cached", "better-auth-cached", "/me"],
+    ["better-auth", "better-auth", "/me"],
+    ["port", "port", "/me"],
+    ["auth-express", "auth-express", "/me"],
+    ["hono-auth-js", "hono-auth-js", "/me"],
+    ["fastify-authjs session", "fastify-authjs", "/auth/session"],
+    ["port session", "port", "/auth/session"],
+  ];
 
 const CONNECTIONS = 32;
 
@@ -90,16 +92,22 @@ export async function measureHttp(
 ): Promise<Record<string, HttpResult>> {
   // Each in a process of its own, also an application that is asked for something else: memory must not add up.
   const apps = new Map(
-    CONTESTANTS.map(([name, app]) => [name, new Conversation([...runtime.command, "serve.js", app])]),
+    CONTESTANTS.map((
+      [name, app],
+    ) => [name, new Conversation([...runtime.command, "serve.js", app])]),
   );
   const generator = new Conversation([...node.command, "load.js"]);
   try {
     const addresses = new Map<string, Address>();
     for (const [name, app] of apps) addresses.set(name, await app.listen());
-    const load = async ([name, , path]: typeof CONTESTANTS[number], seconds: number) => {
+    const load = async (
+      [name, , path]: typeof CONTESTANTS[number],
+      seconds: number,
+    ) => {
       const { port, cookie } = addresses.get(name)!;
       const url = `http://127.0.0.1:${port}${path}`;
       await assertAnswers(url, cookie);
+      await quiet();
       const everyone = name.endsWith(" many");
       const order = {
         url,
@@ -118,7 +126,11 @@ export async function measureHttp(
     };
 
     for (const contestant of CONTESTANTS) await load(contestant, 1);
-    const results = new Map(CONTESTANTS.map(([name]) => [name, [] as Awaited<ReturnType<typeof load>>[]]));
+    const results = new Map(
+      CONTESTANTS.map((
+        [name],
+      ) => [name, [] as Awaited<ReturnType<typeof load>>[]]),
+    );
     for (let round = 0; round < rounds; round++) {
       for (const contestant of CONTESTANTS) {
         results.get(contestant[0])!.push(await load(contestant, seconds));
@@ -127,7 +139,9 @@ export async function measureHttp(
     const bare = results.get("bare")!;
     return Object.fromEntries([...results].map(([name, loads]) => [name, {
       perSecond: median(loads.map(({ perSecond }) => perSecond)),
-      ofBare: median(loads.map(({ perSecond }, round) => perSecond / bare[round]!.perSecond)),
+      ofBare: median(
+        loads.map(({ perSecond }, round) => perSecond / bare[round]!.perSecond),
+      ),
       memory: Math.max(...loads.map(({ memory }) => memory)),
     }]));
   } finally {

@@ -65,7 +65,7 @@ export async function measureReads(
     cwd: directory,
     env,
     maxBuffer: 2 ** 26,
-    timeout: 10 * 60_000,
+    timeout: 30 * 60_000,
   });
   const measured: Reads[] = JSON.parse(stdout.trim().split("\n").at(-1)!);
   const medians = <T extends string>(

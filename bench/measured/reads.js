@@ -22,6 +22,7 @@ import {
   USERS,
 } from "./fixture.js";
 import { getSession as getSessionThroughCore } from "./port.js";
+import { quiet } from "./quiet.js";
 
 const [rounds, milliseconds] = process.argv.slice(2).map(Number);
 
@@ -187,6 +188,7 @@ for (const [name, run] of cases) {
 }
 const measured = [];
 for (let round = 0; round < rounds; round++) {
+  await quiet();
   const result = {};
   for (const [name, run] of cases) result[name] = await time(run, counts[name]);
   measured.push(result);
