@@ -99,9 +99,17 @@ async function lead(token: string, context: ReadContext): Promise<Turn> {
 
 /** A turn on the result of another request's: the same claims and token, but a session of its own. */
 async function follow(turn: Turn, settings: SessionSettings): Promise<Turn> {
-  // Claims that cannot be cloned could not be sealed either; then there is nothing to follow.
-  if (turn.token === null || turn.error !== undefined) return turn;
-  return { ...turn, ...await present(structuredClone(turn.token), settings) };
+  if (turn.token === null) return turn;
+  return { ...turn, ...await present(copy(turn.token), settings) };
+}
+
+/** Claims for another session callback to write to; those with a function in them are shared. */
+function copy(token: JWT): JWT {
+  try {
+    return structuredClone(token);
+  } catch {
+    return token;
+  }
 }
 
 /** Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token. */

@@ -155,6 +155,20 @@ Deno.test("requests that share a refresh have a session each, and claims each", 
   await close();
 });
 
+Deno.test("requests that share claims that cannot be cloned are signed in all the same", async () => {
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    async jwt({ token }) {
+      await later();
+      return { ...token, isAda: () => true };
+    },
+    session: ({ session, token }) => ({ ...session, fresh: (token.isAda as () => boolean)() ? 1 : 0 }),
+  };
+  const { all, me, close } = await processes(1, { callbacks });
+  const answers = await Promise.all([...all, ...all, ...all].map(me));
+  assertEquals(answers, answers.map(() => ({ fresh: 1, cookies: [] })));
+  await close();
+});
+
 Deno.test("redisLock() speaks to clients of ioredis and of redis, and releases only what is its own", async () => {
   const sent: string[][] = [];
   const answer = (args: string[]) => {
