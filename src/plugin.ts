@@ -203,9 +203,13 @@ async function answer(request: FastifyRequest, reply: FastifyReply, call: Call):
   return await sendWebResponse(reply, response);
 }
 
-/** Session updates come with no provider. */
-function answerAction(resolved: ResolvedConfig, action: string, request: Request, call: CoreCall) {
-  return action === "session" ? answerUpdate(resolved, request, call) : callCore(resolved, request, call);
+/** What concerns no provider: pages, sign-out, and the update of a session. */
+async function answerAction(resolved: ResolvedConfig, action: string, request: Request, call: CoreCall) {
+  if (action === "session") return await answerUpdate(resolved, request, call);
+  const response = await callCore(resolved, request, call);
+  // Anybody can open the page that tells of a server error; to show it is none.
+  const failed = action === "error" && response.status >= 500;
+  return failed ? new Response(response.body, { headers: response.headers }) : response;
 }
 
 function answerForProvider(step: ProviderRequest): Promise<Response> {

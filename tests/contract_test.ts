@@ -104,6 +104,21 @@ Deno.test("section 4.2: signin?error=SessionRequired says what is the matter", a
   await app.close();
 });
 
+Deno.test("the error page tells of a server error without being one", async () => {
+  const app = await testApp();
+  for (
+    const [error, status] of [["Configuration", 200], ["AccessDenied", 403], ["Verification", 403], [
+      "x",
+      200,
+    ]]
+  ) {
+    const page = await app.inject(`/auth/error?error=${error}`);
+    assertEquals([error, page.statusCode], [error, status]);
+    assertMatch(String(page.headers["content-type"]), /^text\/html/);
+  }
+  await app.close();
+});
+
 /** The pattern of section 5.6, to the letter. */
 function authenticateBy(config: FastifyAuthConfig) {
   return async (request: FastifyRequest, reply: SessionReply) => {
