@@ -29,10 +29,10 @@ export {
   requireSession,
   type RequireSessionOptions,
   type SessionGuard,
-} from "./src/guard.ts";
+} from "./src/session/guard.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
-export type { RefreshLock } from "./src/refresh_lock.ts";
-export { getSession } from "./src/session.ts";
+export type { RefreshLock } from "./src/session/refresh_lock.ts";
+export { getSession } from "./src/session/get_session.ts";
 export type {
   Account,
   DefaultSession,

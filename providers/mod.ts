@@ -65,4 +65,4 @@ export type {
   UserinfoEndpointHandler,
   WebAuthnConfig,
   WebAuthnProviderType,
-} from "../src/provider_types.ts";
+} from "../src/provider/types.ts";

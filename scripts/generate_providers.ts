@@ -1,5 +1,5 @@
 /**
- * Generates `providers/<id>.ts`, `src/oauth_provider_type.ts` and the "exports" of deno.json from the installed
+ * Generates `providers/<id>.ts`, `src/provider/oauth_type.ts` and the "exports" of deno.json from the installed
  * `@auth/core`. With `--check` it writes nothing and fails where something is missing, left over or stale.
  *
  * @module
@@ -66,7 +66,7 @@ async function main(check: boolean): Promise<number> {
   const sources = await format(
     new Map([
       ...providers.map((facts) => [`providers/${facts.module}.ts`, providerModule(facts)] as const),
-      ["src/oauth_provider_type.ts", oauthProviderType(providers)],
+      ["src/provider/oauth_type.ts", oauthProviderType(providers)],
     ]),
   );
   const problems: string[] = [];

@@ -9,7 +9,7 @@ import "@simplewebauthn/server";
 import "nodemailer";
 import type { Provider } from "@auth/core/providers";
 import { fileURLToPath } from "node:url";
-import { mendProvider } from "../src/provider_quirks.ts";
+import { mendProvider } from "../src/provider/quirks.ts";
 
 /** What the generated module of one provider is written from. */
 export interface ProviderFacts {

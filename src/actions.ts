@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ConfiguredProvider } from "./provider.ts";
+import type { ConfiguredProvider } from "./provider/facts.ts";
 
 /** Marks the routes of the plugin in their `config`, so that a guard at the root lets them through. */
 export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");

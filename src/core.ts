@@ -6,9 +6,9 @@
 import { Auth, type AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { LoggerInstance } from "@auth/core/types";
-import type { ResolvedConfig } from "./config.ts";
-import { answerWithDatabase } from "./database_request.ts";
-import { restate } from "./email_outcome.ts";
+import type { ResolvedConfig } from "./config/config.ts";
+import { answerWithDatabase } from "./database/request.ts";
+import { restate } from "./email/outcome.ts";
 import { FastifyAuthError } from "./errors.ts";
 
 /** What differs from call to call. */

@@ -12,33 +12,33 @@ import type {
 } from "fastify";
 import fp from "fastify-plugin";
 import { AUTH_ROUTE, AUTH_ROUTES, type AuthRoute, methodsFor } from "./actions.ts";
-import { assertPlainEncoding, authBody, BODY_LIMIT, useAuthBodyParsers } from "./body.ts";
+import { assertPlainEncoding, authBody, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import {
   callbackCookieName,
   normalizeCallbackCookie,
   normalizeCallbackUrl,
   normalizeQuery,
-} from "./callback_url.ts";
-import type { ResolvedConfig } from "./config.ts";
+} from "./http/callback_url.ts";
+import type { ResolvedConfig } from "./config/config.ts";
 import { callCore, type CoreCall } from "./core.ts";
-import { unavailableError } from "./database_request.ts";
-import { withToken } from "./email_outcome.ts";
+import { unavailableError } from "./database/request.ts";
+import { withToken } from "./email/outcome.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { toCoreLogger } from "./logger.ts";
-import { assertBasePath, rememberMount, toMountPath } from "./mount_path.ts";
-import { answerForOAuth } from "./oauth_callback.ts";
-import { type PublicOrigin, requireOrigin } from "./origin.ts";
-import type { ProviderRequest } from "./provider_request.ts";
-import { redactingSerializers } from "./redact.ts";
-import { sendWebResponse } from "./reply.ts";
-import { toWebRequest } from "./request.ts";
-import { protectReply } from "./security_headers.ts";
-import { sendSession } from "./session_route.ts";
-import { answerUpdate } from "./session_update.ts";
+import { assertBasePath, rememberMount, toMountPath } from "./config/mount_path.ts";
+import { answerForOAuth } from "./oauth/callback.ts";
+import { type PublicOrigin, requireOrigin } from "./http/origin.ts";
+import type { ProviderRequest } from "./provider/request.ts";
+import { redactingSerializers } from "./http/redact.ts";
+import { sendWebResponse } from "./http/reply.ts";
+import { toWebRequest } from "./http/request.ts";
+import { protectReply } from "./http/security_headers.ts";
+import { sendSession } from "./session/route.ts";
+import { answerUpdate } from "./session/update.ts";
 import type { FastifyAuthConfig } from "./types.ts";
-import { requireUsableConfig } from "./usable_config.ts";
-import { answerForWebAuthn } from "./webauthn_request.ts";
-import { writeBack } from "./write_back.ts";
+import { requireUsableConfig } from "./config/usable.ts";
+import { answerForWebAuthn } from "./webauthn/request.ts";
+import { writeBack } from "./session/write_back.ts";
 
 /** Options of the registration. */
 export interface FastifyAuthPluginOptions {

@@ -14,7 +14,7 @@
  *
  * @module
  */
-import type { RefreshLock } from "./refresh_lock.ts";
+import type { RefreshLock } from "./session/refresh_lock.ts";
 
 export type { RefreshLock };
 

@@ -10,8 +10,8 @@ import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import type { DefaultSession, Profile, Session, User } from "@auth/core/types";
 import type { FastifyRequest } from "fastify";
-import type { ProviderType, TokenSet } from "./provider_types.ts";
-import type { RefreshLock } from "./refresh_lock.ts";
+import type { ProviderType, TokenSet } from "./provider/types.ts";
+import type { RefreshLock } from "./session/refresh_lock.ts";
 
 export type { DefaultSession, Profile, Session, User };
 

@@ -4,10 +4,10 @@ import type { JWT, JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
 import { CompactEncrypt, EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
 import { Buffer } from "node:buffer";
 import { createSecretKey, hkdfSync } from "node:crypto";
-import { resolveConfig } from "../src/config.ts";
-import { derivedKey } from "../src/derived_key.ts";
-import { open, seal } from "../src/jwe.ts";
-import { decode, decodeSync, encode } from "../src/jwt_codec.ts";
+import { resolveConfig } from "../src/config/config.ts";
+import { derivedKey } from "../src/session/derived_key.ts";
+import { open, seal } from "../src/session/jwe.ts";
+import { decode, decodeSync, encode } from "../src/session/jwt_codec.ts";
 import { seededRandom } from "./support/random.ts";
 
 const SECRET = "a-test-secret-of-at-least-32-characters";

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { DISCOVERY_ENTRIES, DISCOVERY_LIFETIME, DiscoveryCache } from "../src/discovery_cache.ts";
-import { checkedDocument } from "../src/discovery.ts";
+import { DISCOVERY_ENTRIES, DISCOVERY_LIFETIME, DiscoveryCache } from "../src/oauth/discovery_cache.ts";
+import { checkedDocument } from "../src/oauth/discovery.ts";
 import { FastifyAuthError } from "../src/errors.ts";
-import { boundFetch, type Fetch, RESPONSE_LIMIT } from "../src/provider_fetch.ts";
+import { boundFetch, type Fetch, RESPONSE_LIMIT } from "../src/oauth/fetch.ts";
 
 const DEVELOPMENT = { timeout: 1000, production: false };
 const PRODUCTION = { timeout: 1000, production: true };

@@ -8,7 +8,7 @@ import NetSuite from "fastify-authjs/providers/netsuite";
 import VK from "fastify-authjs/providers/vk";
 import WeChat from "fastify-authjs/providers/wechat";
 import { FastifyAuthError } from "../src/errors.ts";
-import { mendProvider, QUIRKS } from "../src/provider_quirks.ts";
+import { mendProvider, QUIRKS } from "../src/provider/quirks.ts";
 import { AS_SHIPPED } from "./support/provider_problems.ts";
 
 // deno-lint-ignore no-explicit-any -- the parts that are looked at differ from test to test

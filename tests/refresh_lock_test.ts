@@ -4,7 +4,7 @@ import { encode } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { redisLock, type RefreshLock } from "fastify-authjs/redis";
-import { Renewals } from "../src/renewals.ts";
+import { Renewals } from "../src/session/renewals.ts";
 import { captureLog, type LogLine, SECRET, testApp, testConfig } from "./support/app.ts";
 import { setCookies } from "./support/client.ts";
 

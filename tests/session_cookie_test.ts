@@ -8,7 +8,7 @@ import {
   readSessionCookie,
   type SessionCookieSettings,
   writeSessionCookie,
-} from "../src/session_cookie.ts";
+} from "../src/session/cookie.ts";
 import { seededRandom } from "./support/random.ts";
 
 const NAME = "authjs.session-token";

@@ -3,7 +3,7 @@ import { encode as coreEncode, type JWT } from "@auth/core/jwt";
 import { EncryptJWT } from "jose";
 import { hkdfSync } from "node:crypto";
 import type { FastifyAuthConfig } from "fastify-authjs";
-import { encode } from "../src/jwt_codec.ts";
+import { encode } from "../src/session/jwt_codec.ts";
 import { SECRET } from "./support/app.ts";
 import { BothWays, type ConfigMaker, type Observed } from "./support/both_ways.ts";
 import { type Random, seededRandom } from "./support/random.ts";

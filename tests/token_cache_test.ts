@@ -1,5 +1,5 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
-import { TokenCache } from "../src/token_cache.ts";
+import { TokenCache } from "../src/session/token_cache.ts";
 
 const opened = (text: string) => ({ text, current: true });
 

@@ -1,0 +1,166 @@
+/**
+ * From the caller's configuration and the environment to the one resolved configuration everything else reads.
+ *
+ * The caller's object is never written to (core writes defaults into what it is given), and it is resolved once:
+ * later changes to it or to the environment are not seen.
+ *
+ * @module
+ */
+import { type AuthConfig, setEnvDefaults } from "@auth/core";
+import type { Provider } from "@auth/core/providers";
+import { adapterProblem, bindAdapter, strategyProblem } from "../database/adapter.ts";
+import { boundProvider, DEFAULT_PROVIDER_TIMEOUT } from "../oauth/bounded_provider.ts";
+import { toAsciiUrl } from "../http/callback_url.ts";
+import { keepClientKey } from "../oauth/client_key.ts";
+import { requireTimeout } from "../deadline.ts";
+import { guardEmailProvider } from "../email/provider.ts";
+import { type Environment, environment } from "./environment.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
+import { decode, encode } from "../session/jwt_codec.ts";
+import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
+import {
+  type ConfiguredProvider,
+  copyProvider,
+  providerProblem,
+  providerWarnings,
+  summarizeProviders,
+} from "../provider/facts.ts";
+import { mendProvider } from "../provider/quirks.ts";
+import { type RefreshSettings, refreshSettings } from "../session/refresh_lock.ts";
+import { secretProblem } from "./secret.ts";
+import type { FastifyAuthConfig } from "../types.ts";
+import { heedSignInPage } from "../webauthn/errors.ts";
+import { guardWebAuthnProvider, webAuthnWarnings } from "../webauthn/provider.ts";
+
+/** A configuration that has been copied, completed from the environment and checked. */
+export interface ResolvedConfig {
+  /** What core is given: a private copy with the environment's defaults in it. */
+  readonly core: Readonly<AuthConfig>;
+  /** The providers by id, with what routing and boot checks need to know of each. */
+  readonly providers: ReadonlyMap<string, ConfiguredProvider>;
+  /** How requests and processes share the refreshing of a session. */
+  readonly refresh: RefreshSettings;
+  /** The pinned public origin; absent when it follows the request. */
+  readonly origin: PublicOrigin | undefined;
+  /** Things a person should know at boot that do not stop it. */
+  readonly warnings: readonly string[];
+  /** Why this configuration cannot be used, if it cannot. */
+  readonly problem: FastifyAuthError | undefined;
+}
+
+const resolvedConfigs = new WeakMap<FastifyAuthConfig, ResolvedConfig>();
+
+/**
+ * Resolves a configuration: the same object always gives the same result.
+ *
+ * @param config The caller's configuration.
+ * @returns The resolved configuration; look at `problem` before using it.
+ */
+export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
+  let resolved = resolvedConfigs.get(config);
+  if (resolved === undefined) {
+    resolved = Object.freeze(resolve(config, environment));
+    resolvedConfigs.set(config, resolved);
+  }
+  return resolved;
+}
+
+function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
+  const problems: FastifyAuthError[] = [];
+  const attempt = <T>(step: () => T): T | undefined => {
+    try {
+      return step();
+    } catch (error) {
+      problems.push(asConfigError(error));
+    }
+  };
+
+  const core = attempt(() => withDefaults(config, env)) ?? { providers: [] };
+  const origin = attempt(() => configuredOrigin(config.origin ?? env.AUTH_URL));
+  const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
+  const production = isProduction(env);
+  problems.push(
+    ...[
+      secretProblem(core),
+      hostProblem(core, origin, production),
+      redirectProxyProblem(core),
+      providerProblem(providers, production),
+      adapterProblem(core, providers),
+      strategyProblem(core, providers, config.jwt),
+    ].filter((problem) => problem !== undefined),
+  );
+
+  return {
+    core: Object.freeze({ ...core, trustHost: true }),
+    providers: new Map(providers.map((provider) => [provider.id, provider])),
+    refresh: refreshSettings(config),
+    origin,
+    warnings: [
+      ...hostWarnings(config, origin, env),
+      ...providerWarnings(providers, origin),
+      ...webAuthnWarnings(core.providers as Provider[], origin),
+    ],
+    problem: problems[0],
+  };
+}
+
+/** The copy that core works with, completed by core's own rules for the environment. */
+function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
+  if (!Array.isArray(config.providers)) {
+    throw new FastifyAuthError(
+      "FST_AUTHJS_CONFIG_INVALID",
+      "`providers` must be an array: write `providers: [GitHub]`.",
+    );
+  }
+  const { origin: _origin, providerTimeout, adapterTimeout, ...options } = config;
+  const { refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } = options;
+  // Each mount has a base path of its own; core reads this one only to decide about a warning.
+  const core: AuthConfig = { ...own, basePath: "/auth", providers: config.providers.map(copyProvider) };
+  // Ours come first: what the application sets, it means.
+  core.jwt = { encode, decode, ...config.jwt };
+  if (config.adapter) {
+    core.adapter = bindAdapter(config.adapter, requireTimeout("adapterTimeout", adapterTimeout));
+  }
+  if (config.callbacks) {
+    const { redirect } = config.callbacks;
+    core.callbacks = {
+      ...heedSignInPage(config.callbacks),
+      ...(redirect && { redirect: toAsciiRedirect(redirect) }),
+    };
+  }
+  setEnvDefaults(env, core, true);
+  const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
+  core.providers = (core.providers as Provider[]).map((provider) =>
+    guardEmailProvider(
+      boundProvider(keepClientKey(mendProvider(guardWebAuthnProvider(provider))), {
+        timeout,
+        production: isProduction(env),
+      }),
+      env,
+    )
+  );
+  return core;
+}
+
+function isProduction(env: Environment): boolean {
+  return env.NODE_ENV === "production";
+}
+
+/** A Location header is ASCII; a callback may well return a path that is not. */
+function toAsciiRedirect(redirect: Redirect): Redirect {
+  return async (params) => {
+    const url = await redirect(params);
+    return typeof url === "string" ? toAsciiUrl(url) : url;
+  };
+}
+
+type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
+
+function asConfigError(error: unknown): FastifyAuthError {
+  if (error instanceof FastifyAuthError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `The configuration was refused: ${message}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * Whether the Host header of a request may decide the public origin.
+ *
+ * @module
+ */
+import type { AuthConfig } from "@auth/core";
+import type { Environment } from "./environment.ts";
+import { FastifyAuthError } from "../errors.ts";
+import type { PublicOrigin } from "../http/origin.ts";
+import type { FastifyAuthConfig } from "../types.ts";
+
+/** It may when somebody said so, or while developing. */
+export function hostProblem(
+  core: AuthConfig,
+  origin: PublicOrigin | undefined,
+  production: boolean,
+): FastifyAuthError | undefined {
+  if (origin !== undefined || core.trustHost) return;
+  const why = production ? "NODE_ENV is production" : "`trustHost` is false";
+  return new FastifyAuthError(
+    "FST_AUTHJS_HOST_NOT_TRUSTED",
+    `The public origin is unknown: ${why} and neither \`origin\` nor AUTH_URL is set. Set AUTH_URL to the ` +
+      "address users type (https://app.example), or, where the Host header is checked before it gets here, " +
+      "AUTH_TRUST_HOST=true or `trustHost: true`.",
+  );
+}
+
+/** Said where nobody decided, and nobody said what kind of environment this is. */
+export function hostWarnings(
+  config: FastifyAuthConfig,
+  origin: PublicOrigin | undefined,
+  env: Environment,
+): string[] {
+  const decided = origin ?? config.trustHost ?? env.AUTH_TRUST_HOST ?? env.VERCEL ?? env.CF_PAGES;
+  if (decided !== undefined || env.NODE_ENV !== undefined) return [];
+  return [
+    "The public origin follows the Host header of each request, since neither AUTH_URL nor AUTH_TRUST_HOST is " +
+    "set and NODE_ENV is unset. Fine while developing; with NODE_ENV=production the application will not " +
+    "start like this: set AUTH_URL to the address users type, or `trustHost: true`.",
+  ];
+}
+
+/** A proxy's address is put in front of every callback URL: it must be one. */
+export function redirectProxyProblem({ redirectProxyUrl }: AuthConfig): FastifyAuthError | undefined {
+  if (redirectProxyUrl === undefined || /^https?:$/.test(protocolOf(redirectProxyUrl))) return;
+  return new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) must be the full address of the auth routes of the stable " +
+      "deployment, such as https://app.example/auth.",
+  );
+}
+
+function protocolOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).protocol : "";
+}

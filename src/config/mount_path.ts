@@ -1,0 +1,78 @@
+/**
+ * Where the routes are mounted: which prefixes they can live under, and which one a configuration got.
+ *
+ * @module
+ */
+import { FastifyAuthError } from "../errors.ts";
+import type { FastifyAuthConfig } from "../types.ts";
+
+/**
+ * What a mount path may consist of besides non-ASCII letters and spaces: characters that mean the same to the
+ * router, to a URL and to core, which makes a regular expression of its base path.
+ */
+const PREFIX = /^(?:\/[\p{L}\p{N} ._~!&',;=@-]+)+$/u;
+
+/**
+ * The mount path as it stands in URLs.
+ *
+ * @param prefix The full prefix of the routes' scope.
+ * @returns The path, percent-encoded, with a leading and without a trailing slash.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PREFIX_INVALID` where the routes cannot live under it.
+ */
+export function toMountPath(prefix: string): string {
+  const path = prefix.replace(/\/+$/, "");
+  if (path === "") {
+    throw invalid(prefix, "the routes need a path of their own");
+  }
+  if (path.includes(":") || path.includes("*")) {
+    throw invalid(prefix, "a callback URL is registered at the provider and cannot have parameters in it");
+  }
+  if (/(?:^|\/)\.{1,2}(?:\/|$)/.test(path) || !PREFIX.test(path)) {
+    throw invalid(prefix, "it may have letters, digits and any of -._~!&',;=@ between single slashes");
+  }
+  return encodeURI(path);
+}
+
+function invalid(prefix: string, why: string): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_PREFIX_INVALID",
+    `FastifyAuth cannot be mounted at ${JSON.stringify(prefix)}: ${why}. ` +
+      'Register it as `app.register(FastifyAuth(config), { prefix: "/auth" })`.',
+  );
+}
+
+/**
+ * The prefix decides where the routes are, so a `basePath` can only agree with it.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it does not.
+ */
+export function assertBasePath(basePath: string | undefined, mountPath: string): void {
+  if (basePath === undefined || encodeURI(basePath.replace(/\/+$/, "")) === mountPath) return;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `The configuration has \`basePath: ${
+      JSON.stringify(basePath)
+    }\`, but the routes are mounted at "${mountPath}". ` +
+      "Leave `basePath` out: the prefix of the registration decides.",
+  );
+}
+
+/** The mount paths of each server, by configuration, in the order they were registered. */
+const mounts = new WeakMap<object, Map<FastifyAuthConfig, string[]>>();
+
+/**
+ * Remembers where a configuration was mounted.
+ *
+ * @param server The application's HTTP server, which all its scopes share.
+ */
+export function rememberMount(server: object, config: FastifyAuthConfig, path: string): void {
+  const ofServer = mounts.get(server) ?? new Map<FastifyAuthConfig, string[]>();
+  mounts.set(server, ofServer);
+  const paths = ofServer.get(config) ?? [];
+  ofServer.set(config, [...paths, path]);
+}
+
+/** The path where this application first mounted the configuration. */
+export function mountPathOf(server: object, config: FastifyAuthConfig): string | undefined {
+  return mounts.get(server)?.get(config)?.[0];
+}

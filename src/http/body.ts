@@ -1,0 +1,67 @@
+/**
+ * The bodies of auth requests: parsed in the scope of the auth routes alone, so that it does not matter which
+ * parsers the application has, and flat, so that a credential is always a string.
+ *
+ * @module
+ */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { FastifyAuthError } from "../errors.ts";
+
+/** Bytes; sign-in forms are far smaller, and Fastify's own limit is ten times this. */
+export const BODY_LIMIT = 100 * 1024;
+
+/** A parsed body: strings, and for a session update the `data` the application sends along. */
+export type AuthBody = Record<string, unknown>;
+
+type Done = (error: Error | null, body?: unknown) => void;
+
+/** Replaces the inherited parsers, in this scope only, by one for JSON and one for forms. */
+export function useAuthBodyParsers(instance: FastifyInstance): void {
+  // Rejects "__proto__" and "constructor.prototype" (400).
+  const parseJson = instance.getDefaultJsonParser("error", "error");
+  const options = { parseAs: "string", bodyLimit: BODY_LIMIT } as const;
+
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser("application/json", options, (request, body: string, done: Done) => {
+    // A client that sends the header and nothing else forgot its CSRF token, which is what it should be told.
+    if (body === "") done(null, {});
+    else parseJson(request, body, done);
+  });
+  instance.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    options,
+    (_request, body: string, done: Done) => done(null, Object.fromEntries(new URLSearchParams(body))),
+  );
+}
+
+/**
+ * Refuses compressed bodies: read as plain they are noise, unpacked they have no limit.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_ENCODING_UNSUPPORTED` (415).
+ */
+export function assertPlainEncoding(request: FastifyRequest): void {
+  const encoding = request.headers["content-encoding"];
+  if (encoding === undefined || encoding.toLowerCase() === "identity") return;
+  throw new FastifyAuthError("FST_AUTHJS_ENCODING_UNSUPPORTED", "Send the body without a Content-Encoding.");
+}
+
+/**
+ * The body as core may see it.
+ *
+ * @param request A request parsed in the scope of {@linkcode useAuthBodyParsers}.
+ * @param action The auth action: a session update may carry any JSON as `data`.
+ * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) where a value is not a string.
+ */
+export function authBody(request: FastifyRequest, action: string): AuthBody {
+  const body = request.body ?? {};
+  if (typeof body !== "object" || Array.isArray(body)) throw invalid("The body must be an object.");
+  for (const [key, value] of Object.entries(body)) {
+    if (typeof value === "string" || (action === "session" && key === "data")) continue;
+    throw invalid(`The field ${JSON.stringify(key)} must be a string.`);
+  }
+  return body as AuthBody;
+}
+
+function invalid(message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_BODY_INVALID", message);
+}

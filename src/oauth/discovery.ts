@@ -1,0 +1,71 @@
+/**
+ * The discovery document of a provider (OpenID Connect Discovery 1.0), as core may see it.
+ *
+ * @module
+ */
+import { FastifyAuthError } from "../errors.ts";
+
+/** Where a document is, below its issuer. */
+const WELL_KNOWN = "/.well-known/openid-configuration";
+
+/** The endpoints of the document that core uses. */
+const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint"] as const;
+
+/** Whether this is the address of a discovery document. */
+export function isDiscoveryUrl(url: URL): boolean {
+  return url.pathname.endsWith(WELL_KNOWN);
+}
+
+/**
+ * Checks a document before it is kept, so that a bad one is asked for again rather than remembered.
+ *
+ * @param text What the provider answered.
+ * @param url Where.
+ * @param provider The provider's id, for the message.
+ * @param production Whether an endpoint must be https.
+ * @returns The document, without the promise of unsigned ID tokens.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`
+ */
+export function checkedDocument(text: string, url: URL, provider: string, production: boolean): string {
+  const refuse = (why: string) =>
+    new FastifyAuthError(
+      "FST_AUTHJS_PROVIDER_INVALID",
+      `The discovery document of "${provider}" at ${url.href} is refused: ${why}.`,
+    );
+  const document = parseObject(text);
+  if (document === undefined) throw refuse("it is not a JSON object");
+  if (!names(document.issuer, url)) {
+    throw refuse(`it names the issuer ${JSON.stringify(document.issuer)}, so \`issuer\` has to be that one`);
+  }
+  const plain = ENDPOINTS.find((name) => /^http:/i.test(String(document[name])));
+  if (production && plain !== undefined) {
+    throw refuse(`its ${plain} is not https, which NODE_ENV=production does not allow`);
+  }
+  return JSON.stringify(withoutUnsigned(document));
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Mix-up of issuers: the document has to be about the one it was asked of (section 4.3). */
+function names(issuer: unknown, url: URL): boolean {
+  if (typeof issuer !== "string" || !URL.canParse(issuer)) return false;
+  const expected = url.href.slice(0, url.href.indexOf(WELL_KNOWN));
+  return new URL(issuer).href.replace(/\/+$/, "") === expected.replace(/\/+$/, "");
+}
+
+/** Core takes a token with `alg: none` from whoever advertises it; nothing else about such a provider is wrong. */
+function withoutUnsigned(document: Record<string, unknown>): Record<string, unknown> {
+  const { id_token_signing_alg_values_supported: algorithms } = document;
+  if (!Array.isArray(algorithms)) return document;
+  return {
+    ...document,
+    id_token_signing_alg_values_supported: algorithms.filter((alg) => !/^none$/i.test(String(alg))),
+  };
+}

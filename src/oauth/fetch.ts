@@ -1,0 +1,115 @@
+/**
+ * Requests to providers: bounded in time and in size, over TLS in production, discovery documents remembered.
+ *
+ * @module
+ */
+import { withDeadline } from "../deadline.ts";
+import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
+import { DiscoveryCache } from "./discovery_cache.ts";
+import { FastifyAuthError } from "../errors.ts";
+
+/** The most bytes of a response that are read; a token response with many claims has some ten thousand. */
+export const RESPONSE_LIMIT = 1024 * 1024;
+
+/** What a provider may cost. */
+export interface ProviderLimits {
+  /** Milliseconds for a request, its body included; 0 for no limit. */
+  readonly timeout: number;
+  /** Whether requests without TLS are refused. */
+  readonly production: boolean;
+}
+
+/** `fetch`, or what stands in for it. */
+export type Fetch = typeof fetch;
+
+/** A response with these has no body (Fetch Standard, "null body status"). */
+const NULL_BODY_STATUS = new Set([101, 204, 205, 304]);
+
+/** They describe bytes on a connection, which the body read here is not. */
+const TRANSFER_HEADERS = ["content-encoding", "content-length", "transfer-encoding"];
+
+/**
+ * Makes the `fetch` that core uses for one provider.
+ *
+ * @param provider The provider's id, for messages.
+ * @param inner What sends the requests: the provider's `customFetch` or the global `fetch`.
+ * @param limits How long and how safe.
+ */
+export function boundFetch(provider: string, inner: Fetch, limits: ProviderLimits): Fetch {
+  const documents = new DiscoveryCache();
+
+  /** One request, answered in full. */
+  const send: Fetch = async (input, init) => {
+    const url = urlOf(input);
+    const { href } = new URL(url.pathname, url);
+    if (limits.production && url.protocol !== "https:") {
+      throw new FastifyAuthError(
+        "FST_AUTHJS_PROVIDER_INVALID",
+        `"${provider}" is not asked at ${href}: NODE_ENV=production does not allow a provider without TLS.`,
+      );
+    }
+    const abort = new AbortController();
+    const signal = init?.signal ? AbortSignal.any([init.signal, abort.signal]) : abort.signal;
+    try {
+      const response = await withDeadline(
+        exchange(inner, input, { ...init, signal }),
+        limits.timeout,
+        () => unavailable(`"${provider}" did not answer in full within ${limits.timeout} ms at ${href}.`),
+      );
+      // Core reads the user's data from an error page, too. It asks with `redirect: "manual"`, and leaves what an
+      // application asks by itself through `provider[customFetch]` to the application.
+      if (isGet(input, init) && init?.redirect === "manual" && !response.ok) {
+        throw unavailable(`"${provider}" answered ${response.status} at ${href}.`);
+      }
+      return response;
+    } finally {
+      abort.abort();
+    }
+  };
+
+  return async (input, init) => {
+    const url = urlOf(input);
+    if (!isDiscoveryUrl(url) || !isGet(input, init)) return await send(input, init);
+    const document = await documents.get(url.href, async () => {
+      const response = await send(input, { ...init, redirect: "manual" });
+      return checkedDocument(await response.text(), url, provider, limits.production);
+    });
+    return new Response(document, { headers: { "content-type": "application/json" } });
+  };
+}
+
+/** Sends and reads to the end, so that whoever gets the response waits for nothing any more. */
+async function exchange(inner: Fetch, input: Parameters<Fetch>[0], init: RequestInit): Promise<Response> {
+  const response = await inner(input, init);
+  const { status, statusText } = response;
+  const body = await readLimited(response);
+  const headers = new Headers(response.headers);
+  for (const name of TRANSFER_HEADERS) headers.delete(name);
+  return new Response(NULL_BODY_STATUS.has(status) ? null : body, { status, statusText, headers });
+}
+
+async function readLimited(response: Response): Promise<Blob> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  // Iterated rather than read with a reader: that is what the bodies of other implementations of fetch can, too.
+  const body = response.body as AsyncIterable<Uint8Array<ArrayBuffer>> | null;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > RESPONSE_LIMIT) throw unavailable(`A provider's response has over ${RESPONSE_LIMIT} bytes.`);
+    chunks.push(chunk);
+  }
+  return new Blob(chunks);
+}
+
+function urlOf(input: Parameters<Fetch>[0]): URL {
+  return new URL(input instanceof Request ? input.url : input);
+}
+
+function isGet(input: Parameters<Fetch>[0], init: RequestInit | undefined): boolean {
+  const method = init?.method ?? (input instanceof Request ? input.method : "GET");
+  return method.toUpperCase() === "GET";
+}
+
+function unavailable(message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message);
+}

@@ -1,0 +1,253 @@
+/**
+ * The provider types of the contract, under its names; `fastify-authjs/providers` exports them.
+ *
+ * Core's published declarations have lost the endpoint handlers and the internal OAuth configuration (they resolve to
+ * `any`). They are written out here, so the configurations below are stricter than core's and assignable to them.
+ *
+ * @module
+ */
+import type { customFetch } from "@auth/core";
+import type {
+  AccountCallback,
+  CredentialInput,
+  CredentialsConfig,
+  EmailConfig,
+  EmailProviderType,
+  EmailUserConfig,
+  OAuthEndpointType,
+  OAuthProviderButtonStyles,
+  ProfileCallback,
+  Provider,
+} from "@auth/core/providers";
+import type { NodemailerUserConfig } from "@auth/core/providers/nodemailer";
+import type { WebAuthnConfig } from "@auth/core/providers/webauthn";
+import type { Profile as DefaultProfile, TokenSet } from "@auth/core/types";
+import type { Client } from "oauth4webapi";
+import type { OAuthProviderType } from "./oauth_type.ts";
+
+export type {
+  AccountCallback,
+  Client,
+  CredentialInput,
+  CredentialsConfig,
+  EmailConfig,
+  EmailProviderType,
+  EmailUserConfig,
+  OAuthEndpointType,
+  OAuthProviderButtonStyles,
+  OAuthProviderType,
+  ProfileCallback,
+  Provider,
+  TokenSet,
+  WebAuthnConfig,
+};
+
+/** The ids of the two WebAuthn providers. Both give a configuration whose `type` is `"webauthn"`. */
+export type WebAuthnProviderType = "passkey" | "webauthn";
+
+/** Id of the credentials provider. */
+export type CredentialsProviderType = "credentials";
+
+/** Every provider is one of these. */
+export type ProviderType = "oidc" | "oauth" | "email" | "credentials" | WebAuthnProviderType;
+
+/** Providers whose sign-in may answer without leaving the page. */
+export type RedirectableProviderType = "email" | "credentials";
+
+/** The ids of all built-in providers. */
+export type BuiltInProviderType = RedirectableProviderType | OAuthProviderType | WebAuthnProviderType;
+
+/** Shared by all provider types. */
+export interface CommonProviderOptions {
+  /** Identifies the provider in `providers`, and in its URLs. */
+  id: string;
+  /** Shown on the button of the default sign-in page: "Sign in with <name>". */
+  name: string;
+  /** What kind of provider it is. */
+  type: ProviderType;
+}
+
+/** A configured provider, with its URLs. */
+export interface AppProvider extends CommonProviderOptions {
+  /** Where the provider sends people back to. */
+  callbackUrl: string;
+  /** Where a sign-in with it starts. */
+  signinUrl: string;
+}
+
+/** Query parameters of an endpoint. */
+export type UrlParams = Record<string, unknown>;
+
+/** Query parameters of the authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1). */
+export interface AuthorizationParameters extends UrlParams {
+  /** Space-separated scopes. */
+  scope?: string;
+  /** `code`, unless the provider wants another flow. */
+  response_type?: string;
+  /** How the parameters come back: `query` or `form_post`. */
+  response_mode?: string;
+  /** Whether to ask again: `none`, `login`, `consent`, `select_account`. */
+  prompt?: string;
+}
+
+/** Parameters that came with the request to the callback. */
+export type CallbackParamsType = Record<string, string | undefined>;
+
+/** What an OAuth callback is checked against. */
+export interface OAuthCallbackChecks {
+  /** The `state` that was sent. */
+  state?: string;
+  /** The PKCE code verifier. */
+  code_verifier?: string;
+  /** The response type that was asked for. */
+  response_type?: string;
+}
+
+/** What an OpenID Connect callback is checked against. */
+export interface OpenIDCallbackChecks extends OAuthCallbackChecks {
+  /** The `nonce` that was sent. */
+  nonce?: string;
+  /** The oldest sign-in at the provider that is accepted, in seconds. */
+  max_age?: number;
+}
+
+/** What a callback is checked against. */
+export type OAuthChecks = OpenIDCallbackChecks | OAuthCallbackChecks;
+
+/** An OAuth endpoint in detail, where its URL alone does not do. */
+export interface EndpointHandler<Params extends UrlParams, Context = unknown, Result = unknown> {
+  /** The endpoint, query parameters included or in `params`. */
+  url?: string;
+  /** Query parameters, put before those of `url`. */
+  params?: Params;
+  /** Makes the whole request, for a provider that departs from the standard. Core calls it for `userinfo`. */
+  request?: (
+    context: Context & {
+      provider: OAuthConfigInternal<DefaultProfile> & { signinUrl: string; callbackUrl: string };
+    },
+  ) => Result | PromiseLike<Result> | void;
+  /** Mends a response of the token endpoint that departs from the standard. */
+  conform?: (response: Response) => Response | undefined | PromiseLike<Response | undefined>;
+  /** Key that the client authenticates with at the token endpoint (`private_key_jwt`). */
+  clientPrivateKey?: CryptoKey | { key: CryptoKey; kid?: string };
+}
+
+/** The authorization endpoint in detail. */
+export type AuthorizationEndpointHandler = EndpointHandler<AuthorizationParameters>;
+
+/** The token endpoint in detail. */
+export type TokenEndpointHandler = EndpointHandler<
+  UrlParams,
+  { checks: OAuthChecks; params: CallbackParamsType },
+  { tokens: TokenSet }
+>;
+
+/** The userinfo endpoint in detail. */
+export type UserinfoEndpointHandler = EndpointHandler<UrlParams, { tokens: TokenSet }, DefaultProfile>;
+
+/** Configuration of an OAuth 2.0 provider. */
+export interface OAuth2Config<Profile> extends CommonProviderOptions {
+  /** OAuth 2.0. */
+  type: "oauth";
+  /** Where a sign-in sends people to. */
+  authorization?: string | AuthorizationEndpointHandler;
+  /** Where a code is exchanged for tokens. */
+  token?: string | TokenEndpointHandler;
+  /** Where the user's data come from. */
+  userinfo?: string | UserinfoEndpointHandler;
+  /** The discovery document, which may stand in for `authorization`, `token` and `userinfo`. */
+  wellKnown?: string;
+  /** The issuer, from which the discovery document is derived where `wellKnown` is not given. */
+  issuer?: string;
+  /**
+   * Where the provider publishes its keys; `undefined` where discovery says it. The contract requires the field,
+   * core leaves it optional.
+   */
+  // deno-lint-ignore no-explicit-any -- the contract's type
+  jwks_endpoint: any;
+  /** Id of the application at the provider. */
+  clientId?: string;
+  /** Secret of the application at the provider. */
+  clientSecret?: string;
+  /**
+   * How the callback is protected. `state` is added where a `redirectProxyUrl` is set.
+   *
+   * @default ["pkce"]
+   */
+  checks?: Array<"none" | "state" | "pkce">;
+  /** Overrides for oauth4webapi's client, such as `token_endpoint_auth_method`. */
+  client?: Partial<Client>;
+  /**
+   * Makes the user from the provider's profile.
+   *
+   * @default its `id`, `name`, `email` and `image`
+   */
+  profile?: ProfileCallback<Profile>;
+  /**
+   * Makes the database's account from the provider's tokens; the account's table must have the fields it returns.
+   *
+   * @default `access_token`, `id_token`, `refresh_token`, `expires_at`, `scope`, `token_type` and `session_state`
+   */
+  account?: AccountCallback;
+  /**
+   * Links this provider's account to an existing user of the same e-mail address. Only for a provider that verifies
+   * addresses: with any other, whoever claims an address takes over its user.
+   *
+   * @default false
+   */
+  allowDangerousEmailAccountLinking?: boolean;
+  /** A stable URL that takes the callbacks for deployments whose own URL changes; adds `state` to the checks. */
+  redirectProxyUrl?: string;
+  /** The button on the default sign-in page. */
+  style?: OAuthProviderButtonStyles;
+  /** Used for every request to the provider instead of `fetch`. */
+  [customFetch]?: typeof fetch;
+  /** What the application gave to the provider's factory; core merges it over the rest. */
+  options?: OAuthUserConfig<Profile>;
+}
+
+/** Configuration of an OpenID Connect provider. */
+export interface OIDCConfig<Profile> extends Omit<OAuth2Config<Profile>, "type" | "checks"> {
+  /** OpenID Connect. */
+  type: "oidc";
+  /** How the callback is protected. */
+  checks?: Array<"none" | "state" | "nonce" | "pkce">;
+  /** False fetches the user's data from the userinfo endpoint; an ID token must still be returned. */
+  idToken?: boolean;
+}
+
+/** Configuration of an OAuth 2.0 or OpenID Connect provider. */
+export type OAuthConfig<Profile> = OIDCConfig<Profile> | OAuth2Config<Profile>;
+
+/** What an application gives to the factory of an OAuth 2.0 or OpenID Connect provider. */
+export type OAuthUserConfig<Profile> = Omit<Partial<OAuthConfig<Profile>>, "options" | "type">;
+
+/** What an application gives to the factory of an OpenID Connect provider. */
+export type OIDCUserConfig<Profile> = Omit<Partial<OIDCConfig<Profile>>, "options" | "type">;
+
+/** An OAuth configuration as core works with it: endpoints are URLs, defaults are filled in. */
+export type OAuthConfigInternal<Profile> =
+  & Omit<OAuthConfig<Profile>, OAuthEndpointType>
+  & {
+    authorization?: { url: URL };
+    token?: { url: URL } & Pick<TokenEndpointHandler, "request" | "conform" | "clientPrivateKey">;
+    userinfo?: { url: URL } & Pick<UserinfoEndpointHandler, "request">;
+  }
+  & Pick<Required<OAuthConfig<Profile>>, "clientId" | "checks" | "profile" | "account">;
+
+/** An OpenID Connect configuration as core works with it. */
+export type OIDCConfigInternal<Profile> = OAuthConfigInternal<Profile> & {
+  checks: OIDCConfig<Profile>["checks"];
+  idToken: OIDCConfig<Profile>["idToken"];
+};
+
+/** The built-in providers' factories by id. */
+export type BuiltInProviders =
+  // deno-lint-ignore no-explicit-any -- each provider has a profile of its own
+  & Record<OAuthProviderType, (config: Partial<OAuthConfig<any>>) => OAuthConfig<any>>
+  & Record<CredentialsProviderType, typeof import("@auth/core/providers/credentials").default>
+  & Record<EmailProviderType, (options: NodemailerUserConfig) => EmailConfig>
+  & Record<WebAuthnProviderType, (config: Partial<WebAuthnConfig>) => WebAuthnConfig>;
+
+/** What an application may list in `providers`. */
+export type AppProviders = Array<Provider | ReturnType<BuiltInProviders[keyof BuiltInProviders]>>;

@@ -1,0 +1,83 @@
+/**
+ * Reading the session of a request.
+ *
+ * @module
+ */
+import { readDatabaseSession } from "./database.ts";
+import { readJwtSession } from "./jwt.ts";
+import { toCoreLogger } from "../logger.ts";
+import { originOf } from "../http/origin.ts";
+import { readSessionCookie } from "./cookie.ts";
+import { NOBODY, type SessionRead } from "./read.ts";
+import { sessionSettings } from "./settings.ts";
+import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "../types.ts";
+import { knownUsableConfig, usableConfig } from "../config/usable.ts";
+import { isWrittenBack, readOnce } from "./write_back.ts";
+
+/**
+ * The session of a request, or `null` when there is none.
+ *
+ * It never throws: a configuration that cannot be used, a token that cannot be read or a database that is down
+ * mean that nobody is signed in, and are logged.
+ *
+ * @param req The Fastify request, in any hook or handler.
+ * @param config The same object that was given to `FastifyAuth`.
+ * @returns The session, or `null`.
+ *
+ * @example
+ * ```ts
+ * import Fastify from "fastify";
+ * import { type FastifyAuthConfig, getSession } from "fastify-authjs";
+ *
+ * const config: FastifyAuthConfig = { providers: [], secret: "x".repeat(32), trustHost: true };
+ * const app = Fastify();
+ * app.get("/me", async (request) => ({ session: await getSession(request, config) }));
+ *
+ * const response = await app.inject("/me");
+ * console.assert(response.body === '{"session":null}');
+ * ```
+ */
+export async function getSession(req: SessionRequest, config: FastifyAuthConfig): GetSessionResult {
+  return (await readSession(req, config)).session;
+}
+
+/**
+ * As {@linkcode getSession}, with what else the read found out. Never rejects.
+ *
+ * @param request The Fastify request.
+ * @param config The same object that was given to `FastifyAuth`.
+ */
+export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  return readOnce(request, config, read);
+}
+
+async function read(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  try {
+    const resolved = knownUsableConfig(config) ?? await usableConfig(config, request.log);
+    const origin = resolved && originOf(request, resolved.origin);
+    if (origin === undefined) return NOBODY;
+    const settings = sessionSettings(resolved!, origin.secure);
+    const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
+    if (cookie.token === "") return NOBODY;
+    const { logger, debug } = resolved!.core;
+    const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
+    const found = await (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+    if (found.update && !isWrittenBack(request)) warnOfLoss(request, config);
+    return found;
+  } catch (error) {
+    request.log.error(error, "Auth.js: the session could not be read.");
+    return NOBODY;
+  }
+}
+
+/** Configurations whose loss has been told: once is enough. */
+const warned = new WeakSet<FastifyAuthConfig>();
+
+function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {
+  if (warned.has(config)) return;
+  warned.add(config);
+  request.log.warn(
+    `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since that route is outside ` +
+      "of the scope FastifyAuth is registered in. Register it in the scope of the routes that read sessions, or around it.",
+  );
+}

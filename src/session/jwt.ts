@@ -1,0 +1,146 @@
+/**
+ * Sessions kept in an encrypted token: what core's session action makes of one, without what only its other actions need.
+ *
+ * @module
+ */
+import { JWTSessionError } from "@auth/core/errors";
+import type { JWT } from "@auth/core/jwt";
+import { isUnchanged, openKnown, type OpenToken, openToken } from "./open_token.ts";
+import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
+import { announce, type ReadContext, type SessionRead, toSession, wrapped } from "./read.ts";
+import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./settings.ts";
+import type { User } from "../types.ts";
+import { tolerant, withRefreshLock } from "./refresh_lock.ts";
+
+/** What became of a token. */
+export interface Turn {
+  /** What the `jwt` callback made of the claims; null ends the session. */
+  readonly token: JWT | null;
+  /** What the `session` callback returned. */
+  readonly session: unknown;
+  /** When the session ends if nobody uses it. */
+  readonly expires: Date;
+  /** The token to put in the browser, where it is not the one that came. */
+  readonly sealed?: string;
+  /** Why the claims could not be sealed. */
+  readonly error?: Error;
+}
+
+/** Reads the session of a token. Never throws: a failure is logged and, as in core, removes the cookie. */
+export function readJwtSession(
+  cookie: SessionCookie,
+  context: ReadContext,
+): SessionRead | Promise<SessionRead> {
+  return readPlain(cookie.token, context.settings) ?? readThroughCallbacks(cookie, context);
+}
+
+/** The usual case, of which nothing but the caller hears: the same steps at once, with core's default callbacks. */
+function readPlain(token: string, settings: SessionSettings): SessionRead | undefined {
+  const opened = settings.plain ? openKnown(token, settings) : undefined;
+  if (opened === undefined || opened.due) return undefined;
+  const { name, email, picture } = opened.claims;
+  const user: User = {};
+  // The claims are JSON, which knows no `undefined`: so has the session no member for what is not claimed.
+  if (name !== undefined) user.name = name;
+  if (email !== undefined) user.email = email;
+  if (picture !== undefined) user.image = picture;
+  return { session: { user, expires: expiry(settings).toISOString() } };
+}
+
+async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
+  const { settings, logger } = context;
+  const cleared = () => clearSessionCookie(cookie.names, settings.cookie);
+  try {
+    const { token, session, expires, sealed, error } = await turnOf(cookie.token, context);
+    if (token === null) return { session: null, update: cleared() };
+    if (error) logger().error(wrapped(JWTSessionError, error));
+    else if (settings.event) await announce({ session, token }, context);
+    const read = { session: toSession(session, context) };
+    if (error) return { ...read, update: cleared() };
+    if (sealed === undefined) return read;
+    return { ...read, update: writeSessionCookie(cookie.names, sealed, settings.cookie, expires) };
+  } catch (error) {
+    logger().error(wrapped(JWTSessionError, error));
+    return { session: null, update: cleared() };
+  }
+}
+
+/** One turn of a token through the callbacks, shared with the requests that carry the same token meanwhile. */
+async function turnOf(token: string, context: ReadContext): Promise<Turn> {
+  const { renewals, callbacks } = context.settings;
+  // Nothing is refreshed without a callback of the application.
+  if (callbacks.jwt === defaultJwtCallback) {
+    return await take(await openToken(token, context.settings), context.settings);
+  }
+  const newest = renewals.newest(token);
+  const running = renewals.running(newest);
+  const turn = running
+    ? await follow(await running, context.settings)
+    : await renewals.run(newest, () => lead(newest, context));
+  return newest === token ? turn : { sealed: newest, ...turn };
+}
+
+/** The turn that runs the `jwt` callback, in this process alone or, with a lock, in all of them. */
+async function lead(token: string, context: ReadContext): Promise<Turn> {
+  const { settings, logger } = context;
+  const { renewals, refresh } = settings;
+  const opened = await openToken(token, settings);
+  const turn = refresh.lock === undefined || !(refresh.due?.(opened.claims) ?? true)
+    ? await take(opened, settings)
+    : await withRefreshLock(
+      { lock: tolerant(refresh.lock, (error) => logger().error(error)), grace: refresh.grace },
+      token,
+      () => take(opened, settings),
+      async (sealed) => ({ sealed, ...await take(await openToken(sealed, settings), settings) }),
+    );
+  if (turn.sealed !== undefined) renewals.remember(token, turn.sealed);
+  return turn;
+}
+
+/** A turn on the result of another request's: the same claims and token, but a session of its own. */
+async function follow(turn: Turn, settings: SessionSettings): Promise<Turn> {
+  if (turn.token === null) return turn;
+  return { ...turn, ...await present(copy(turn.token), settings) };
+}
+
+/** Claims for another session callback to write to; those with a function in them are shared. */
+function copy(token: JWT): JWT {
+  try {
+    return structuredClone(token);
+  } catch {
+    return token;
+  }
+}
+
+/** Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token. */
+async function take(opened: OpenToken, settings: SessionSettings): Promise<Turn> {
+  const { callbacks, jwt, cookie } = settings;
+  const { claims } = opened;
+  // `session` is what a browser sends to update it; core names it in every call.
+  const token = callbacks.jwt === defaultJwtCallback
+    ? claims
+    : await callbacks.jwt({ token: claims, session: undefined } as never);
+  if (token === null) return { token, session: null, expires: new Date(0) };
+  const turn = await present(token, settings);
+  if (!opened.due && !(settings.custom && !isUnchanged(token, opened))) return turn;
+  try {
+    return { ...turn, sealed: await jwt.encode({ ...jwt, token, salt: cookie.name }) };
+  } catch (error) {
+    return { ...turn, error: error as Error };
+  }
+}
+
+/** The session for the claims, through the `session` callback. */
+async function present(token: JWT, settings: SessionSettings): Promise<Turn> {
+  const { callbacks } = settings;
+  const expires = expiry(settings);
+  const user = { name: token.name, email: token.email, image: token.picture };
+  const session = { user, expires: expires.toISOString() };
+  if (callbacks.session === defaultSessionCallback) return { token, session, expires };
+  return { token, session: await callbacks.session({ session, token } as never), expires };
+}
+
+/** When a session that is used now ends, if it is not used again. */
+function expiry({ maxAge }: SessionSettings): Date {
+  return new Date(Date.now() + maxAge * 1000);
+}

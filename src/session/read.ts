@@ -1,0 +1,73 @@
+/**
+ * What a read of a session gives, and the steps common to sessions in tokens and in a database.
+ *
+ * @module
+ */
+import { type AuthError, EventError } from "@auth/core/errors";
+import type { JWT } from "@auth/core/jwt";
+import type { LoggerInstance } from "@auth/core/types";
+import type { SessionCookieUpdate } from "./cookie.ts";
+import type { SessionSettings } from "./settings.ts";
+import type { Session } from "../types.ts";
+
+/** What a read gives. */
+export interface SessionRead {
+  /** The session, or null where nobody is signed in. */
+  readonly session: Session | null;
+  /** What the browser has to be told, where the read changed something. */
+  readonly update?: SessionCookieUpdate;
+  /** Why it could not be found out whether somebody is signed in: the database did not answer. */
+  readonly failure?: unknown;
+}
+
+/** What a read works with besides the cookie. */
+export interface ReadContext {
+  readonly settings: SessionSettings;
+  /** Where messages go, made when there is one. */
+  readonly logger: () => LoggerInstance;
+}
+
+/** Nobody is signed in, and the browser holds nothing to change. */
+export const NOBODY: SessionRead = Object.freeze({ session: null });
+
+/**
+ * The session as it would arrive over HTTP, which is how core delivers it: dates are texts, functions are gone.
+ *
+ * Only a well-formed session counts as one. A callback can return anything, and a guard must not take it for a user.
+ *
+ * @param value What the callback returned.
+ */
+export function toSession(value: unknown, { logger }: ReadContext): Session | null {
+  if (typeof value !== "object" || value === null) return null;
+  try {
+    return wellFormed(JSON.parse(JSON.stringify(value)));
+  } catch (error) {
+    logger().error(error as Error); // A BigInt, a cycle.
+    return null;
+  }
+}
+
+/** The value, if it has a user. */
+function wellFormed(value: unknown): Session | null {
+  const { user, expires } = value as Partial<Session>;
+  if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
+  return expires === undefined || typeof expires === "string" ? value as Session : null;
+}
+
+/** Tells the application that a session was read. As in core, its failure is logged and changes nothing. */
+export async function announce(
+  message: { session: unknown; token?: JWT },
+  { settings, logger }: ReadContext,
+): Promise<void> {
+  const { event } = settings;
+  try {
+    await event?.(message as Parameters<typeof event>[0]);
+  } catch (error) {
+    logger().error(wrapped(EventError, error));
+  }
+}
+
+/** An error of core's around what was caught, which its constructors take though their types do not say so. */
+export function wrapped(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
+  return new kind(cause as string);
+}
