@@ -19,6 +19,9 @@ const TIES = [/\bDeno\.(?!test\b)\w*/, /(?:\.\.\/)+(?:scripts|examples|bench)\/[
 
 const IMPORT = /(?:from|import\(|^import)\s*"([^"]+)"/gm;
 
+/** A program that a test starts as a process of its own. */
+const PROGRAM = /new URL\(\s*"(\.[^"]+\.ts)"/gm;
+
 /** Reads every test file of a directory. */
 export async function readTestFiles(directory: string): Promise<TestFile[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith("_test.ts")).sort();
@@ -37,12 +40,13 @@ async function readTestFile(directory: string, name: string): Promise<TestFile> 
   };
 }
 
-/** Reads a file and, through its relative imports, all others of the same directory. */
+/** Reads a file and all others of the same directory that it imports or starts. */
 async function collect(directory: string, path: string, sources: Map<string, string>): Promise<void> {
   if (sources.has(path) || path.startsWith("..")) return;
   const source = await readFile(join(directory, path), "utf8");
   sources.set(path, source);
-  for (const specifier of importsOf(source).filter((specifier) => specifier.startsWith("."))) {
+  const programs = [...source.matchAll(PROGRAM)].map(([, path = ""]) => path);
+  for (const specifier of [...importsOf(source), ...programs].filter((path) => path.startsWith("."))) {
     await collect(directory, normalize(join(dirname(path), specifier)), sources);
   }
 }

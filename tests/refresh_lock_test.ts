@@ -85,7 +85,9 @@ Deno.test("one of several processes refreshes, and all have its result", async (
   // Each process asked once for all its requests; what it learnt it keeps.
   const before = refreshLock.calls.length;
   const straggler = await me(all[3]!);
-  assertEquals([straggler.fresh, straggler.cookies[0]], [1, answers[0]!.cookies[0]]);
+  // The token is the same; when its cookie ends may be a second later.
+  const token = (cookies: string[]) => cookies[0]?.split(";")[0];
+  assertEquals([straggler.fresh, token(straggler.cookies)], [1, token(answers[0]!.cookies)]);
   assertEquals(refreshLock.calls.length - before, 3);
   await close();
 });
