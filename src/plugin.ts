@@ -12,9 +12,10 @@ import type {
 } from "fastify";
 import fp from "fastify-plugin";
 import { AUTH_ROUTE, AUTH_ROUTES, type AuthRoute, methodsFor } from "./actions.ts";
-import { assertPlainEncoding, authBody, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
+import { assertPlainEncoding, type AuthBody, authBody, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import {
   callbackCookieName,
+  keepCallbackUrl,
   normalizeCallbackCookie,
   normalizeCallbackUrl,
   normalizeQuery,
@@ -200,7 +201,11 @@ async function answer(request: FastifyRequest, reply: FastifyReply, call: Call):
     for (const cookie of response.headers.getSetCookie()) reply.header("set-cookie", cookie);
     throw unavailableError();
   }
-  return await sendWebResponse(reply, response);
+  const named = provider && normalizeCallbackUrl((request.body as AuthBody | undefined)?.callbackUrl);
+  return await sendWebResponse(
+    reply,
+    named ? keepCallbackUrl(response, named, origin.secure, resolved.core) : response,
+  );
 }
 
 /** What concerns no provider: pages, sign-out, and the update of a session. */
