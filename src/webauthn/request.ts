@@ -90,7 +90,7 @@ async function redirectTo(url: string, { request, resolved }: ProviderRequest): 
 }
 
 /** The options of a ceremony. A script asks for them, so it is told in JSON what is wrong. */
-async function answerOptions({ request, resolved, call }: ProviderRequest): Promise<Response> {
+async function answerOptions({ request, provider, resolved, call }: ProviderRequest): Promise<Response> {
   const url = new URL(request.url);
   if (!normalizeEmail(url)) return refuseOptions("That is no e-mail address.");
   const { jwt, view, hasNoAddress } = watchViewer(resolved.core.jwt);
@@ -106,10 +106,26 @@ async function answerOptions({ request, resolved, call }: ProviderRequest): Prom
     view,
     logger: { ...call.logger, error },
   });
-  if (!failed || response.status === 503) return response;
+  if (!failed || response.status === 503) {
+    const [challenge] = checkCookies(provider, resolved.core, url.protocol === "https:", "");
+    return withOnlyCookie(response, challenge!.name);
+  }
   return cannotRegister()
     ? refuseOptions("A passkey is registered under an e-mail address, and this user has none.")
     : Response.json({ error: "Configuration" }, { status: 500 });
+}
+
+/**
+ * A page asks for options beside its CSRF token, and both answers to a new browser would bring a CSRF cookie: the token
+ * goes with one of them, and the browser keeps the other.
+ */
+function withOnlyCookie(response: Response, name: string): Response {
+  const headers = new Headers(response.headers);
+  headers.delete("set-cookie");
+  for (const line of response.headers.getSetCookie()) {
+    if (line.startsWith(`${name}=`)) headers.append("set-cookie", line);
+  }
+  return new Response(response.body, { status: response.status, headers });
 }
 
 function refuseOptions(error: string): Response {
