@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { browserTest } from "./support/browser.ts";
+import { addAuthenticator } from "./support/webauthn_browser.ts";
 import { type RunningDemo, withDemo } from "./support/demo.ts";
 
 /** Gives a running demo and a window on it; whatever its pages complain about fails the test. */
@@ -88,11 +89,53 @@ browserTest("demo in a browser: a magic link in the inbox signs in, and out agai
   });
 });
 
+browserTest(
+  "demo in a browser: a passkey is added, signs in with a click and without, and is removed",
+  async (page) => {
+    await withDemoIn(page, async (demo) => {
+      const device = await addAuthenticator(page);
+      await page.goto(`${demo.origin}/signin?callbackUrl=%2Fpasskeys`);
+      await page.getByLabel("User name").fill("ada");
+      await page.getByLabel("Password", { exact: true }).fill("lovelace");
+      await page.getByRole("button", { name: "Sign in with the password" }).click();
+      await page.getByText("None yet.").waitFor();
+      await page.getByRole("button", { name: "Add a passkey" }).click();
+      await page.getByText("On one device").waitFor();
+      await page.getByRole("button", { name: "Add a passkey" }).click();
+      await page.getByText("This device has a passkey of yours already.").waitFor();
+      await assertGoodPage(page);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.waitForURL(`${demo.origin}/`);
+
+      // Nobody touches it, so the offer in the field for user names waits.
+      await device.setPresent(false);
+      await beSentToSignIn(page, demo);
+      await device.setPresent(true);
+      await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+      await page.waitForURL(`${demo.origin}/protected`);
+      await device.setPresent(false);
+      await comeInAndGoOut(page, demo, "Ada Lovelace", "passkey");
+
+      await device.setPresent(true);
+      await page.goto(`${demo.origin}/signin?callbackUrl=%2Fpasskeys`);
+      await page.waitForURL(`${demo.origin}/passkeys`);
+      await page.getByText("used up to count 3").waitFor();
+      await page.getByRole("button", { name: "Remove passkey" }).click();
+      await page.getByText("None yet.").waitFor();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.waitForURL(`${demo.origin}/`);
+      await page.goto(`${demo.origin}/signin`);
+      await page.getByRole("heading", { name: "This passkey does not open anything here" }).waitFor();
+    });
+  },
+);
+
 const SIZES = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } };
 const PAGES = [
   "/",
   "/signin?error=CredentialsSignin",
   "/signout",
+  "/error?error=WebAuthnVerificationError",
   "/session",
   "/inbox",
   "/check-inbox",

@@ -6,6 +6,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { html } from "../examples/demo/pages/html.ts";
+import { SoftwareAuthenticator } from "./support/webauthn_authenticator.ts";
 import { type RunningDemo, startDemo, type Visited, Visitor, withDataDir, withDemo } from "./support/demo.ts";
 
 const MAIN = fileURLToPath(new URL("../examples/demo/main.ts", import.meta.url));
@@ -16,7 +17,7 @@ interface Me {
 }
 
 async function sessionOf(visitor: Visitor, { origin }: RunningDemo): Promise<Me | null> {
-  const { status, text } = await visitor.get(`${origin}/api/me`);
+  const { status, text } = await visitor.asProgram().get(`${origin}/api/me`);
   if (status === 401) return null;
   assertEquals(status, 200);
   return JSON.parse(text) as Me;
@@ -54,7 +55,7 @@ Deno.test("demo: anybody sees the public page, and nobody is signed in on it", a
   await withDemo(async (demo) => {
     const { status, text } = await new Visitor().get(demo.origin);
     assertEquals(status, 200);
-    assertStringIncludes(text, "Sign in three ways");
+    assertStringIncludes(text, "Sign in four ways");
     assertStringIncludes(text, 'href="/signin');
   });
 });
@@ -71,8 +72,8 @@ Deno.test("demo: without a session the protected page leads to signing in and th
     );
     assertStringIncludes(page.text, "That page is for signed-in users");
 
-    const { status, text } = await visitor.get(`${demo.origin}/api/me`);
-    assertEquals([status, JSON.parse(text)], [401, { error: "Unauthorized" }]);
+    const { status, text } = await visitor.asProgram().get(`${demo.origin}/api/me`);
+    assertEquals([status, JSON.parse(text).code], [401, "FST_AUTHJS_UNAUTHENTICATED"]);
     assertStringIncludes((await visitor.get(`${demo.origin}/session`)).text, "null");
   });
 });
@@ -173,6 +174,72 @@ Deno.test("demo: a magic link signs in once", async () => {
     assertEquals(again.url.pathname, "/error");
     assertStringIncludes(again.text, "This link does not work any more");
     assertEquals(await sessionOf(thief, demo), null);
+  });
+});
+
+/** Has the visitor, who is signed in, add a passkey. */
+async function addPasskey(visitor: Visitor, { origin }: RunningDemo, device: SoftwareAuthenticator) {
+  const { text } = await visitor.get(`${origin}/auth/webauthn-options/passkey?action=register`);
+  const data = JSON.stringify(device.create(JSON.parse(text).options));
+  const callback = { action: "register", data, callbackUrl: "/passkeys" };
+  return await visitor.post(`${origin}/auth/callback/passkey`, callback);
+}
+
+async function signInWithPasskey(visitor: Visitor, { origin }: RunningDemo, device: SoftwareAuthenticator) {
+  const { text } = await visitor.get(`${origin}/auth/webauthn-options/passkey?action=authenticate`);
+  const data = JSON.stringify(device.get(JSON.parse(text).options));
+  const callback = { action: "authenticate", data, callbackUrl: "/protected" };
+  return await visitor.post(`${origin}/auth/callback/passkey`, callback);
+}
+
+Deno.test("demo: a passkey is added by who is signed in, signs in from then on, and not after it was removed", async () => {
+  await withDemo(async (demo) => {
+    const { origin } = demo;
+    const [phone, key] = [new SoftwareAuthenticator(origin, false), new SoftwareAuthenticator(origin)];
+    const visitor = new Visitor();
+    assertEquals((await visitor.get(`${origin}/passkeys`)).url.pathname, "/signin");
+    await signInWithPassword(visitor, demo);
+    assertStringIncludes((await visitor.get(`${origin}/passkeys`)).text, "None yet.");
+    const added = await addPasskey(visitor, demo, phone);
+    assertEquals([added.status, added.url.pathname], [200, "/passkeys"]);
+    const id = phone.credentials[0]!.id.toString("base64");
+    assertStringIncludes(added.text, id);
+    await addPasskey(visitor, demo, key);
+    const ada = await sessionOf(visitor, demo);
+    assertEquals([ada?.user.name, ada?.provider], ["Ada Lovelace", "passkey"]);
+
+    const other = new Visitor();
+    for (const device of [phone, key]) {
+      const page = await signInWithPasskey(other, demo, device);
+      assertEquals([page.status, page.url.pathname], [200, "/protected"]);
+      assertStringIncludes(page.text, "Come in, Ada Lovelace.");
+      assertEquals((await sessionOf(other, demo))?.user.id, ada?.user.id);
+      await other.submit(`${origin}/auth/signout`);
+    }
+    assertStringIncludes((await visitor.get(`${origin}/passkeys`)).text, "used up to count 2");
+
+    // Nobody removes another's.
+    const remove = (who: Visitor) => who.delete(`${origin}/passkeys?id=${encodeURIComponent(id)}`);
+    const grace = new Visitor("application/json");
+    assertEquals((await remove(grace)).status, 401);
+    await grace.get(await askForLink(grace, demo, "grace@example.com"));
+    assertEquals((await remove(grace)).status, 404);
+    assertEquals((await remove(visitor)).status, 204);
+    const refused = await signInWithPasskey(other, demo, phone);
+    assertEquals([refused.status, refused.url.pathname], [200, "/error"]);
+    assertStringIncludes(refused.text, "This passkey does not open anything here");
+    assertEquals(await sessionOf(other, demo), null);
+    assertEquals((await signInWithPasskey(other, demo, key)).url.pathname, "/protected");
+  });
+});
+
+Deno.test("demo: nobody registers a passkey under an address that was only typed", async () => {
+  await withDemo(async ({ origin }) => {
+    for (const email of ["ada@example.com", "nobody@example.com"]) {
+      const query = new URLSearchParams({ action: "register", email });
+      const { status } = await new Visitor().get(`${origin}/auth/webauthn-options/passkey?${query}`);
+      assertEquals(status, 400);
+    }
   });
 });
 
@@ -291,7 +358,7 @@ Deno.test("demo: the program says where to click, and Ctrl-C ends it at once tho
     assertStringIncludes(program.output(), "ada / lovelace");
     assertStringIncludes(program.output(), `${url}/inbox`);
     const response = await fetch(url); // its connection stays open
-    assertStringIncludes(await response.text(), "Sign in three ways");
+    assertStringIncludes(await response.text(), "Sign in four ways");
     program.interrupt();
     assertEquals(await program.exitCode, 0, program.output());
     assertStringIncludes(program.output(), "The demo has ended.");

@@ -2,6 +2,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import type { EmailConfig } from "fastify-authjs/providers";
 import Credentials from "fastify-authjs/providers/credentials";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
+import Passkey from "fastify-authjs/providers/passkey";
 import type { DemoDatabase } from "./database.ts";
 import type { MailServer } from "./mail.ts";
 import type { OpenIdProvider } from "./openid_provider.ts";
@@ -21,6 +22,7 @@ export function authConfig({ secret, database, mail, openid }: AuthParts): Fasti
     trustHost: true, // it listens on loopback only, so nobody else can choose the Host
     adapter: database.adapter,
     session: { strategy: "jwt" }, // passwords work with no other
+    experimental: { enableWebAuthn: true }, // Auth.js calls passkeys that
     pages: { signIn: "/signin", signOut: "/signout", verifyRequest: "/check-inbox", error: "/error" },
     theme: { brandColor: "#5b3df5", buttonText: "#ffffff" }, // of the e-mail
     providers: [
@@ -41,6 +43,9 @@ export function authConfig({ secret, database, mail, openid }: AuthParts): Fasti
       },
       // The type: core's own is not an EmailConfig for compilers that take optional properties exactly.
       Nodemailer({ server: mail.transport, from: "Fastify demo <no-reply@demo.localhost>" }) as EmailConfig,
+      // Nobody gets options by typing an address: it would not be verified, and the answer would tell who has an account.
+      // So one signs in some other way first, and adds a passkey then.
+      Passkey({ getUserInfo: () => Promise.resolve(null) }),
     ],
     callbacks: {
       jwt({ token, account }) {

@@ -98,6 +98,7 @@ function greet({ app, issuer }: Demo, data: string): void {
     Password   ada / lovelace
     OpenID     grace / hopper, at ${issuer}
     E-mail     any address; it arrives at ${origin}/inbox
+    Passkey    add one at ${origin}/passkeys once you are signed in
     Data       ${data}
 
   Ctrl-C ends it.

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type FastifyAuthConfig, getSession } from "fastify-authjs";
+import { type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import type { DemoDatabase } from "./database.ts";
 import type { MailServer } from "./mail.ts";
 import { errorPage, notFoundPage } from "./pages/error.ts";
@@ -8,6 +8,7 @@ import { sendPage } from "./pages/html.ts";
 import type { View } from "./pages/layout.ts";
 import { type CookieSize, protectedPage, sessionPage } from "./pages/members.ts";
 import { checkInboxPage, inboxPage, messagePage } from "./pages/messages.ts";
+import { passkeysPage } from "./pages/passkeys.ts";
 import { signInPage, type SignInQuery, signOutPage } from "./pages/sign_in.ts";
 import "./types.ts";
 
@@ -35,24 +36,16 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
 
   // Nothing in here is reached without a session.
   app.register((members, _options, done) => {
-    members.addHook("preHandler", async (request, reply) => {
-      reply.session ??= await getSession(request, config);
-      if (reply.session?.user) return;
-      const callbackUrl = encodeURIComponent(request.url);
-      return reply.redirect(`/auth/signin?error=SessionRequired&callbackUrl=${callbackUrl}`);
-    });
+    members.addHook("onRequest", requireSession(config));
     members.get("/protected", (request, reply) => sendPage(reply, protectedPage(viewOf(request, reply))));
+    addPasskeys(members, parts);
     done();
   });
 
   // A single guarded route; a program is told with a status instead of a page.
-  const requireUser = async (request: FastifyRequest, reply: FastifyReply) => {
-    reply.session ??= await getSession(request, config);
-    if (!reply.session?.user) return reply.code(401).send({ error: "Unauthorized" });
-  };
   app.get(
     "/api/me",
-    { preHandler: [requireUser] },
+    { onRequest: requireSession(config) },
     (_request, reply) => reply.header("cache-control", "no-store").send(reply.session),
   );
 }
@@ -77,6 +70,19 @@ function addPublicPages(pages: FastifyInstance, { database }: RouteParts): void 
   pages.setNotFoundHandler((request, reply) =>
     sendPage(reply.code(404), notFoundPage(viewOf(request, reply)))
   );
+}
+
+function addPasskeys(members: FastifyInstance, { database }: RouteParts): void {
+  const userIdOf = (reply: FastifyReply) => reply.session?.user?.id ?? "";
+  members.get("/passkeys", async (request, reply) => {
+    const passkeys = await database.listPasskeys(userIdOf(reply));
+    return sendPage(reply, passkeysPage(viewOf(request, reply), passkeys));
+  });
+  // No form can send DELETE, and no other site's script may.
+  members.delete<{ Querystring: { id?: string } }>("/passkeys", async (request, reply) => {
+    const removed = await database.removePasskey(userIdOf(reply), String(request.query.id));
+    return reply.code(removed ? 204 : 404).send();
+  });
 }
 
 function addInbox(pages: FastifyInstance, { mail: { inbox } }: RouteParts): void {

@@ -60,6 +60,16 @@ export class Visitor {
   /** By host name, without the port: that is how far a cookie reaches. */
   readonly #cookies = new Map<string, Map<string, string>>();
 
+  /** @param accept What it asks for: a page, as browsers do, or `application/json`. */
+  constructor(private readonly accept: string = "text/html") {}
+
+  /** The same visitor, running a program. */
+  asProgram(): Visitor {
+    const program = new Visitor("application/json");
+    for (const [host, jar] of this.#cookies) program.#cookies.set(host, jar);
+    return program;
+  }
+
   /** Opens a page. */
   get(url: string | URL): Promise<Visited> {
     return this.#go("GET", new URL(url));
@@ -68,6 +78,11 @@ export class Visitor {
   /** Sends a form. */
   post(url: string | URL, form: Form = {}): Promise<Visited> {
     return this.#go("POST", new URL(url), form);
+  }
+
+  /** Deletes what is there. */
+  delete(url: string | URL): Promise<Visited> {
+    return this.#go("DELETE", new URL(url));
   }
 
   /** Sends a form to the plugin, with the CSRF token that the page's script would put in. */
@@ -82,7 +97,10 @@ export class Visitor {
     const response = await fetch(url, {
       method,
       redirect: "manual",
-      headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join("; ") },
+      headers: {
+        accept: this.accept,
+        cookie: [...jar].map(([name, value]) => `${name}=${value}`).join("; "),
+      },
       ...(form && { body: new URLSearchParams(form) }),
     });
     for (const cookie of response.headers.getSetCookie()) keep(jar, cookie);

@@ -8,6 +8,10 @@ const ERRORS = new Map([
     text: "It was used already, or its day is over. Ask for another.",
   }],
   ["AccessDenied", { title: "No entry", text: "You are who you say you are, but you may not sign in here." }],
+  ["WebAuthnVerificationError", {
+    title: "This passkey does not open anything here",
+    text: "Perhaps it was removed, or took too long. Sign in another way, and add a new one.",
+  }],
   ["Configuration", { title: "Something is wrong on the server", text: "Its log says what." }],
 ]);
 const OTHER = { title: "That did not work", text: "Please try to sign in again." };

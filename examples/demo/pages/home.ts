@@ -4,14 +4,14 @@ import { ICONS } from "./icons.ts";
 import { displayName, layout, type View } from "./layout.ts";
 
 const SERVER = `import Fastify from "fastify";
-import { FastifyAuth, getSession } from "fastify-authjs";
+import { FastifyAuth, getSession, requireSession } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 
 const config = { providers: [GitHub] };
 const app = Fastify({ trustProxy: true });
 await app.register(FastifyAuth(config), { prefix: "/auth" });
 
-app.get("/me", (request) => getSession(request, config));
+app.get("/me", { onRequest: requireSession(config) }, (request) => getSession(request, config));
 await app.listen({ port: 3000 });
 `;
 
@@ -31,6 +31,11 @@ const WAYS = [
     "Magic link",
     "A link by e-mail, over SMTP, that works once. The inbox is one of the pages here.",
   ],
+  [
+    ICONS.passkey,
+    "Passkey",
+    "A finger, a face or a security key: the server has the public half, and nothing to steal.",
+  ],
 ] as const;
 
 const PAGES = [
@@ -40,7 +45,8 @@ const PAGES = [
     "A page for signed-in users",
     "Without a session: to the sign-in page and back.",
   ],
-  [ICONS.braces, "/api/me", "A JSON route for signed-in users", "Without a session: 401."],
+  [ICONS.braces, "/api/me", "A JSON route for signed-in users", "Without a session: 401 for a program."],
+  [ICONS.passkey, "/passkeys", "Your passkeys", "Add one, see what the server knows of it, remove it."],
   [
     ICONS.session,
     "/session",
@@ -58,14 +64,14 @@ export function homePage(view: View): Html {
     html`
       <section class="hero">
         <div>
-          <h1>Sign in three ways. <em>All of them real.</em></h1>
+          <h1>Sign in four ways. <em>All of them real.</em></h1>
           <p class="lead">A Fastify server with Auth.js at <code>/auth</code>: every route of it came with one call.</p>
           ${view.session?.user ? welcome(displayName(view.session)) : invitation}
         </div>
         ${codeBlock(SERVER, "A server of ten lines")}
       </section>
 
-      <h2>Three ways in</h2>
+      <h2>Four ways in</h2>
       <ul class="cards">
         ${WAYS.map(([icon, name, text]) =>
           html`<li class="card"><span class="tile">${icon}</span><h3>${name}</h3><p>${text}</p></li>`

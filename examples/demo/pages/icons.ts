@@ -12,6 +12,9 @@ export const ICONS = {
   ),
   openid: icon('<circle cx="12" cy="8.5" r="3.5"/><path d="M5 20c.6-3.8 3.3-6 7-6s6.4 2.2 7 6"/>'),
   mail: icon('<rect x="3" y="5" width="18" height="14" rx="3"/><path d="m4 8 8 5.5L20 8"/>'),
+  passkey: icon(
+    '<circle cx="9" cy="8" r="3.5"/><path d="M3 20c.5-3.6 2.7-6 6-6 1.1 0 2.1.3 3 .8"/><circle cx="17" cy="13" r="2.5"/><path d="M17 15.5v5.5M17 18.5h2"/>',
+  ),
   lock: icon('<rect x="5" y="11" width="14" height="9" rx="2.5"/><path d="M8 11V8a4 4 0 0 1 8 0v3"/>'),
   open: icon(
     '<circle cx="12" cy="12" r="9"/><path d="M3 12h18M12 3c5 5.5 5 12.5 0 18M12 3c-5 5.5-5 12.5 0 18"/>',

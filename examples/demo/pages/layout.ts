@@ -8,13 +8,13 @@ export interface View {
   readonly path: string;
 }
 
-const NAVIGATION = [["/", "Home"], ["/protected", "Protected"], ["/session", "Session"], [
-  "/inbox",
-  "Inbox",
-]] as const;
+const NAVIGATION = [["/", "Home"], ["/protected", "Protected"], ["/passkeys", "Passkeys"], [
+  "/session",
+  "Session",
+], ["/inbox", "Inbox"]] as const;
 
 /** A whole page of the demo: header, content, footer. */
-export function layout(view: View, title: string, content: Content): Html {
+export function layout(view: View, title: string, content: Content, script?: string): Html {
   return page(
     title,
     html`
@@ -31,11 +31,12 @@ export function layout(view: View, title: string, content: Content): Html {
       <footer>Everything here runs on this machine: application, OpenID Provider, mail server, database.</footer>
       <noscript><p class="notice">Signing in and out needs JavaScript here: a script of twelve lines fetches the CSRF token.</p></noscript>
     `,
+    { ...(script && { script }) },
   );
 }
 
 /** The frame that the demo and its OpenID Provider have in common. */
-export function page(title: string, body: Content, className = ""): Html {
+export function page(title: string, body: Content, { className = "", script = "" } = {}): Html {
   return html`
     <!DOCTYPE html>
     <html lang="en">
@@ -47,6 +48,7 @@ export function page(title: string, body: Content, className = ""): Html {
         <link rel="icon" href="/assets/icon.svg">
         <link rel="stylesheet" href="/assets/style.css">
         <script type="module" src="/assets/csrf.js"></script>
+        ${script && html`<script type="module" src="${script}"></script>`}
       </head>
       <body class="${className}">${body}</body>
     </html>

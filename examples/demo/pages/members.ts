@@ -3,11 +3,9 @@ import { codeBlock } from "./code.ts";
 import { type Html, html } from "./html.ts";
 import { displayName, layout, type View } from "./layout.ts";
 
-const GUARD = `members.addHook("preHandler", async (request, reply) => {
-  reply.session ??= await getSession(request, config);
-  if (reply.session?.user) return;
-  const callbackUrl = encodeURIComponent(request.url);
-  return reply.redirect(\`/auth/signin?error=SessionRequired&callbackUrl=\${callbackUrl}\`);
+const GUARD = `await app.register(async (members) => {
+  members.addHook("onRequest", requireSession(config));
+  members.get("/protected", showProtectedPage);
 });
 `;
 
@@ -24,6 +22,7 @@ export function protectedPage(view: View): Html {
         <blockquote>The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and leaves.</blockquote>
         <figcaption>Ada Lovelace, Note A, 1843</figcaption>
       </figure>
+      <p class="actions"><a class="button quiet" href="/passkeys">Add a passkey for next time</a></p>
       <h2>What guards it</h2>
       ${codeBlock(GUARD, "The guard of this page")}
     `,

@@ -15,7 +15,7 @@ function providerPage(title: string, content: Content): Html {
       </main>
       <footer>An OpenID Provider that the demo runs for itself.</footer>
     `,
-    "provider",
+    { className: "provider" },
   );
 }
 

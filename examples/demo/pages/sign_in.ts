@@ -9,6 +9,7 @@ const ERRORS = new Map([
     "OAuthAccountNotLinked",
     "Somebody with this e-mail address signs in another way. Sign in that way first.",
   ],
+  ["AccountNotLinked", "This passkey belongs to somebody else. Sign out first."],
   ["OAuthCallbackError", "The sign-in was cancelled, or the provider refused it."],
   ["EmailSignin", "The e-mail could not be sent. Is the address right?"],
   ["MissingCSRF", "This form was out of date. Please try again."],
@@ -19,7 +20,7 @@ export interface SignInQuery {
   readonly callbackUrl?: string;
 }
 
-/** The sign-in page of the demo: three forms for the plugin's own routes. */
+/** The sign-in page of the demo: forms and a script for the plugin's own routes. */
 export function signInPage(view: View, { error, callbackUrl }: SignInQuery): Html {
   return layout(
     view,
@@ -41,6 +42,7 @@ export function signInPage(view: View, { error, callbackUrl }: SignInQuery): Htm
           callbackUrl,
         )}
         <p class="hint">There, <kbd>grace</kbd> / <kbd>hopper</kbd> will do.</p>
+        ${passkeyButton(callbackUrl)}
 
         <h2 class="divider">or with a password</h2>
         ${authForm("/auth/callback/credentials", passwordFields, callbackUrl)}
@@ -49,6 +51,7 @@ export function signInPage(view: View, { error, callbackUrl }: SignInQuery): Htm
         ${authForm("/auth/signin/nodemailer", emailFields, callbackUrl)}
       </section>
     `,
+    "/assets/passkeys.js",
   );
 }
 
@@ -61,8 +64,18 @@ function problem(error: string): Html {
   }</p>`;
 }
 
+const passkeyButton = (callbackUrl = "") =>
+  html`
+    <form data-passkey="authenticate">
+      <input type="hidden" name="callbackUrl" value="${callbackUrl}">
+      <button class="wide quiet" disabled>${ICONS.passkey} Sign in with a passkey</button>
+      <p class="hint" role="status">Once signed in, you can <a href="/passkeys">add one</a>.</p>
+    </form>
+  `;
+
+// "webauthn": browsers offer passkeys where they offer user names.
 const passwordFields = html`
-  <label>User name <input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required></label>
+  <label>User name <input name="username" autocomplete="username webauthn" autocapitalize="none" spellcheck="false" required></label>
   <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
   <p class="hint">In this demo: <kbd>ada</kbd> / <kbd>lovelace</kbd></p>
   <button class="wide" disabled>${ICONS.password} Sign in with the password</button>
