@@ -119,7 +119,7 @@ browserTest(
       await device.setPresent(true);
       await page.goto(`${demo.origin}/signin?callbackUrl=%2Fpasskeys`);
       await page.waitForURL(`${demo.origin}/passkeys`);
-      await page.getByText("used up to count 3").waitFor();
+      await page.getByText("counter 3").waitFor();
       await page.getByRole("button", { name: "Remove passkey" }).click();
       await page.getByText("None yet.").waitFor();
       await page.getByRole("button", { name: "Sign out" }).click();

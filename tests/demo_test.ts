@@ -216,7 +216,7 @@ Deno.test("demo: a passkey is added by who is signed in, signs in from then on, 
       assertEquals((await sessionOf(other, demo))?.user.id, ada?.user.id);
       await other.submit(`${origin}/auth/signout`);
     }
-    assertStringIncludes((await visitor.get(`${origin}/passkeys`)).text, "used up to count 2");
+    assertStringIncludes((await visitor.get(`${origin}/passkeys`)).text, "counter 2");
 
     // Nobody removes another's.
     const remove = (who: Visitor) => who.delete(`${origin}/passkeys?id=${encodeURIComponent(id)}`);

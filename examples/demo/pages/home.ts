@@ -4,14 +4,14 @@ import { ICONS } from "./icons.ts";
 import { displayName, layout, type View } from "./layout.ts";
 
 const SERVER = `import Fastify from "fastify";
-import { FastifyAuth, getSession, requireSession } from "fastify-authjs";
+import { FastifyAuth, getSession } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 
 const config = { providers: [GitHub] };
 const app = Fastify({ trustProxy: true });
 await app.register(FastifyAuth(config), { prefix: "/auth" });
 
-app.get("/me", { onRequest: requireSession(config) }, (request) => getSession(request, config));
+app.get("/me", (request) => getSession(request, config));
 await app.listen({ port: 3000 });
 `;
 

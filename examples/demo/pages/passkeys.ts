@@ -11,7 +11,7 @@ export function passkeysPage(view: View, passkeys: readonly PasskeyRow[]): Html 
     html`
       <h1>Your passkeys</h1>
       <p
-        class="lead">With a passkey you sign in by unlocking your device. It keeps the private half of a key; here is the other.</p>
+        class="lead">With a passkey you sign in by unlocking your device. It keeps the private half of a key, this server the public one.</p>
       ${passkeys.length > 0 ? html`<ul class="links">${passkeys.map(passkeyItem)}</ul>` : none}
       <form data-passkey="register">
         <input type="hidden" name="callbackUrl" value="/passkeys">
@@ -29,7 +29,7 @@ const none =
 function passkeyItem(passkey: PasskeyRow): Html {
   const { credentialID, credentialDeviceType, counter, transports } = passkey;
   const kind = credentialDeviceType === "multiDevice" ? "Synchronised between devices" : "On one device";
-  const facts = [transports?.replaceAll(",", ", "), `used up to count ${counter}`].filter(Boolean).join("; ");
+  const facts = [transports?.replaceAll(",", ", "), `counter ${counter}`].filter(Boolean).join("; ");
   return html`
     <li class="item">
       <span class="tile">${ICONS.passkey}</span>
