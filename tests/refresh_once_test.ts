@@ -175,7 +175,7 @@ async function startProcess(
   environment: Record<string, string>,
 ): Promise<{ child: ChildProcess; port: number }> {
   const script = fileURLToPath(new URL("./support/refresh_process.ts", import.meta.url));
-  const flags = "Deno" in globalThis
+  const flags = process.versions.deno
     ? ["run", "-A"]
     : process.execArgv.filter((flag) => !/^--test/.test(flag));
   const env = { ...process.env, ...environment };
