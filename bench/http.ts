@@ -29,21 +29,20 @@ export interface HttpResult {
 }
 
 /** The applications by what is asked of them. */
-export const CONTESTANTS: readonly [name: string, app: string, path: string][] =
-  [
-    ["bare", "bare", "/me"],
-    ["fastify-authjs", "fastify-authjs", "/me"],
-    ["fastify-authjs many", "fastify-authjs", "/me"],
-    ["secure-session", "secure-session", "/me"],
-    ["fastify-jwt", "fastify-jwt", "/me"],
-    ["better-auth-cached", "better-auth-cached", "/me"],
-    ["better-auth", "better-auth", "/me"],
-    ["port", "port", "/me"],
-    ["auth-express", "auth-express", "/me"],
-    ["hono-auth-js", "hono-auth-js", "/me"],
-    ["fastify-authjs session", "fastify-authjs", "/auth/session"],
-    ["port session", "port", "/auth/session"],
-  ];
+export const CONTESTANTS: readonly [name: string, app: string, path: string][] = [
+  ["bare", "bare", "/me"],
+  ["fastify-authjs", "fastify-authjs", "/me"],
+  ["fastify-authjs many", "fastify-authjs", "/me"],
+  ["secure-session", "secure-session", "/me"],
+  ["fastify-jwt", "fastify-jwt", "/me"],
+  ["better-auth-cached", "better-auth-cached", "/me"],
+  ["better-auth", "better-auth", "/me"],
+  ["port", "port", "/me"],
+  ["auth-express", "auth-express", "/me"],
+  ["hono-auth-js", "hono-auth-js", "/me"],
+  ["fastify-authjs session", "fastify-authjs", "/auth/session"],
+  ["port session", "port", "/auth/session"],
+];
 
 const CONNECTIONS = 32;
 

@@ -5,22 +5,9 @@
  */
 import Fastify from "fastify";
 import { FastifyAuth, getSession } from "fastify-authjs";
-import {
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hkdfSync,
-  timingSafeEqual,
-} from "node:crypto";
+import { createDecipheriv, createHmac, createSecretKey, hkdfSync, timingSafeEqual } from "node:crypto";
 import process from "node:process";
-import {
-  authConfig,
-  COOKIE,
-  LARGE_CLAIMS,
-  SECRET,
-  sessionCookie,
-  USERS,
-} from "./fixture.js";
+import { authConfig, COOKIE, LARGE_CLAIMS, SECRET, sessionCookie, USERS } from "./fixture.js";
 import { getSession as getSessionThroughCore } from "./port.js";
 import { quiet } from "./quiet.js";
 
@@ -119,8 +106,7 @@ async function makeCases() {
       (_, sub) => sessionCookie({ ...LARGE_CLAIMS, sub: `${sub}` }),
     ),
   );
-  const ours = (cookies, providers = 1) =>
-    reader(getSession, authConfig(providers), cookies);
+  const ours = (cookies, providers = 1) => reader(getSession, authConfig(providers), cookies);
   const port = (cookies, providers = 1) =>
     reader(getSessionThroughCore, {
       ...authConfig(providers),
@@ -157,9 +143,7 @@ async function makeCases() {
 }
 
 const joined = (cookie) =>
-  `${COOKIE}=${
-    cookie.split("; ").map((pair) => pair.slice(pair.indexOf("=") + 1)).join("")
-  }`;
+  `${COOKIE}=${cookie.split("; ").map((pair) => pair.slice(pair.indexOf("=") + 1)).join("")}`;
 
 /** What does nothing is fast, too. */
 async function assertRead(...reads) {
