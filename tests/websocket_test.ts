@@ -114,14 +114,14 @@ Deno.test("requireSession() refuses an upgrade before there is a socket", async 
   await app.close();
 });
 
-Deno.test("a socket keeps the session it was opened with", async () => {
+Deno.test("a socket keeps the session it was opened with for a while, also after a sign-out", async () => {
   const { app, client, address } = await socketApp();
   await client.signIn(ada);
   const socket = await opened(`${address}/guarded`, { cookie: client.cookie! });
   assertEquals((await socket.next())?.user.name, "ada");
   await client.signOut();
   socket.send("who am I?");
-  // One read a request, and a socket is one request: who wants to notice a sign-out closes the socket.
+  // Its cookie is that of the upgrade for ever: who wants to end a socket with the session closes it.
   assertEquals((await socket.next())?.user.name, "ada");
   assertEquals(await open(`${address}/guarded`, client.cookie ? { cookie: client.cookie } : {}), 401);
   await socket.close();
