@@ -12,7 +12,11 @@ async function withDemoIn(page: Page, use: (demo: RunningDemo) => Promise<void>)
     if (message.type() === "error") complaints.push(message.text());
   });
   page.context().on("weberror", (error) => complaints.push(String(error.error())));
-  await withDemo(use);
+  await withDemo(async (demo) => {
+    await use(demo);
+    // Before the demo ends: what a page is still loading would be missing.
+    for (const open of page.context().pages()) await open.close();
+  });
   assertEquals(complaints, []);
 }
 
