@@ -7,6 +7,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { UnstorageAdapter } from "@auth/unstorage-adapter";
+import { createStorage } from "unstorage";
 import { type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import Passkey from "fastify-authjs/providers/passkey";
@@ -412,4 +414,27 @@ Deno.test("passkeys: an adapter that fails is answered with 503, and the log say
       lines.some(({ level, authjs }) => level === 50 && JSON.stringify(authjs).includes("the disk is full")),
     );
   }
+});
+
+Deno.test("passkeys: in a key-value store, which would take a second key for one credential, the first stays", async () => {
+  const adapter = UnstorageAdapter(createStorage());
+  const app = await testApp({ ...webAuthnConfig(emptyTables()), adapter });
+  const device = new SoftwareAuthenticator(ORIGIN);
+  await new WebAuthnClient(app).register(device, { email: EMAIL });
+  const thief = new SoftwareAuthenticator(ORIGIN);
+  const mallory = new WebAuthnClient(app);
+  await mallory.register(thief, { email: "mallory@example.com", id: device.credentials[0]!.id });
+  assertEquals(await mallory.user(), null);
+  await mallory.authenticate(thief);
+  assertEquals(await mallory.user(), null);
+
+  const client = new WebAuthnClient(app);
+  await client.authenticate(device);
+  assertEquals((await client.user())?.email, EMAIL);
+});
+
+Deno.test("passkeys: core's own sign-in page has their script from a third party", async () => {
+  const app = await testApp(webAuthnConfig(emptyTables()));
+  const page = await new WebAuthnClient(app).get("/auth/signin");
+  assertMatch(page.body, /<script src="https:\/\/unpkg\.com\/@simplewebauthn\/browser@/);
 });
