@@ -243,6 +243,39 @@ Deno.test("S3: tokens that are not a session of ours mean nobody, and are remove
   await app.close();
 });
 
+Deno.test("S4: what a session callback returns is a session with a user, or nobody is signed in", async () => {
+  const cycle: Record<string, unknown> = { user: { name: "ada" } };
+  cycle.self = cycle;
+  const expires = new Date(Date.now() + 60_000).toISOString();
+  const returned = [
+    undefined,
+    null,
+    "x",
+    1,
+    true,
+    [],
+    {},
+    { expires },
+    { user: null },
+    { user: "ada", expires },
+    {
+      user: [],
+      expires,
+    },
+    { user: { id: 1n }, expires },
+    cycle,
+    () => ({ user: {} }),
+  ];
+  for (const value of returned) {
+    const app = await testApp(testConfig({ callbacks: { session: () => value as never } }));
+    for (const [url, body] of [["/me", '{"session":null}'], ["/auth/session", "null"]] as const) {
+      const answer = await app.inject({ url, headers: await carrying() });
+      assertEquals([answer.statusCode, answer.body], [200, body], `${typeof value} ${String(value)}`);
+    }
+    await app.close();
+  }
+});
+
 Deno.test("S5: malformed headers mean nobody, and are never a 5xx", async () => {
   const app = await testApp();
   const cookies = [

@@ -132,16 +132,16 @@ export function testOutage(kind: DatabaseKind): void {
     Deno.test(`${kind.name}: ${name}`, () => setUp(run));
 
   for (const each of CASES) {
-    test(`503 where ${each.method}() throws on ${each.when}`, (setup) => check(each, "throws", setup));
+    test(`S9: 503 where ${each.method}() throws on ${each.when}`, (setup) => check(each, "throws", setup));
   }
 
-  Deno.test(`${kind.name}: 503 where any method hangs, once adapterTimeout is over`, async () => {
+  Deno.test(`${kind.name}: S9: 503 where any method hangs, once adapterTimeout is over`, async () => {
     // At the same time: each waits for its deadline.
     await Promise.all(CASES.map((each) => setUp((setup) => check(each, "hangs", setup))));
   });
 
   for (const fault of ["throws", "hangs"] as const) {
-    test(`getSession() is null where getSessionAndUser() ${fault}, and the cookie stays`, async (setup) => {
+    test(`S9: getSession() is null where getSessionAndUser() ${fault}, and the cookie stays`, async (setup) => {
       const { app, faults, log } = setup;
       const client = await signedIn(app, "one", ADA);
       faults.set("getSessionAndUser", fault);
@@ -163,7 +163,7 @@ export function testOutage(kind: DatabaseKind): void {
       assert(log.some(({ level }) => level === 50));
     });
 
-    test(`signing out clears the cookie and says so where deleteSession() ${fault}`, async (setup) => {
+    test(`S8: signing out clears the cookie and says so where deleteSession() ${fault}`, async (setup) => {
       const { app, faults, log } = setup;
       const client = await signedIn(app, "one", ADA);
       const token = client.cookies.get(COOKIE)!;

@@ -102,7 +102,7 @@ export function testDatabase(kind: DatabaseKind): void {
 
   // Signing in again (S7).
 
-  test("signing in again gives a new token and deletes the old row", async ({ app, database }) => {
+  test("S7: signing in again gives a new token and deletes the old row", async ({ app, database }) => {
     const client = await signedIn(app, "one", ADA);
     const old = client.cookies.get(COOKIE)!;
     await signInAs(client, "one", ADA);
@@ -113,7 +113,7 @@ export function testDatabase(kind: DatabaseKind): void {
     assert(expires.valueOf() > Date.now() + 29 * DAY);
   });
 
-  test("signing in again by e-mail deletes the old row", async (setup) => {
+  test("S7: signing in again by e-mail deletes the old row", async (setup) => {
     const { app, database } = setup;
     const client = await signedIn(app, "one", ADA);
     const old = client.cookies.get(COOKIE)!;
@@ -123,7 +123,7 @@ export function testDatabase(kind: DatabaseKind): void {
     assertEquals(await database.count("sessions"), 1);
   });
 
-  test("signing in as somebody else by e-mail ends the first one's session", async (setup) => {
+  test("S7: signing in as somebody else by e-mail ends the first one's session", async (setup) => {
     const { app, database } = setup;
     const client = await signedIn(app, "one", ADA);
     const old = client.cookies.get(COOKIE)!;
