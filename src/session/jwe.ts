@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
@@ -16,6 +17,15 @@ export interface Opened {
   readonly text: string;
   /** False when an older secret of a rotation, or another encryption, sealed it: time to issue a new one. */
   readonly current: boolean;
+  /** What a read without callbacks takes from the claims, kept by who needed it. */
+  plain?: PlainClaims | null;
+}
+
+/** The claims that core's default callbacks look at, and those that say when the token is valid. */
+export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "picture">> {
+  readonly iat?: unknown;
+  readonly nbf?: unknown;
+  readonly exp?: unknown;
 }
 
 /**
@@ -52,7 +62,9 @@ export function seal(text: string, secret: string, salt: string): string {
   const iv = randomBytes(16);
   const cipher = createCipheriv("aes-256-cbc", key.cipher, iv);
   const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-  const tag = cbcTag(key, key.header, iv, ciphertext);
+  const bits = Buffer.alloc(8);
+  bits.writeUInt32BE(key.header.length * 8, 4);
+  const tag = cbcTag(key, Buffer.concat([Buffer.from(key.header, "latin1"), iv, ciphertext, bits]));
   return `${key.header}..${iv.toString("base64url")}.${ciphertext.toString("base64url")}.${
     tag.toString("base64url")
   }`;
@@ -85,7 +97,7 @@ function parseHeader(header: string): { enc: Encryption; kid: string | undefined
   return { enc, kid };
 }
 
-/** RFC 7518, 5.2.2.2: authenticate first, then decrypt. */
+/** RFC 7518, 5.2.2.2. What the tag covers is decoded in place, since each call into the cryptography has its price. */
 function openCbc(
   key: DerivedKey,
   header: string,
@@ -93,11 +105,18 @@ function openCbc(
   ciphertext: string,
   tag: string,
 ): string | undefined {
-  const ivBytes = decode(iv), content = decode(ciphertext), tagBytes = decode(tag);
-  if (ivBytes?.length !== 16 || !content || tagBytes?.length !== 32) return;
-  if (!timingSafeEqual(cbcTag(key, header, ivBytes, content), tagBytes)) return;
-  const decipher = createDecipheriv("aes-256-cbc", key.cipher, ivBytes);
-  return decipher.update(content, undefined, "utf8") + decipher.final("utf8");
+  const tagBytes = decode(tag);
+  if (iv.length !== 22 || ciphertext.length % 4 === 1 || tagBytes?.length !== 32) return;
+  const ivAt = header.length, contentAt = ivAt + 16, bitsAt = contentAt + ((ciphertext.length * 3) >> 2);
+  const covered = Buffer.allocUnsafe(bitsAt + 8);
+  covered.write(header, 0, "latin1");
+  covered.write(iv, ivAt, "base64url");
+  covered.write(ciphertext, contentAt, "base64url");
+  covered.writeUInt32BE(0, bitsAt);
+  covered.writeUInt32BE(header.length * 8, bitsAt + 4);
+  if (!timingSafeEqual(cbcTag(key, covered), tagBytes)) return;
+  const decipher = createDecipheriv("aes-256-cbc", key.cipher, covered.subarray(ivAt, contentAt));
+  return decipher.update(covered.subarray(contentAt, bitsAt), undefined, "utf8") + decipher.final("utf8");
 }
 
 function openGcm(
@@ -115,13 +134,9 @@ function openGcm(
   return decipher.update(content, undefined, "utf8") + decipher.final("utf8");
 }
 
-/** HMAC-SHA-512 cut to 256 bits over header, iv, ciphertext and the header's length in bits (RFC 7518, 5.2.2.1). */
-function cbcTag(key: DerivedKey, header: string, iv: Buffer, ciphertext: Buffer): Buffer {
-  const bits = Buffer.alloc(8);
-  bits.writeUInt32BE(header.length * 8, 4);
-  return createHmac("sha512", key.mac!).update(header, "latin1").update(iv).update(ciphertext).update(bits)
-    .digest()
-    .subarray(0, 32);
+/** RFC 7518, 5.2.2.1: the first half of HMAC-SHA-512 over header, iv, ciphertext and the header's length in bits. */
+function cbcTag(key: DerivedKey, covered: Buffer): Buffer {
+  return createHmac("sha512", key.mac!).update(covered).digest().subarray(0, 32);
 }
 
 /** Decodes what {@link COMPACT_DIR_JWE} let through. No byte string is 4n + 1 characters long, yet `Buffer` takes it. */

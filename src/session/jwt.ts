@@ -5,7 +5,7 @@
  */
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import { isUnchanged, openKnown, type OpenToken, openToken } from "./open_token.ts";
+import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { announce, type ReadContext, type SessionRead, toSession, wrapped } from "./read.ts";
 import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./settings.ts";
@@ -36,9 +36,9 @@ export function readJwtSession(
 
 /** The usual case, of which nothing but the caller hears: the same steps at once, with core's default callbacks. */
 function readPlain(token: string, settings: SessionSettings): SessionRead | undefined {
-  const opened = settings.plain ? openKnown(token, settings) : undefined;
-  if (opened === undefined || opened.due) return undefined;
-  const { name, email, picture } = opened.claims;
+  const claims = settings.plain ? openPlain(token, settings) : undefined;
+  if (claims === undefined) return undefined;
+  const { name, email, picture } = claims;
   const user: User = {};
   // The claims are JSON, which knows no `undefined`: so has the session no member for what is not claimed.
   if (name !== undefined) user.name = name;

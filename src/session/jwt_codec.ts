@@ -44,8 +44,15 @@ export function parseClaims(text: string): JWT | undefined {
   return isTimely(claims) ? claims : undefined;
 }
 
+/** The claims that say when a token is valid (RFC 7519, 4.1), of whatever type they came as. */
+export interface TimeClaims {
+  readonly iat?: unknown;
+  readonly nbf?: unknown;
+  readonly exp?: unknown;
+}
+
 /** The time checks of jose's `jwtDecrypt`, with core's tolerance. */
-export function isTimely({ iat, nbf, exp }: JWT): boolean {
+export function isTimely({ iat, nbf, exp }: TimeClaims): boolean {
   const now = Math.floor(Date.now() / 1000);
   if (iat !== undefined && typeof iat !== "number") return false;
   if (nbf !== undefined && !(typeof nbf === "number" && nbf <= now + CLOCK_TOLERANCE)) return false;

@@ -4,8 +4,8 @@
  * @module
  */
 import type { JWT } from "@auth/core/jwt";
-import { open } from "./jwe.ts";
-import { parseClaims } from "./jwt_codec.ts";
+import { open, type Opened, type PlainClaims } from "./jwe.ts";
+import { isTimely, parseClaims, type TimeClaims } from "./jwt_codec.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** A decoded token. */
@@ -35,20 +35,42 @@ export async function openToken(token: string, settings: SessionSettings): Promi
 
 /** Decodes a token that we recognise, at once. */
 export function openKnown(token: string, settings: SessionSettings): OpenToken | undefined {
-  const { secrets, cookie, cache } = settings;
+  const opened = openOrRecall(token, settings);
+  const claims = opened && parseClaims(opened.text);
+  return claims && { claims, text: opened.text, due: !opened.current || isDue(claims, settings) };
+}
+
+/**
+ * The claims of a plain read, of a token that we recognise and that is neither due nor out of its time. They are parsed
+ * once: texts can be handed to any number of readers. Claims that are objects cannot, and are left to the long way.
+ */
+export function openPlain(token: string, settings: SessionSettings): PlainClaims | undefined {
+  const opened = openOrRecall(token, settings);
+  if (opened === undefined || !opened.current) return undefined;
+  const claims = opened.plain === undefined ? opened.plain = plainClaims(opened.text) : opened.plain;
+  return claims !== null && isTimely(claims) && !isDue(claims, settings) ? claims : undefined;
+}
+
+function plainClaims(text: string): PlainClaims | null {
+  const parsed = parseClaims(text);
+  if (parsed === undefined) return null;
+  const { name, email, picture, iat, nbf, exp } = parsed;
+  const shared = [name, email, picture].every((claim) => typeof claim !== "object" || claim === null);
+  return shared ? { name, email, picture, iat, nbf, exp } as PlainClaims : null;
+}
+
+function openOrRecall(token: string, { secrets, cookie, cache }: SessionSettings): Opened | undefined {
   if (secrets === undefined) return undefined;
   let opened = cache.get(token);
   if (opened === undefined) {
     opened = open(token, secrets, cookie.name);
-    if (opened === undefined) return undefined;
-    cache.set(token, opened);
+    if (opened !== undefined) cache.set(token, opened);
   }
-  const claims = parseClaims(opened.text);
-  return claims && { claims, text: opened.text, due: !opened.current || isDue(claims, settings) };
+  return opened;
 }
 
 /** Whether the token is old enough to be prolonged. One that does not tell its age always is, as all are in core. */
-function isDue({ iat }: JWT, { renewAfter }: SessionSettings): boolean {
+function isDue({ iat }: TimeClaims, { renewAfter }: SessionSettings): boolean {
   return !(typeof iat === "number" && iat + renewAfter > Date.now() / 1000);
 }
 
