@@ -13,6 +13,9 @@ import type { Opened } from "./jwe.ts";
 /** Characters of tokens and texts held, by default: some thousand users in a few megabytes. */
 const CAPACITY = 2 ** 22;
 
+/** How many tokens that came once are told apart, more or less; a power of two. */
+const PLACES = 2 ** 13;
+
 interface Entry {
   readonly token: string;
   readonly opened: Opened;
@@ -25,6 +28,8 @@ export class TokenCache {
   readonly #entries = new Map<string, Entry>();
   /** Goes on where it stopped: a new iterator would pass over the holes that all the forgotten ones left. */
   readonly #oldest = this.#entries.keys();
+  /** A mark for each place: that of the latest token there that was not worth remembering yet. */
+  readonly #marks = new Int32Array(PLACES);
   #size = 0;
 
   constructor(capacity: number = CAPACITY) {
@@ -38,8 +43,12 @@ export class TokenCache {
     return entry !== undefined && entry.token === token ? entry.opened : undefined;
   }
 
-  /** Remembers what a token held. Only tokens that authenticated belong here. */
+  /**
+   * Remembers what a token held, once it comes for the second time: whom nobody hears of again would only displace
+   * others, and copying costs a third of opening. Only tokens that authenticated belong here.
+   */
   set(token: string, opened: Opened): void {
+    if (!this.#comesAgain(token)) return;
     const entry = { token: ownString(token), opened };
     const end = endOf(entry.token);
     this.#forget(end);
@@ -48,12 +57,29 @@ export class TokenCache {
     while (this.#size > this.#capacity) this.#forget(this.#oldest.next().value!);
   }
 
+  #comesAgain(token: string): boolean {
+    const mark = markOf(token);
+    const place = mark & (PLACES - 1);
+    if (this.#marks[place] === mark) return true;
+    this.#marks[place] = mark;
+    return false;
+  }
+
   #forget(end: string): void {
     const entry = this.#entries.get(end);
     if (!entry) return;
     this.#entries.delete(end);
     this.#size -= sizeOf(entry);
   }
+}
+
+/** A number from the end of a tag, which is as good as random. */
+function markOf(token: string): number {
+  let mark = 0;
+  for (let at = Math.max(0, token.length - 6); at < token.length; at++) {
+    mark = mark * 31 + token.charCodeAt(at) | 0;
+  }
+  return mark;
 }
 
 const endOf = (token: string) => token.slice(-32);

@@ -170,9 +170,13 @@ function snapshot(value: unknown): unknown {
   }
 }
 
-/** Dates as seconds from now, to the nearest ten: both ways run a moment apart. Random ids are only told to be there. */
+/**
+ * Dates as seconds from now, in steps of ten: both ways run a moment apart. The steps begin where no test has a date, which
+ * a moment would take across. Random ids are only told to be there.
+ */
 function relative(value: unknown, key = ""): unknown {
-  const seconds = (milliseconds: number) => `in ${Math.round((milliseconds - Date.now()) / 10_000) * 10} s`;
+  const seconds = (milliseconds: number) =>
+    `in ${Math.floor((milliseconds - Date.now() + 7000) / 10_000) * 10} s`;
   if (key === "jti") return typeof value;
   if (value instanceof Date) return seconds(value.valueOf());
   if (typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) {
