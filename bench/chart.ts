@@ -15,8 +15,7 @@ const TOP = 64;
 
 /** Draws the share of bare Fastify's rate that each contestant keeps, on the newest Node that was measured. */
 export function chart({ runtimes, date }: Measured): string {
-  const { name: runtime, passes } =
-    runtimes.findLast(({ name }) => name.startsWith("Node")) ?? runtimes[0]!;
+  const { name: runtime, passes } = runtimes.findLast(({ name }) => name.startsWith("Node")) ?? runtimes[0]!;
   const bars = CONTESTANTS.filter(([, , path]) => path === "/me").map((
     [name],
   ) => ({
@@ -26,9 +25,7 @@ export function chart({ runtimes, date }: Measured): string {
   })).sort((a, b) => b.share - a.share);
   const height = TOP + bars.length * ROW + 34;
   const title = "Requests a second to a route that reads the session";
-  const described = bars.map(({ name, share }) =>
-    `${TITLES[name]}: ${percent(share)}`
-  ).join("; ");
+  const described = bars.map(({ name, share }) => `${TITLES[name]}: ${percent(share)}`).join("; ");
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" \
 role="img" aria-labelledby="title description">
   <title id="title">${title}</title>
@@ -65,17 +62,12 @@ function row(
   top: number,
 ): string {
   const width = Math.max(2, Math.round(share * (WIDTH - LABELS - FIGURES)));
-  const figures = `${percent(share)}  ·  ${
-    Math.round(rate).toLocaleString("en")
-  }`;
+  const figures = `${percent(share)}  ·  ${Math.round(rate).toLocaleString("en")}`;
   return `  <g${name.startsWith("fastify-authjs") ? ' class="own"' : ""}>
-    <text x="${LABELS - 12}" y="${top + 16}" text-anchor="end">${
-    TITLES[name]
-  }</text>
+    <text x="${LABELS - 12}" y="${top + 16}" text-anchor="end">${TITLES[name]}</text>
     <rect x="${LABELS}" y="${top + 2}" width="${width}" height="20" rx="2"/>
     <text x="${LABELS + width + 8}" y="${top + 16}">${figures}</text>
   </g>`;
 }
 
-const percent = (share: number) =>
-  `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+const percent = (share: number) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;

@@ -59,8 +59,7 @@ const atMost = (limit: number) => (value: number) => value <= limit;
 
 const TARGETS: Target[] = [
   {
-    measure:
-      "a read, 16 in flight, against the whole of core: a user seen a moment ago",
+    measure: "a read, 16 in flight, against the whole of core: a user seen a moment ago",
     target: (runtime) => isDeno(runtime) ? "≥ 18 ×" : "≥ 40 ×",
     value: ({ reads }) => reads.ratios.portOverAgain,
     met: (value, runtime) => value >= (isDeno(runtime) ? 18 : 40),
@@ -110,8 +109,7 @@ const TARGETS: Target[] = [
   {
     measure: "HTTP against @auth/express",
     target: () => "≥ 20 ×",
-    value: (pass) =>
-      perSecond(pass, "fastify-authjs") / perSecond(pass, "auth-express"),
+    value: (pass) => perSecond(pass, "fastify-authjs") / perSecond(pass, "auth-express"),
     met: atLeast(20),
     digits: 0,
     unit: " ×",
@@ -200,9 +198,7 @@ export function tables(measured: Measured): string {
     `### One read, in microseconds`,
     reads(measured),
     `### Versions`,
-    Object.entries(measured.versions).map(([name, version]) =>
-      `${name} ${version}`
-    ).join(", ") + ".",
+    Object.entries(measured.versions).map(([name, version]) => `${name} ${version}`).join(", ") + ".",
   ].join("\n\n");
 }
 
@@ -213,9 +209,7 @@ function targets({ runtimes }: Measured): string {
     ...runtimes.map(({ name, passes }) => {
       const values = passes.map(value);
       const misses = values.some((found) => !met(found, name));
-      return `${
-        values.map((found) => found.toFixed(digits)).join(" / ")
-      }${unit}${misses ? " ✗" : ""}`;
+      return `${values.map((found) => found.toFixed(digits)).join(" / ")}${unit}${misses ? " ✗" : ""}`;
     }),
   ]);
   return table(
@@ -229,9 +223,7 @@ function http({ runtimes }: Measured, names: string[]): string {
   const rows = names.map((name) => [
     TITLES[name]!,
     ...runtimes.map(({ passes }) =>
-      passes.map(({ http }) =>
-        `${http[name]!.ofBare.toFixed(3)} (${thousands(http[name]!.perSecond)})`
-      ).join(
+      passes.map(({ http }) => `${http[name]!.ofBare.toFixed(3)} (${thousands(http[name]!.perSecond)})`).join(
         " / ",
       )
     ),
@@ -276,16 +268,13 @@ function reads({ runtimes }: Measured): string {
   ];
   const rows = cases.map(([name, title]) => [
     title,
-    ...runtimes.map(({ passes }) =>
-      passes.map(({ reads }) => digits(reads.microseconds[name])).join(" / ")
-    ),
+    ...runtimes.map(({ passes }) => passes.map(({ reads }) => digits(reads.microseconds[name])).join(" / ")),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }
 
 const thousands = (value: number) => Math.round(value).toLocaleString("en");
-const digits = (value: number) =>
-  value < 100 ? value.toFixed(1) : thousands(value);
+const digits = (value: number) => value < 100 ? value.toFixed(1) : thousands(value);
 
 function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;

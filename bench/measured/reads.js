@@ -37,20 +37,18 @@ async function requestTo(config) {
   return captured;
 }
 
-/** The same request with another Cookie header. */
-function withCookie(request, cookie) {
-  const headers = { host: "localhost", ...(cookie && { cookie }) };
-  return Object.create(request, {
-    raw: { value: Object.create(request.raw, { headers: { value: headers } }) },
-  });
-}
-
 /** Reads of one configuration for requests with these cookies, each read for a request of its own. */
 async function reader(read, config, cookies) {
-  const request = await requestTo(authConfig());
-  const requests = cookies.map((cookie) => withCookie(request, cookie));
+  const captured = await requestTo(authConfig());
+  const { socket, method, url } = captured.raw;
+  const headers = cookies.map((cookie) => ({ host: "localhost", ...(cookie && { cookie }) }));
   let next = 0;
-  return () => read(Object.create(requests[next++ % requests.length]), config);
+  return () => {
+    // All of one shape, as Fastify's are.
+    const request = Object.create(captured);
+    request.raw = { socket, method, url, headers: headers[next++ % headers.length] };
+    return read(request, config);
+  };
 }
 
 /** What reading a token costs at the least: its cryptography and JSON, with a key made once. */
