@@ -18,6 +18,17 @@ Deno.test("TokenCache remembers a token that comes again, and leaves those alone
   assertStrictEquals(cache.get("header..iv.text.tag"), entry);
 });
 
+Deno.test("TokenCache remembers nobody when they are more in turn than it holds: they would displace one another", () => {
+  const everyone = ["a", "b", "c", "d", "e", "f", "g"].map((name) => name.repeat(8));
+  const cache = new TokenCache(30);
+  for (let round = 0; round < 5; round++) {
+    for (const token of everyone) {
+      assertStrictEquals(cache.get(token), undefined);
+      cache.set(token, opened("{}"));
+    }
+  }
+});
+
 Deno.test("TokenCache gives what a token held, and nothing for another", () => {
   const cache = new TokenCache();
   const entry = opened("{}");

@@ -53,7 +53,7 @@ function readSingle(header: string, name: string, at: number): SessionCookie | u
 
 /** Neither empty nor in need of decoding or trimming. */
 function isPlain(value: string): boolean {
-  return value !== "" && !value.includes("%") && !/^[ \t]|[ \t]$/.test(value);
+  return value !== "" && !value.includes("%") && value.trim().length === value.length;
 }
 
 function readChunks(header: string, name: string): SessionCookie {

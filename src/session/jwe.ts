@@ -29,26 +29,18 @@ export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "pict
 }
 
 /**
- * Five segments, the second (the wrapped key) empty, in the strict base64url alphabet. jose is laxer (padding, white space), so
- * what does not match goes to it.
- */
-const COMPACT_DIR_JWE = /^([\w-]+)\.\.([\w-]+)\.([\w-]+)\.([\w-]+)$/;
-
-/**
  * Opens a token, trying no more than the one key its header points at.
  *
  * @returns `undefined` when the token is not recognised or does not authenticate: core's decoder then says why.
  */
 export function open(token: string, secrets: readonly string[], salt: string): Opened | undefined {
-  const parts = COMPACT_DIR_JWE.exec(token);
+  const parts = split(token);
   if (!parts) return;
-  const [, header, iv, ciphertext, tag] = parts as unknown as [string, string, string, string, string];
+  const { header } = parts;
   try {
     const key = keyOf(header, secrets, salt);
     if (!key) return;
-    const text = key.mac
-      ? openCbc(key, header, iv, ciphertext, tag)
-      : openGcm(key, header, iv, ciphertext, tag);
+    const text = key.mac ? openCbc(key, parts) : openGcm(key, parts);
     if (text === undefined || isSuspect(text)) return;
     return { text, current: header === derivedKey(secrets[0]!, salt, "A256CBC-HS512").header };
   } catch {
@@ -62,12 +54,31 @@ export function seal(text: string, secret: string, salt: string): string {
   const iv = randomBytes(16);
   const cipher = createCipheriv("aes-256-cbc", key.cipher, iv);
   const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-  const bits = Buffer.alloc(8);
-  bits.writeUInt32BE(key.header.length * 8, 4);
-  const tag = cbcTag(key, Buffer.concat([Buffer.from(key.header, "latin1"), iv, ciphertext, bits]));
+  const tag = cbcTag(key, key.header, iv, ciphertext);
   return `${key.header}..${iv.toString("base64url")}.${ciphertext.toString("base64url")}.${
     tag.toString("base64url")
   }`;
+}
+
+/** A compact JWE (RFC 7516, 3.1) without a wrapped key, decoded but for its header, which the tag covers as it is written. */
+interface Parts {
+  readonly header: string;
+  readonly iv: Buffer;
+  readonly ciphertext: Buffer;
+  readonly tag: Buffer;
+}
+
+/** Without a regular expression, which costs a tenth of opening a long token. */
+function split(token: string): Parts | undefined {
+  const headerEnd = token.indexOf(".");
+  if (token[headerEnd + 1] !== "." || !isAscii(token)) return;
+  const ivEnd = token.indexOf(".", headerEnd + 2);
+  const ciphertextEnd = token.indexOf(".", ivEnd + 1);
+  if (ivEnd === -1 || ciphertextEnd === -1) return;
+  const iv = decode(token.slice(headerEnd + 2, ivEnd));
+  const ciphertext = decode(token.slice(ivEnd + 1, ciphertextEnd));
+  const tag = decode(token.slice(ciphertextEnd + 1));
+  if (iv && ciphertext && tag) return { header: token.slice(0, headerEnd), iv, ciphertext, tag };
 }
 
 /** The key a header asks for, in core's order: by `kid` among the secrets, or the first secret's when there is none. */
@@ -97,51 +108,43 @@ function parseHeader(header: string): { enc: Encryption; kid: string | undefined
   return { enc, kid };
 }
 
-/** RFC 7518, 5.2.2.2. What the tag covers is decoded in place, since each call into the cryptography has its price. */
-function openCbc(
-  key: DerivedKey,
-  header: string,
-  iv: string,
-  ciphertext: string,
-  tag: string,
-): string | undefined {
-  const tagBytes = decode(tag);
-  if (iv.length !== 22 || ciphertext.length % 4 === 1 || tagBytes?.length !== 32) return;
-  const ivAt = header.length, contentAt = ivAt + 16, bitsAt = contentAt + ((ciphertext.length * 3) >> 2);
-  const covered = Buffer.allocUnsafe(bitsAt + 8);
-  covered.write(header, 0, "latin1");
-  covered.write(iv, ivAt, "base64url");
-  covered.write(ciphertext, contentAt, "base64url");
-  covered.writeUInt32BE(0, bitsAt);
-  covered.writeUInt32BE(header.length * 8, bitsAt + 4);
-  if (!timingSafeEqual(cbcTag(key, covered), tagBytes)) return;
-  const decipher = createDecipheriv("aes-256-cbc", key.cipher, covered.subarray(ivAt, contentAt));
-  return decipher.update(covered.subarray(contentAt, bitsAt), undefined, "utf8") + decipher.final("utf8");
+/** RFC 7518, 5.2.2.2. */
+function openCbc(key: DerivedKey, { header, iv, ciphertext, tag }: Parts): string | undefined {
+  if (iv.length !== 16 || tag.length !== 32) return;
+  if (!timingSafeEqual(cbcTag(key, header, iv, ciphertext), tag)) return;
+  const decipher = createDecipheriv("aes-256-cbc", key.cipher, iv);
+  return decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8");
 }
 
-function openGcm(
-  key: DerivedKey,
-  header: string,
-  iv: string,
-  ciphertext: string,
-  tag: string,
-): string | undefined {
-  const ivBytes = decode(iv), content = decode(ciphertext), tagBytes = decode(tag);
+function openGcm(key: DerivedKey, { header, iv, ciphertext, tag }: Parts): string | undefined {
   // The tag's length matters: node:crypto would accept a shorter, forgeable one.
-  if (ivBytes?.length !== 12 || !content || tagBytes?.length !== 16) return;
-  const decipher = createDecipheriv("aes-256-gcm", key.cipher, ivBytes, { authTagLength: 16 });
-  decipher.setAAD(Buffer.from(header, "latin1")).setAuthTag(tagBytes);
-  return decipher.update(content, undefined, "utf8") + decipher.final("utf8");
+  if (iv.length !== 12 || tag.length !== 16) return;
+  const decipher = createDecipheriv("aes-256-gcm", key.cipher, iv, { authTagLength: 16 });
+  decipher.setAAD(Buffer.from(header, "latin1")).setAuthTag(tag);
+  return decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8");
 }
 
 /** RFC 7518, 5.2.2.1: the first half of HMAC-SHA-512 over header, iv, ciphertext and the header's length in bits. */
-function cbcTag(key: DerivedKey, covered: Buffer): Buffer {
-  return createHmac("sha512", key.mac!).update(covered).digest().subarray(0, 32);
+function cbcTag(key: DerivedKey, header: string, iv: Buffer, ciphertext: Buffer): Buffer {
+  const bits = Buffer.alloc(8);
+  bits.writeUInt32BE(header.length * 8, 4);
+  const mac = createHmac("sha512", key.mac!).update(header).update(iv).update(ciphertext).update(bits);
+  return mac.digest().subarray(0, 32);
 }
 
-/** Decodes what {@link COMPACT_DIR_JWE} let through. No byte string is 4n + 1 characters long, yet `Buffer` takes it. */
+/**
+ * Decodes strict base64url. `Buffer` passes over characters of no alphabet, which leaves fewer bytes, takes those of base64 for
+ * their counterparts, and drops the last of 4n + 1 characters, which no byte string has. What is laxer goes to jose.
+ */
 function decode(segment: string): Buffer | undefined {
-  return segment.length % 4 === 1 ? undefined : Buffer.from(segment, "base64url");
+  if (segment.length % 4 === 1 || segment.includes("+") || segment.includes("/")) return;
+  const bytes = Buffer.from(segment, "base64url");
+  return bytes.length === (segment.length * 3) >> 2 ? bytes : undefined;
+}
+
+/** Others may pass for letters in a decoder that looks at eight of their bits. */
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
 }
 
 /** True for bytes that were no UTF-8, which jose refuses and `toString` replaces; a text may rightly hold U+FFFD, so core decides. */

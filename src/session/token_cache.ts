@@ -30,6 +30,8 @@ export class TokenCache {
   readonly #oldest = this.#entries.keys();
   /** A mark for each place: that of the latest token there that was not worth remembering yet. */
   readonly #marks = new Int32Array(PLACES);
+  /** Characters that went by since the marks were last wiped. */
+  #passed = 0;
   #size = 0;
 
   constructor(capacity: number = CAPACITY) {
@@ -48,7 +50,7 @@ export class TokenCache {
    * others, and copying costs a third of opening. Only tokens that authenticated belong here.
    */
   set(token: string, opened: Opened): void {
-    if (!this.#comesAgain(token)) return;
+    if (!this.#comesAgain(token, sizeOf({ token, opened }))) return;
     const entry = { token: ownString(token), opened };
     const end = endOf(entry.token);
     this.#forget(end);
@@ -57,10 +59,16 @@ export class TokenCache {
     while (this.#size > this.#capacity) this.#forget(this.#oldest.next().value!);
   }
 
-  #comesAgain(token: string): boolean {
+  /** Again means before as much went by as can be held: of those who return later, none would be found here. */
+  #comesAgain(token: string, size: number): boolean {
     const mark = markOf(token);
     const place = mark & (PLACES - 1);
     if (this.#marks[place] === mark) return true;
+    this.#passed += size;
+    if (this.#passed > this.#capacity) {
+      this.#marks.fill(0);
+      this.#passed = size;
+    }
     this.#marks[place] = mark;
     return false;
   }
