@@ -4,6 +4,7 @@
  * @module
  */
 import { CONTESTANTS, type HttpResult } from "./http.ts";
+import type { Profile, Shares } from "./profile.ts";
 import type { ReadResult } from "./reads.ts";
 
 /** One run of everything on one runtime. */
@@ -18,6 +19,7 @@ export interface Measured {
   machine: string;
   versions: Record<string, string>;
   runtimes: { name: string; passes: Pass[] }[];
+  profile: Profile;
 }
 
 /** How the contestants are called in tables and in the chart. */
@@ -197,6 +199,9 @@ export function tables(measured: Measured): string {
     ),
     `### One read, in microseconds`,
     reads(measured),
+    `### Where the time of a read goes`,
+    `A CPU profile on ${measured.profile.runtime}: each function's share of the time, spent in itself.`,
+    profile(measured),
     `### Versions`,
     Object.entries(measured.versions).map(([name, version]) => `${name} ${version}`).join(", ") + ".",
   ].join("\n\n");
@@ -271,6 +276,12 @@ function reads({ runtimes }: Measured): string {
     ...runtimes.map(({ passes }) => passes.map(({ reads }) => digits(reads.microseconds[name])).join(" / ")),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
+}
+
+function profile({ profile: { first, again } }: Measured): string {
+  const shares = (title: string, shares: Shares) =>
+    table([title, "share"], shares.map(([name, share]) => [name, `${(share * 100).toFixed(1)} %`]));
+  return [shares("a user not seen before", first), shares("a user seen a moment ago", again)].join("\n\n");
 }
 
 const thousands = (value: number) => Math.round(value).toLocaleString("en");

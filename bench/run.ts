@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { chart } from "./chart.ts";
 import { measureHttp } from "./http.ts";
+import { profileReads } from "./profile.ts";
 import { measureReads } from "./reads.ts";
 import { type Measured, tables } from "./report.ts";
 import { findRuntimes, install, installedVersions } from "./setup.ts";
@@ -36,13 +37,14 @@ async function measure(): Promise<Measured> {
   await install(options.package);
   const runtimes = await findRuntimes();
   // Its own choice of runtime must not decide about the load.
-  const generator = runtimes.find(({ name }) => name.startsWith("Node 24"))!;
+  const node24 = runtimes.find(({ name }) => name.startsWith("Node 24"))!;
   const chosen = runtimes.filter(({ name }) => name.toLowerCase().startsWith(options.only ?? ""));
   const measured: Measured = {
     date: new Date().toISOString().slice(0, 10),
     machine: machine(),
     versions: await installedVersions(),
     runtimes: chosen.map(({ name }) => ({ name, passes: [] })),
+    profile: await profileReads(node24, options.quick ? 1000 : 10_000),
   };
   // The whole table twice: what does not repeat is not a result.
   for (let pass = 0; pass < (options.quick ? 1 : 2); pass++) {
@@ -51,7 +53,7 @@ async function measure(): Promise<Measured> {
       const reads = await measureReads(runtime, options.quick ? 5 : 21, options.quick ? 40 : 80);
       const http = await measureHttp(
         runtime,
-        generator,
+        node24,
         options.quick ? { rounds: 2, seconds: 1 } : {
           rounds: 5,
           seconds: 3,

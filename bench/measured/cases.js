@@ -1,0 +1,147 @@
+/** One session read, without HTTP around it, in all the ways that are compared. */
+import Fastify from "fastify";
+import { FastifyAuth, getSession } from "fastify-authjs";
+import { createDecipheriv, createHmac, createSecretKey, hkdfSync, timingSafeEqual } from "node:crypto";
+import { authConfig, COOKIE, LARGE_CLAIMS, SECRET, sessionCookie, USERS } from "./fixture.js";
+import { getSession as getSessionThroughCore } from "./port.js";
+
+export const IN_FLIGHT = 16;
+
+/** What most applications have: the user's id in the session. */
+const CALLBACKS = {
+  jwt: ({ token }) => token,
+  session: ({ session, token }) => ({
+    ...session,
+    user: { ...session.user, id: token.sub },
+  }),
+};
+
+/** A request of Fastify's own, as a hook gets it. */
+async function requestTo(config) {
+  const app = Fastify();
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  let captured;
+  app.get("/", (request) => {
+    captured = request;
+    return "";
+  });
+  await app.inject({ url: "/", headers: { host: "localhost" } });
+  return captured;
+}
+
+/** Reads of one configuration for requests with these cookies, each read for a request of its own. */
+async function reader(read, config, cookies) {
+  const captured = await requestTo(authConfig());
+  const { socket, method, url } = captured.raw;
+  const headers = cookies.map((cookie) => ({ host: "localhost", ...(cookie && { cookie }) }));
+  let next = 0;
+  return () => {
+    // All of one shape, as Fastify's are.
+    const request = Object.create(captured);
+    request.raw = { socket, method, url, headers: headers[next++ % headers.length] };
+    return read(request, config);
+  };
+}
+
+/** What reading a token costs at the least: its cryptography and JSON, with a key made once. */
+function byHand() {
+  const info = `Auth.js Generated Encryption Key (${COOKIE})`;
+  const key = Buffer.from(hkdfSync("sha256", SECRET, COOKIE, info, 64));
+  const macKey = createSecretKey(key.subarray(0, 32));
+  const cipherKey = createSecretKey(key.subarray(32));
+  return (token) => {
+    const [header, , iv, ciphertext, tag] = token.split(".");
+    const data = Buffer.from(ciphertext, "base64url");
+    const vector = Buffer.from(iv, "base64url");
+    const headerBits = Buffer.alloc(8);
+    headerBits.writeUInt32BE(header.length * 8, 4);
+    const mac = createHmac("sha512", macKey).update(header).update(vector)
+      .update(data).update(headerBits).digest();
+    if (!timingSafeEqual(mac.subarray(0, 32), Buffer.from(tag, "base64url"))) {
+      throw new Error("tampered");
+    }
+    const decipher = createDecipheriv("aes-256-cbc", cipherKey, vector);
+    const claims = JSON.parse(
+      decipher.update(data, undefined, "utf8") + decipher.final("utf8"),
+    );
+    if (claims.exp < Date.now() / 1000) throw new Error("expired");
+    return claims;
+  };
+}
+
+function handReader(cookies) {
+  const open = byHand();
+  let next = 0;
+  return () => open(cookies[next++ % cookies.length].slice(COOKIE.length + 1));
+}
+
+const oneAtATime = (read) => async (count) => {
+  for (let i = 0; i < count; i++) await read();
+};
+
+const manyAtATime = (read) => async (count) => {
+  for (let i = 0; i < count; i += IN_FLIGHT) {
+    await Promise.all(Array.from({ length: IN_FLIGHT }, read));
+  }
+};
+
+/** Every way of reading, by name: each runs so many reads. All of them are known to find the session. */
+export async function makeCases() {
+  const one = [await sessionCookie()];
+  const everyone = await Promise.all(
+    Array.from({ length: USERS }, (_, sub) => sessionCookie({ sub: `${sub}` })),
+  );
+  const large = await Promise.all(
+    Array.from(
+      { length: USERS / 8 },
+      (_, sub) => sessionCookie({ ...LARGE_CLAIMS, sub: `${sub}` }),
+    ),
+  );
+  const ours = (cookies, providers = 1) => reader(getSession, authConfig(providers), cookies);
+  const port = (cookies, providers = 1) =>
+    reader(getSessionThroughCore, {
+      ...authConfig(providers),
+      basePath: "/auth",
+    }, cookies);
+  const cases = {
+    hand: oneAtATime(handReader(everyone)),
+    first: oneAtATime(await ours(everyone)),
+    again: oneAtATime(await ours(one)),
+    callbacks: oneAtATime(
+      await reader(getSession, { ...authConfig(), callbacks: CALLBACKS }, one),
+    ),
+    portCallbacks: manyAtATime(
+      await reader(getSessionThroughCore, {
+        ...authConfig(),
+        callbacks: CALLBACKS,
+        basePath: "/auth",
+      }, one),
+    ),
+    signedOut: oneAtATime(await ours([""])),
+    providers: oneAtATime(await ours(everyone, 80)),
+    chunks: oneAtATime(await ours(large)),
+    chunksAgain: oneAtATime(await ours(large.slice(0, 1))),
+    handChunks: oneAtATime(handReader(large.map(joined))),
+    parallel: manyAtATime(await ours(everyone)),
+    parallelAgain: manyAtATime(await ours(one)),
+    port: manyAtATime(await port(everyone)),
+    portOne: oneAtATime(await port(everyone)),
+    portProviders: manyAtATime(await port(everyone, 80)),
+    portChunks: manyAtATime(await port(large)),
+  };
+  await assertRead(await ours(one), await port(one));
+  return cases;
+}
+
+const joined = (cookie) =>
+  `${COOKIE}=${cookie.split("; ").map((pair) => pair.slice(pair.indexOf("=") + 1)).join("")}`;
+
+/** What does nothing is fast, too. */
+async function assertRead(...reads) {
+  for (const read of reads) {
+    const session = await read();
+    if (session?.user?.name !== "Ada Lovelace") {
+      throw new Error(`no session: ${JSON.stringify(session)}`);
+    }
+  }
+}
