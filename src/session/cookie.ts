@@ -38,17 +38,27 @@ const NONE: SessionCookie = Object.freeze({ token: "", names: Object.freeze([]) 
 export function readSessionCookie(header: string | undefined, name: string): SessionCookie {
   const at = header ? header.indexOf(name) : -1;
   if (at === -1) return NONE;
-  return readSingle(header!, name, at) ?? readChunks(header!, name);
+  return readUsual(header!, name, at) ?? readAny(header!, name);
 }
 
-/** The usual case without parsing the other cookies: the name occurs once, and as a whole cookie name. */
-function readSingle(header: string, name: string, at: number): SessionCookie | undefined {
-  const equals = at + name.length;
-  if (header[equals] !== "=" || header.includes(name, equals)) return;
-  if (at !== 0 && !header.startsWith("; ", at - 2)) return;
-  const end = header.indexOf(";", equals);
-  const value = header.slice(equals + 1, end === -1 ? undefined : end);
-  return isPlain(value) ? { token: value, names: [name] } : undefined;
+/** As core sent it, if nothing interferes: one cookie, or all chunks in their order. The other cookies are not parsed. */
+function readUsual(header: string, name: string, at: number): SessionCookie | undefined {
+  const chunked = header[at + name.length] === ".";
+  const names: string[] = [];
+  let token = "";
+  while (at !== -1) {
+    const suffix = chunked ? `.${names.length}` : "";
+    const equals = at + name.length + suffix.length;
+    if (header[equals] !== "=" || !header.startsWith(suffix, at + name.length)) return;
+    if (at !== 0 && !header.startsWith("; ", at - 2)) return;
+    const end = header.indexOf(";", equals);
+    const value = header.slice(equals + 1, end === -1 ? undefined : end);
+    if (!isPlain(value) || (!chunked && names.length > 0)) return;
+    names.push(name + suffix);
+    token += value;
+    at = end === -1 ? -1 : header.indexOf(name, end);
+  }
+  return { token, names };
 }
 
 /** Neither empty nor in need of decoding or trimming. */
@@ -56,7 +66,7 @@ function isPlain(value: string): boolean {
   return value !== "" && !value.includes("%") && value.trim().length === value.length;
 }
 
-function readChunks(header: string, name: string): SessionCookie {
+function readAny(header: string, name: string): SessionCookie {
   const cookies = parseCookie(header);
   const names = Object.keys(cookies).filter((key) =>
     key.startsWith(name) && cookies[key] && COOKIE_NAME.test(key)
@@ -78,7 +88,7 @@ const COOKIE_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
  * is equal to any, as the language specifies.
  */
 function byPlace(a: string, b: string): number {
-  const place = (name: string) => parseInt(name.split(".").pop() || "0");
+  const place = (name: string) => parseInt(name.slice(name.lastIndexOf(".") + 1) || "0");
   return place(a) - place(b) || 0;
 }
 

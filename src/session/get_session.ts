@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ResolvedConfig } from "../config/config.ts";
 import { readDatabaseSession } from "./database.ts";
 import { readJwtSession } from "./jwt.ts";
 import { toCoreLogger } from "../logger.ts";
@@ -51,23 +52,51 @@ export function readSession(request: SessionRequest, config: FastifyAuthConfig):
   return readOnce(request, config, read);
 }
 
-async function read(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+/** At once where nothing has to be waited for: a promise more costs as much as looking up a known token. */
+function read(request: SessionRequest, config: FastifyAuthConfig): SessionRead | Promise<SessionRead> {
   try {
-    const resolved = knownUsableConfig(config) ?? await usableConfig(config, request.log);
-    const origin = resolved && originOf(request, resolved.origin);
-    if (origin === undefined) return NOBODY;
-    const settings = sessionSettings(resolved!, origin.secure);
-    const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
-    if (cookie.token === "") return NOBODY;
-    const { logger, debug } = resolved!.core;
-    const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
-    const found = await (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+    const resolved = knownUsableConfig(config);
+    const found = resolved === undefined ? readFirst(request, config) : readWith(resolved, request);
+    return found instanceof Promise ? finish(found, request, config) : found;
+  } catch (error) {
+    return failed(error, request);
+  }
+}
+
+/** A read before it is known whether the configuration can be used. */
+async function readFirst(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  const resolved = await usableConfig(config, request.log);
+  return resolved === undefined ? NOBODY : await readWith(resolved, request);
+}
+
+function readWith(resolved: ResolvedConfig, request: SessionRequest): SessionRead | Promise<SessionRead> {
+  const origin = originOf(request, resolved.origin);
+  if (origin === undefined) return NOBODY;
+  const settings = sessionSettings(resolved, origin.secure);
+  const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
+  if (cookie.token === "") return NOBODY;
+  const { logger, debug } = resolved.core;
+  const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
+  return (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+}
+
+async function finish(
+  reading: Promise<SessionRead>,
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+): Promise<SessionRead> {
+  try {
+    const found = await reading;
     if (found.update && !isWrittenBack(request)) warnOfLoss(request, config);
     return found;
   } catch (error) {
-    request.log.error(error, "Auth.js: the session could not be read.");
-    return NOBODY;
+    return failed(error, request);
   }
+}
+
+function failed(error: unknown, request: SessionRequest): SessionRead {
+  request.log.error(error, "Auth.js: the session could not be read.");
+  return NOBODY;
 }
 
 /** Configurations whose loss has been told: once is enough. */

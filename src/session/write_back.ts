@@ -21,23 +21,45 @@ interface Reader {
  */
 const READ_HOLDS = 10_000;
 
+/** The latest read of a configuration. */
+interface Latest {
+  readonly config: FastifyAuthConfig;
+  /** When it began. */
+  at: number;
+  reading: Promise<SessionRead>;
+}
+
 /** What was read for one request. */
 class Reads {
-  /** The latest read of each configuration, and when it began. */
-  readonly #latest = new Map<FastifyAuthConfig, { at: number; reading: Promise<SessionRead> }>();
+  /** Of each configuration: mostly of one. */
+  readonly #latest: Latest[] = [];
+  #pending = 0;
   /** What the browser is to be told, by the cookie it is about: of two updates the later counts. */
-  readonly #updates = new Map<string, SessionCookieUpdate>();
+  #updates: Map<string, SessionCookieUpdate> | undefined;
 
-  once(config: FastifyAuthConfig, read: () => Promise<SessionRead>): Promise<SessionRead> {
-    const latest = this.#latest.get(config);
-    const now = Date.now();
-    if (latest !== undefined && now - latest.at < READ_HOLDS) return latest.reading;
-    const reading = read().then((done) => {
-      if (done.update) this.#updates.set(done.update.name, done.update);
-      return done;
-    });
-    this.#latest.set(config, { at: now, reading });
+  once(config: FastifyAuthConfig, read: () => SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+    const latest = this.#latest.find((read) => read.config === config);
+    const at = Date.now();
+    if (latest !== undefined && at - latest.at < READ_HOLDS) return latest.reading;
+    const reading = this.#begin(read());
+    if (latest !== undefined) Object.assign(latest, { at, reading });
+    else this.#latest.push({ config, at, reading });
     return reading;
+  }
+
+  async #begin(found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+    if (found instanceof Promise) {
+      this.#pending++;
+      found = await found;
+      this.#pending--;
+    }
+    if (found.update) (this.#updates ??= new Map()).set(found.update.name, found.update);
+    return found;
+  }
+
+  /** Whether the browser is to be told nothing, and no read is on its way that could change that. */
+  get quiet(): boolean {
+    return this.#pending === 0 && this.#updates === undefined;
   }
 
   /**
@@ -45,8 +67,8 @@ class Reads {
    * its result must not be lost.
    */
   async updates(): Promise<Iterable<SessionCookieUpdate>> {
-    await Promise.all([...this.#latest.values()].map(({ reading }) => reading));
-    return this.#updates.values();
+    await Promise.all(this.#latest.map(({ reading }) => reading));
+    return this.#updates?.values() ?? [];
   }
 }
 
@@ -54,7 +76,7 @@ class Reads {
 export function readOnce(
   request: SessionRequest,
   config: FastifyAuthConfig,
-  read: (request: SessionRequest, config: FastifyAuthConfig) => Promise<SessionRead>,
+  read: (request: SessionRequest, config: FastifyAuthConfig) => SessionRead | Promise<SessionRead>,
 ): Promise<SessionRead> {
   const reads = (request as Reader)[READS] ??= new Reads();
   return reads.once(config, () => read(request, config));
@@ -81,7 +103,7 @@ export function writeBack(scope: FastifyInstance): void {
   scopes.add(scope);
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = (request as Reader)[READS];
-    if (!reads) return done(null, payload);
+    if (!reads || reads.quiet) return done(null, payload);
     carry(reads, reply).then(() => done(null, payload), done);
   });
 }
