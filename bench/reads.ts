@@ -34,6 +34,7 @@ export type Reads = Record<
 const RATIOS = {
   portOverAgain: ["port", "parallelAgain"],
   portOverFirst: ["port", "parallel"],
+  portOverHand: ["port", "hand"],
   againOverHand: ["again", "hand"],
   firstOverHand: ["first", "hand"],
   providersGrowth: ["providers", "first"],

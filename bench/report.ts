@@ -77,6 +77,14 @@ const TARGETS: Target[] = [
     unit: " ×",
   },
   {
+    measure: "the same, decrypted by hand",
+    target: () => "",
+    value: ({ reads }) => reads.ratios.portOverHand,
+    met: () => true,
+    digits: 0,
+    unit: " ×",
+  },
+  {
     measure: "a read against decrypting by hand: a user seen a moment ago",
     target: () => "≤ 1.4 ×",
     value: ({ reads }) => reads.ratios.againOverHand,
