@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { browserTest } from "./support/browser.ts";
-import { addAuthenticator } from "./support/webauthn_browser.ts";
+import { addAuthenticator, holdOffers } from "./support/webauthn_browser.ts";
 import { type RunningDemo, withDemo } from "./support/demo.ts";
 
 /** Gives a running demo and a window on it; whatever its pages complain about fails the test. */
@@ -97,7 +97,8 @@ browserTest(
   "demo in a browser: a passkey is added, signs in with a click and without, and is removed",
   async (page) => {
     await withDemoIn(page, async (demo) => {
-      const device = await addAuthenticator(page);
+      await addAuthenticator(page);
+      const takeUpOffers = await holdOffers(page);
       await page.goto(`${demo.origin}/signin?callbackUrl=%2Fpasskeys`);
       await page.getByLabel("User name").fill("ada");
       await page.getByLabel("Password", { exact: true }).fill("lovelace");
@@ -111,17 +112,11 @@ browserTest(
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.waitForURL(`${demo.origin}/`);
 
-      // Nobody touches it, so the offer in the field for user names waits.
-      await device.setPresent(false);
       await beSentToSignIn(page, demo);
-      // The click ends the offer before the touch could answer it.
       await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-      await device.setPresent(true);
-      await page.waitForURL(`${demo.origin}/protected`);
-      await device.setPresent(false);
       await comeInAndGoOut(page, demo, "Ada Lovelace", "passkey");
 
-      await device.setPresent(true);
+      await takeUpOffers();
       await page.goto(`${demo.origin}/signin?callbackUrl=%2Fpasskeys`);
       await page.waitForURL(`${demo.origin}/passkeys`);
       await page.getByText(/counter \d+/).waitFor();

@@ -21,8 +21,6 @@ export interface VirtualAuthenticator {
   credentials(): Promise<BrowserCredential[]>;
   /** Puts a credential in, as somebody does who copied it. */
   take(credential: BrowserCredential): Promise<void>;
-  /** Whether somebody is there to touch it. */
-  setPresent(present: boolean): Promise<void>;
   /** Unplugs it. */
   remove(): Promise<void>;
 }
@@ -68,11 +66,27 @@ export async function addAuthenticator(
     async take(credential) {
       await session.send("WebAuthn.addCredential", { authenticatorId, credential });
     },
-    async setPresent(enabled) {
-      await session.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled });
-    },
     async remove() {
       await session.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId });
     },
   };
+}
+
+/**
+ * Has a page's offers in a field wait, as for somebody who does not look there: a virtual authenticator takes them up at
+ * once. They end when the page ends them.
+ *
+ * @returns What lets the offers of the pages to come be taken up.
+ */
+export async function holdOffers(page: Page): Promise<() => Promise<void>> {
+  await page.addInitScript(() => {
+    const { credentials } = navigator;
+    const get = credentials.get.bind(credentials);
+    credentials.get = (options) => {
+      if (options?.mediation !== "conditional" || sessionStorage.takeUpOffers) return get(options);
+      const { signal } = options;
+      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+    };
+  });
+  return () => page.evaluate(() => void (sessionStorage.takeUpOffers = "yes"));
 }

@@ -7,11 +7,14 @@ import {
   startRegistration,
 } from "/assets/simplewebauthn.js";
 
-async function answerOptions(action, callbackUrl, answer) {
+async function optionsFor(action) {
   const response = await fetch(`/auth/webauthn-options/passkey?action=${action}`);
   const { options, error } = await response.json();
   if (!response.ok) throw new Error(error);
-  const credential = await answer(options);
+  return options;
+}
+
+async function send(action, callbackUrl, credential) {
   const result = await fetch("/auth/callback/passkey", {
     method: "POST",
     headers: { "content-type": "application/json", "x-auth-return-redirect": "1" },
@@ -42,22 +45,34 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
     status.textContent = whyNot();
     continue;
   }
-  form.querySelector("button").disabled = false;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     status.textContent = "Your browser is asking you.";
     const start = action === "register" ? startRegistration : startAuthentication;
-    await answerOptions(action, callbackUrl, start).catch((error) => {
+    try {
+      await send(action, callbackUrl, await start(await optionsFor(action)));
+    } catch (error) {
       status.textContent = PROBLEMS[error.name] ?? error.message;
-    });
+    }
   });
-  if (action === "authenticate" && await browserSupportsWebAuthnAutofill()) offerInField(callbackUrl);
+  // The browser keeps one challenge at a time: options that arrive after a click would end what it began.
+  if (action === "authenticate" && await browserSupportsWebAuthnAutofill()) await offerInField(callbackUrl);
+  form.querySelector("button").disabled = false;
 }
 
-/** Offers the passkeys where user names are typed, as long as the page is open. */
-function offerInField(callbackUrl) {
-  answerOptions("authenticate", callbackUrl, (options) => startAuthentication(options, true))
-    .catch((error) => error.name === "AbortError" || console.warn(error));
+/** Offers the passkeys where user names are typed, as long as the page is open. Waits for the options alone. */
+async function offerInField(callbackUrl) {
+  try {
+    const offered = startAuthentication(await optionsFor("authenticate"), true);
+    offered.then((credential) => send("authenticate", callbackUrl, credential)).catch(forget);
+  } catch (error) {
+    forget(error);
+  }
+}
+
+/** Nobody asked for the offer, so nobody is told that it failed. */
+function forget(error) {
+  if (error.name !== "AbortError") console.warn(error);
 }
 
 for (const button of document.querySelectorAll("[data-remove]")) {
