@@ -16,9 +16,7 @@ const TOP = 64;
 /** Draws the share of bare Fastify's rate that each contestant keeps, on the newest Node that was measured. */
 export function chart({ runtimes, date }: Measured): string {
   const { name: runtime, passes } = runtimes.findLast(({ name }) => name.startsWith("Node")) ?? runtimes[0]!;
-  const bars = CONTESTANTS.filter(([, , path]) => path === "/me").map((
-    [name],
-  ) => ({
+  const bars = CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => ({
     name,
     share: median(passes.map(({ http }) => http[name]!.ofBare)),
     rate: median(passes.map(({ http }) => http[name]!.perSecond)),
@@ -57,10 +55,7 @@ ${bars.map((bar, index) => row(bar, TOP + index * ROW)).join("\n")}
 `;
 }
 
-function row(
-  { name, share, rate }: { name: string; share: number; rate: number },
-  top: number,
-): string {
+function row({ name, share, rate }: { name: string; share: number; rate: number }, top: number): string {
   const width = Math.max(2, Math.round(share * (WIDTH - LABELS - FIGURES)));
   const figures = `${percent(share)}  ·  ${Math.round(rate).toLocaleString("en")}`;
   return `  <g${name.startsWith("fastify-authjs") ? ' class="own"' : ""}>

@@ -91,18 +91,13 @@ export async function measureHttp(
 ): Promise<Record<string, HttpResult>> {
   // Each in a process of its own, also an application that is asked for something else: memory must not add up.
   const apps = new Map(
-    CONTESTANTS.map((
-      [name, app],
-    ) => [name, new Conversation([...runtime.command, "serve.js", app])]),
+    CONTESTANTS.map(([name, app]) => [name, new Conversation([...runtime.command, "serve.js", app])]),
   );
   const generator = new Conversation([...node.command, "load.js"]);
   try {
     const addresses = new Map<string, Address>();
     for (const [name, app] of apps) addresses.set(name, await app.listen());
-    const load = async (
-      [name, , path]: typeof CONTESTANTS[number],
-      seconds: number,
-    ) => {
+    const load = async ([name, , path]: typeof CONTESTANTS[number], seconds: number) => {
       const { port, cookie } = addresses.get(name)!;
       const url = `http://127.0.0.1:${port}${path}`;
       await assertAnswers(url, cookie);
@@ -125,11 +120,7 @@ export async function measureHttp(
     };
 
     for (const contestant of CONTESTANTS) await load(contestant, 1);
-    const results = new Map(
-      CONTESTANTS.map((
-        [name],
-      ) => [name, [] as Awaited<ReturnType<typeof load>>[]]),
-    );
+    const results = new Map(CONTESTANTS.map(([name]) => [name, [] as Awaited<ReturnType<typeof load>>[]]));
     for (let round = 0; round < rounds; round++) {
       for (const contestant of CONTESTANTS) {
         results.get(contestant[0])!.push(await load(contestant, seconds));
@@ -138,9 +129,7 @@ export async function measureHttp(
     const bare = results.get("bare")!;
     return Object.fromEntries([...results].map(([name, loads]) => [name, {
       perSecond: median(loads.map(({ perSecond }) => perSecond)),
-      ofBare: median(
-        loads.map(({ perSecond }, round) => perSecond / bare[round]!.perSecond),
-      ),
+      ofBare: median(loads.map(({ perSecond }, round) => perSecond / bare[round]!.perSecond)),
       memory: Math.max(...loads.map(({ memory }) => memory)),
     }]));
   } finally {

@@ -3,10 +3,7 @@
  *
  * @module
  */
-import { execFile } from "node:child_process";
-import process from "node:process";
-import { promisify } from "node:util";
-import { directory, type Runtime } from "./setup.ts";
+import { runMeasured, type Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
 
 /** Microseconds a read, by the names of the cases in `reads.js`. */
@@ -51,45 +48,20 @@ export interface ReadResult {
 
 /** Measures on one runtime. */
 export async function measureReads(
-  { command }: Runtime,
+  runtime: Runtime,
   rounds: number,
   milliseconds: number,
 ): Promise<ReadResult> {
-  const [program, ...args] = [
-    ...command,
-    "reads.js",
-    `${rounds}`,
-    `${milliseconds}`,
-  ];
-  const env = { ...process.env, NODE_ENV: "production" };
-  const { stdout } = await promisify(execFile)(program!, args, {
-    cwd: directory,
-    env,
-    maxBuffer: 2 ** 26,
-    timeout: 30 * 60_000,
-  });
-  const measured: Reads[] = JSON.parse(stdout.trim().split("\n").at(-1)!);
-  const medians = <T extends string>(
-    names: T[],
-    value: (round: Reads, name: T) => number,
-  ) =>
+  const measured: Reads[] = await runMeasured(runtime, "reads.js", rounds, milliseconds);
+  const medians = <T extends string>(names: T[], value: (round: Reads, name: T) => number) =>
     Object.fromEntries(
-      names.map((name) => [
-        name,
-        median(measured.map((round) => value(round, name))),
-      ]),
+      names.map((name) => [name, median(measured.map((round) => value(round, name)))]),
     ) as Record<T, number>;
   return {
-    microseconds: medians(
-      Object.keys(measured[0]!) as (keyof Reads)[],
-      (round, name) => round[name],
-    ),
-    ratios: medians(
-      Object.keys(RATIOS) as (keyof typeof RATIOS)[],
-      (round, name) => {
-        const [over, under] = RATIOS[name];
-        return round[over] / round[under];
-      },
-    ),
+    microseconds: medians(Object.keys(measured[0]!) as (keyof Reads)[], (round, name) => round[name]),
+    ratios: medians(Object.keys(RATIOS) as (keyof typeof RATIOS)[], (round, name) => {
+      const [over, under] = RATIOS[name];
+      return round[over] / round[under];
+    }),
   };
 }

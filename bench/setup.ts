@@ -30,6 +30,19 @@ async function run(command: string, args: string[], cwd: string): Promise<string
   return (await promisify(execFile)(command, args, { cwd, maxBuffer: 2 ** 26 })).stdout;
 }
 
+/** Has one of the measured programs run, and gives what it prints as JSON. */
+export async function runMeasured<T>(
+  { command }: Runtime,
+  file: string,
+  ...parameters: (string | number)[]
+): Promise<T> {
+  const [program, ...args] = [...command, file, ...parameters.map(String)];
+  const env = { ...process.env, NODE_ENV: "production" };
+  const options = { cwd: directory, env, maxBuffer: 2 ** 26, timeout: 30 * 60_000 };
+  const { stdout } = await promisify(execFile)(program!, args, options);
+  return JSON.parse(stdout.trim().split("\n").at(-1)!);
+}
+
 /**
  * Installs the peers, and the package as npm would deliver it.
  *
