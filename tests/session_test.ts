@@ -243,6 +243,19 @@ Deno.test("S3: tokens that are not a session of ours mean nobody, and are remove
   await app.close();
 });
 
+Deno.test("a token that is remembered ends when it expires", async () => {
+  // Core accepts a token for 15 seconds after its end: this one for another four.
+  const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME, maxAge: -11 });
+  const accepted = (await decode({ token, secret: SECRET, salt: NAME }))!.exp! + 15;
+  const app = await testApp(testConfig({ callbacks: {} }));
+  const read = async () =>
+    (await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } })).json().session;
+  for (let time = 0; time < 3; time++) assertEquals((await read())?.user.name, "ada");
+  while (Date.now() / 1000 < accepted) await new Promise((resolve) => setTimeout(resolve, 100));
+  assertEquals(await read(), null);
+  await app.close();
+});
+
 Deno.test("S4: what a session callback returns is a session with a user, or nobody is signed in", async () => {
   const cycle: Record<string, unknown> = { user: { name: "ada" } };
   cycle.self = cycle;
