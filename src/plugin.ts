@@ -11,35 +11,21 @@ import type {
   FastifyRequest,
 } from "fastify";
 import fp from "fastify-plugin";
-import { AUTH_ROUTE, AUTH_ROUTES, type AuthRoute, methodsFor } from "./actions.ts";
-import { assertPlainEncoding, type AuthBody, authBody, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
-import {
-  callbackCookieName,
-  keepCallbackUrl,
-  normalizeCallbackCookie,
-  normalizeCallbackUrl,
-  normalizeQuery,
-} from "./http/callback_url.ts";
 import type { ResolvedConfig } from "./config/config.ts";
-import { callCore, type CoreCall } from "./core.ts";
-import { unavailableError } from "./database/request.ts";
-import { withToken } from "./email/outcome.ts";
-import { FastifyAuthError } from "./errors.ts";
-import { toCoreLogger } from "./logger.ts";
 import { assertBasePath, rememberMount, toMountPath } from "./config/mount_path.ts";
-import { answerForOAuth } from "./oauth/callback.ts";
-import { type PublicOrigin, requireOrigin } from "./http/origin.ts";
-import type { ProviderRequest } from "./provider/request.ts";
-import { redactingSerializers } from "./http/redact.ts";
-import { sendWebResponse } from "./http/reply.ts";
-import { toWebRequest } from "./http/request.ts";
-import { protectReply } from "./http/security_headers.ts";
-import { sendSession } from "./session/route.ts";
-import { answerUpdate } from "./session/update.ts";
-import type { FastifyAuthConfig } from "./types.ts";
 import { requireUsableConfig } from "./config/usable.ts";
-import { answerForWebAuthn } from "./webauthn/request.ts";
+import { FastifyAuthError } from "./errors.ts";
+import { AUTH_ROUTE } from "./http/auth_route.ts";
+import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
+import { requireOrigin } from "./http/origin.ts";
+import { redactingSerializers } from "./http/redact.ts";
+import { protectReply } from "./http/security_headers.ts";
+import { keepCallbackUrl } from "./routes/callback_cookie.ts";
+import { type Mount, requestContext } from "./routes/context.ts";
+import { sendAnswer } from "./routes/reply.ts";
+import { AUTH_ROUTES, type AuthRoute, methodsFor } from "./routes/table.ts";
 import { writeBack } from "./session/write_back.ts";
+import type { FastifyAuthConfig } from "./types.ts";
 
 /** Options of the registration. */
 export interface FastifyAuthPluginOptions {
@@ -89,13 +75,6 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
 }
 
-/** A configuration and where it is mounted. */
-interface Mount {
-  readonly config: FastifyAuthConfig;
-  readonly resolved: ResolvedConfig;
-  readonly mountPath: string;
-}
-
 function addRoutes(scope: FastifyInstance, mount: Mount): void {
   useAuthBodyParsers(scope);
   for (const route of AUTH_ROUTES) addRoute(scope, route, mount);
@@ -128,12 +107,9 @@ function addNotFound(scope: FastifyInstance): void {
   scope.route({ ...routeDefaults(scope), url: "/*", onRequest: notFound, handler: notFound });
 }
 
-function addRoute(
-  scope: FastifyInstance,
-  route: AuthRoute,
-  { config, resolved, mountPath }: Mount,
-): void {
+function addRoute(scope: FastifyInstance, route: AuthRoute, mount: Mount): void {
   const { action } = route;
+  const { resolved } = mount;
   scope.route<{ Params: { provider?: string } }>({
     ...routeDefaults(scope),
     url: route.provider ? `/${action}/:provider` : `/${action}`,
@@ -145,17 +121,10 @@ function addRoute(
       requireOrigin(request, resolved.origin);
       done();
     },
-    handler: (request, reply) => {
-      const { provider } = request.params;
-      if (action === "session" && request.method === "GET") return sendSession(request, reply, config);
-      const kind = provider && resolved.providers.get(provider)?.type;
-      const asked = normalizeQuery(queryOf(request));
-      const query = action === "callback" && kind === "email" ? withToken(asked) : asked;
-      // Core serves no page for one provider; the sign-in page is where this was meant to lead.
-      if (action === "signin" && provider !== undefined && request.method === "GET") {
-        return reply.redirect(`${mountPath}/signin${query && `?${query}`}`);
-      }
-      return answer(request, reply, { action, provider, query, resolved, mountPath });
+    handler: async (request, reply) => {
+      const context = requestContext(request, route, mount);
+      const answer = keepCallbackUrl(await route.handle(context), context);
+      return sendAnswer(request, reply, answer, context.logger.error);
     },
   });
 }
@@ -176,79 +145,4 @@ function assertServed(
   if ((methods as readonly string[]).includes(request.method)) return;
   reply.header("allow", methods.join(", "));
   throw new FastifyAuthError("FST_AUTHJS_METHOD_NOT_ALLOWED", `Use ${methods.join(" or ")}.`);
-}
-
-interface Call {
-  readonly action: string;
-  readonly provider: string | undefined;
-  readonly query: string;
-  readonly resolved: ResolvedConfig;
-  readonly mountPath: string;
-}
-
-async function answer(request: FastifyRequest, reply: FastifyReply, call: Call): Promise<FastifyReply> {
-  const { resolved, mountPath } = call;
-  const origin = requireOrigin(request, resolved.origin);
-  const { logger, debug } = resolved.core;
-  const web = toCoreRequest(request, origin, call);
-  const core = { basePath: mountPath, logger: toCoreLogger(request.log, logger, debug) };
-  const provider = resolved.providers.get(call.provider ?? "");
-  const response = provider === undefined
-    ? await answerAction(resolved, call.action, web, core)
-    : await answerForProvider({ request: web, action: call.action, provider, resolved, call: core });
-  // Thrown, so that the application's error handler has its say; only our own answer has this status.
-  if (response.status === 503) {
-    for (const cookie of response.headers.getSetCookie()) reply.header("set-cookie", cookie);
-    throw unavailableError();
-  }
-  const named = provider && normalizeCallbackUrl((request.body as AuthBody | undefined)?.callbackUrl);
-  return await sendWebResponse(
-    reply,
-    named ? keepCallbackUrl(response, named, origin.secure, resolved.core) : response,
-  );
-}
-
-/** What concerns no provider: pages, sign-out, and the update of a session. */
-async function answerAction(resolved: ResolvedConfig, action: string, request: Request, call: CoreCall) {
-  if (action === "session") return await answerUpdate(resolved, request, call);
-  const response = await callCore(resolved, request, call);
-  // Anybody can open the page that tells of a server error; to show it is none.
-  const failed = action === "error" && response.status >= 500;
-  return failed ? new Response(response.body, { headers: response.headers }) : response;
-}
-
-function answerForProvider(step: ProviderRequest): Promise<Response> {
-  const { type } = step.provider;
-  if (type === "oauth" || type === "oidc") return answerForOAuth(step);
-  return type === "webauthn" ? answerForWebAuthn(step) : callCore(step.resolved, step.request, step.call);
-}
-
-/** The request as core sees it: the path from the route's own parameters, so that the two cannot differ. */
-function toCoreRequest(request: FastifyRequest, origin: PublicOrigin, call: Call): Request {
-  const { action, provider, query, resolved, mountPath } = call;
-  const path = provider === undefined ? action : `${action}/${provider}`;
-  return toWebRequest({
-    url: `${origin.href}${mountPath}/${path}${query && `?${query}`}`,
-    method: request.method,
-    headers: request.headers,
-    override: {
-      host: new URL(origin.href).host,
-      cookie: normalizeCallbackCookie(
-        request.headers.cookie ?? "",
-        callbackCookieName(origin.secure, resolved.core),
-      ),
-    },
-    body: request.method === "POST" ? withNormalCallbackUrl(authBody(request, action)) : undefined,
-  });
-}
-
-function withNormalCallbackUrl({ callbackUrl, ...body }: Record<string, unknown>): Record<string, unknown> {
-  const normalized = normalizeCallbackUrl(callbackUrl);
-  return normalized === undefined ? body : { ...body, callbackUrl: normalized };
-}
-
-function queryOf(request: FastifyRequest): string {
-  const { url = "" } = request.raw;
-  const start = url.indexOf("?");
-  return start === -1 ? "" : url.slice(start + 1);
 }

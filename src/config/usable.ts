@@ -4,7 +4,7 @@
  * @module
  */
 import { resolveConfig, type ResolvedConfig } from "./config.ts";
-import { coreProblem } from "../core.ts";
+import { coreProblem } from "../core/config_problem.ts";
 import type { FastifyAuthError } from "../errors.ts";
 import type { Log } from "../logger.ts";
 import type { FastifyAuthConfig } from "../types.ts";

@@ -4,9 +4,6 @@
  *
  * @module
  */
-import type { AuthConfig } from "@auth/core";
-import { type SerializeOptions, stringifySetCookie } from "cookie";
-
 /** Longer than any address a browser should be sent to, shorter than what overflows a cookie. */
 const MAXIMUM_LENGTH = 2048;
 
@@ -75,41 +72,6 @@ export function normalizeCallbackCookie(header: string, name: string): string {
     const normalized = normalizeCallbackUrl(decode(pair.slice(separator + 1).trim()));
     return normalized === undefined ? [] : `${name}=${encodeURIComponent(normalized)}`;
   }).join(";");
-}
-
-/** The name of the callback-url cookie, as core names it. */
-export function callbackCookieName(secure: boolean, core: AuthConfig): string {
-  const prefix = core.useSecureCookies ?? secure ? "__Secure-" : "";
-  return core.cookies?.callbackUrl?.name ?? `${prefix}authjs.callback-url`;
-}
-
-/**
- * The answer to a sign-in, with the cookie that says where it was to lead. Core leaves it out when the sign-in fails,
- * and the next attempt, with the right password, would end on the front page.
- *
- * @param response Core's answer.
- * @param callbackUrl Where to, normalised.
- * @param secure Whether the public origin is https.
- * @param core The configuration with its `cookies`.
- */
-export function keepCallbackUrl(
-  response: Response,
-  callbackUrl: string,
-  secure: boolean,
-  core: AuthConfig,
-): Response {
-  const name = callbackCookieName(secure, core);
-  const headers = new Headers(response.headers);
-  if (headers.getSetCookie().some((line) => line.startsWith(`${name}=`))) return response;
-  const own = core.cookies?.callbackUrl?.options as SerializeOptions | undefined;
-  const options = {
-    httpOnly: true,
-    sameSite: "lax",
-    path: "/",
-    secure: core.useSecureCookies ?? secure,
-  } as const;
-  headers.append("set-cookie", stringifySetCookie(name, callbackUrl, { ...options, ...own }));
-  return new Response(response.body, { status: response.status, headers });
 }
 
 function decode(value: string): string {

@@ -4,8 +4,8 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
-import { AUTH_ROUTE } from "../actions.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { AUTH_ROUTE } from "../http/auth_route.ts";
 import { logError } from "../logger.ts";
 import { getSession } from "./get_session.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";

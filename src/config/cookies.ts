@@ -1,0 +1,59 @@
+/**
+ * The cookies of Auth.js: their names and attributes, as core resolves them.
+ *
+ * @module
+ */
+import type { AuthConfig } from "@auth/core";
+import type { SerializeOptions } from "cookie";
+
+/** The name and attributes of one cookie. */
+export interface CookieSettings {
+  /** Its name; for encrypted cookies also the salt of the key. */
+  readonly name: string;
+  /** Its attributes. */
+  readonly options: SerializeOptions;
+}
+
+/** The keys that `cookies` of the configuration has. */
+export type AuthCookie =
+  | "sessionToken"
+  | "callbackUrl"
+  | "csrfToken"
+  | "pkceCodeVerifier"
+  | "state"
+  | "nonce"
+  | "webauthnChallenge";
+
+/** Core's names, without the prefix that https adds. */
+const NAMES: Readonly<Record<AuthCookie, string>> = {
+  sessionToken: "authjs.session-token",
+  callbackUrl: "authjs.callback-url",
+  csrfToken: "authjs.csrf-token",
+  pkceCodeVerifier: "authjs.pkce.code_verifier",
+  state: "authjs.state",
+  nonce: "authjs.nonce",
+  webauthnChallenge: "authjs.challenge",
+};
+
+/**
+ * The settings of a cookie: core's defaults, and over them what the configuration sets.
+ *
+ * @param cookie Its key in the configuration.
+ * @param core The configuration with its `cookies` and `useSecureCookies`.
+ * @param secure Whether the public origin is https.
+ */
+export function cookieSettings(
+  cookie: AuthCookie,
+  core: Pick<AuthConfig, "cookies" | "useSecureCookies">,
+  secure: boolean,
+): CookieSettings {
+  const prefixed = core.useSecureCookies ?? secure;
+  const own = core.cookies?.[cookie];
+  const options: Record<string, unknown> = { httpOnly: true, sameSite: "lax", path: "/", secure: prefixed };
+  // As core merges: what is `undefined` does not replace a default.
+  for (const [name, value] of Object.entries(own?.options ?? {})) {
+    if (value !== undefined) options[name] = value;
+  }
+  const prefix = prefixed ? (cookie === "csrfToken" ? "__Host-" : "__Secure-") : "";
+  return { name: own?.name ?? `${prefix}${NAMES[cookie]}`, options: options as SerializeOptions };
+}

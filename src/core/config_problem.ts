@@ -1,0 +1,41 @@
+/**
+ * What core has against a configuration, asked at boot rather than with the first request.
+ *
+ * @module
+ */
+import { Auth } from "@auth/core";
+import type { LoggerInstance } from "@auth/core/types";
+import type { ResolvedConfig } from "../config/config.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { isolateFromCoreGlobals } from "./isolation.ts";
+
+/** Never resolved: no request leaves with it. */
+const ORIGIN = "https://fastify-authjs.invalid";
+
+/**
+ * Asks core whether it would serve this configuration at all.
+ *
+ * @returns What is wrong, in core's words, or `undefined`.
+ */
+export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuthError | undefined> {
+  const errors: Error[] = [];
+  const logger: LoggerInstance = { error: (error) => errors.push(error), warn: () => {}, debug: () => {} };
+  const { adapter, experimental, ...core } = resolved.core;
+  const needsWebAuthn = [...resolved.providers.values()].some(({ type }) => type === "webauthn");
+  const config = isolateFromCoreGlobals({
+    ...core,
+    ...(adapter && { adapter }),
+    basePath: "/auth",
+    logger,
+  });
+  config.experimental = { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn };
+
+  await Auth(new Request(`${ORIGIN}/auth/providers`), config).catch(() => {});
+  const [error] = errors;
+  if (error === undefined) return undefined;
+  return new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `Auth.js refuses the configuration: ${error.message}`,
+    { cause: error },
+  );
+}

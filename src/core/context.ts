@@ -1,0 +1,59 @@
+/**
+ * What is known of an auth request, worked out once and passed down.
+ *
+ * @module
+ */
+import type { LoggerInstance } from "@auth/core/types";
+import type { IncomingHttpHeaders } from "node:http";
+import type { ResolvedConfig } from "../config/config.ts";
+import type { AuthBody } from "../http/body.ts";
+import type { PublicOrigin } from "../http/origin.ts";
+import type { ConfiguredProvider } from "../provider/facts.ts";
+import type { SessionRead } from "../session/read.ts";
+
+/** The actions that core has; each is a path segment below the mount path. */
+export type AuthAction =
+  | "callback"
+  | "csrf"
+  | "error"
+  | "providers"
+  | "session"
+  | "signin"
+  | "signout"
+  | "verify-request"
+  | "webauthn-options";
+
+/** One auth request. */
+export interface RequestContext {
+  readonly config: ResolvedConfig;
+  /** The mount path, percent-encoded, without a trailing slash. */
+  readonly mountPath: string;
+  readonly origin: PublicOrigin;
+  readonly action: AuthAction;
+  /** The provider that the path names. */
+  readonly provider: ConfiguredProvider | undefined;
+  readonly method: "GET" | "POST";
+  /** The headers as Node gives them. */
+  readonly headers: IncomingHttpHeaders;
+  /** The Cookie header as core may see it. */
+  readonly cookies: string;
+  /** The query as core may see it, without its `?`. */
+  readonly query: string;
+  /** The body as core may see it; `undefined` for a GET. */
+  readonly body: AuthBody | undefined;
+  /** Where the body says to go afterwards, normalised. */
+  readonly callbackUrl: string | undefined;
+  /** Reads the session of the request, once for all who ask. */
+  readonly readSession: () => Promise<SessionRead>;
+  /** Where messages about this request go. */
+  readonly logger: LoggerInstance;
+}
+
+/** A request about one provider. */
+export type ProviderContext = RequestContext & { readonly provider: ConfiguredProvider };
+
+/** The public address of the request. */
+export function addressOf({ origin, mountPath, action, provider, query }: RequestContext): string {
+  const path = provider === undefined ? action : `${action}/${provider.id}`;
+  return `${origin.href}${mountPath}/${path}${query && `?${query}`}`;
+}

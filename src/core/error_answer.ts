@@ -1,0 +1,55 @@
+/**
+ * Which page a request that failed leads to.
+ *
+ * @module
+ */
+import { type AuthError, CredentialsSignin, EmailSignInError } from "@auth/core/errors";
+import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
+import type { RequestContext } from "./context.ts";
+
+/** The errors that a client may be told of (`isClientError` of core 0.41.3, which is not in its types). */
+const CLIENT_ERRORS = new Set([
+  "AccessDenied",
+  "AccountNotLinked",
+  "CredentialsSignin",
+  "MissingCSRF",
+  "OAuthAccountNotLinked",
+  "OAuthCallbackError",
+  "Verification",
+  "WebAuthnVerificationError",
+]);
+
+/**
+ * The answer for an error, by core's rules: the sign-in page for errors of the kind "signIn", the error page for the
+ * others, with the error's type if a client may know it and "Configuration" if not.
+ *
+ * Beyond core, a sign-in link that could not be mailed is "EmailSignin", which core's sign-in page has a text for.
+ */
+export function errorAnswer(error: Error, context: RequestContext): Answer {
+  // A script asked, so no page is shown.
+  if (context.action === "session") return { ...jsonAnswer(null, 400), error };
+  const { type, kind } = error as AuthError & { kind?: PageKind };
+  const parameters: Record<string, string> = {
+    error: error instanceof EmailSignInError
+      ? "EmailSignin"
+      : CLIENT_ERRORS.has(type)
+      ? type
+      : "Configuration",
+  };
+  if (error instanceof CredentialsSignin) parameters.code = error.code;
+  return { ...redirectAnswer(errorPage(kind ?? "error", parameters, context)), error };
+}
+
+/** The pages that errors are shown on. */
+export type PageKind = "error" | "signIn";
+
+/** The address of a page that shows an error: the application's own, or core's. */
+export function errorPage(
+  kind: PageKind,
+  parameters: Record<string, string>,
+  { config, mountPath, origin }: RequestContext,
+): string {
+  const page = new URL(config.core.pages?.[kind] ?? `${mountPath}/${kind.toLowerCase()}`, origin.href);
+  for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value);
+  return page.href;
+}

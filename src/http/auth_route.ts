@@ -1,0 +1,8 @@
+/**
+ * How a route of the plugin is recognised.
+ *
+ * @module
+ */
+
+/** Marks the routes of the plugin in their `config`, so that a guard at the root lets them through. */
+export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");

@@ -1,0 +1,26 @@
+/**
+ * `<prefix>/callback/:provider`: the end of a sign-in, by the type of the provider.
+ *
+ * @module
+ */
+import type { Answer } from "../../core/answer.ts";
+import { callCore } from "../../core/auth.ts";
+import type { ProviderContext } from "../../core/context.ts";
+import { handleEmailCallback } from "./email.ts";
+import { handleOAuthCallback } from "./oauth.ts";
+import { handleWebAuthnCallback } from "./webauthn.ts";
+
+/** Answers a callback. */
+export function handleCallback(context: ProviderContext): Promise<Answer> {
+  switch (context.provider.type) {
+    case "oauth":
+    case "oidc":
+      return handleOAuthCallback(context);
+    case "email":
+      return handleEmailCallback(context);
+    case "webauthn":
+      return handleWebAuthnCallback(context);
+    default:
+      return callCore(context);
+  }
+}

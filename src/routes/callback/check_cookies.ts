@@ -1,0 +1,91 @@
+/**
+ * The cookies that tie the callback of a provider to the browser that started the sign-in.
+ *
+ * @module
+ */
+import type { AuthConfig } from "@auth/core";
+import { parseCookie } from "cookie";
+import { type CookieSettings, cookieSettings } from "../../config/cookies.ts";
+import { type Answer, removalOf } from "../../core/answer.ts";
+import type { ProviderContext } from "../../core/context.ts";
+import { decode } from "../../session/jwt_codec.ts";
+
+/** The checks of core, with the keys of their cookies in the configuration. */
+const CHECKS = {
+  state: "state",
+  pkce: "pkceCodeVerifier",
+  nonce: "nonce",
+  challenge: "webauthnChallenge",
+} as const;
+
+/** One check of a callback and the cookie that came for it. */
+export interface CheckCookie extends CookieSettings {
+  /** `state`, `pkce` or `nonce`; `challenge` for an authenticator. */
+  readonly check: keyof typeof CHECKS;
+  /** What the browser sent. */
+  readonly sealed: string | undefined;
+}
+
+/**
+ * The checks of the provider with the cookies of the request.
+ *
+ * @param context The request.
+ * @param cookies The cookie settings in use, where they are not the configuration's.
+ */
+export function checkCookies(
+  { provider, config, origin, cookies: header }: ProviderContext,
+  cookies: AuthConfig["cookies"] = config.core.cookies,
+): CheckCookie[] {
+  const sent = parseCookie(header);
+  const core = { ...config.core, ...(cookies && { cookies }) };
+  return (Object.keys(CHECKS) as CheckCookie["check"][])
+    .filter((check) => provider.checks.includes(check))
+    .map((check) => {
+      const settings = cookieSettings(CHECKS[check], core, origin.secure);
+      return { check, ...settings, sealed: sent[settings.name] };
+    });
+}
+
+/**
+ * The `cookies` of the configuration for a provider that answers with a form (`response_mode=form_post`): a browser
+ * sends nothing but `SameSite=None` along with another site's POST. Core sees to it for two of the three, and only
+ * when it sets them.
+ */
+export function crossSiteCookies(cookies: AuthConfig["cookies"]): NonNullable<AuthConfig["cookies"]> {
+  const crossSite: NonNullable<AuthConfig["cookies"]> = { ...cookies };
+  for (const key of Object.values(CHECKS)) {
+    crossSite[key] = {
+      ...crossSite[key],
+      options: { ...crossSite[key]?.options, sameSite: "none", secure: true },
+    };
+  }
+  return crossSite;
+}
+
+/** The value that a cookie of the provider holds; `undefined` where it is not one of ours, or of another provider. */
+export async function openCheck(
+  { name, sealed }: CheckCookie,
+  { provider, config: { core } }: ProviderContext,
+): Promise<string | undefined> {
+  const secret = (core.jwt as { secret?: string | string[] } | undefined)?.secret ?? core.secret;
+  if (!sealed || secret === undefined) return undefined;
+  const { value, provider: owner } = await decode({ token: sealed, secret, salt: name })
+    .catch(() => null) ?? {};
+  return typeof value === "string" && owner === provider.id ? value : undefined;
+}
+
+/** What is wrong where {@linkcode openCheck} gives nothing, for the log. */
+export function strayCheck({ check, sealed }: CheckCookie, { provider: { id } }: ProviderContext): string {
+  const what = sealed ? "a cookie that is not its own" : "no cookie";
+  return `The callback of "${id}" came with ${what} for "${check}": the sign-in began in another browser or over 15 ` +
+    "minutes ago, or its cookies did not come back.";
+}
+
+/** The answer, which also removes the cookies that were sent and that it does not set or remove by itself. */
+export function clearChecks(answer: Answer, cookies: readonly CheckCookie[]): Answer {
+  const set = new Set(answer.cookies.map(({ name }) => name));
+  const removals = cookies
+    .filter(({ name, sealed }) => sealed !== undefined && !set.has(name))
+    .map(({ name, options }) => removalOf(name, options));
+  return { ...answer, cookies: [...answer.cookies, ...removals] };
+}

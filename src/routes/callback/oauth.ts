@@ -1,0 +1,86 @@
+/**
+ * The callback of an OAuth or OpenID Connect provider: what cannot succeed is refused before a request leaves, and a
+ * failed sign-in leaves no check cookie behind that could be used once more.
+ *
+ * @module
+ */
+import { InvalidCheck, OAuthCallbackError } from "@auth/core/errors";
+import type { Answer } from "../../core/answer.ts";
+import { callCore, type CoreOverrides } from "../../core/auth.ts";
+import { addressOf, type ProviderContext } from "../../core/context.ts";
+import { errorAnswer, errorPage } from "../../core/error_answer.ts";
+import {
+  type CheckCookie,
+  checkCookies,
+  clearChecks,
+  crossSiteCookies,
+  openCheck,
+  strayCheck,
+} from "./check_cookies.ts";
+
+/** What core is given for a provider, whatever the action. */
+export function oauthOverrides({ provider, config }: ProviderContext): CoreOverrides {
+  return provider.formPost ? { cookies: crossSiteCookies(config.core.cookies) } : {};
+}
+
+/** Answers the callback. */
+export async function handleOAuthCallback(context: ProviderContext): Promise<Answer> {
+  const overrides = oauthOverrides(context);
+  const parameters = parametersOf(context);
+  const cookies = checkCookies(context, overrides.cookies);
+
+  if (mayBelongElsewhere(context, parameters)) {
+    const answer = await fromCore(context, overrides);
+    return leadsElsewhere(answer, context) ? answer : clearChecks(answer, cookies);
+  }
+  const problem = await findProblem(context, cookies, parameters);
+  return clearChecks(
+    problem === undefined
+      ? await fromCore(context, overrides)
+      : errorAnswer(new InvalidCheck(problem), context),
+    cookies,
+  );
+}
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** The parameters where core looks for them. */
+function parametersOf({ provider, query, body }: ProviderContext): Parameters {
+  return provider.formPost ? body ?? {} : Object.fromEntries(new URLSearchParams(query));
+}
+
+/** On a redirect proxy the state says whose callback it is; core opens it and sends the browser on. */
+function mayBelongElsewhere(
+  { provider: { redirectProxyUrl }, origin }: ProviderContext,
+  { state }: Parameters,
+): boolean {
+  return state !== undefined && redirectProxyUrl !== undefined && URL.canParse(redirectProxyUrl) &&
+    new URL(redirectProxyUrl).origin === origin.href;
+}
+
+function leadsElsewhere({ redirect = "" }: Answer, { origin }: ProviderContext): boolean {
+  return URL.canParse(redirect) && new URL(redirect).origin !== origin.href;
+}
+
+/** Why the callback is none that this browser may finish, in the order in which core would find out. */
+async function findProblem(
+  context: ProviderContext,
+  cookies: readonly CheckCookie[],
+  parameters: Parameters,
+): Promise<string | undefined> {
+  for (const cookie of cookies) {
+    const value = await openCheck(cookie, context);
+    if (value === undefined) return strayCheck(cookie, context);
+    if (cookie.check === "state" && value !== parameters.state) {
+      return `The callback of "${context.provider.id}" came with the state of another sign-in.`;
+    }
+  }
+}
+
+/** Where the profile cannot be read core means to lead to the sign-in page, and leads to the callback once more. */
+async function fromCore(context: ProviderContext, overrides: CoreOverrides): Promise<Answer> {
+  const answer = await callCore(context, overrides);
+  if (answer.redirect !== `${new URL(addressOf(context)).href}/signin`) return answer;
+  const { type } = OAuthCallbackError;
+  return { ...answer, redirect: errorPage("signIn", { error: type }, context) };
+}

@@ -1,0 +1,18 @@
+/**
+ * `<prefix>/signin` and `<prefix>/signin/:provider`: the sign-in page, and the start of a sign-in.
+ *
+ * @module
+ */
+import { type Answer, redirectAnswer } from "../core/answer.ts";
+import { callCore } from "../core/auth.ts";
+import type { ProviderContext, RequestContext } from "../core/context.ts";
+import { oauthOverrides } from "./callback/oauth.ts";
+
+/** Answers with the sign-in page, or starts a sign-in. */
+export async function handleSignIn(context: RequestContext): Promise<Answer> {
+  const { provider, method, mountPath, query } = context;
+  if (provider === undefined) return await callCore(context);
+  // Core serves no page for one provider; the sign-in page is where this was meant to lead.
+  if (method === "GET") return redirectAnswer(`${mountPath}/signin${query && `?${query}`}`);
+  return await callCore(context, oauthOverrides(context as ProviderContext));
+}

@@ -1,0 +1,68 @@
+/**
+ * The routes of the plugin: what is served below the mount path, by which methods, and who answers.
+ *
+ * @module
+ */
+import type { Answer } from "../core/answer.ts";
+import { callCore } from "../core/auth.ts";
+import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
+import type { ConfiguredProvider } from "../provider/facts.ts";
+import { handleCallback } from "./callback/callback.ts";
+import { handleErrorPage } from "./pages.ts";
+import { handleSession, handleSessionUpdate } from "./session.ts";
+import { handleSignIn } from "./signin.ts";
+import { handleWebAuthnOptions } from "./webauthn_options.ts";
+
+type Method = "GET" | "POST";
+
+/** One route below the mount path. */
+export interface AuthRoute {
+  /** The first segment of its path. */
+  readonly action: AuthAction;
+  /** The methods it is served for. */
+  readonly methods: readonly Method[];
+  /** Whether a provider id follows the action. */
+  readonly provider: boolean;
+  /** Answers a request. */
+  readonly handle: (context: RequestContext) => Promise<Answer>;
+}
+
+/** Every route, under any prefix. */
+export const AUTH_ROUTES: readonly AuthRoute[] = [
+  route("signin", ["GET", "POST"], handleSignIn),
+  routeOfProvider("signin", ["GET", "POST"], handleSignIn),
+  routeOfProvider("callback", ["GET", "POST"], handleCallback),
+  route("signout", ["GET", "POST"], callCore),
+  route(
+    "session",
+    ["GET", "POST"],
+    (context) => context.method === "GET" ? handleSession(context) : handleSessionUpdate(context),
+  ),
+  route("csrf", ["GET"], callCore),
+  route("providers", ["GET"], callCore),
+  route("error", ["GET"], handleErrorPage),
+  route("verify-request", ["GET"], callCore),
+  routeOfProvider("webauthn-options", ["GET"], handleWebAuthnOptions),
+];
+
+function route(
+  action: AuthAction,
+  methods: readonly Method[],
+  handle: (context: RequestContext) => Promise<Answer>,
+): AuthRoute {
+  return { action, methods, provider: false, handle: (context) => handle(context) };
+}
+
+function routeOfProvider(
+  action: AuthAction,
+  methods: readonly Method[],
+  handle: (context: ProviderContext) => Promise<Answer>,
+): AuthRoute {
+  return { action, methods, provider: true, handle: (context) => handle(context as ProviderContext) };
+}
+
+/** The methods of a route for one provider: a password or an authenticator's response never comes in a URL. */
+export function methodsFor(route: AuthRoute, provider: ConfiguredProvider): readonly Method[] {
+  const posted = provider.type === "credentials" || provider.type === "webauthn";
+  return route.action === "callback" && posted ? ["POST"] : route.methods;
+}

@@ -1,0 +1,49 @@
+/**
+ * `GET <prefix>/webauthn-options/:provider`: the options of a WebAuthn ceremony. A script asks for them, so it is told in
+ * JSON what is wrong.
+ *
+ * @module
+ */
+import { type Answer, jsonAnswer } from "../core/answer.ts";
+import { callCore } from "../core/auth.ts";
+import type { ProviderContext } from "../core/context.ts";
+import { normalizeAddress } from "../email/address.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { watchViewer } from "../webauthn/viewer.ts";
+import { checkCookies } from "./callback/check_cookies.ts";
+
+/** Answers with the options. */
+export async function handleWebAuthnOptions(context: ProviderContext): Promise<Answer> {
+  const parameters = new URLSearchParams(context.query);
+  if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
+  const { jwt, view, hasNoAddress } = watchViewer(context.config.core.jwt);
+  const answer = await callCore({ ...context, query: parameters.toString() }, { jwt, viewOf: view });
+  const { error } = answer;
+  if (error instanceof FastifyAuthError) return answer;
+  if (error === undefined) return withOnlyChallenge(answer, context);
+  return hasNoAddress() && parameters.get("action") === "register"
+    ? refuse("A passkey is registered under an e-mail address, and this user has none.")
+    : { ...jsonAnswer({ error: "Configuration" }, 500), error };
+}
+
+/**
+ * A page asks for options beside its CSRF token, and both answers to a new browser would bring a CSRF cookie: the token
+ * goes with one of them, and the browser keeps the other.
+ */
+function withOnlyChallenge(answer: Answer, context: ProviderContext): Answer {
+  const [challenge] = checkCookies(context);
+  return { ...answer, cookies: answer.cookies.filter(({ name }) => name === challenge!.name) };
+}
+
+function refuse(error: string): Answer {
+  return jsonAnswer({ error }, 400);
+}
+
+/** As for sign-in links, or "Ada@…" would become a user beside "ada@…". False where there is no making it an address. */
+function normalizeEmail(parameters: URLSearchParams): boolean {
+  const typed = parameters.get("email");
+  if (!typed) return true;
+  const address = normalizeAddress(typed);
+  if (address !== undefined) parameters.set("email", address);
+  return address !== undefined;
+}
