@@ -11,9 +11,9 @@ import type {
   FastifyRequest,
 } from "fastify";
 import fp from "fastify-plugin";
+import { authInstance } from "./auth_instance.ts";
 import type { ResolvedConfig } from "./config/config.ts";
-import { assertBasePath, rememberMount, toMountPath } from "./config/mount_path.ts";
-import { requireUsableConfig } from "./config/usable.ts";
+import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { AUTH_ROUTE } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
@@ -60,15 +60,17 @@ export interface FastifyAuthPluginOptions {
  */
 export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<FastifyAuthPluginOptions> {
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
-    const resolved = await requireUsableConfig(config);
-    for (const warning of resolved.warnings) instance.log.warn(warning);
+    const auth = authInstance(config);
+    const problem = await auth.problem();
+    if (problem !== undefined) throw problem;
+    for (const warning of auth.config.warnings) instance.log.warn(warning);
     writeBack(instance);
     // deno-lint-ignore require-await -- Fastify hands an error to who registered only if the plugin is async
     await instance.register(async (scope) => {
       const mountPath = toMountPath(scope.prefix);
       assertBasePath(config.basePath, mountPath);
-      rememberMount(scope.server, config, mountPath);
-      addRoutes(scope, { config, resolved, mountPath });
+      auth.addMount(scope.server, mountPath);
+      addRoutes(scope, { config, auth, mountPath });
     }, options);
   };
   // Hooks for refreshed cookies belong to the surrounding scope; the routes get an inner one.
@@ -109,16 +111,16 @@ function addNotFound(scope: FastifyInstance): void {
 
 function addRoute(scope: FastifyInstance, route: AuthRoute, mount: Mount): void {
   const { action } = route;
-  const { resolved } = mount;
+  const { config } = mount.auth;
   scope.route<{ Params: { provider?: string } }>({
     ...routeDefaults(scope),
     url: route.provider ? `/${action}/:provider` : `/${action}`,
     bodyLimit: BODY_LIMIT,
     // Before the body is read: what is refused here need not be parsed.
     onRequest: (request, reply, done) => {
-      assertServed(request, reply, route, resolved);
+      assertServed(request, reply, route, config);
       assertPlainEncoding(request);
-      requireOrigin(request, resolved.origin);
+      requireOrigin(request, config.origin);
       done();
     },
     handler: async (request, reply) => {
@@ -134,10 +136,10 @@ function assertServed(
   request: FastifyRequest<{ Params: { provider?: string } }>,
   reply: FastifyReply,
   route: AuthRoute,
-  resolved: ResolvedConfig,
+  config: ResolvedConfig,
 ): void {
   const id = request.params.provider;
-  const provider = id === undefined ? undefined : resolved.providers.get(id);
+  const provider = id === undefined ? undefined : config.providers.get(id);
   if (route.provider && provider === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
   }

@@ -49,21 +49,14 @@ export interface ResolvedConfig {
   readonly problem: FastifyAuthError | undefined;
 }
 
-const resolvedConfigs = new WeakMap<FastifyAuthConfig, ResolvedConfig>();
-
 /**
- * Resolves a configuration: the same object always gives the same result.
+ * Resolves a configuration with the environment.
  *
  * @param config The caller's configuration.
  * @returns The resolved configuration; look at `problem` before using it.
  */
 export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
-  let resolved = resolvedConfigs.get(config);
-  if (resolved === undefined) {
-    resolved = Object.freeze(resolve(config, environment));
-    resolvedConfigs.set(config, resolved);
-  }
-  return resolved;
+  return Object.freeze(resolve(config, environment));
 }
 
 function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {

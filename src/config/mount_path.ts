@@ -1,10 +1,9 @@
 /**
- * Where the routes are mounted: which prefixes they can live under, and which one a configuration got.
+ * Where the routes are mounted: which prefixes they can live under.
  *
  * @module
  */
 import { FastifyAuthError } from "../errors.ts";
-import type { FastifyAuthConfig } from "../types.ts";
 
 /**
  * What a mount path may consist of besides non-ASCII letters and spaces: characters that mean the same to the
@@ -55,24 +54,4 @@ export function assertBasePath(basePath: string | undefined, mountPath: string):
     }\`, but the routes are mounted at "${mountPath}". ` +
       "Leave `basePath` out: the prefix of the registration decides.",
   );
-}
-
-/** The mount paths of each server, by configuration, in the order they were registered. */
-const mounts = new WeakMap<object, Map<FastifyAuthConfig, string[]>>();
-
-/**
- * Remembers where a configuration was mounted.
- *
- * @param server The application's HTTP server, which all its scopes share.
- */
-export function rememberMount(server: object, config: FastifyAuthConfig, path: string): void {
-  const ofServer = mounts.get(server) ?? new Map<FastifyAuthConfig, string[]>();
-  mounts.set(server, ofServer);
-  const paths = ofServer.get(config) ?? [];
-  ofServer.set(config, [...paths, path]);
-}
-
-/** The path where this application first mounted the configuration. */
-export function mountPathOf(server: object, config: FastifyAuthConfig): string | undefined {
-  return mounts.get(server)?.get(config)?.[0];
 }

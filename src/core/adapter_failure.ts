@@ -8,7 +8,7 @@ import { AdapterError } from "@auth/core/errors";
 import { renewSession, type SessionRenewal } from "../database/session_renewal.ts";
 import { unavailableError } from "../database/unavailable.ts";
 import { readSessionCookie } from "../session/cookie.ts";
-import { type SessionSettings, sessionSettings } from "../session/settings.ts";
+import type { SessionSettings } from "../session/settings.ts";
 import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -24,7 +24,7 @@ export async function answerWithAdapter(
   context: RequestContext,
   answer: (adapter: Adapter) => Promise<Answer>,
 ): Promise<Answer> {
-  const settings = sessionSettings(context.config, context.origin.secure);
+  const { settings } = context;
   const watched = stopAtFailure(settings.adapter!);
   const renewal = renewalOf(context, settings, watched.adapter);
 

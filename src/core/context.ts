@@ -10,6 +10,7 @@ import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { ConfiguredProvider } from "../provider/facts.ts";
 import type { SessionRead } from "../session/read.ts";
+import type { SessionSettings } from "../session/settings.ts";
 
 /** The actions that core has; each is a path segment below the mount path. */
 export type AuthAction =
@@ -26,6 +27,8 @@ export type AuthAction =
 /** One auth request. */
 export interface RequestContext {
   readonly config: ResolvedConfig;
+  /** How the sessions of the configuration are read over the scheme of the request. */
+  readonly settings: SessionSettings;
   /** The mount path, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
   readonly origin: PublicOrigin;

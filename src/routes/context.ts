@@ -4,8 +4,8 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
+import type { AuthInstance } from "../auth_instance.ts";
 import { cookieSettings } from "../config/cookies.ts";
-import type { ResolvedConfig } from "../config/config.ts";
 import type { RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl, normalizeQuery } from "../http/callback_url.ts";
@@ -18,7 +18,7 @@ import type { AuthRoute } from "./table.ts";
 /** A configuration and where it is mounted. */
 export interface Mount {
   readonly config: FastifyAuthConfig;
-  readonly resolved: ResolvedConfig;
+  readonly auth: AuthInstance;
   readonly mountPath: string;
 }
 
@@ -31,13 +31,15 @@ export interface Mount {
 export function requestContext(
   request: FastifyRequest<{ Params: { provider?: string } }>,
   { action }: AuthRoute,
-  { config, resolved, mountPath }: Mount,
+  { config, auth, mountPath }: Mount,
 ): RequestContext {
+  const resolved = auth.config;
   const origin = requireOrigin(request, resolved.origin);
   const { logger, debug } = resolved.core;
   const body = request.method === "POST" ? normalizeBody(authBody(request, action)) : undefined;
   return {
     config: resolved,
+    settings: auth.settings(origin.secure),
     mountPath,
     origin,
     action,

@@ -9,7 +9,7 @@ import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
 import { unavailableError } from "../database/unavailable.ts";
 import { readSessionCookie, withSessionToken } from "../session/cookie.ts";
-import { defaultJwtCallback, sessionSettings } from "../session/settings.ts";
+import { defaultJwtCallback } from "../session/settings.ts";
 
 /**
  * Answers with the session, or `null`; with 503 where the database did not answer: a client that took it for signed out
@@ -30,10 +30,7 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
  * it a second time. And requests that are on their way with it are led to the update, which they would otherwise undo.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
-  const { cookie: { name }, callbacks, renewals, strategy } = sessionSettings(
-    context.config,
-    context.origin.secure,
-  );
+  const { cookie: { name }, callbacks, renewals, strategy } = context.settings;
   const cookie = readSessionCookie(context.cookies, name);
   if (cookie.token === "" || strategy !== "jwt" || callbacks.jwt === defaultJwtCallback) {
     return await callCore(context);

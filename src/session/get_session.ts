@@ -3,16 +3,14 @@
  *
  * @module
  */
-import type { ResolvedConfig } from "../config/config.ts";
+import { type AuthInstance, authInstance } from "../auth_instance.ts";
 import { readDatabaseSession } from "./database.ts";
 import { readJwtSession } from "./jwt.ts";
 import { toCoreLogger } from "../logger.ts";
 import { originOf } from "../http/origin.ts";
 import { readSessionCookie } from "./cookie.ts";
 import { NOBODY, type SessionRead } from "./read.ts";
-import { sessionSettings } from "./settings.ts";
 import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "../types.ts";
-import { knownUsableConfig, usableConfig } from "../config/usable.ts";
 import { isWrittenBack, readOnce } from "./write_back.ts";
 
 /**
@@ -55,8 +53,8 @@ export function readSession(request: SessionRequest, config: FastifyAuthConfig):
 /** At once where nothing has to be waited for: a promise more costs as much as looking up a known token. */
 function read(request: SessionRequest, config: FastifyAuthConfig): SessionRead | Promise<SessionRead> {
   try {
-    const resolved = knownUsableConfig(config);
-    const found = resolved === undefined ? readFirst(request, config) : readWith(resolved, request);
+    const auth = authInstance(config);
+    const found = auth.isReady ? readWith(auth, request) : readFirst(auth, request);
     return found instanceof Promise ? finish(found, request, config) : found;
   } catch (error) {
     return failed(error, request);
@@ -64,18 +62,22 @@ function read(request: SessionRequest, config: FastifyAuthConfig): SessionRead |
 }
 
 /** A read before it is known whether the configuration can be used. */
-async function readFirst(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
-  const resolved = await usableConfig(config, request.log);
-  return resolved === undefined ? NOBODY : await readWith(resolved, request);
+async function readFirst(auth: AuthInstance, request: SessionRequest): Promise<SessionRead> {
+  const problem = await auth.problem();
+  if (problem === undefined) return await readWith(auth, request);
+  auth.once("unusable", () => {
+    request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
+  });
+  return NOBODY;
 }
 
-function readWith(resolved: ResolvedConfig, request: SessionRequest): SessionRead | Promise<SessionRead> {
-  const origin = originOf(request, resolved.origin);
+function readWith(auth: AuthInstance, request: SessionRequest): SessionRead | Promise<SessionRead> {
+  const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return NOBODY;
-  const settings = sessionSettings(resolved, origin.secure);
+  const settings = auth.settings(origin.secure);
   const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
   if (cookie.token === "") return NOBODY;
-  const { logger, debug } = resolved.core;
+  const { logger, debug } = auth.config.core;
   const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
   return (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
 }
@@ -99,14 +101,12 @@ function failed(error: unknown, request: SessionRequest): SessionRead {
   return NOBODY;
 }
 
-/** Configurations whose loss has been told: once is enough. */
-const warned = new WeakSet<FastifyAuthConfig>();
-
 function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {
-  if (warned.has(config)) return;
-  warned.add(config);
-  request.log.warn(
-    `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since that route is outside ` +
-      "of the scope FastifyAuth is registered in. Register it in the scope of the routes that read sessions, or around it.",
-  );
+  authInstance(config).once("lost renewal", () => {
+    request.log.warn(
+      `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since that route is ` +
+        "outside of the scope FastifyAuth is registered in. Register it in the scope of the routes that read sessions, " +
+        "or around it.",
+    );
+  });
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
+import { authInstance } from "../auth_instance.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE } from "../http/auth_route.ts";
 import { logError } from "../logger.ts";
@@ -132,15 +133,13 @@ function addVary(reply: GuardedReply, name: string): void {
   reply.header("vary", names ? `${names}, ${name}` : name);
 }
 
-const warned = new WeakSet<FastifyAuthConfig>();
-
 function warnOfMissingPage({ log }: GuardedRequest, config: FastifyAuthConfig): void {
-  if (warned.has(config)) return;
-  warned.add(config);
-  log.warn(
-    "requireSession() knows no sign-in page: register FastifyAuth(config) in this application with the very " +
-      "object that the guard was given, or set `pages.signIn`. Until then browsers get a 401.",
-  );
+  authInstance(config).once("no sign-in page", () => {
+    log.warn(
+      "requireSession() knows no sign-in page: register FastifyAuth(config) in this application with the very " +
+        "object that the guard was given, or set `pages.signIn`. Until then browsers get a 401.",
+    );
+  });
 }
 
 type Allow = (session: Session, request: FastifyRequest) => Promise<boolean>;

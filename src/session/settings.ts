@@ -5,8 +5,8 @@
  */
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
-import type { SerializeOptions } from "cookie";
 import type { ResolvedConfig } from "../config/config.ts";
+import { cookieSettings } from "../config/cookies.ts";
 import { decode, encode, usableSecrets } from "./jwt_codec.ts";
 import type { Turn } from "./jwt.ts";
 import type { RefreshSettings } from "./refresh_lock.ts";
@@ -58,15 +58,11 @@ export interface SessionSettings {
   readonly refresh: RefreshSettings;
 }
 
-const settingsOf = new WeakMap<ResolvedConfig, { secure?: SessionSettings; insecure?: SessionSettings }>();
-
 /**
- * The settings for requests over https (`secure`) or http, which differ in the cookie's name and so in the key.
+ * Works out the settings for requests over https (`secure`) or http, which differ in the cookie's name and so in the key.
  */
 export function sessionSettings(resolved: ResolvedConfig, secure: boolean): SessionSettings {
-  let both = settingsOf.get(resolved);
-  if (!both) settingsOf.set(resolved, both = {});
-  return both[secure ? "secure" : "insecure"] ??= Object.freeze(settle(resolved, secure));
+  return Object.freeze(settle(resolved, secure));
 }
 
 /** The merging is core's, quirks included: a member set to `undefined` replaces the default. */
@@ -76,7 +72,7 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
   const jwt = { secret: core.secret!, maxAge: core.session?.maxAge ?? MAX_AGE, encode, decode, ...core.jwt };
   if (jwt.encode === coreEncode) jwt.encode = encode;
   if (jwt.decode === coreDecode) jwt.decode = decode;
-  const cookie = sessionCookie(core, core.useSecureCookies ?? secure);
+  const cookie = cookieSettings("sessionToken", core, secure);
   const callbacks = { jwt: defaultJwtCallback, session: defaultSessionCallback, ...core.callbacks };
   const custom = callbacks.jwt !== defaultJwtCallback || callbacks.session !== defaultSessionCallback;
   return {
@@ -104,14 +100,4 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
  */
 function worthwhile(updateAge: number, lifetime: number): number {
   return updateAge < lifetime ? updateAge : lifetime / 2;
-}
-
-function sessionCookie({ cookies }: AuthConfig, secure: boolean): SessionCookieSettings {
-  const own = cookies?.sessionToken;
-  const options: Record<string, unknown> = { httpOnly: true, sameSite: "lax", path: "/", secure };
-  for (const [name, value] of Object.entries(own?.options ?? {})) {
-    if (value !== undefined) options[name] = value;
-  }
-  const name = own?.name ?? `${secure ? "__Secure-" : ""}authjs.session-token`;
-  return { name, options: options as SerializeOptions };
 }

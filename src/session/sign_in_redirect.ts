@@ -5,8 +5,7 @@
  */
 import type { FastifyRequest } from "fastify";
 import { normalizeCallbackUrl } from "../http/callback_url.ts";
-import { resolveConfig } from "../config/config.ts";
-import { mountPathOf } from "../config/mount_path.ts";
+import { authInstance } from "../auth_instance.ts";
 import { originOf } from "../http/origin.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 
@@ -55,10 +54,11 @@ export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): b
 
 /** The sign-in page: a path where it is on this origin. */
 function signInPage(request: PageRequest, config: FastifyAuthConfig): string | undefined {
-  const { core, origin } = resolveConfig(config);
+  const auth = authInstance(config);
+  const { core, origin } = auth.config;
   const page = core.pages?.signIn;
   if (!page) {
-    const mountPath = mountPathOf(request.server.server, config);
+    const mountPath = auth.mountPath(request.server.server);
     return mountPath === undefined ? undefined : `${mountPath}/signin`;
   }
   const own = page.startsWith("/") ? undefined : originOf(request, origin)?.href;
@@ -70,7 +70,7 @@ function wayBack(request: PageRequest, config: FastifyAuthConfig, page: string):
   // "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2); its host is only what a client says.
   const path = normalizeCallbackUrl(request.originalUrl.replace(/^https?:\/\/[^/?#]*/i, "") || "/");
   if (path === undefined || page.startsWith("/")) return path;
-  const origin = originOf(request, resolveConfig(config).origin);
+  const origin = originOf(request, authInstance(config).config.origin);
   return origin && `${origin.href}${path}`;
 }
 
