@@ -44,7 +44,7 @@ export function guardWebAuthnProvider(provider: Provider): Provider {
 function believingSignatures(verify: Verify): Verify {
   return async (options) => {
     const result = await verify(options);
-    return result.verified ? result : { ...result, verified: isSignedWithEs256(options as Assertion) };
+    return result.verified ? result : { ...result, verified: await isSignedWithEs256(options as Assertion) };
   };
 }
 
@@ -81,7 +81,7 @@ function withoutAttestation(verify: Verify): Verify {
   return async (options) => {
     const { attestationObject } =
       (options as { response: { response: { attestationObject?: unknown } } }).response.response;
-    if (isPlainAttestation(attestationObject)) return await verify(options);
+    if (await isPlainAttestation(attestationObject)) return await verify(options);
     throw new Error("There is an attestation, and none was asked for (registrationOptions.attestationType).");
   };
 }

@@ -23,8 +23,10 @@ export interface Assertion {
 }
 
 /** Whether the key signed this with ES256; false for keys of any other kind, which the library has judged well. */
-export function isSignedWithEs256({ response: { response }, authenticator }: Assertion): boolean {
-  const key = toPublicKey(Buffer.from(authenticator.credentialPublicKey));
+export async function isSignedWithEs256(
+  { response: { response }, authenticator }: Assertion,
+): Promise<boolean> {
+  const key = await toPublicKey(authenticator.credentialPublicKey);
   const [authenticatorData, clientData, signature] = [
     response.authenticatorData,
     response.clientDataJSON,
@@ -41,19 +43,15 @@ function fromBase64Url(text: string): Buffer | undefined {
   return bytes.toString("base64url") === text ? bytes : undefined;
 }
 
-/** An EC2 key for ES256 on P-256 in COSE (RFC 9053 section 7.1), before x and between x and y. */
-const BEFORE_X = Buffer.from("a5010203262001215820", "hex");
-const BEFORE_Y = Buffer.from("225820", "hex");
-const SIZE = 32;
-
-function toPublicKey(cose: Buffer): KeyObject | undefined {
-  const startOfX = BEFORE_X.length;
-  const endOfX = startOfX + SIZE;
-  const startOfY = endOfX + BEFORE_Y.length;
-  const matches = cose.length === startOfY + SIZE && cose.subarray(0, startOfX).equals(BEFORE_X) &&
-    cose.subarray(endOfX, startOfY).equals(BEFORE_Y);
-  if (!matches) return undefined;
-  const x = cose.toString("base64url", startOfX, endOfX);
-  const y = cose.toString("base64url", startOfY);
-  return createPublicKey({ key: { kty: "EC", crv: "P-256", x, y }, format: "jwk" });
+/** The public key, if it is one for ES256 on P-256 (RFC 9053 section 7.1). */
+async function toPublicKey(bytes: Uint8Array): Promise<KeyObject | undefined> {
+  const { cose, decodeCredentialPublicKey } = await import("@simplewebauthn/server/helpers");
+  const { COSEALG, COSECRV, COSEKEYS } = cose;
+  const key = decodeCredentialPublicKey(bytes);
+  if (!cose.isCOSEPublicKeyEC2(key)) return undefined;
+  if (key.get(COSEKEYS.alg) !== COSEALG.ES256 || key.get(COSEKEYS.crv) !== COSECRV.P256) return undefined;
+  const [x, y] = [key.get(COSEKEYS.x), key.get(COSEKEYS.y)].map((part) =>
+    part && Buffer.from(part).toString("base64url")
+  );
+  return x && y ? createPublicKey({ key: { kty: "EC", crv: "P-256", x, y }, format: "jwk" }) : undefined;
 }
