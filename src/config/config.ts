@@ -9,11 +9,9 @@
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { adapterProblem, bindAdapter, strategyProblem } from "../database/adapter.ts";
-import { boundProvider, DEFAULT_PROVIDER_TIMEOUT } from "../oauth/bounded_provider.ts";
+import { DEFAULT_PROVIDER_TIMEOUT } from "../oauth/bounded_provider.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
-import { keepClientKey } from "../oauth/client_key.ts";
 import { requireTimeout } from "../deadline.ts";
-import { guardEmailProvider } from "../email/provider.ts";
 import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
@@ -26,12 +24,12 @@ import {
   providerWarnings,
   summarizeProviders,
 } from "../provider/facts.ts";
-import { mendProvider } from "../provider/quirks.ts";
+import { prepareProvider } from "../provider/prepare.ts";
 import { type RefreshSettings, refreshSettings } from "../session/refresh_lock.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { heedSignInPage } from "../webauthn/errors.ts";
-import { guardWebAuthnProvider, webAuthnWarnings } from "../webauthn/provider.ts";
+import { webAuthnWarnings } from "../webauthn/provider.ts";
 
 /** A configuration that has been copied, completed from the environment and checked. */
 export interface ResolvedConfig {
@@ -125,13 +123,7 @@ function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
   setEnvDefaults(env, core, true);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>
-    guardEmailProvider(
-      boundProvider(keepClientKey(mendProvider(guardWebAuthnProvider(provider))), {
-        timeout,
-        production: isProduction(env),
-      }),
-      env,
-    )
+    prepareProvider(provider, { env, timeout, production: isProduction(env) })
   );
   return core;
 }
