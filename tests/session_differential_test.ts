@@ -5,7 +5,7 @@ import { hkdfSync } from "node:crypto";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { encode } from "../src/session/jwt_codec.ts";
 import { SECRET } from "./support/app.ts";
-import { BothWays, type ConfigMaker, type Observed } from "./support/both_ways.ts";
+import { BothWays, type ConfigMaker, endingAt, inSeconds, type Observed } from "./support/both_ways.ts";
 import { type Random, seededRandom } from "./support/random.ts";
 
 const OLD_SECRET = "an-older-test-secret-of-at-least-32-chars";
@@ -69,13 +69,16 @@ function anyConfig(random: Random): { make: ConfigMaker; settings: Settings } {
     callbacks: { ...(jwt && { jwt: jwt(note)! }), ...(session && { session: session(note)! }) },
     ...(listens && { events: { session: (message) => note("event", message) } }),
   });
-  const life = Math.min(maxAge ?? 30 * DAY, jwtMaxAge ?? maxAge ?? 30 * DAY);
-  const renewAfter = (updateAge ?? DAY) < life ? updateAge ?? DAY : life / 2;
-  return { make, settings: { renewAfter, secure, name, secrets } };
+  const ages = { maxAge: maxAge ?? 30 * DAY, updateAge: updateAge ?? DAY };
+  const tokenMaxAge = jwtMaxAge ?? ages.maxAge;
+  return { make, settings: { ...ages, tokenMaxAge, secure, name, secrets } };
 }
 
+/** What a configuration says, in seconds. */
 interface Settings {
-  renewAfter: number;
+  maxAge: number;
+  updateAge: number;
+  tokenMaxAge: number;
   secure: boolean | undefined;
   name: string | undefined;
   secrets: string[];
@@ -89,7 +92,11 @@ interface Generated {
   current: boolean;
 }
 
-async function anyToken(random: Random, salt: string, secrets: string[]): Promise<Generated> {
+async function anyToken(
+  random: Random,
+  salt: string,
+  { secrets, tokenMaxAge }: Settings,
+): Promise<Generated> {
   const extra = random.oneIn(3) ? random.json(2) : {};
   const claims: JWT = {
     name: random.pick(["Ada", "out", "日本 🦕", "", null]),
@@ -100,19 +107,16 @@ async function anyToken(random: Random, salt: string, secrets: string[]): Promis
   const secret = random.oneIn(3) ? random.pick([SECRET, OLD_SECRET]) : secrets[0]!;
   const form = random.int(8);
   if (form < 3) {
-    const token = await (form === 0 ? encode : coreEncode)({
-      token: claims,
-      secret,
-      salt,
-      maxAge: random.pick([-30, -5, 60, 3600]),
-    });
-    return { token, claims: { ...claims, iat: seconds() }, current: secret === secrets[0] };
+    const maxAge = random.pick([-30, -5, 60, tokenMaxAge, tokenMaxAge, tokenMaxAge, 365 * DAY]);
+    const token = await (form === 0 ? encode : coreEncode)({ token: claims, secret, salt, maxAge });
+    const iat = seconds();
+    return { token, claims: { ...claims, iat, exp: iat + maxAge }, current: secret === secrets[0] };
   }
   const iat = random.pick([undefined, seconds(), seconds() - 700, seconds() - 2 * DAY, seconds() - 20 * DAY]);
   const stamped: JWT = {
     ...claims,
     ...(iat !== undefined && { iat }),
-    ...random.pick([{}, { exp: seconds() + 60 }, { exp: seconds() - 60 }]),
+    ...random.pick([{}, { exp: seconds() + 60 }, { exp: seconds() - 60 }, { exp: seconds() + tokenMaxAge }]),
   };
   const plain = {
     alg: "dir",
@@ -166,22 +170,31 @@ function anyCookie(random: Random, name: string, token: string): string {
   return pairs.join(random.pick(["; ", "; ", ";"]));
 }
 
-/** The differences that session_semantics_test.ts names, applied to what core did. */
-function required(theirs: Observed, { claims, current }: Generated, { renewAfter }: Settings): Observed {
-  const expected = structuredClone(theirs);
+/**
+ * The differences that session_semantics_test.ts names, applied to what core did. What is renewed: tokens that end before
+ * 95 % of the session's life from now, that are older than `updateAge`, that do not tell their age, or that live longer
+ * than the configuration says.
+ */
+function required(theirs: Observed, { claims, current }: Generated, settings: Settings): Observed {
+  const { maxAge, updateAge, tokenMaxAge } = settings;
+  const { iat = NaN, exp = Infinity } = claims;
+  const life = Math.min(maxAge, tokenMaxAge);
+  const ends = Math.min(exp, iat + maxAge);
+  const young = current && iat + updateAge > seconds() && ends > seconds() + 0.95 * life &&
+    exp - iat <= tokenMaxAge;
+  const renewed = theirs.cookies.find((cookie) => "claims" in (cookie as object)) as
+    | { claims: JWT }
+    | undefined;
+  const { iat: _iat, exp: _exp, jti: _jti, ...before } = claims;
+  const stays = young && JSON.stringify(renewed?.claims) === JSON.stringify(before);
+  const expected = endingAt(
+    structuredClone(theirs),
+    inSeconds(stays ? ends - Date.now() / 1000 : life),
+  );
   const { session } = expected as { session: { user?: unknown } | null };
   if (typeof session !== "object" || !session?.user) expected.session = null;
 
-  const renewed = expected.cookies.find((cookie) =>
-    typeof cookie === "object" && cookie !== null && "claims" in cookie
-  ) as
-    | { claims: JWT }
-    | undefined;
-  if (renewed === undefined) return expected;
-  const { iat, exp: _exp, jti: _jti, ...before } = claims;
-  const changed = JSON.stringify(renewed.claims) !== JSON.stringify(before);
-  const due = !current || iat === undefined || iat + renewAfter <= seconds();
-  if (!changed && !due) expected.cookies = [];
+  if (stays) expected.cookies = [];
   return expected;
 }
 
@@ -205,7 +218,7 @@ Deno.test("thousands of generated tokens and configurations: every read gives wh
       const scheme = random.pick(["http", "http", "https"] as const);
       const secure = settings.secure ?? scheme === "https";
       const name = settings.name ?? `${secure ? "__Secure-" : ""}authjs.session-token`;
-      const generated = await anyToken(random, random.oneIn(15) ? "authjs.state" : name, settings.secrets);
+      const generated = await anyToken(random, random.oneIn(15) ? "authjs.state" : name, settings);
       const token = mangled(random, generated.token);
       // White space and padding, which jose lets pass, make a token that is renewed in the usual form.
       if (!/^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) generated.current = false;

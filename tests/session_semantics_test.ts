@@ -4,7 +4,15 @@ import { EncryptJWT } from "jose";
 import { hkdfSync } from "node:crypto";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { SECRET, testApp, testConfig } from "./support/app.ts";
-import { BothWays, bothWays, type Carried, type ConfigMaker, type Observed } from "./support/both_ways.ts";
+import {
+  BothWays,
+  bothWays,
+  type Carried,
+  type ConfigMaker,
+  endingAt,
+  inSeconds,
+  type Observed,
+} from "./support/both_ways.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
 
@@ -12,12 +20,13 @@ const NAME = "authjs.session-token";
 const SECURE = `__Secure-${NAME}`;
 const OLD_SECRET = "an-older-test-secret-of-at-least-32-chars";
 const ADA: JWT = { name: "Ada", email: "ada@example.com", picture: "https://example.com/a.png", sub: "u1" };
+const DAY = 86_400;
 const seconds = () => Math.floor(Date.now() / 1000);
 
-const sealed = (token: JWT = ADA, { secret = SECRET, salt = NAME, maxAge = 3600 } = {}) =>
+const sealed = (token: JWT = ADA, { secret = SECRET, salt = NAME, maxAge = 30 * DAY } = {}) =>
   encode({ token, secret, salt, maxAge });
-const carry = async (token: JWT = ADA, name = NAME): Promise<Carried> => ({
-  cookie: `${name}=${await sealed(token, { salt: name })}`,
+const carry = async (token: JWT = ADA, name = NAME, maxAge = 30 * DAY): Promise<Carried> => ({
+  cookie: `${name}=${await sealed(token, { salt: name, maxAge })}`,
 });
 
 /** A token with any claims and header, under the key core derives. */
@@ -41,23 +50,31 @@ const DIFFERENCES = {
   "only well-formed sessions": "a callback that returns anything but an object with a user signs nobody in",
   "database cookie only when prolonged": "the cookie is set when its row's expiry was, not with each read",
   "chunks of a database token cleared": "setting the whole token beside its chunks would break the next read",
+  "ends with the token": "`expires` is the end of the token where that comes before the end of the cookie",
+  "ends as prolonged": "`expires` is the end of the row that the read has just prolonged, not the one before",
 } as const;
 
 interface Case {
   make?: ConfigMaker;
   carried: Carried | Promise<Carried>;
   differs?: (keyof typeof DIFFERENCES)[];
+  /** In how many seconds the session ends, where that differs. */
+  ends?: number;
 }
 
 /** Applies the differences to what core did, which gives what we must do. */
-function required(theirs: Observed, differs: Case["differs"] = []): Observed {
-  const expected = { ...theirs };
+function required(theirs: Observed, differs: Case["differs"] = [], ends?: number): Observed {
+  let expected = { ...theirs };
   for (const difference of differs) {
     switch (difference) {
       case "not renewed":
       case "database cookie only when prolonged":
         assert(theirs.cookies.length > 0, "core renews it");
         expected.cookies = [];
+        break;
+      case "ends with the token":
+      case "ends as prolonged":
+        expected = endingAt(expected, inSeconds(ends!));
         break;
       case "only well-formed sessions":
         expected.session = null;
@@ -87,8 +104,9 @@ const CASES: Record<string, Case> = {
   },
   "expired 10 s ago": {
     carried: sealed(ADA, { maxAge: -10 }).then((token) => ({ cookie: `${NAME}=${token}` })),
-    differs: notRenewed,
   },
+  "ends in an hour, of a configuration with another lifetime": { carried: carry(ADA, NAME, 3600) },
+  "ends in a year, of a configuration with another lifetime": { carried: carry(ADA, NAME, 365 * DAY) },
   "callback arguments": {
     make: (note) => ({
       callbacks: {
@@ -247,9 +265,25 @@ const CASES: Record<string, Case> = {
   "jwt.maxAge": {
     make: () => ({ jwt: { maxAge: 777 }, session: { updateAge: 0 } }),
     carried: carry(),
+    differs: ["ends with the token"],
+    ends: 777,
   },
-  "session.maxAge": { make: () => ({ session: { maxAge: 60 } }), carried: carry(), differs: notRenewed },
-  "session.maxAge undefined": { make: () => ({ session: { maxAge: undefined as never } }), carried: carry() },
+  "jwt.maxAge, not renewed": {
+    make: () => ({ jwt: { maxAge: 777 } }),
+    carried: carry(ADA, NAME, 777),
+    differs: ["not renewed", "ends with the token"],
+    ends: 777,
+  },
+  "jwt.maxAge longer than session.maxAge": {
+    make: () => ({ jwt: { maxAge: 3600 }, session: { maxAge: 600 } }),
+    carried: carry(ADA, NAME, 3600),
+    differs: notRenewed,
+  },
+  "session.maxAge": {
+    make: () => ({ session: { maxAge: 60 } }),
+    carried: carry(ADA, NAME, 60),
+    differs: notRenewed,
+  },
   "updateAge 0": { make: () => ({ session: { updateAge: 0 } }), carried: carry() },
   "cookie name, salt follows": {
     make: () => ({
@@ -333,7 +367,7 @@ const CASES: Record<string, Case> = {
     })),
   },
   "a week old: prolonged": {
-    carried: forged({ ...ADA, iat: seconds() - 7 * 86_400, exp: seconds() + 86_400 }).then((token) => ({
+    carried: forged({ ...ADA, iat: seconds() - 7 * DAY, exp: seconds() + DAY }).then((token) => ({
       cookie: `${NAME}=${token}`,
     })),
   },
@@ -357,7 +391,7 @@ const CASES: Record<string, Case> = {
     differs: notRenewed,
   },
   "database": database({}, ["database cookie only when prolonged"]),
-  "database, due": database({ expires: 28 * 86_400 }),
+  "database, due": database({ expires: 28 * DAY }, ["ends as prolonged"], 30 * DAY),
   "database, updateAge 0": database({ updateAge: 0 }),
   "database, expired": database({ expires: -1 }),
   "database, not found": database({ token: "other" }),
@@ -402,7 +436,7 @@ interface Row {
 }
 
 /** A session in a database, one row deep. */
-function database(row: Row, differs?: Case["differs"]): Case {
+function database(row: Row, differs?: Case["differs"], ends?: number): Case {
   const { updateAge } = row;
   return {
     make: (note) => ({
@@ -420,12 +454,13 @@ function database(row: Row, differs?: Case["differs"]): Case {
     }),
     carried: { cookie: `${NAME}=tok` },
     ...(differs && { differs }),
+    ...(ends !== undefined && { ends }),
   };
 }
 
 function noted(
   note: (...call: unknown[]) => void,
-  { expires = 30 * 86_400, token = "tok", fails = "" }: Row = {},
+  { expires = 30 * DAY, token = "tok", fails = "" }: Row = {},
 ) {
   const session = { sessionToken: token, userId: "u1", expires: new Date(Date.now() + expires * 1000) };
   const user = { id: "u1", name: "Ada", email: "a@b", emailVerified: null, secret: "hash" };
@@ -444,12 +479,22 @@ function noted(
   ) as unknown as typeof adapter;
 }
 
-for (const [name, { make = () => ({}), carried, differs }] of Object.entries(CASES)) {
+for (const [name, { make = () => ({}), carried, differs, ends }] of Object.entries(CASES)) {
   Deno.test(`a session read gives what core gives: ${name}`, async () => {
     const { ours, theirs } = await bothWays(make, await carried);
-    assertEquals(ours, required(theirs, differs));
+    assertEquals(ours, required(theirs, differs, ends));
   });
 }
+
+Deno.test("`session.maxAge: undefined`: in core nobody is signed in, here it is the default", async () => {
+  const make = () => ({ session: { maxAge: undefined as never, updateAge: undefined as never } });
+  const { ours, theirs } = await bothWays(make, await carry());
+  assertEquals([theirs.session, theirs.errors], [null, [
+    "JWTSessionError RangeError Invalid time value",
+  ]]);
+  assertEquals((ours.session as { expires: string }).expires, inSeconds(30 * DAY));
+  assertEquals(ours.cookies, []);
+});
 
 Deno.test("a BigInt in the session: core fails the request, here nobody is signed in", async () => {
   const make: ConfigMaker = () => ({
@@ -507,7 +552,7 @@ Deno.test("an adapter that is an instance of a class: core finds no methods in i
     getSessionAndUser(sessionToken: string) {
       const user = { id: "u", name: "Ada", email: "a@b", emailVerified: null };
       return {
-        session: { sessionToken, userId: "u", expires: new Date(Date.now() + 30 * 86_400_000) },
+        session: { sessionToken, userId: "u", expires: new Date(Date.now() + 30 * DAY * 1000) },
         user,
       };
     }

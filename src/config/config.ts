@@ -16,6 +16,7 @@ import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
 import { decode, encode } from "../session/jwt_codec.ts";
+import { lifetimeWarnings, requireLifetimes } from "../session/lifetime.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
 import {
   type ConfiguredProvider,
@@ -89,6 +90,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     origin,
     warnings: [
       ...hostWarnings(config, origin, env),
+      ...lifetimeWarnings(core),
       ...providerWarnings(providers, origin),
       ...webAuthnWarnings(core.providers as Provider[], origin),
     ],
@@ -110,6 +112,9 @@ function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
   const core: AuthConfig = { ...own, basePath: "/auth", providers: config.providers.map(copyProvider) };
   // Ours come first: what the application sets, it means.
   core.jwt = { encode, decode, ...config.jwt };
+  const { maxAge, tokenMaxAge, updateAge } = requireLifetimes(config);
+  core.session = { ...config.session, maxAge, updateAge };
+  core.jwt.maxAge = tokenMaxAge;
   if (config.adapter) {
     core.adapter = bindAdapter(config.adapter, requireTimeout("adapterTimeout", adapterTimeout));
   }

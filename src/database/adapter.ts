@@ -75,10 +75,21 @@ export function bindAdapter(adapter: Adapter, timeout: number = DEFAULT_ADAPTER_
     const method = source[name];
     if (typeof method !== "function") continue;
     const call = method as Method;
-    bound[name] = (...args: unknown[]) =>
-      callAdapter({ name, args, timeout, run: () => call.apply(adapter, args) });
+    bound[name] = (...given: unknown[]) => {
+      const args = WRITES_SESSION.has(name) ? given.map(inWholeSeconds) : given;
+      return callAdapter({ name, args, timeout, run: () => call.apply(adapter, args) });
+    };
   }
   return bound as Adapter;
+}
+
+const WRITES_SESSION = new Set(["createSession", "updateSession"]);
+
+/** A cookie knows whole seconds only: a row with a fraction more would say that the session outlives its cookie. */
+function inWholeSeconds(session: unknown): unknown {
+  const { expires } = session as { expires?: unknown };
+  if (!(expires instanceof Date)) return session;
+  return { ...session as object, expires: new Date(Math.floor(expires.valueOf() / 1000) * 1000) };
 }
 
 /** What the configuration needs of the adapter and does not get. */

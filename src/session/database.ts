@@ -6,6 +6,7 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, SessionTokenError } from "@auth/core/errors";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
+import { newExpiry, rowEnd } from "./lifetime.ts";
 import { announce, type ReadContext, type SessionRead, toSession, wrapped } from "./read.ts";
 
 type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";
@@ -25,12 +26,14 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
     }
 
     const { user, session } = found;
-    const expires = new Date(Date.now() + maxAge * 1000);
-    const due = session.expires.valueOf() - maxAge * 1000 + updateAge * 1000 <= Date.now();
-    if (due) await ask(context, "updateSession", { sessionToken, expires });
+    const due = session.expires.valueOf() - (maxAge - updateAge) * 1000 <= Date.now();
+    // A row that outlives its cookie would keep the next reply from renewing the cookie.
+    const renewed = due && context.heard();
+    const expires = renewed ? newExpiry(settings) : rowEnd(session.expires, settings);
+    if (renewed) await ask(context, "updateSession", { sessionToken, expires });
 
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.
-    const params = { session: { ...session, user }, user, newSession: undefined };
+    const params = { session: { ...session, expires, user }, user, newSession: undefined };
     const presented = await callbacks.session(params as never);
     if (settings.event) await announce({ session: presented }, context);
     const read = { session: toSession(presented, context) };

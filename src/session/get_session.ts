@@ -12,7 +12,7 @@ import { originOf } from "../http/origin.ts";
 import { readSessionCookie } from "./cookie.ts";
 import { NOBODY, type SessionRead } from "./read.ts";
 import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "../types.ts";
-import { isWrittenBack, readOnce } from "./write_back.ts";
+import { isWrittenBack, readOnce, willCarry } from "./write_back.ts";
 
 /**
  * The session of a request, or `null` when there is none.
@@ -55,10 +55,14 @@ export function readSession(request: SessionRequest, config: FastifyAuthConfig):
 }
 
 /** At once where nothing has to be waited for: a promise more costs as much as looking up a known token. */
-function read(request: SessionRequest, config: FastifyAuthConfig): SessionRead | Promise<SessionRead> {
+function read(
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+  again: boolean,
+): SessionRead | Promise<SessionRead> {
   try {
     const auth = authInstance(config);
-    const found = auth.isReady ? readWith(auth, request) : readFirst(auth, request);
+    const found = auth.isReady ? readWith(auth, request, again) : readFirst(auth, request, again);
     return found instanceof Promise ? finish(found, request, config) : found;
   } catch (error) {
     return failed(error, request);
@@ -66,23 +70,31 @@ function read(request: SessionRequest, config: FastifyAuthConfig): SessionRead |
 }
 
 /** A read before it is known whether the configuration can be used. */
-async function readFirst(auth: AuthInstance, request: SessionRequest): Promise<SessionRead> {
+async function readFirst(auth: AuthInstance, request: SessionRequest, again: boolean): Promise<SessionRead> {
   const problem = await auth.problem();
-  if (problem === undefined) return await readWith(auth, request);
+  if (problem === undefined) return await readWith(auth, request, again);
   auth.once("unusable", () => {
     request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
   });
   return NOBODY;
 }
 
-function readWith(auth: AuthInstance, request: SessionRequest): SessionRead | Promise<SessionRead> {
+function readWith(
+  auth: AuthInstance,
+  request: SessionRequest,
+  again: boolean,
+): SessionRead | Promise<SessionRead> {
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return NOBODY;
   const settings = auth.settings(origin.secure);
   const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
   if (cookie.token === "") return NOBODY;
   const { logger, debug } = auth.config.core;
-  const context = { settings, logger: () => toCoreLogger(request.log, logger, debug) };
+  const context = {
+    settings,
+    logger: () => toCoreLogger(request.log, logger, debug),
+    heard: () => !again && willCarry(request),
+  };
   return (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
 }
 

@@ -10,6 +10,7 @@ import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
+import type { TokenLife } from "./lifetime.ts";
 
 /** What a token held, and whether the key in use for new tokens sealed it. */
 export interface Opened {
@@ -26,6 +27,10 @@ export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "pict
   readonly iat?: unknown;
   readonly nbf?: unknown;
   readonly exp?: unknown;
+  /** When it is renewed, and when it ends. */
+  readonly life: TokenLife;
+  /** The end as a session says it. */
+  readonly expires: string;
 }
 
 /**

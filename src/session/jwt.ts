@@ -6,6 +6,7 @@
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.ts";
+import { newExpiry } from "./lifetime.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { announce, type ReadContext, type SessionRead, toSession, wrapped } from "./read.ts";
 import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./settings.ts";
@@ -18,7 +19,7 @@ export interface Turn {
   readonly token: JWT | null;
   /** What the `session` callback returned. */
   readonly session: unknown;
-  /** When the session ends if nobody uses it. */
+  /** When the session ends if nobody reads it again. */
   readonly expires: Date;
   /** The token to put in the browser, where it is not the one that came. */
   readonly sealed?: string;
@@ -44,20 +45,21 @@ function readPlain(token: string, settings: SessionSettings): SessionRead | unde
   if (name !== undefined) user.name = name;
   if (email !== undefined) user.email = email;
   if (picture !== undefined) user.image = picture;
-  return { session: { user, expires: expiryText(settings) } };
+  return { session: { user, expires: claims.expires } };
 }
 
 async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings, logger } = context;
   const cleared = () => clearSessionCookie(cookie.names, settings.cookie);
   try {
-    const { token, session, expires, sealed, error } = await turnOf(cookie.token, context);
+    const { token, session, sealed, error } = await turnOf(cookie.token, context);
     if (token === null) return { session: null, update: cleared() };
     if (error) logger().error(wrapped(JWTSessionError, error));
     else if (settings.event) await announce({ session, token }, context);
     const read = { session: toSession(session, context) };
     if (error) return { ...read, update: cleared() };
     if (sealed === undefined) return read;
+    const expires = newExpiry(settings);
     return { ...read, update: writeSessionCookie(cookie.names, sealed, settings.cookie, expires) };
   } catch (error) {
     logger().error(wrapped(JWTSessionError, error));
@@ -70,7 +72,7 @@ async function turnOf(token: string, context: ReadContext): Promise<Turn> {
   const { renewals, callbacks } = context.settings;
   // Nothing is refreshed without a callback of the application.
   if (callbacks.jwt === defaultJwtCallback) {
-    return await take(await openToken(token, context.settings), context.settings);
+    return await take(await openToken(token, context.settings), context);
   }
   const newest = renewals.newest(token);
   const running = renewals.running(newest);
@@ -86,12 +88,12 @@ async function lead(token: string, context: ReadContext): Promise<Turn> {
   const { renewals, refresh } = settings;
   const opened = await openToken(token, settings);
   const turn = refresh.lock === undefined || !(refresh.due?.(opened.claims) ?? true)
-    ? await take(opened, settings)
+    ? await take(opened, context)
     : await withRefreshLock(
       { lock: tolerant(refresh.lock, (error) => logger().error(error)), grace: refresh.grace },
       token,
-      () => take(opened, settings),
-      async (sealed) => ({ sealed, ...await take(await openToken(sealed, settings), settings) }),
+      () => take(opened, context),
+      async (sealed) => ({ sealed, ...await take(await openToken(sealed, settings), context) }),
     );
   if (turn.sealed !== undefined) renewals.remember(token, turn.sealed);
   return turn;
@@ -100,7 +102,7 @@ async function lead(token: string, context: ReadContext): Promise<Turn> {
 /** A turn on the result of another request's: the same claims and token, but a session of its own. */
 async function follow(turn: Turn, settings: SessionSettings): Promise<Turn> {
   if (turn.token === null) return turn;
-  return { ...turn, ...await present(copy(turn.token), settings) };
+  return { ...turn, ...await present(copy(turn.token), turn.expires, settings) };
 }
 
 /** Claims for another session callback to write to; those with a function in them are shared. */
@@ -113,7 +115,7 @@ function copy(token: JWT): JWT {
 }
 
 /** Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token. */
-async function take(opened: OpenToken, settings: SessionSettings): Promise<Turn> {
+async function take(opened: OpenToken, { settings, heard }: ReadContext): Promise<Turn> {
   const { callbacks, jwt, cookie } = settings;
   const { claims } = opened;
   // `session` is what a browser sends to update it; core names it in every call.
@@ -121,35 +123,36 @@ async function take(opened: OpenToken, settings: SessionSettings): Promise<Turn>
     ? claims
     : await callbacks.jwt({ token: claims, session: undefined } as never);
   if (token === null) return { token, session: null, expires: new Date(0) };
-  const turn = await present(token, settings);
+  const { kept } = opened.ends;
+  const renewed = heard() ? opened.ends.renewed : kept;
+  const turn = await present(token, opened.due ? renewed : kept, settings);
   if (!opened.due && !(settings.custom && !isUnchanged(token, opened))) return turn;
   try {
-    return { ...turn, sealed: await jwt.encode({ ...jwt, token, salt: cookie.name }) };
+    const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name });
+    return { ...endingAt(turn, renewed), sealed };
   } catch (error) {
     return { ...turn, error: error as Error };
   }
 }
 
+/** The turn with another end, where the callback left it as it was: whether a token is renewed is known after it. */
+function endingAt(turn: Turn, expires: Date): Turn {
+  const { session } = turn;
+  if (expires.getTime() === turn.expires.getTime() || !hasEnd(session, turn.expires)) {
+    return { ...turn, expires };
+  }
+  return { ...turn, expires, session: { ...session, expires: expires.toISOString() } };
+}
+
+function hasEnd(session: unknown, expires: Date): session is { expires: string } {
+  return typeof session === "object" &&
+    (session as { expires?: unknown } | null)?.expires === expires.toISOString();
+}
+
 /** The session for the claims, through the `session` callback. */
-async function present(token: JWT, settings: SessionSettings): Promise<Turn> {
-  const { callbacks } = settings;
-  const expires = expiry(settings);
+async function present(token: JWT, expires: Date, { callbacks }: SessionSettings): Promise<Turn> {
   const user = { name: token.name, email: token.email, image: token.picture };
   const session = { user, expires: expires.toISOString() };
   if (callbacks.session === defaultSessionCallback) return { token, session, expires };
   return { token, session: await callbacks.session({ session, token } as never), expires };
 }
-
-/** When a session that is used now ends, if it is not used again. */
-function expiry({ maxAge }: SessionSettings): Date {
-  return new Date(Date.now() + maxAge * 1000);
-}
-
-/** The same as a text. Writing one takes a third of a read of a known token, and a busy server reads many in a millisecond. */
-function expiryText(settings: SessionSettings): string {
-  const at = expiry(settings);
-  if (at.getTime() !== latest.time) latest = { time: at.getTime(), text: at.toISOString() };
-  return latest.text;
-}
-
-let latest = { time: NaN, text: "" };

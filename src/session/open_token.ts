@@ -5,7 +5,8 @@
  */
 import type { JWT } from "@auth/core/jwt";
 import { open, type Opened, type PlainClaims } from "./jwe.ts";
-import { isTimely, parseClaims, type TimeClaims } from "./jwt_codec.ts";
+import { isTimely, parseClaims } from "./jwt_codec.ts";
+import { isDue, newEnd, tokenLife } from "./lifetime.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** A decoded token. */
@@ -16,6 +17,8 @@ export interface OpenToken {
   readonly text: string | undefined;
   /** Whether it is to be renewed, whatever the callbacks do. */
   readonly due: boolean;
+  /** When the session ends, if the token stays and if it is renewed. */
+  readonly ends: { readonly kept: Date; readonly renewed: Date };
 }
 
 /**
@@ -30,14 +33,37 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
   if (!claims) throw new Error("Invalid JWT");
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
-  return { claims, text: toJson(claims), due: secrets !== undefined || isDue(claims, settings) };
+  return opened(claims, toJson(claims), secrets !== undefined, settings);
 }
 
 /** Decodes a token that we recognise, at once. */
 export function openKnown(token: string, settings: SessionSettings): OpenToken | undefined {
-  const opened = openOrRecall(token, settings);
-  const claims = opened && parseClaims(opened.text);
-  return claims && { claims, text: opened.text, due: !opened.current || isDue(claims, settings) };
+  const known = openOrRecall(token, settings);
+  const claims = known && parseClaims(known.text);
+  return claims && opened(claims, known.text, !known.current, settings);
+}
+
+function opened(
+  claims: JWT,
+  text: string | undefined,
+  outdated: boolean,
+  settings: SessionSettings,
+): OpenToken {
+  const life = tokenLife(claims, settings, settings.ownTokens);
+  // One that does not tell its age is always renewed, as all are in core.
+  const due = outdated || life === undefined || isDue(life);
+  const end = newEnd(settings);
+  const kept = life === undefined ? end : new Date(life.ends);
+  return { claims, text, due, ends: { kept, renewed: settings.ownTokens ? end : earlier(end, claims.exp) } };
+}
+
+/**
+ * When a token ends that the application encodes is known once it comes back. An encoder may keep the `exp` that it is given,
+ * so until then it ends no later than that.
+ */
+function earlier(end: Date, exp: unknown): Date {
+  const kept = typeof exp === "number" ? Math.floor(exp) * 1000 : NaN;
+  return kept > Date.now() && kept < end.getTime() ? new Date(kept) : end;
 }
 
 /**
@@ -47,16 +73,29 @@ export function openKnown(token: string, settings: SessionSettings): OpenToken |
 export function openPlain(token: string, settings: SessionSettings): PlainClaims | undefined {
   const opened = openOrRecall(token, settings);
   if (opened === undefined || !opened.current) return undefined;
-  const claims = opened.plain === undefined ? opened.plain = plainClaims(opened.text) : opened.plain;
-  return claims !== null && isTimely(claims) && !isDue(claims, settings) ? claims : undefined;
+  const claims = opened.plain === undefined
+    ? opened.plain = plainClaims(opened.text, settings)
+    : opened.plain;
+  return claims !== null && isTimely(claims) && !isDue(claims.life) ? claims : undefined;
 }
 
-function plainClaims(text: string): PlainClaims | null {
+function plainClaims(text: string, settings: SessionSettings): PlainClaims | null {
   const parsed = parseClaims(text);
-  if (parsed === undefined) return null;
-  const { name, email, picture, iat, nbf, exp } = parsed;
+  const life = parsed && tokenLife(parsed, settings, settings.ownTokens);
+  if (life === undefined) return null;
+  const { name, email, picture, iat, nbf, exp } = parsed!;
   const shared = [name, email, picture].every((claim) => typeof claim !== "object" || claim === null);
-  return shared ? { name, email, picture, iat, nbf, exp } as PlainClaims : null;
+  if (!shared) return null;
+  return {
+    name,
+    email,
+    picture,
+    iat,
+    nbf,
+    exp,
+    life,
+    expires: new Date(life.ends).toISOString(),
+  } as PlainClaims;
 }
 
 function openOrRecall(token: string, { secrets, cookie, cache }: SessionSettings): Opened | undefined {
@@ -67,11 +106,6 @@ function openOrRecall(token: string, { secrets, cookie, cache }: SessionSettings
     if (opened !== undefined) cache.set(token, opened);
   }
   return opened;
-}
-
-/** Whether the token is old enough to be prolonged. One that does not tell its age always is, as all are in core. */
-function isDue({ iat }: TimeClaims, { renewAfter }: SessionSettings): boolean {
-  return !(typeof iat === "number" && iat + renewAfter > Date.now() / 1000);
 }
 
 /** Whether the callbacks left the claims as they were: then the browser can keep its token. */

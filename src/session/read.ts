@@ -25,6 +25,8 @@ export interface ReadContext {
   readonly settings: SessionSettings;
   /** Where messages go, made when there is one. */
   readonly logger: () => LoggerInstance;
+  /** Whether the reply can carry a cookie. */
+  readonly heard: () => boolean;
 }
 
 /** Nobody is signed in, and the browser holds nothing to change. */

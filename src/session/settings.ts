@@ -8,15 +8,12 @@ import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@au
 import type { ResolvedConfig } from "../config/config.ts";
 import { cookieSettings } from "../config/cookies.ts";
 import { decode, encode, usableSecrets } from "./jwt_codec.ts";
+import { type Lifetimes, requireLifetimes } from "./lifetime.ts";
 import type { Turn } from "./jwt.ts";
 import type { RefreshSettings } from "./refresh_lock.ts";
 import { Renewals } from "./renewals.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { TokenCache } from "./token_cache.ts";
-
-/** Core's default lifetime of a session, and how often it is prolonged, in seconds. */
-const MAX_AGE = 30 * 24 * 60 * 60;
-const UPDATE_AGE = 24 * 60 * 60;
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
@@ -28,17 +25,13 @@ export const defaultSessionCallback: NonNullable<Callbacks["session"]> = ({ sess
 } as never);
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
-export interface SessionSettings {
+export interface SessionSettings extends Lifetimes {
   readonly strategy: "jwt" | "database";
-  /** Seconds a session lasts when nobody uses it. */
-  readonly maxAge: number;
-  /** Seconds after which a session in use is prolonged. */
-  readonly updateAge: number;
-  /** The same for a token, which core prolongs with every read. */
-  readonly renewAfter: number;
   readonly cookie: SessionCookieSettings;
   /** What core hands to `encode` and `decode`, which may be the application's. */
   readonly jwt: JWTOptions & { secret: string | string[] };
+  /** Whether tokens are encoded and decoded as core does it, so that their times are what the configuration says. */
+  readonly ownTokens: boolean;
   /** The secrets, where tokens are in core's format. */
   readonly secrets: readonly string[] | undefined;
   /** Whether callbacks of the application see the claims and may write to them. */
@@ -68,8 +61,9 @@ export function sessionSettings(resolved: ResolvedConfig, secure: boolean): Sess
 /** The merging is core's, quirks included: a member set to `undefined` replaces the default. */
 function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSettings {
   const strategy = core.adapter ? "database" as const : "jwt" as const;
-  const session = { strategy, maxAge: MAX_AGE, updateAge: UPDATE_AGE, ...core.session };
-  const jwt = { secret: core.secret!, maxAge: core.session?.maxAge ?? MAX_AGE, encode, decode, ...core.jwt };
+  const session = { strategy, ...core.session };
+  const lifetimes = requireLifetimes(core);
+  const jwt = { secret: core.secret!, maxAge: lifetimes.tokenMaxAge, encode, decode, ...core.jwt };
   if (jwt.encode === coreEncode) jwt.encode = encode;
   if (jwt.decode === coreDecode) jwt.decode = decode;
   const cookie = cookieSettings("sessionToken", core, secure);
@@ -77,27 +71,18 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
   const custom = callbacks.jwt !== defaultJwtCallback || callbacks.session !== defaultSessionCallback;
   return {
     strategy: session.strategy,
-    maxAge: session.maxAge,
-    updateAge: session.updateAge,
-    renewAfter: worthwhile(session.updateAge, Math.min(session.maxAge, jwt.maxAge)),
+    ...lifetimes,
     cookie,
     jwt,
+    ownTokens: jwt.encode === encode && jwt.decode === decode,
     secrets: jwt.decode === decode ? usableSecrets(jwt.secret, cookie.name) : undefined,
     custom,
     callbacks,
     event: core.events?.session,
-    plain: !custom && core.events?.session === undefined && Number.isFinite(session.maxAge),
+    plain: !custom && core.events?.session === undefined,
     adapter: core.adapter,
     cache: new TokenCache(),
     renewals: new Renewals(refresh.grace),
     refresh,
   };
-}
-
-/**
- * Core prolongs a token with every read. Waiting for `updateAge`, a day by default, would end a session of an hour while
- * it is in use, so a session is prolonged at half its life at the latest.
- */
-function worthwhile(updateAge: number, lifetime: number): number {
-  return updateAge < lifetime ? updateAge : lifetime / 2;
 }

@@ -37,11 +37,14 @@ class Reads {
   /** What the browser is to be told, by the cookie it is about: of two updates the later counts. */
   #updates: Map<string, SessionCookieUpdate> | undefined;
 
-  once(config: FastifyAuthConfig, read: () => SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+  once(
+    config: FastifyAuthConfig,
+    read: (again: boolean) => SessionRead | Promise<SessionRead>,
+  ): Promise<SessionRead> {
     const latest = this.#latest.find((read) => read.config === config);
     const at = Date.now();
     if (latest !== undefined && at - latest.at < READ_HOLDS) return latest.reading;
-    const reading = this.#begin(read());
+    const reading = this.#begin(read(latest !== undefined));
     if (latest !== undefined) Object.assign(latest, { at, reading });
     else this.#latest.push({ config, at, reading });
     return reading;
@@ -76,18 +79,28 @@ class Reads {
 export function readOnce(
   request: SessionRequest,
   config: FastifyAuthConfig,
-  read: (request: SessionRequest, config: FastifyAuthConfig) => SessionRead | Promise<SessionRead>,
+  read: (
+    request: SessionRequest,
+    config: FastifyAuthConfig,
+    /** Whether the request has read before: its reply may have left since. */
+    again: boolean,
+  ) => SessionRead | Promise<SessionRead>,
 ): Promise<SessionRead> {
   const reads = (request as Reader)[READS] ??= new Reads();
-  return reads.once(config, () => read(request, config));
+  return reads.once(config, (again) => read(request, config, again));
 }
 
 /** Scopes whose replies carry what reads changed, and with them all scopes within. */
 const scopes = new WeakSet<object>();
 
-/** Whether the reply to this request will carry what a read changes. */
+/** Whether the replies of this route carry what a read changes. */
 export function isWrittenBack({ server }: SessionRequest): boolean {
   return isWithin(server);
+}
+
+/** Whether the reply to this request will: one that opens a WebSocket carries nothing. */
+export function willCarry(request: SessionRequest): boolean {
+  return isWrittenBack(request) && request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 
 /** Fastify makes a scope from the one around it, as its prototype. */

@@ -170,13 +170,42 @@ function snapshot(value: unknown): unknown {
   }
 }
 
+/** So many seconds from now as {@linkcode Observed} has them, in steps of ten. */
+export function inSeconds(seconds: number): string {
+  return `in ${Math.floor((seconds + 7) / 10) * 10} s`;
+}
+
+/** An end that is told, also where a session callback returns nothing but that. */
+function isEnd(name: string, value: unknown): boolean {
+  return (name === "expires" || name === "session") && /^in -?\d+ s$/.test(String(value));
+}
+
+/** What was observed, had the session been told to end at another time. */
+export function endingAt(observed: Observed, expires: string): Observed {
+  const change = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(change);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [
+        name,
+        isEnd(name, item) ? expires : change(item),
+      ]),
+    );
+  };
+  const notOfAdapter = (call: unknown) => Array.isArray(call) && /^(session|event)$/.test(call[0]);
+  return {
+    ...observed,
+    session: change(observed.session),
+    calls: observed.calls.map((call) => notOfAdapter(call) ? change(call) : call),
+  };
+}
+
 /**
  * Dates as seconds from now, in steps of ten: both ways run a moment apart. The steps begin where no test has a date, which
  * a moment would take across. Random ids are only told to be there.
  */
 function relative(value: unknown, key = ""): unknown {
-  const seconds = (milliseconds: number) =>
-    `in ${Math.floor((milliseconds - Date.now() + 7000) / 10_000) * 10} s`;
+  const seconds = (milliseconds: number) => inSeconds((milliseconds - Date.now()) / 1000);
   if (key === "jti") return typeof value;
   if (value instanceof Date) return seconds(value.valueOf());
   if (typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) {

@@ -1,0 +1,140 @@
+/**
+ * How long a session lasts, when it is renewed, and what a read says of its end.
+ *
+ * A session ends `maxAge` after the last request that read it. Core renews a token with every read and a row after
+ * `updateAge`, which ends a session in use where `updateAge` is the longer of the two. Here both are renewed once a
+ * twentieth of their life has passed, or `updateAge` if that is sooner: after every read at least 95 % of `maxAge` are
+ * left, and most replies set no cookie. What a read says of the end is the end of what the browser holds.
+ *
+ * @module
+ */
+import type { AuthConfig } from "@auth/core";
+import { FastifyAuthError } from "../errors.ts";
+
+const DAY = 24 * 60 * 60;
+
+/** Core's defaults, in seconds. */
+const MAX_AGE = 30 * DAY;
+const UPDATE_AGE = DAY;
+
+/** What is left of a session's life after a read, at least. */
+const LEFT = 0.95;
+
+/** Browsers keep a cookie for 400 days at most, whatever it says (RFC 6265bis, section 5.5). */
+const COOKIE_MAX_AGE = 400 * DAY;
+
+/** By how much the clocks of two machines may differ, as in core, in milliseconds. */
+const CLOCK_TOLERANCE = 15_000;
+
+/** How long the sessions of a configuration last, in seconds. */
+export interface Lifetimes {
+  /** The life of a row, and of a cookie: `session.maxAge`. */
+  readonly maxAge: number;
+  /** The life of a token: `jwt.maxAge`. */
+  readonly tokenMaxAge: number;
+  /** The age from which on a session is renewed: `session.updateAge`, and never so late that less than 95 % are left. */
+  readonly updateAge: number;
+}
+
+/**
+ * The lifetimes of a configuration.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where one is not a number of seconds.
+ */
+export function requireLifetimes({ session, jwt }: Pick<AuthConfig, "session" | "jwt">): Lifetimes {
+  const maxAge = requireSeconds("session.maxAge", session?.maxAge) ?? MAX_AGE;
+  const tokenMaxAge = requireSeconds("jwt.maxAge", jwt?.maxAge) ?? maxAge;
+  const updateAge = requireSeconds("session.updateAge", session?.updateAge, 0) ?? UPDATE_AGE;
+  const latest = lifeOf({ maxAge, tokenMaxAge }) * (1 - LEFT);
+  return { maxAge, tokenMaxAge, updateAge: Math.min(updateAge, latest) };
+}
+
+/** A date can be this many seconds after 1970, which no lifetime needs. */
+const LONGEST = 1e11;
+
+function requireSeconds(option: string, value: unknown, least = 1): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "number" && value >= least && value <= LONGEST) return value;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `\`${option}\` must be a number of seconds, ${least} or more, such as 30 * 24 * 60 * 60; it is ${
+      String(value)
+    }.`,
+  );
+}
+
+/** What a person should know of the lifetimes at boot. */
+export function lifetimeWarnings({ session }: Pick<AuthConfig, "session">): string[] {
+  if (!(session?.maxAge! > COOKIE_MAX_AGE)) return [];
+  return [
+    "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not used for " +
+    "400 days ends.",
+  ];
+}
+
+/** The life of a session in a browser, in seconds. */
+function lifeOf({ maxAge, tokenMaxAge }: Pick<Lifetimes, "maxAge" | "tokenMaxAge">): number {
+  return Math.min(maxAge, tokenMaxAge, COOKIE_MAX_AGE);
+}
+
+/**
+ * When a cookie or a row that is written now ends. A cookie knows whole seconds only; rounded down, as core does, a session
+ * of ten seconds would lose up to a tenth of its life.
+ */
+export function newExpiry({ maxAge }: Lifetimes): Date {
+  const now = Date.now() / 1000;
+  return new Date(1000 * Math.max(Math.floor(Math.floor(now) + maxAge), Math.ceil(now + LEFT * maxAge)));
+}
+
+/** When a session ends whose cookie, and whose token if it has one, is written now. */
+export function newEnd(lifetimes: Lifetimes): Date {
+  const life = Math.min(lifetimes.tokenMaxAge, COOKIE_MAX_AGE);
+  const latest = 1000 * Math.floor(Math.floor(Date.now() / 1000) + life);
+  return new Date(Math.min(newExpiry(lifetimes).getTime(), latest));
+}
+
+/** When the cookie of a row ends, or the row, whichever is first; both were written together. */
+export function rowEnd(expires: Date, { maxAge }: Lifetimes): Date {
+  const outlived = Math.max(0, maxAge - COOKIE_MAX_AGE);
+  return outlived === 0 ? expires : new Date(expires.valueOf() - outlived * 1000);
+}
+
+/** What is known of a token in a browser. Times are in milliseconds since 1970. */
+export interface TokenLife {
+  readonly issued: number;
+  /** From when on a read renews it. */
+  readonly renewFrom: number;
+  /** When it or its cookie ends, whichever is first. */
+  readonly ends: number;
+}
+
+/**
+ * The life of a token by its claims.
+ *
+ * @param own Whether tokens are in core's format, with an `exp` that the configuration decides.
+ * @returns `undefined` for one that does not say when it was issued: nothing is known of its cookie.
+ */
+export function tokenLife(
+  { iat, exp }: { readonly iat?: unknown; readonly exp?: unknown },
+  lifetimes: Lifetimes,
+  own: boolean,
+): TokenLife | undefined {
+  if (typeof iat !== "number") return undefined;
+  const expires = typeof exp === "number" ? exp : Infinity;
+  const ends = Math.floor(Math.min(expires, iat + Math.min(lifetimes.maxAge, COOKIE_MAX_AGE)));
+  if (Number.isNaN(new Date(ends * 1000).getTime())) return undefined;
+  // An encoder of the application's may give its tokens a shorter life than the configuration says.
+  const life = own ? lifeOf(lifetimes) : Math.min(lifeOf(lifetimes), expires - iat);
+  // Issued when the configuration gave longer lives: it would outlive what is said of it.
+  const outdated = own && expires - iat > lifetimes.tokenMaxAge + 1;
+  const renewFrom = outdated || lifetimes.updateAge === 0
+    ? -Infinity
+    : Math.min(iat + lifetimes.updateAge, ends - LEFT * life);
+  return { issued: iat * 1000, renewFrom: renewFrom * 1000, ends: ends * 1000 };
+}
+
+/** Whether a read renews the token. One from the future is renewed too: it would live for as long as the clock was wrong. */
+export function isDue({ issued, renewFrom }: TokenLife): boolean {
+  const now = Date.now();
+  return now >= renewFrom || now < issued - CLOCK_TOLERANCE;
+}
