@@ -5,6 +5,7 @@
  * @module
  */
 import type { LoggerInstance } from "@auth/core/types";
+import { errorAnswerOf, type ProviderErrorAnswer } from "./oauth/error_answer.ts";
 
 /** The part of Fastify's logger that is used here. */
 export interface Log {
@@ -18,7 +19,7 @@ export interface Log {
   debug(details: object, message: string): void;
 }
 
-interface ErrorSummary {
+interface ErrorSummary extends Partial<ProviderErrorAnswer> {
   type: string;
   message: string;
   stack?: string;
@@ -31,7 +32,6 @@ const INFORMATIVE = new Set([
   "CredentialsSignin",
   "EmailAddressRefused",
   "MissingCSRF",
-  "OAuthCallbackError",
 ]);
 
 /** Refusals that a person may want to see piling up. */
@@ -42,6 +42,7 @@ const NOTEWORTHY = new Set([
   "InvalidCheck",
   "InvalidProvider",
   "OAuthAccountNotLinked",
+  "OAuthCallbackError",
   "UnknownAction",
   "Verification",
   "WebAuthnVerificationError",
@@ -73,15 +74,29 @@ export function toCoreLogger(
 /** Logs one error of core's, at the level it deserves. */
 export function logError(log: Log, error: Error): void {
   // Under a key of its own: a serializer for `err` expects an Error and would drop what is here.
-  const summary = summarize(error);
-  const level = levelOf(error, summary);
+  const answer = errorAnswerOf(withCauses(error));
+  const summary = { ...summarize(error), ...answer };
+  const level = levelOf(error, summary, answer);
   if (level !== "error") withoutStacks(summary);
-  log[level]({ authjs: summary }, `Auth.js: ${summary.message || summary.type}`);
+  log[level]({ authjs: summary }, `Auth.js: ${messageOf(summary)}`);
 }
 
-function levelOf(error: Error, { type, cause }: ErrorSummary): "error" | "warn" | "info" {
+function messageOf({ type, message, provider, status, error, error_description }: ErrorSummary): string {
+  const answer = error ?? status;
+  // A message of its own says more than what the provider answered; that of core is always the same.
+  if (answer === undefined || (message && type !== "OAuthCallbackError")) return message || type;
+  return `"${provider}" answered ${answer}${error_description ? `: ${error_description}` : ""}`;
+}
+
+function levelOf(
+  error: Error,
+  { type, cause }: ErrorSummary,
+  answer: Partial<ProviderErrorAnswer> | undefined,
+): "error" | "warn" | "info" {
+  // A person who says no at the provider.
+  if (answer?.error === "access_denied" && type !== "InvalidCheck") return "info";
   if (INFORMATIVE.has(type)) return "info";
-  if (NOTEWORTHY.has(type)) return "warn";
+  if (NOTEWORTHY.has(type) || answer) return "warn";
   const inner = causeOf(error);
   const refused = type === "JWTSessionError" && cause !== undefined &&
     (REFUSED_TOKEN.test(inner?.name ?? "") ||
@@ -109,6 +124,14 @@ function causeOf(error: Error): Error | undefined {
   const { cause } = error;
   const inner = cause instanceof Error ? cause : (cause as { err?: unknown } | undefined)?.err;
   return inner instanceof Error ? inner : undefined;
+}
+
+function withCauses(error: Error): Error[] {
+  const errors: Error[] = [];
+  for (let next: Error | undefined = error; next && errors.length < 5; next = causeOf(next)) {
+    errors.push(next);
+  }
+  return errors;
 }
 
 function withoutStacks(summary: ErrorSummary): void {

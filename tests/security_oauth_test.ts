@@ -26,36 +26,11 @@ import {
   signedInName,
   startSignIn,
 } from "./support/oauth_client.ts";
+import { ALL_CHECKS, signInThrough, withProvider } from "./support/scripted_sign_in.ts";
 import { PATHS, type Script, ScriptedProvider } from "./support/scripted_provider.ts";
 
 const ERROR_PAGE = "http://localhost/auth/error?error=Configuration";
-const ALL_CHECKS = ["state", "pkce", "nonce"];
 const CHECK_COOKIES = ["authjs.nonce", "authjs.pkce.code_verifier", "authjs.state"];
-
-/** A provider, an application that knows it and a browser; all ended afterwards. */
-async function withProvider(
-  script: Script,
-  run: (
-    parts: Awaited<ReturnType<typeof oauthApp>> & { provider: ScriptedProvider; client: Client },
-  ) => Promise<void>,
-  settings: ProviderSettings = {},
-  overrides: Partial<FastifyAuthConfig> = {},
-): Promise<void> {
-  const provider = await ScriptedProvider.start(script);
-  const parts = await oauthApp({ issuer: provider.issuer, checks: ALL_CHECKS, ...settings }, overrides);
-  try {
-    await run({ ...parts, provider, client: parts.browser() });
-  } finally {
-    await parts.app.close();
-    await provider.close();
-  }
-}
-
-/** A sign-in up to the answer of the callback. */
-async function signInThrough(client: Client, provider: ScriptedProvider): Promise<Answer> {
-  const started = await startSignIn(client);
-  return await client.get(pathOf(provider.authorize(locationOf(started))));
-}
 
 async function assertFailed(client: Client, answer: Answer, what: string): Promise<void> {
   assertEquals(answer.statusCode, 302, what);

@@ -15,13 +15,14 @@ const SHORTEST_SECRET = 4;
  * @param secrets What the thrower was given: texts, or records and lists of them.
  */
 export function redactError(error: unknown, secrets: unknown): Error {
-  const texts = textsIn(secrets).filter((text) => text.length >= SHORTEST_SECRET);
+  return copy(error, (text) => redactText(text, secrets), 0);
+}
+
+/** A text from which given texts are cut out, as {@linkcode redactError} does. */
+export function redactText(text: string, secrets: unknown): string {
+  const texts = textsIn(secrets).filter((secret) => secret.length >= SHORTEST_SECRET);
   texts.sort((a, b) => b.length - a.length);
-  return copy(
-    error,
-    (text) => texts.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text),
-    0,
-  );
+  return texts.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
 }
 
 function copy(error: unknown, clean: (text: string) => string, depth: number): Error {

@@ -6,6 +6,7 @@
 import { withDeadline } from "../deadline.ts";
 import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
+import { type ProviderErrorAnswer, readErrorAnswer, toLoggable } from "./error_answer.ts";
 import { FastifyAuthError } from "../errors.ts";
 
 /** The most bytes of a response that are read; a token response with many claims has some ten thousand. */
@@ -56,11 +57,11 @@ export function boundFetch(provider: string, inner: Fetch, limits: ProviderLimit
         limits.timeout,
         () => unavailable(`"${provider}" did not answer in full within ${limits.timeout} ms at ${href}.`),
       );
-      // Core reads the user's data from an error page, too. It asks with `redirect: "manual"`, and leaves what an
-      // application asks by itself through `provider[customFetch]` to the application.
-      if (isGet(input, init) && init?.redirect === "manual" && !response.ok) {
-        throw unavailable(`"${provider}" answered ${response.status} at ${href}.`);
-      }
+      // Core asks with `redirect: "manual"`. What an application asks by itself through `provider[customFetch]` is
+      // left to the application.
+      if (init?.redirect !== "manual") return response;
+      if (isTokenRequest(init)) return await withStandardError(provider, response, sentParameters(url, init));
+      if (isGet(input, init)) await assertNoError(provider, response, href, sentParameters(url, init));
       return response;
     } finally {
       abort.abort();
@@ -110,6 +111,63 @@ function isGet(input: Parameters<Fetch>[0], init: RequestInit | undefined): bool
   return method.toUpperCase() === "GET";
 }
 
-function unavailable(message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message);
+/** Whether a code is exchanged for tokens, which only core does. */
+function isTokenRequest({ body }: RequestInit): boolean {
+  return body instanceof URLSearchParams && body.get("grant_type") === "authorization_code";
+}
+
+/** The parameters of a request, the credentials of its `Authorization` header among them. */
+function sentParameters(url: URL, { body, headers }: RequestInit): [string, string][] {
+  const [scheme = "", credentials = ""] = new Headers(headers).get("authorization")?.split(" ") ?? [];
+  const form = body instanceof URLSearchParams ? [...body] : [];
+  const password = /^basic$/i.test(scheme) ? decodePassword(credentials) : "";
+  return [...url.searchParams, ...form, ["token", credentials], ["password", password]];
+}
+
+/** RFC 6749 section 2.3.1: the client's secret is form-encoded, then base64-encoded with its id. */
+function decodePassword(credentials: string): string {
+  try {
+    const [, encoded = ""] = atob(credentials).split(":");
+    return new URLSearchParams(`password=${encoded}`).get("password") ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * The response of a token endpoint; an error in the form of RFC 6749 section 5.2, which core can name. Providers answer
+ * with other statuses, types and members as well, and where there is a `WWW-Authenticate` header core reads no body.
+ */
+async function withStandardError(
+  provider: string,
+  response: Response,
+  sent: Iterable<readonly [string, string]>,
+): Promise<Response> {
+  const answer = await readErrorAnswer(response);
+  if (answer === undefined) return response;
+  const { status } = response;
+  const { error = String(status), ...rest } = toLoggable(answer, sent);
+  const cause: ProviderErrorAnswer = { provider, status, error, ...rest };
+  // Core makes the members of some providers' errors (Microsoft's) the options of an `Error`, which keeps a `cause`.
+  return Response.json({ error, ...rest, cause }, { status: status >= 400 && status < 500 ? status : 400 });
+}
+
+/** Refuses an error where core would read a profile or a discovery document from it, also from an error page. */
+async function assertNoError(
+  provider: string,
+  response: Response,
+  href: string,
+  sent: Iterable<readonly [string, string]>,
+): Promise<void> {
+  const answer = await readErrorAnswer(response);
+  if (response.ok && answer === undefined) return;
+  const { status } = response;
+  const said = toLoggable(answer ?? {}, sent);
+  const cause: ProviderErrorAnswer = { provider, status, ...said };
+  const details = [said.error, said.error_description].filter((part) => part !== undefined).join(", ");
+  throw unavailable(`"${provider}" answered ${status} at ${href}${details && ` (${details})`}.`, cause);
+}
+
+function unavailable(message: string, cause?: ProviderErrorAnswer): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message, cause && { cause });
 }

@@ -9,6 +9,7 @@ import type { Answer } from "../../core/answer.ts";
 import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
+import { type ProviderErrorAnswer, toLoggable } from "../../oauth/error_answer.ts";
 import {
   type CheckCookie,
   checkCookies,
@@ -29,20 +30,43 @@ export async function handleOAuthCallback(context: ProviderContext): Promise<Ans
   const parameters = parametersOf(context);
   const cookies = checkCookies(context, overrides.cookies);
 
+  const problem = await findProblem(context, cookies, parameters);
+  if (problem === undefined) return clearChecks(await finishSignIn(context, overrides, parameters), cookies);
   if (mayBelongElsewhere(context, parameters)) {
     const answer = await fromCore(context, overrides);
     return leadsElsewhere(answer, context) ? answer : clearChecks(answer, cookies);
   }
-  const problem = await findProblem(context, cookies, parameters);
-  return clearChecks(
-    problem === undefined
-      ? await fromCore(context, overrides)
-      : errorAnswer(new InvalidCheck(problem), context),
-    cookies,
-  );
+  return clearChecks(refuse(problem, parameters, context), cookies);
+}
+
+/** Has core finish the sign-in, if the answer is from the provider itself. */
+async function finishSignIn(
+  context: ProviderContext,
+  overrides: CoreOverrides,
+  parameters: Parameters,
+): Promise<Answer> {
+  const answer = await fromCore(context, overrides);
+  const { error } = answer;
+  if (error === undefined) return answer;
+  // Core says of neither what the provider said.
+  if (error instanceof OAuthCallbackError) error.cause ??= { ...authorizationError(parameters, context) };
+  return answer;
+}
+
+/** Refuses a callback that is none of this browser's sign-in with this provider. */
+function refuse(problem: string, parameters: Parameters, context: ProviderContext): Answer {
+  const cause = authorizationError(parameters, context);
+  const said = [cause.error, cause.error_description].filter(Boolean).join(", ");
+  const message = said ? `${problem} It says: ${said}` : problem;
+  return errorAnswer(new InvalidCheck(message, { cause }), context);
 }
 
 type Parameters = Readonly<Record<string, unknown>>;
+
+/** The error, if any, that the provider sent the browser back with (RFC 6749 section 4.1.2.1). */
+function authorizationError(parameters: Parameters, { provider }: ProviderContext): ProviderErrorAnswer {
+  return { provider: provider.id, ...toLoggable(parameters, Object.entries(parameters)) };
+}
 
 /** The parameters where core looks for them. */
 function parametersOf({ provider, query, body }: ProviderContext): Parameters {
