@@ -257,12 +257,12 @@ Deno.test("idToken: false takes the user from the userinfo endpoint, for the sam
   }, { settings: { idToken: false }, op: { conformIdTokenClaims: true } });
 });
 
-Deno.test("without idToken: false an ID token with the bare subject is all that is looked at", async () => {
+Deno.test("idToken: true looks at nothing but the ID token, and there may be only a subject in it", async () => {
   await withOpenId(async ({ provider, client, there }) => {
     await signIn(client, there);
     assertEquals(await signedInName(client), "");
     assertEquals(provider.requests.at(-1), "POST /token");
-  }, { op: { conformIdTokenClaims: true } });
+  }, { settings: { idToken: true }, op: { conformIdTokenClaims: true } });
 });
 
 Deno.test("redirectProxyUrl: one application takes the callbacks of another, and hands them on", async () => {

@@ -98,6 +98,31 @@ Deno.test("apple signs in a person again, without the name", () => {
   return signsIn("apple", { ...sample, posts: {}, user: { ...user, name: user.email! } });
 });
 
+Deno.test("apple signs in a person whose address it keeps, without asking at an endpoint that it does not have", () => {
+  const { posts: _first, user, idToken, ...sample } = PROVIDER_SAMPLES.apple;
+  const { email: _email, ...claims } = idToken!;
+  const { iss } = idToken!;
+  return signsIn("apple", {
+    ...sample,
+    posts: {},
+    idToken: { ...claims, iss },
+    user: { id: user.id, image: null },
+  });
+});
+
+Deno.test("zitadel signs in a person whose data are at the userinfo endpoint", () => {
+  const { idToken, documents = {}, ...sample } = PROVIDER_SAMPLES.zitadel;
+  const { iss, sub, ...answer } = idToken!;
+  const [document] = Object.values(documents);
+  const url = String(document!.userinfo_endpoint);
+  return signsIn("zitadel", {
+    ...sample,
+    documents,
+    idToken: { iss, sub },
+    userinfo: [{ url, answer: { sub, ...answer } }],
+  });
+});
+
 Deno.test("github signs in a person with a public address, without asking for more", () => {
   const { userinfo = [], ...sample } = PROVIDER_SAMPLES.github;
   const [profile] = userinfo;

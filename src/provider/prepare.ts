@@ -8,6 +8,7 @@ import type { Environment } from "../config/environment.ts";
 import { guardEmailProvider } from "../email/provider.ts";
 import { boundProvider } from "../oauth/bounded_provider.ts";
 import { keepClientKey } from "../oauth/client_key.ts";
+import { askUserinfoIfNeeded } from "../oauth/userinfo.ts";
 import { guardWebAuthnProvider } from "../webauthn/provider.ts";
 import { mendProvider } from "./quirks.ts";
 
@@ -28,6 +29,9 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ["WebAuthn verification", guardWebAuthnProvider],
   // Providers that fail as core ships them. Before the next two, which work on what they set.
   ["workarounds", mendProvider],
+  // ID tokens without the user's data. After the workarounds, which say where it would be in vain; before the bound, which
+  // holds for what is asked here, too.
+  ["userinfo", askUserinfoIfNeeded],
   // Core's merging would leave nothing of a CryptoKey.
   ["client key", keepClientKey],
   // Every request is bounded in time and size. After the workarounds, which may send some.

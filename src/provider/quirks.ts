@@ -38,6 +38,7 @@ interface OAuthProvider {
   apiKey?: string;
   client?: Json;
   checks?: string[];
+  idToken?: boolean;
   authorization?: string | Endpoint;
   token?: string | Endpoint;
   userinfo?: string | Endpoint;
@@ -53,14 +54,18 @@ const SECRET_IN_BODY = { token_endpoint_auth_method: "client_secret_post" };
 
 /** The mended providers by id. */
 export const QUIRKS: Readonly<Record<string, Quirk>> = {
+  // What core gives for its userinfo endpoint is a placeholder.
+  apple: () => ({ idToken: true }),
   // Discovery names no userinfo endpoint, which core demands and then does not use. And without a scope for some API
   // there is no access token, which core demands, too: the application's own id is one.
   "azure-ad-b2c": ({ clientId, options }) => ({
+    idToken: true,
     authorization: { params: { scope: `openid offline_access ${options?.clientId ?? clientId}` } },
     [customFetch]: withUserinfoEndpoint(options?.[customFetch] ?? ((...request) => fetch(...request))),
   }),
-  // Refuses a sign-in without `state`, and puts a nonce into the ID token whether one was sent or not.
-  battlenet: () => ({ checks: ["state", "nonce"] }),
+  // Refuses a sign-in without `state`, and puts a nonce into the ID token whether one was sent or not. The name is in a
+  // claim of its own there.
+  battlenet: () => ({ checks: ["state", "nonce"], idToken: true }),
   // Core asks at an address with a placeholder in it, and without the key that goes with every request.
   bungie: () => ({
     userinfo: {
@@ -163,8 +168,8 @@ function withoutUndefined(params: Json): Json {
 
 /** `providerAccountId` is a string by its type; a number is not found again in a database's text column. */
 function withStringId(profile: ProfileMapping): ProfileMapping {
-  return async (...args) => {
-    const user = await profile(...args);
+  return async function (this: unknown, ...args) {
+    const user = await profile.apply(this, args);
     return typeof user?.id === "number" ? { ...user, id: String(user.id) } : user;
   };
 }

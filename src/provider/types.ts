@@ -157,7 +157,10 @@ export interface OAuth2Config<Profile> extends CommonProviderOptions {
   userinfo?: string | UserinfoEndpointHandler;
   /** The discovery document, which may stand in for `authorization`, `token` and `userinfo`. */
   wellKnown?: string;
-  /** The issuer, from which the discovery document is derived where `wellKnown` is not given. */
+  /**
+   * The issuer, from which the discovery document is derived where `wellKnown` is not given. An `iss` in the provider's
+   * answer (RFC 9207) has to be the same to the letter.
+   */
   issuer?: string;
   /**
    * Where the provider publishes its keys; `undefined` where discovery says it. The contract requires the field,
@@ -212,7 +215,13 @@ export interface OIDCConfig<Profile> extends Omit<OAuth2Config<Profile>, "type" 
   type: "oidc";
   /** How the callback is protected. */
   checks?: Array<"none" | "state" | "nonce" | "pkce">;
-  /** False fetches the user's data from the userinfo endpoint; an ID token must still be returned. */
+  /**
+   * Where the user's claims come from. `true`: the ID token alone. `false`: the userinfo endpoint alone; an ID token must
+   * still be returned.
+   *
+   * @default the ID token, and the userinfo endpoint as well where the ID token has no `name`, `nickname`,
+   * `preferred_username`, `picture` or `email` although the scope `profile` or `email` was granted
+   */
   idToken?: boolean;
 }
 
