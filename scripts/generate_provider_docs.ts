@@ -60,6 +60,39 @@ ${
 
 ${table(["Provider", "Id", "Type", "Environment", "Callback URL", "Needs", "Gives"], others.map(otherRow))}
 
+## Where the user's data come from
+
+A provider of the type \`oauth\` is asked at its userinfo endpoint. With \`oidc\` the data are claims of the ID token.
+Some servers put none there and have them at the userinfo endpoint only (LemonLDAP::NG and oidc-provider, by
+default): where an ID token has no \`name\`, \`nickname\`, \`preferred_username\`, \`picture\` or \`email\`
+although the scope \`profile\` or \`email\` was granted, the plugin asks the userinfo endpoint, too. \`idToken\` of the
+provider, as in \`Keycloak({ idToken: true })\`, says otherwise:
+
+${
+    table(["\`idToken\`", "Where \`profile()\`, the callbacks and the events have their claims from"], [
+      ["not set", "the ID token, and what it lacks from userinfo where it has no data of the user"],
+      ["\`true\`", "the ID token alone"],
+      ["\`false\`", "userinfo alone"],
+    ])
+  }
+
+The \`sub\` of userinfo has to be that of the ID token. If it is not, or if the endpoint fails, so does the sign-in, with
+the reason in the log.
+
+## The issuer
+
+A server may name itself in its answer with \`iss\` (RFC 9207), so that an answer of one server is not taken for
+another's. It is compared to the letter with the provider's \`issuer\`. Where a provider of the type \`oauth\` has none
+configured, it is compared with the document at \`wellKnown\`; without that, the server's own metadata have to name the
+\`authorization\` and \`token\` endpoints that are configured. What still cannot be known is refused, and the log names
+the \`issuer\` to set.
+
+## When a provider refuses
+
+An error that the provider answers with is logged as a warning, with \`provider\`, \`error\`, \`error_description\` and, for
+an answer to a request of the plugin, \`status\`; \`access_denied\`, which is what a person who says no comes back with, as
+information. Descriptions are shortened, and codes, tokens and secrets are cut out of them.
+
 ## Mended
 
 As Auth.js ships them, these fail, or ask for more configuration than they document. The plugin mends them:

@@ -265,7 +265,7 @@ const CASES: readonly Case[] = [
   {
     name: "iss of another provider in the response (RFC 9207)",
     response: () => ({ iss: "https://somebody-else.example" }),
-    outcome: { refused: /unexpected "iss" \(issuer\) response parameter/, by: "core" },
+    outcome: { refused: /names the issuer "https:\/\/somebody-else\.example" \(RFC 9207\)/, by: "core" },
   },
   {
     name: "iss of the provider in the response",

@@ -22,6 +22,8 @@ export interface CoreOverrides {
   readonly cookies?: AuthConfig["cookies"];
   /** The functions for tokens. */
   readonly jwt?: AuthConfig["jwt"];
+  /** The providers. */
+  readonly providers?: AuthConfig["providers"];
   /** Makes of the adapter what core is to see of it. */
   readonly viewOf?: (adapter: Adapter) => Adapter;
 }
@@ -42,7 +44,7 @@ export async function callCore(context: RequestContext, overrides: CoreOverrides
 async function callWith(
   adapter: Adapter | undefined,
   context: RequestContext,
-  { cookies, jwt }: CoreOverrides,
+  { cookies, jwt, providers }: CoreOverrides,
 ): Promise<Answer> {
   const log = deferLast(context.logger);
   // A fresh object each time, because core writes into what it is given.
@@ -51,6 +53,7 @@ async function callWith(
     ...(adapter && { adapter }),
     ...(cookies && { cookies }),
     ...(jwt && { jwt }),
+    ...(providers && { providers }),
     basePath: context.mountPath,
     logger: log.logger,
   });

@@ -18,10 +18,21 @@ export interface ConfiguredProvider {
   readonly checks: readonly string[];
   /** The endpoint and issuer URLs it was given. */
   readonly urls: readonly string[];
+  /** Its issuer and its endpoints, of an OAuth or OpenID Connect provider: each where it was given. */
+  readonly server: ProviderServer;
   /** Whether it posts its answer as a form, across sites (`response_mode=form_post`). */
   readonly formPost: boolean;
   /** The application that its callbacks go to and that hands them on. */
   readonly redirectProxyUrl: string | undefined;
+}
+
+/** What a provider is configured to be found by. */
+export interface ProviderServer {
+  readonly issuer: string | undefined;
+  readonly wellKnown: string | undefined;
+  readonly authorization: string | undefined;
+  readonly token: string | undefined;
+  readonly userinfo: string | undefined;
 }
 
 interface ProviderShape {
@@ -62,12 +73,19 @@ export function summarizeProviders(
     const oauth = type === "oauth" || type === "oidc";
     const formPost = oauth && responseMode(merged.authorization) === "form_post";
     const proxy = oauth ? merged.redirectProxyUrl ?? redirectProxyUrl : undefined;
+    const server = {
+      issuer: toUrl(merged.issuer),
+      wellKnown: toUrl(merged.wellKnown),
+      authorization: toUrl(merged.authorization),
+      token: toUrl(merged.token),
+      userinfo: toUrl(merged.userinfo),
+    };
     return {
       id,
       type,
       checks: oauth ? checksOf(merged, proxy) : type === "webauthn" ? ["challenge"] : [],
-      urls: [merged.issuer, merged.wellKnown, merged.authorization, merged.token, merged.userinfo]
-        .map(toUrl).filter((url) => url !== undefined),
+      urls: Object.values(server).filter((url) => url !== undefined),
+      server,
       formPost,
       // Core has no proxy for forms.
       redirectProxyUrl: formPost ? undefined : proxy,
@@ -94,21 +112,6 @@ function toUrl(endpoint: unknown): string | undefined {
   return typeof url === "string" ? url : undefined;
 }
 
-/** Fastify's router takes no longer parameter by default. */
-const MAXIMUM_ID_LENGTH = 100;
-
-/** Core takes the first for no provider, and lists none by the second. */
-const RESERVED_IDS = new Set(["undefined", "__proto__"]);
-
-/**
- * Whether an id can be the path segment of a callback URL, which is registered at the provider to the letter. A segment of
- * one or two dots is resolved by whoever reads the URL (RFC 3986 section 5.2.4).
- */
-function isPathSegment(id: unknown): boolean {
-  return typeof id === "string" && /^(?!\.{1,2}$)[\w.~-]+$/.test(id) && id.length <= MAXIMUM_ID_LENGTH &&
-    !RESERVED_IDS.has(id);
-}
-
 /** The first thing that makes the providers unusable. */
 export function providerProblem(
   providers: readonly ConfiguredProvider[],
@@ -117,12 +120,10 @@ export function providerProblem(
   const invalid = (message: string) => new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
   const ids = new Set<string>();
   for (const { id, urls } of providers) {
-    if (!isPathSegment(id)) {
+    // The id is a path segment of the callback URL, registered at the provider to the letter.
+    if (!/^[\w.~-]+$/.test(id)) {
       return invalid(
-        `The provider id ${
-          JSON.stringify(id)
-        } cannot be part of a URL: use letters, digits, "-", "_", at most ` +
-          `${MAXIMUM_ID_LENGTH} of them.`,
+        `The provider id ${JSON.stringify(id)} cannot be part of a URL: use letters, digits, "-", "_".`,
       );
     }
     if (ids.has(id)) {

@@ -8,13 +8,11 @@ import type { AuthInstance } from "../auth_instance.ts";
 import { cookieSettings } from "../config/cookies.ts";
 import type { RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
-import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
+import { normalizeCallbackCookie, normalizeCallbackUrl, normalizeQuery } from "../http/callback_url.ts";
 import { requireOrigin } from "../http/origin.ts";
-import { queryOf } from "../http/query.ts";
 import { toCoreLogger } from "../logger.ts";
 import { readSession } from "../session/get_session.ts";
 import type { FastifyAuthConfig } from "../types.ts";
-import { authQuery } from "./query.ts";
 import type { AuthRoute } from "./table.ts";
 
 /** A configuration and where it is mounted. */
@@ -28,7 +26,7 @@ export interface Mount {
  * Builds the context: each part of the request is normalised here and nowhere else.
  *
  * @param request A request whose method and provider the route serves.
- * @throws {FastifyAuthError} 400 for a host or a body that cannot be used, 414 for a query that is too long.
+ * @throws {FastifyAuthError} 400 for a host or a body that cannot be used.
  */
 export function requestContext(
   request: FastifyRequest<{ Params: { provider?: string } }>,
@@ -38,28 +36,21 @@ export function requestContext(
   const resolved = auth.config;
   const origin = requireOrigin(request, resolved.origin);
   const { logger, debug } = resolved.core;
-  const method = request.method as "GET" | "POST";
-  const provider = resolved.providers.get(request.params.provider ?? "");
-  const { query, callbackUrl } = authQuery(queryOf(request.raw.url ?? ""), {
-    action,
-    method,
-    type: provider?.type,
-  });
-  const body = method === "POST" ? normalizeBody(authBody(request, action), callbackUrl) : undefined;
+  const body = request.method === "POST" ? normalizeBody(authBody(request, action)) : undefined;
   return {
     config: resolved,
     settings: auth.settings(origin.secure),
     mountPath,
     origin,
     action,
-    provider,
-    method,
+    provider: resolved.providers.get(request.params.provider ?? ""),
+    method: request.method as "GET" | "POST",
     headers: request.headers,
     cookies: normalizeCallbackCookie(
       request.headers.cookie ?? "",
       cookieSettings("callbackUrl", resolved.core, origin.secure).name,
     ),
-    query,
+    query: normalizeQuery(queryOf(request)),
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
     readSession: () => readSession(request, config),
@@ -67,7 +58,13 @@ export function requestContext(
   };
 }
 
-function normalizeBody({ callbackUrl, ...body }: AuthBody, otherwise: string | undefined): AuthBody {
-  const normalized = normalizeCallbackUrl(callbackUrl) ?? otherwise;
+function normalizeBody({ callbackUrl, ...body }: AuthBody): AuthBody {
+  const normalized = normalizeCallbackUrl(callbackUrl);
   return normalized === undefined ? body : { ...body, callbackUrl: normalized };
+}
+
+function queryOf(request: FastifyRequest): string {
+  const { url = "" } = request.raw;
+  const start = url.indexOf("?");
+  return start === -1 ? "" : url.slice(start + 1);
 }

@@ -54,6 +54,8 @@ export class ScriptedProvider {
   readonly requests: ReceivedRequest[] = [];
   /** What it does; a test changes it at will. */
   script: Script = {};
+  /** Further documents, by path. */
+  readonly documents: Map<string, Json> = new Map();
   #nonce: string | undefined;
 
   private constructor(private readonly server: Server) {
@@ -108,6 +110,12 @@ export class ScriptedProvider {
       body: new URLSearchParams(Buffer.concat(chunks).toString()),
     });
 
+    const document = this.documents.get(path);
+    if (document) {
+      return void response.writeHead(200, { "content-type": "application/json" }).end(
+        JSON.stringify(document),
+      );
+    }
     const [endpoint] = Object.entries(PATHS).find(([, known]) => known === path) ?? [];
     if (endpoint === undefined) return void response.writeHead(404).end();
     const own = this.script.answer?.[endpoint as Endpoint];

@@ -18,6 +18,7 @@ import {
   openCheck,
   strayCheck,
 } from "./check_cookies.ts";
+import { checkIssuer, issuerProblem } from "./issuer.ts";
 
 /** What core is given for a provider, whatever the action. */
 export function oauthOverrides({ provider, config }: ProviderContext): CoreOverrides {
@@ -45,12 +46,15 @@ async function finishSignIn(
   overrides: CoreOverrides,
   parameters: Parameters,
 ): Promise<Answer> {
-  const answer = await fromCore(context, overrides);
+  const { providers, problem } = await checkIssuer(context, parameters.iss);
+  if (problem !== undefined) return refuse(problem, parameters, context);
+  const answer = await fromCore(context, { ...overrides, ...(providers && { providers }) });
   const { error } = answer;
   if (error === undefined) return answer;
   // Core says of neither what the provider said.
   if (error instanceof OAuthCallbackError) error.cause ??= { ...authorizationError(parameters, context) };
-  return answer;
+  const mismatch = issuerProblem(error, context);
+  return mismatch === undefined ? answer : refuse(mismatch, parameters, context);
 }
 
 /** Refuses a callback that is none of this browser's sign-in with this provider. */

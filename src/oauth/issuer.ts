@@ -1,0 +1,68 @@
+/**
+ * The issuer of a provider that is configured without one and names itself in its authorization response (RFC 9207).
+ *
+ * @module
+ */
+import type { ProviderServer } from "../provider/facts.ts";
+import type { Fetch } from "./fetch.ts";
+
+/** Metadata of an authorization server (RFC 8414, OpenID Connect Discovery 1.0). */
+interface Metadata {
+  readonly issuer?: unknown;
+  readonly authorization_endpoint?: unknown;
+  readonly token_endpoint?: unknown;
+}
+
+/**
+ * Whether an issuer is the provider itself, by the metadata it publishes: the document that is configured as `wellKnown`
+ * has to name this issuer, or the issuer's own document the endpoints that are configured. Another server's issuer,
+ * as in a mix-up attack, fails both; and no other host is asked for anything.
+ *
+ * @param iss What the response says.
+ * @param server What is configured.
+ * @param send The provider's `fetch`.
+ */
+export async function isIssuerOf(iss: string, server: ProviderServer, send: Fetch): Promise<boolean> {
+  if (server.wellKnown !== undefined) {
+    const metadata = await fetchMetadata(server.wellKnown, send);
+    return metadata?.issuer === iss;
+  }
+  for (const url of metadataUrls(iss, server)) {
+    const metadata = await fetchMetadata(url, send);
+    if (metadata?.issuer !== iss) continue;
+    return isSameAddress(metadata.authorization_endpoint, server.authorization) &&
+      isSameAddress(metadata.token_endpoint, server.token);
+  }
+  return false;
+}
+
+/** Where the documents of an issuer are, if it is on the host of the token endpoint. */
+function metadataUrls(iss: string, { token }: ProviderServer): string[] {
+  if (token === undefined || !URL.canParse(iss) || !URL.canParse(token)) return [];
+  const { origin, pathname, search, hash } = new URL(iss);
+  if (origin !== new URL(token).origin || search || hash) return [];
+  const path = pathname.replace(/\/$/, "");
+  return [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ];
+}
+
+async function fetchMetadata(url: string, send: Fetch): Promise<Metadata | undefined> {
+  try {
+    const response = await send(url, { headers: { accept: "application/json" }, redirect: "manual" });
+    const metadata: unknown = await response.json();
+    return typeof metadata === "object" && metadata !== null ? metadata : undefined;
+  } catch {
+    // Whoever asks refuses the response, and says what to configure.
+    return undefined;
+  }
+}
+
+/** The query is not part of it: it may have parameters of the application's. */
+function isSameAddress(published: unknown, configured: string | undefined): boolean {
+  if (typeof published !== "string" || configured === undefined) return false;
+  if (!URL.canParse(published) || !URL.canParse(configured)) return false;
+  const [a, b] = [new URL(published), new URL(configured)];
+  return a.origin === b.origin && a.pathname === b.pathname;
+}

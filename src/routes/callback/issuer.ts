@@ -1,0 +1,78 @@
+/**
+ * Whose answer a callback is: the issuer that an authorization response or an ID token names, and the one that is
+ * expected (RFC 9207, OpenID Connect Core section 3.1.3.7).
+ *
+ * @module
+ */
+import { type AuthConfig, customFetch } from "@auth/core";
+import type { ProviderContext } from "../../core/context.ts";
+import { toLogText } from "../../oauth/error_answer.ts";
+import type { Fetch } from "../../oauth/fetch.ts";
+import { isIssuerOf } from "../../oauth/issuer.ts";
+
+type Providers = AuthConfig["providers"];
+
+/** A provider of the resolved configuration. */
+interface ResolvedProvider {
+  readonly id: string;
+  readonly options?: { readonly id?: string };
+  readonly [customFetch]: Fetch;
+}
+
+/**
+ * Compares the `iss` of an authorization response where core cannot, because the provider is configured without an
+ * issuer: core takes a placeholder of its own for it.
+ *
+ * @param context The callback.
+ * @param iss What came.
+ * @returns `providers`, to be given to core, where the issuer turns out to be the provider's; a `problem` where it does
+ * not; neither where there is nothing to find out.
+ */
+export async function checkIssuer(
+  { provider: { id, server }, config }: ProviderContext,
+  iss: unknown,
+): Promise<{ providers?: Providers; problem?: string }> {
+  if (server.issuer !== undefined || typeof iss !== "string" || iss === "") return {};
+  const providers = config.core.providers as unknown as ResolvedProvider[];
+  const own = providers.find((each) => (each.options?.id ?? each.id) === id)!;
+  if (!await isIssuerOf(iss, server, own[customFetch])) {
+    return { problem: unknownIssuer(id, "callback", iss) };
+  }
+  const withIssuer = providers.map((each) => each === own ? { ...own, issuer: iss } : each);
+  return { providers: withIssuer as unknown as Providers };
+}
+
+/** What is looked at of the errors of oauth4webapi. */
+interface IssuerMismatch extends Error {
+  readonly code?: string;
+  readonly cause?: {
+    readonly expected?: unknown;
+    readonly claim?: string;
+    readonly claims?: { readonly iss?: unknown };
+    readonly parameters?: URLSearchParams;
+  };
+}
+
+/** What an error of core's means, if it is that an issuer is not the one expected. */
+export function issuerProblem({ cause }: Error, { provider }: ProviderContext): string | undefined {
+  const { err } = (cause ?? {}) as { err?: IssuerMismatch };
+  const { expected, claim, claims, parameters } = err?.cause ?? {};
+  const { id, server } = provider;
+  if (err?.code === "OAUTH_JWT_CLAIM_COMPARISON_FAILED" && claim === "iss" && server.issuer === undefined) {
+    return unknownIssuer(id, "ID token", claims?.iss);
+  }
+  if (err?.code !== "OAUTH_INVALID_RESPONSE" || !/^unexpected "iss"/.test(err.message)) return undefined;
+  return `The callback of "${id}" names the issuer ${quote(parameters?.get("iss"))} (RFC 9207), and ` +
+    `${quote(expected)} is expected: the two have to be the same to the letter.`;
+}
+
+function unknownIssuer(id: string, what: string, iss: unknown): string {
+  return `The ${what} of "${id}" names the issuer ${
+    quote(iss)
+  }, and none is configured to compare it with. If it is ` +
+    `the provider's own, set \`issuer: ${quote(iss)}\`.`;
+}
+
+function quote(issuer: unknown): string {
+  return JSON.stringify(toLogText(issuer) ?? null);
+}
