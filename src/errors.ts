@@ -19,11 +19,12 @@
  * - `FST_AUTHJS_ADAPTER_INVALID`: The adapter is missing, or lacks methods that the configuration needs.
  * - `FST_AUTHJS_CONFIG_INVALID`: Any other setting that Auth.js refuses.
  * - `FST_AUTHJS_HOST_INVALID` (400): The `Host` header (or `:authority`) is missing or is not a host.
- * - `FST_AUTHJS_BODY_INVALID` (400): The request body is not a flat object of strings.
+ * - `FST_AUTHJS_BODY_INVALID` (400): The request body is not a flat object of texts, numbers and booleans.
  * - `FST_AUTHJS_UNAUTHENTICATED` (401): No session, and the guarded route needs one.
  * - `FST_AUTHJS_FORBIDDEN` (403): A session that may not use the guarded route.
  * - `FST_AUTHJS_NOT_FOUND` (404): No such provider.
  * - `FST_AUTHJS_METHOD_NOT_ALLOWED` (405): The method is not served on this route; `Allow` names those that are.
+ * - `FST_AUTHJS_QUERY_TOO_LONG` (414): The query of an auth route has more than 16,384 characters.
  * - `FST_AUTHJS_ENCODING_UNSUPPORTED` (415): The request body is compressed.
  * - `FST_AUTHJS_UNAVAILABLE` (503): The database or a provider did not answer, and the answer decides.
  */
@@ -42,6 +43,7 @@ export type FastifyAuthErrorCode =
   | "FST_AUTHJS_FORBIDDEN"
   | "FST_AUTHJS_NOT_FOUND"
   | "FST_AUTHJS_METHOD_NOT_ALLOWED"
+  | "FST_AUTHJS_QUERY_TOO_LONG"
   | "FST_AUTHJS_ENCODING_UNSUPPORTED"
   | "FST_AUTHJS_UNAVAILABLE";
 
@@ -53,6 +55,7 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
   FST_AUTHJS_FORBIDDEN: 403,
   FST_AUTHJS_NOT_FOUND: 404,
   FST_AUTHJS_METHOD_NOT_ALLOWED: 405,
+  FST_AUTHJS_QUERY_TOO_LONG: 414,
   FST_AUTHJS_ENCODING_UNSUPPORTED: 415,
   FST_AUTHJS_UNAVAILABLE: 503,
 };

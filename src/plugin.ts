@@ -11,7 +11,7 @@ import type {
   FastifyRequest,
 } from "fastify";
 import fp from "fastify-plugin";
-import { authInstance } from "./auth_instance.ts";
+import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import type { ResolvedConfig } from "./config/config.ts";
 import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
@@ -24,6 +24,7 @@ import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { AUTH_ROUTES, type AuthRoute, methodsFor } from "./routes/table.ts";
+import { registerSessions } from "./session/shared_sessions.ts";
 import { writeBack } from "./session/write_back.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
@@ -71,7 +72,9 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       assertBasePath(config.basePath, mountPath);
       auth.addMount(scope.server, mountPath);
       addRoutes(scope, { config, auth, mountPath });
+      addNotFound(scope, Boolean(options.prefix));
     }, options);
+    reportSharing(instance, auth);
   };
   // Hooks for refreshed cookies belong to the surrounding scope; the routes get an inner one.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
@@ -79,8 +82,48 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
 
 function addRoutes(scope: FastifyInstance, mount: Mount): void {
   useAuthBodyParsers(scope);
-  for (const route of AUTH_ROUTES) addRoute(scope, route, mount);
-  addNotFound(scope);
+  redactLog(scope);
+  for (const route of AUTH_ROUTES) {
+    for (const url of addressesOf(scope, route)) addRoute(scope, url, route, mount);
+  }
+}
+
+/** A trailing slash is the same address: a provider or a proxy may add one. */
+function addressesOf({ initialConfig }: FastifyInstance, { action, provider }: AuthRoute): string[] {
+  const url = provider ? `/${action}/:provider` : `/${action}`;
+  const { ignoreTrailingSlash, routerOptions } = initialConfig as RouterConfig;
+  return ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash ? [url] : [url, `${url}/`];
+}
+
+/** Where Fastify keeps the option, which older versions of it have elsewhere. */
+interface RouterConfig {
+  ignoreTrailingSlash?: boolean;
+  routerOptions?: { ignoreTrailingSlash?: boolean };
+}
+
+/** Has every request in the scope logged without its secrets, those that no route takes included. */
+function redactLog(scope: FastifyInstance): void {
+  const makeLogger = scope.childLoggerFactory;
+  const redacting = redactingSerializers(scope.log);
+  scope.setChildLoggerFactory((logger, bindings, options, request) =>
+    makeLogger.call(
+      scope,
+      logger,
+      bindings,
+      { ...options, serializers: { ...options.serializers, ...redacting } },
+      request,
+    )
+  );
+}
+
+/** Says at boot where another configuration of this process accepts the same sessions. */
+function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
+  const { warning, release } = registerSessions(auth);
+  if (warning !== undefined) instance.log.warn(warning);
+  instance.addHook("onClose", (_instance, done) => {
+    release();
+    done();
+  });
 }
 
 /** What the routes have in common. */
@@ -88,33 +131,44 @@ function routeDefaults(scope: FastifyInstance) {
   return {
     method: scope.supportedMethods as string[],
     exposeHeadRoute: false,
-    logSerializers: redactingSerializers(scope.log),
     config: { [AUTH_ROUTE]: true },
-    // A hook of the route runs after those of every instance: what they set is set over.
-    onSend: (_request: unknown, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes) => {
-      protectReply(reply);
-      done(null, payload);
-    },
+    onSend: protectOnSend,
   } as const;
+}
+
+/** A hook of the route runs after those of every instance: what they set is set over. */
+function protectOnSend(
+  _request: unknown,
+  reply: FastifyReply,
+  payload: unknown,
+  done: DoneFuncWithErrOrRes,
+): void {
+  protectReply(reply);
+  done(null, payload);
 }
 
 /**
  * Takes what is below the mount path and no route: a callback address with a mistake in it carries the same code,
  * which the application's own "not found" would log and send.
+ *
+ * @param own Whether the prefix is this scope's own; otherwise the handler of the surrounding scope stays in charge of the
+ * mount path itself and of methods that Fastify does not know.
  */
-function addNotFound(scope: FastifyInstance): void {
+function addNotFound(scope: FastifyInstance, own: boolean): void {
   const notFound = () => {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
   };
+  // A route as well, or one of the application for all paths would get the request.
   scope.route({ ...routeDefaults(scope), url: "/*", onRequest: notFound, handler: notFound });
+  // Fastify takes every hook here, though its types have two of them.
+  if (own) scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFound);
 }
 
-function addRoute(scope: FastifyInstance, route: AuthRoute, mount: Mount): void {
-  const { action } = route;
+function addRoute(scope: FastifyInstance, url: string, route: AuthRoute, mount: Mount): void {
   const { config } = mount.auth;
   scope.route<{ Params: { provider?: string } }>({
     ...routeDefaults(scope),
-    url: route.provider ? `/${action}/:provider` : `/${action}`,
+    url,
     bodyLimit: BODY_LIMIT,
     // Before the body is read: what is refused here need not be parsed.
     onRequest: (request, reply, done) => {
@@ -125,7 +179,7 @@ function addRoute(scope: FastifyInstance, route: AuthRoute, mount: Mount): void 
     },
     handler: async (request, reply) => {
       const context = requestContext(request, route, mount);
-      const answer = keepCallbackUrl(await route.handle(context), context);
+      const answer = await keepCallbackUrl(await route.handle(context), context);
       return sendAnswer(request, reply, answer, context.logger.error);
     },
   });

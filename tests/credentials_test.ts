@@ -177,13 +177,13 @@ Deno.test("authorize() gets the fields as texts, and the request they came in", 
   });
 });
 
-Deno.test("authorize() is not asked without a CSRF token, with values that are no texts, or by another method", async () => {
+Deno.test("authorize() is not asked without a CSRF token, with values that a form could not send, or by another method", async () => {
   let asked = 0;
   await withApp(async ({ app, client }) => {
     const answer = await client.post("/auth/callback/credentials", { username: "ada", password: PASSWORD });
     assertEquals(answer.headers.location, "http://localhost/auth/signin?error=MissingCSRF");
     const csrfToken = await client.csrfToken();
-    for (const password of [null, 1, true, [PASSWORD], { $gt: "" }]) {
+    for (const password of [null, [PASSWORD], { $gt: "" }]) {
       const json = { csrfToken, username: "ada", password };
       const { statusCode } = await client.request("POST", "/auth/callback/credentials", { json });
       assertEquals(statusCode, 400, JSON.stringify(password));

@@ -111,6 +111,26 @@ Deno.test("the sign-in link is mailed as text and as HTML, and signs in", () =>
     assertEquals(await reader(client), ADA);
   }));
 
+for (const strategy of ["database", "jwt"] as const) {
+  Deno.test(`an adapter for e-mail alone signs in, again and out, with a ${strategy} session`, () => {
+    const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+    const { linkAccount: _link, getUserByAccount: _byAccount, getUser: _get, ...adapter } = memoryAdapter(
+      tables,
+    );
+    return withMail({ config: { adapter, session: { strategy } } }, async ({ app, smtp, log }) => {
+      const client = new Client(app);
+      for (const mails of [1, 2]) {
+        await ask(client, ADA);
+        await client.get(linkIn(smtp.mails[mails - 1]!));
+        assertEquals(await reader(client), ADA);
+      }
+      await client.signOut();
+      assertEquals(await reader(client), null);
+      assertEquals(log.filter(({ level }) => level >= 40), []);
+    });
+  });
+}
+
 Deno.test("STARTTLS, a certificate and a password are used where they are set", async () => {
   const login = { user: "mailer", pass: "mail-password" };
   const server = { requireTLS: true, tls: { ca: await certificate() }, auth: login };
@@ -424,7 +444,7 @@ Deno.test("a JSON client without an address is told so, and one with something e
       });
     const missing = await send({});
     assertEquals([missing.statusCode, missing.json()], [200, { url: NOT_SENT }]);
-    for (const email of [null, 1, [ADA], [ADA, "evil@evil.example"], { address: ADA }]) {
+    for (const email of [null, [ADA], [ADA, "evil@evil.example"], { address: ADA }]) {
       assertEquals((await send({ email })).statusCode, 400, JSON.stringify(email));
     }
     assertEquals(smtp.mails, []);

@@ -19,6 +19,9 @@ import type { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { captureLog, SECRET, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
+import { faultyAdapter } from "./support/faults.ts";
+import { identityProvider, signInAs } from "./support/identity.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
 
 const html = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 const ada = { username: "ada", password: "open" };
@@ -275,6 +278,145 @@ Deno.test("a guard at the root does not redirect the application's own sign-in p
   await app.close();
 });
 
+/** An application that is guarded at its root, with its sign-in page among its own pages. */
+async function guardedRoot(signIn: string) {
+  const config = testConfig({ pages: { signIn } });
+  const app = Fastify();
+  app.addHook("onRequest", requireSession(config));
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  app.get("/*", (request) => request.query);
+  return app;
+}
+
+Deno.test("a sign-in page with a query opens that page only", async () => {
+  const SIGN_IN_PAGES: [signIn: string, open: string[], closed: string[]][] = [
+    [
+      "/?page=login",
+      [
+        "/?page=login",
+        "/?page=login&error=SessionRequired&callbackUrl=%2Fsecret",
+        "/?error=CredentialsSignin&code=credentials&page=login",
+        "/?callbackUrl=/a&callbackUrl=/b&page=login",
+        "/?p%61ge=log%69n",
+        "/?page=login&",
+      ],
+      [
+        "/",
+        "/?",
+        "/?page=admin",
+        "/?page=loginx",
+        "/?page=",
+        "/?page",
+        "/?Page=login",
+        "/?error=SessionRequired",
+        "/?page=login&page=admin",
+        "/?page=admin&page=login",
+        "/?page=login&page=login",
+        "/?page=login&page[]=admin",
+        "/?page=login&view=admin",
+        "/?page=login&__proto__=x",
+        "/?page=login;view=admin",
+        "/??page=login",
+        "/?x?page=login",
+        "/?page=login%26view=admin",
+        "/other?page=login",
+        "//?page=login",
+      ],
+    ],
+    [
+      "/login?tab=1&lang=de",
+      ["/login?tab=1&lang=de", "/login?lang=de&tab=1", "/login?lang=de&error=x&tab=%31"],
+      ["/login", "/login?tab=1", "/login?lang=de", "/login?tab=1&lang=en", "/login?tab=1&tab=1&lang=de"],
+    ],
+    ["/app?next=a%20b#form", ["/app?next=a+b", "/app?next=a%20b"], [
+      "/app",
+      "/app?next=a",
+      "/app?next=a%2Bb",
+    ]],
+    ["/?/login", ["/?/login", "/?%2Flogin=", "/?/login&error=x"], ["/", "/?/other", "/?login"]],
+    ["/login?error=0", ["/login", "/login?error=1", "/login?any=1"], ["/", "/other?error=0"]],
+    ["http://localhost?page=login", ["/?page=login"], ["/", "/?page=admin"]],
+    ["/anmelden-für", ["/anmelden-f%C3%BCr", "/anmelden-f%C3%BCr?a=1"], ["/", "/anmelden"]],
+  ];
+  for (const [signIn, open, closed] of SIGN_IN_PAGES) {
+    const app = await guardedRoot(signIn);
+    for (const url of open) assertEquals((await rawGet(app, url)).status, 200, `${signIn}: ${url}`);
+    for (const url of closed) {
+      const { status, location = "" } = await rawGet(app, url);
+      assertEquals(status, 302, `${signIn}: ${url}`);
+      // Where it leads is open, or nobody could sign in.
+      assertEquals((await rawGet(app, location.replace(/#.*/, ""))).status, 200, `${signIn}: ${location}`);
+    }
+    await app.close();
+  }
+});
+
+Deno.test("the query of the sign-in page stays as it is written, without what redirects add themselves", async () => {
+  for (
+    const [signIn, location] of [
+      ["/?/login&a=b%20c", "/?/login&a=b%20c&error=SessionRequired&callbackUrl=%2Fpage"],
+      ["/login?error=0&tab=1&callbackUrl=/", "/login?tab=1&error=SessionRequired&callbackUrl=%2Fpage"],
+      ["/login?", "/login?error=SessionRequired&callbackUrl=%2Fpage"],
+      ["http://localhost", "/?error=SessionRequired&callbackUrl=%2Fpage"],
+    ] as const
+  ) {
+    const { app, client } = await guardedApp({}, { pages: { signIn } });
+    assertEquals((await client.get("/page", { headers: html })).headers.location, location);
+    await app.close();
+  }
+});
+
+/** An application with sessions in a database, and a browser that is signed in. */
+async function guardedDatabase(options?: RequireSessionOptions, pages: FastifyAuthConfig["pages"] = {}) {
+  const { adapter, faults } = faultyAdapter(memoryAdapter());
+  const { logger, lines } = captureLog();
+  const config = testConfig({
+    adapter,
+    pages,
+    providers: [identityProvider("idp")],
+    adapterTimeout: 50,
+  });
+  const app = Fastify({ logger } as object) as FastifyInstance;
+  app.decorateReply("session", null);
+  app.addHook("onRequest", requireSession(config, options));
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  app.get("/page", () => "page");
+  app.get("/login", () => "sign in");
+  const client = new Client(app);
+  await signInAs(client, "idp", { id: "1", name: "ada", email: "ada@example.com" });
+  return { app, client, faults, lines };
+}
+
+Deno.test("a guard answers 503 while the database is down, never signed out", async () => {
+  for (const fault of ["throws", "hangs"] as const) {
+    for (const options of [{}, { roles: "admin" }]) {
+      const { app, client, faults } = await guardedDatabase(options);
+      const before = options.roles ? 403 : 200;
+      assertEquals((await client.get("/page")).statusCode, before);
+      faults.set("getSessionAndUser", fault);
+      for (const headers of [html, { accept: "application/json" }]) {
+        const answer = await client.get("/page", { headers });
+        assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+        assertEquals(answer.headers["cache-control"], "no-store");
+        assertEquals([answer.headers.location, answer.headers["set-cookie"]], [undefined, undefined]);
+      }
+      // Who brings no session needs no database to be told so.
+      assertEquals((await app.inject("/page")).statusCode, 401);
+      faults.clear();
+      assertEquals((await client.get("/page")).statusCode, before, "the session is still there");
+      await app.close();
+    }
+  }
+});
+
+Deno.test("the sign-in page stays open while the database is down", async () => {
+  const { app, client, faults } = await guardedDatabase({}, { signIn: "/login" });
+  faults.set("getSessionAndUser", "throws");
+  assertEquals((await client.get("/login", { headers: html })).statusCode, 200);
+  assertEquals((await client.get("/page", { headers: html })).statusCode, 503);
+  await app.close();
+});
+
 Deno.test("without a mounted plugin a browser gets a 401, and the log says why, once", async () => {
   const config = testConfig();
   const { logger, lines } = captureLog();
@@ -427,6 +569,58 @@ Deno.test("options that cannot be meant are refused when the guard is made", () 
     );
     assertEquals(error.code, "FST_AUTHJS_CONFIG_INVALID");
   }
+});
+
+Deno.test("requireSession itself as a hook is an error that says so", async () => {
+  const hook = requireSession as unknown as () => void;
+  const register: ((app: FastifyInstance) => void)[] = [
+    (app) => app.addHook("onRequest", hook),
+    (app) => app.addHook("preHandler", hook),
+    (app) => app.route({ method: "GET", url: "/own", onRequest: hook, handler: () => "own" }),
+    (app) => app.route({ method: "GET", url: "/own", preHandler: [hook], handler: () => "own" }),
+  ];
+  for (const add of register) {
+    const app = Fastify();
+    add(app);
+    app.get("/page", () => "page");
+    const answer = await app.inject(app.hasRoute({ method: "GET", url: "/own" }) ? "/own" : "/page");
+    assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
+    assertStringIncludes(answer.json().message, "requireSession(config)");
+    await app.close();
+  }
+});
+
+Deno.test("getSession() with arguments that cannot be meant is an error that says so", async () => {
+  const config = Object.freeze(testConfig());
+  const read = getSession as (...args: unknown[]) => Promise<unknown>;
+  const app = Fastify();
+  const calls: Record<string, (request: unknown, reply: unknown) => Promise<unknown>> = {
+    swapped: (request) => read(config, request),
+    alone: (request) => read(request),
+    null: (request) => read(request, null),
+    reply: (request, reply) => read(request, reply),
+    request: (request) => read(request, request),
+    nothing: () => read(),
+    config: () => read(config, config),
+    text: (request) => read(request, "config"),
+  };
+  app.get<{ Params: { name: string } }>(
+    "/:name",
+    (request, reply) => calls[request.params.name]!(request, reply),
+  );
+  app.addHook("preHandler", async () => {});
+  for (const name of Object.keys(calls)) {
+    const answer = await app.inject(`/${name}`);
+    assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"], name);
+    assertStringIncludes(answer.json().message, "getSession(request, config)", name);
+  }
+  await app.close();
+
+  const hooked = Fastify();
+  hooked.addHook("preHandler", getSession as never);
+  hooked.get("/", () => "");
+  assertEquals((await hooked.inject("/")).json().code, "FST_AUTHJS_CONFIG_INVALID");
+  await hooked.close();
 });
 
 Deno.test("reply.session is set where the application declared it", async () => {

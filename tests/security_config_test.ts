@@ -8,6 +8,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, FastifyAuthError, getSession } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 import "nodemailer";
+import Credentials from "fastify-authjs/providers/credentials";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import "@simplewebauthn/server";
 import Passkey from "fastify-authjs/providers/passkey";
@@ -381,3 +382,70 @@ for (
     assertEquals(error.code, code);
   });
 }
+
+Deno.test("boot refuses a provider id that is no path segment of its own", async () => {
+  const ids = [
+    ".",
+    "..",
+    "",
+    " ",
+    "a/b",
+    "a\\b",
+    "a%2Fb",
+    "%2e%2e",
+    "a b",
+    "a?b",
+    "a#b",
+    "a:b",
+    "é",
+    "a\n",
+    "\0",
+  ];
+  for (const id of [...ids, "undefined", "__proto__", "x".repeat(101)]) {
+    const provider = { ...passwordProvider(), id } as never;
+    const byOptions = Credentials({ id, authorize: () => null } as never);
+    for (const providers of [[provider], [byOptions]]) {
+      const error = await assertRejects(() => testApp(testConfig({ providers })), FastifyAuthError);
+      assertEquals(error.code, "FST_AUTHJS_PROVIDER_INVALID", JSON.stringify(id));
+    }
+  }
+  for (const id of ["a", "...", ".a", "a.b", "a-b_c~d", "toString", "x".repeat(100)]) {
+    const app = await testApp(testConfig({ providers: [{ ...passwordProvider(), id } as never] }));
+    const client = new Client(app);
+    assertEquals(Object.keys((await client.get("/auth/providers")).json()), [id]);
+    await client.signIn({ username: "ada", password: "open" }, id);
+    assertEquals((await client.get("/me")).json().session.user.name, "ada", id);
+    await app.close();
+  }
+});
+
+Deno.test("an adapter for e-mail alone needs no methods for accounts at providers", async () => {
+  const mail = Nodemailer({ server: "smtp://localhost:1" });
+  const { linkAccount: _link, getUserByAccount: _byAccount, getUser: _get, ...adapter } = memoryAdapter();
+  for (const strategy of ["database", "jwt"] as const) {
+    const app = await testApp(testConfig({ providers: [mail], adapter, session: { strategy } }));
+    await app.close();
+  }
+  const withOthers = testConfig({ providers: [mail, GitHub({ clientId: "a", clientSecret: "b" })], adapter });
+  const error = await assertRejects(() => testApp(withOthers), FastifyAuthError);
+  assertEquals(error.code, "FST_AUTHJS_ADAPTER_INVALID");
+  assertStringIncludes(error.message, "getUser, getUserByAccount, linkAccount");
+});
+
+Deno.test("boot names each method that a sign-in by e-mail calls and the adapter lacks", async () => {
+  const mail = Nodemailer({ server: "smtp://localhost:1" });
+  for (
+    const method of [
+      ...["createVerificationToken", "useVerificationToken", "getUserByEmail", "createUser", "updateUser"],
+      ...["createSession", "getSessionAndUser", "updateSession", "deleteSession"],
+    ]
+  ) {
+    const adapter = { ...memoryAdapter(), [method]: undefined } as never;
+    const error = await assertRejects(
+      () => testApp(testConfig({ providers: [mail], adapter })),
+      FastifyAuthError,
+    );
+    assertEquals(error.code, "FST_AUTHJS_ADAPTER_INVALID", method);
+    assertStringIncludes(error.message, method);
+  }
+});

@@ -62,3 +62,54 @@ Deno.test("the cookie of a failed sign-in has the attributes of core's", async (
     assertEquals(await attributesOf("wrong", overrides), await attributesOf("open", overrides));
   }
 });
+
+/** What a browser remembers of a sign-in that failed. */
+async function remembered(callbackUrl: string, config: FastifyAuthConfig, provider = "credentials") {
+  const app = await appWith(config);
+  const client = new Client(app);
+  const failed = await client.signIn({ username: "ada", password: "wrong", callbackUrl }, provider);
+  await app.close();
+  const cookie = client.cookies.get("authjs.callback-url");
+  return { location: String(failed.headers.location), cookie: cookie && decodeURIComponent(cookie) };
+}
+
+Deno.test("a failed sign-in has the browser remember no address of another origin", async () => {
+  for (
+    const [callbackUrl, cookie] of [
+      ["/secret", "http://localhost/secret"],
+      ["http://localhost/secret", "http://localhost/secret"],
+      ["https://evil.example/", "http://localhost"],
+      ["http://localhost.evil.example/", "http://localhost"],
+      ["https://localhost/secret", "http://localhost"],
+      ["//evil.example", "http://localhost/evil.example"],
+    ] as const
+  ) {
+    assertEquals((await remembered(callbackUrl, testConfig())).cookie, cookie, callbackUrl);
+  }
+});
+
+Deno.test("what a failed sign-in has the browser remember is up to the redirect callback", async () => {
+  const redirect = (allow: (url: string) => string) =>
+    testConfig({ callbacks: { redirect: ({ url }) => allow(url) } });
+  const partner = "https://partner.example/x";
+  assertEquals((await remembered(partner, redirect((url) => url))).cookie, partner);
+  assertEquals(
+    (await remembered("/x", redirect(() => "http://localhost/home"))).cookie,
+    "http://localhost/home",
+  );
+  // The one that core sets with the CSRF token stays.
+  assertEquals((await remembered("/x", redirect(() => ""))).cookie, "http://localhost");
+  const thrown = redirect(() => {
+    throw new Error("no");
+  });
+  assertEquals((await remembered("/x", thrown)).cookie, "http://localhost");
+});
+
+Deno.test("a POST without a CSRF token has the browser remember no address of another origin", async () => {
+  const client = new Client(await appWith(testConfig()));
+  for (const path of ["/auth/callback/credentials", "/auth/signin/credentials"]) {
+    const answer = await client.post(path, { callbackUrl: "https://evil.example/" });
+    assertMatch(String(answer.headers.location), /error=MissingCSRF/);
+    assertEquals(client.cookies.get("authjs.callback-url"), encodeURIComponent("http://localhost"), path);
+  }
+});

@@ -26,10 +26,15 @@ const SESSION_METHODS = [
   "deleteSession",
 ] as const satisfies readonly (keyof Adapter)[];
 
+/** Among them, those that core calls for nothing but accounts at providers, which a sign-in by e-mail has not. */
+const ACCOUNT_METHODS: readonly (keyof Adapter)[] = ["getUser", "getUserByAccount", "linkAccount"];
+
 const EMAIL_METHODS = [
   "createVerificationToken",
   "useVerificationToken",
   "getUserByEmail",
+  "createUser",
+  "updateUser",
 ] as const satisfies readonly (keyof Adapter)[];
 
 const WEBAUTHN_METHODS = [
@@ -99,7 +104,9 @@ export function adapterProblem(
     if (type === "webauthn") needs.push([`The WebAuthn provider "${id}"`, WEBAUTHN_METHODS]);
   }
   if (session?.strategy === "database" || (adapter && session?.strategy === undefined)) {
-    needs.push(["Keeping sessions in a database", SESSION_METHODS]);
+    const accounts = providers.some(({ type }) => type !== "email") || providers.length === 0;
+    const methods = SESSION_METHODS.filter((method) => accounts || !ACCOUNT_METHODS.includes(method));
+    needs.push(["Keeping sessions in a database", methods]);
   }
 
   for (const [why, methods] of needs) {

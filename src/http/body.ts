@@ -46,20 +46,32 @@ export function assertPlainEncoding(request: FastifyRequest): void {
 }
 
 /**
- * The body as core may see it.
+ * The body as core may see it: strings alone, as a form sends them.
  *
  * @param request A request parsed in the scope of {@linkcode useAuthBodyParsers}.
  * @param action The auth action: a session update may carry any JSON as `data`.
- * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) where a value is not a string.
+ * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) where a value is neither text nor a number or a boolean.
  */
 export function authBody(request: FastifyRequest, action: string): AuthBody {
   const body = request.body ?? {};
   if (typeof body !== "object" || Array.isArray(body)) throw invalid("The body must be an object.");
-  for (const [key, value] of Object.entries(body)) {
-    if (typeof value === "string" || (action === "session" && key === "data")) continue;
-    throw invalid(`The field ${JSON.stringify(key)} must be a string.`);
+  const fields = Object.entries(body).map(([name, value]) => [
+    name,
+    action === "session" && name === "data" ? value : toText(name, value),
+  ]);
+  return Object.fromEntries(fields);
+}
+
+/** The text that a form would send. */
+function toText(name: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return String(value);
+  if (typeof value !== "number") throw invalid(`The field ${JSON.stringify(name)} must be a string.`);
+  // Parsing has rounded it: the text would be another one than was meant.
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    throw invalid(`The number in ${JSON.stringify(name)} is too large to be exact: send it as a string.`);
   }
-  return body as AuthBody;
+  return String(value);
 }
 
 function invalid(message: string): FastifyAuthError {

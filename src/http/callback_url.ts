@@ -21,6 +21,11 @@ export function normalizeCallbackUrl(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAXIMUM_LENGTH || CONTROL_CHARACTERS.test(value)) {
     return undefined;
   }
+  const url = encode(value);
+  return url === undefined || url.length > MAXIMUM_LENGTH ? undefined : url;
+}
+
+function encode(value: string): string | undefined {
   // "//host" and "/\host" name another host to a URL parser; as a path they name ours. "/..//host" turns into the
   // first once its dots are resolved, so the slashes are counted again after that.
   if (/^[/\\]/.test(value)) {
@@ -39,22 +44,6 @@ export function toAsciiUrl(url: string): string {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url).href : url;
   const absolute = `${base}${url}`;
   return URL.canParse(absolute) ? new URL(absolute).href.slice(base.length) : "/";
-}
-
-/**
- * The query of an auth request with its callback URL normalised, or without it.
- *
- * @param query The raw query, with or without its `?`.
- */
-export function normalizeQuery(query: string): string {
-  if (!query.includes("callbackUrl")) return query;
-  const parameters = new URLSearchParams(query);
-  const named = parameters.getAll("callbackUrl").at(-1);
-  if (named === undefined) return query;
-  const normalized = normalizeCallbackUrl(named);
-  if (normalized === undefined) parameters.delete("callbackUrl");
-  else parameters.set("callbackUrl", normalized);
-  return parameters.toString();
 }
 
 /**

@@ -112,6 +112,21 @@ function toUrl(endpoint: unknown): string | undefined {
   return typeof url === "string" ? url : undefined;
 }
 
+/** Fastify's router takes no longer parameter by default. */
+const MAXIMUM_ID_LENGTH = 100;
+
+/** Core takes the first for no provider, and lists none by the second. */
+const RESERVED_IDS = new Set(["undefined", "__proto__"]);
+
+/**
+ * Whether an id can be the path segment of a callback URL, which is registered at the provider to the letter. A segment of
+ * one or two dots is resolved by whoever reads the URL (RFC 3986 section 5.2.4).
+ */
+function isPathSegment(id: unknown): boolean {
+  return typeof id === "string" && /^(?!\.{1,2}$)[\w.~-]+$/.test(id) && id.length <= MAXIMUM_ID_LENGTH &&
+    !RESERVED_IDS.has(id);
+}
+
 /** The first thing that makes the providers unusable. */
 export function providerProblem(
   providers: readonly ConfiguredProvider[],
@@ -120,10 +135,12 @@ export function providerProblem(
   const invalid = (message: string) => new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
   const ids = new Set<string>();
   for (const { id, urls } of providers) {
-    // The id is a path segment of the callback URL, registered at the provider to the letter.
-    if (!/^[\w.~-]+$/.test(id)) {
+    if (!isPathSegment(id)) {
       return invalid(
-        `The provider id ${JSON.stringify(id)} cannot be part of a URL: use letters, digits, "-", "_".`,
+        `The provider id ${
+          JSON.stringify(id)
+        } cannot be part of a URL: use letters, digits, "-", "_", at most ` +
+          `${MAXIMUM_ID_LENGTH} of them.`,
       );
     }
     if (ids.has(id)) {

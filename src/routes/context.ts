@@ -8,11 +8,13 @@ import type { AuthInstance } from "../auth_instance.ts";
 import { cookieSettings } from "../config/cookies.ts";
 import type { RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
-import { normalizeCallbackCookie, normalizeCallbackUrl, normalizeQuery } from "../http/callback_url.ts";
+import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import { requireOrigin } from "../http/origin.ts";
+import { queryOf } from "../http/query.ts";
 import { toCoreLogger } from "../logger.ts";
 import { readSession } from "../session/get_session.ts";
 import type { FastifyAuthConfig } from "../types.ts";
+import { authQuery } from "./query.ts";
 import type { AuthRoute } from "./table.ts";
 
 /** A configuration and where it is mounted. */
@@ -26,7 +28,7 @@ export interface Mount {
  * Builds the context: each part of the request is normalised here and nowhere else.
  *
  * @param request A request whose method and provider the route serves.
- * @throws {FastifyAuthError} 400 for a host or a body that cannot be used.
+ * @throws {FastifyAuthError} 400 for a host or a body that cannot be used, 414 for a query that is too long.
  */
 export function requestContext(
   request: FastifyRequest<{ Params: { provider?: string } }>,
@@ -36,21 +38,28 @@ export function requestContext(
   const resolved = auth.config;
   const origin = requireOrigin(request, resolved.origin);
   const { logger, debug } = resolved.core;
-  const body = request.method === "POST" ? normalizeBody(authBody(request, action)) : undefined;
+  const method = request.method as "GET" | "POST";
+  const provider = resolved.providers.get(request.params.provider ?? "");
+  const { query, callbackUrl } = authQuery(queryOf(request.raw.url ?? ""), {
+    action,
+    method,
+    type: provider?.type,
+  });
+  const body = method === "POST" ? normalizeBody(authBody(request, action), callbackUrl) : undefined;
   return {
     config: resolved,
     settings: auth.settings(origin.secure),
     mountPath,
     origin,
     action,
-    provider: resolved.providers.get(request.params.provider ?? ""),
-    method: request.method as "GET" | "POST",
+    provider,
+    method,
     headers: request.headers,
     cookies: normalizeCallbackCookie(
       request.headers.cookie ?? "",
       cookieSettings("callbackUrl", resolved.core, origin.secure).name,
     ),
-    query: normalizeQuery(queryOf(request)),
+    query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
     readSession: () => readSession(request, config),
@@ -58,13 +67,7 @@ export function requestContext(
   };
 }
 
-function normalizeBody({ callbackUrl, ...body }: AuthBody): AuthBody {
-  const normalized = normalizeCallbackUrl(callbackUrl);
+function normalizeBody({ callbackUrl, ...body }: AuthBody, otherwise: string | undefined): AuthBody {
+  const normalized = normalizeCallbackUrl(callbackUrl) ?? otherwise;
   return normalized === undefined ? body : { ...body, callbackUrl: normalized };
-}
-
-function queryOf(request: FastifyRequest): string {
-  const { url = "" } = request.raw;
-  const start = url.indexOf("?");
-  return start === -1 ? "" : url.slice(start + 1);
 }

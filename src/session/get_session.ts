@@ -4,6 +4,7 @@
  * @module
  */
 import { type AuthInstance, authInstance } from "../auth_instance.ts";
+import { assertReadArguments } from "./arguments.ts";
 import { readDatabaseSession } from "./database.ts";
 import { readJwtSession } from "./jwt.ts";
 import { toCoreLogger } from "../logger.ts";
@@ -16,12 +17,14 @@ import { isWrittenBack, readOnce, willCarry } from "./write_back.ts";
 /**
  * The session of a request, or `null` when there is none.
  *
- * It never throws: a configuration that cannot be used, a token that cannot be read or a database that is down
- * mean that nobody is signed in, and are logged.
+ * A configuration that cannot be used, a token that cannot be read or a database that is down mean that nobody is signed
+ * in, and are logged.
  *
  * @param req The Fastify request, in any hook or handler.
  * @param config The same object that was given to `FastifyAuth`.
  * @returns The session, or `null`.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the arguments are not a request and a configuration;
+ * nothing else.
  *
  * @example
  * ```ts
@@ -37,6 +40,7 @@ import { isWrittenBack, readOnce, willCarry } from "./write_back.ts";
  * ```
  */
 export async function getSession(req: SessionRequest, config: FastifyAuthConfig): GetSessionResult {
+  assertReadArguments(req, config);
   return (await readSession(req, config)).session;
 }
 

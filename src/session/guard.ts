@@ -5,10 +5,12 @@
  */
 import type { FastifyRequest } from "fastify";
 import { authInstance } from "../auth_instance.ts";
+import { unavailableError } from "../database/unavailable.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE } from "../http/auth_route.ts";
 import { logError } from "../logger.ts";
-import { getSession } from "./get_session.ts";
+import { isRequestOrReply } from "./arguments.ts";
+import { readSession } from "./get_session.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
 import type { FastifyAuthConfig, Session } from "../types.ts";
 
@@ -55,12 +57,14 @@ export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Pro
  * Makes a hook that lets only signed-in users pass, for a route or for an instance and all routes in it.
  *
  * As `onRequest` it refuses before the body is read. A browser that asks for a page is sent to the sign-in page
- * and comes back afterwards; everything else gets a 401 in Fastify's error shape, or a 403 where a signed-in user
- * fails `roles` or `authorize`. Where the application has declared `reply.session`
- * (`app.decorateReply("session", null)`), it is set.
+ * and comes back afterwards; everything else gets a 401 in Fastify's error shape, a 403 where a signed-in user fails
+ * `roles` or `authorize`, or a 503 (`FST_AUTHJS_UNAVAILABLE`) where the database of the sessions failed, since then nobody
+ * knows who is signed in. Where the application has declared `reply.session` (`app.decorateReply("session", null)`), it
+ * is set.
  *
  * On an instance it covers routes registered before and after it, HEAD, OPTIONS and unknown paths, but not the
- * routes of `FastifyAuth` and not the page that `pages.signIn` names. Fastify answers unknown paths below a
+ * routes of `FastifyAuth` and not the page that `pages.signIn` names: its path, and where it has a query, exactly these
+ * parameters, besides the `callbackUrl`, `error` and `code` that redirects add. Fastify answers unknown paths below a
  * prefix by the hooks of the root, unless that scope calls `setNotFoundHandler()`.
  *
  * @param config The same object that was given to `FastifyAuth`.
@@ -94,11 +98,12 @@ export function requireSession(config: FastifyAuthConfig, options: RequireSessio
   const isAllowed = compile(options);
   return async (request, reply) => {
     if (isAuthRoute(request)) return;
-    const session = await getSession(request, config);
+    const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
     if (session !== null && await isAllowed(session, request as FastifyRequest)) return;
     if (isSignInPage(request, config)) return;
     reply.header("cache-control", "no-store");
+    if (failure !== undefined) throw unavailableError();
     if (session !== null) {
       throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");
     }
@@ -164,6 +169,9 @@ function compile(options: RequireSessionOptions): Allow {
 
 /** A mistyped or an undefined option must not open a route that it was meant to close. */
 function assertMeant(config: FastifyAuthConfig, options: RequireSessionOptions): void {
+  if (isRequestOrReply(config)) {
+    throw unusable("it makes a hook and is none. Call it: `onRequest: requireSession(config)`.");
+  }
   if (typeof config !== "object" || config === null) {
     throw unusable("give it the configuration that FastifyAuth() was given.");
   }

@@ -4,9 +4,10 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
-import { normalizeCallbackUrl } from "../http/callback_url.ts";
 import { authInstance } from "../auth_instance.ts";
+import { normalizeCallbackUrl, toAsciiUrl } from "../http/callback_url.ts";
 import { originOf } from "../http/origin.ts";
+import { parseQuery } from "../http/query.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 
 /** What is looked at of a request: the same in HTTP/1.1 and HTTP/2, and whatever types its instance has. */
@@ -27,6 +28,9 @@ function acceptsHtml(accept = ""): boolean {
   });
 }
 
+/** What redirects to the sign-in page add, core's and the guard's. */
+const ADDED_PARAMETERS = ["callbackUrl", "code", "error"];
+
 /**
  * The sign-in page with the way back.
  *
@@ -35,24 +39,44 @@ function acceptsHtml(accept = ""): boolean {
 export function signInAddress(request: PageRequest, config: FastifyAuthConfig): string | undefined {
   const page = signInPage(request, config);
   if (page === undefined) return undefined;
-  const [path = "", hash] = page.split("#", 2);
+  const { path, query, hash } = split(page);
   const parameters = new URLSearchParams({ error: "SessionRequired" });
   const back = wayBack(request, config, page);
   if (back !== undefined) parameters.set("callbackUrl", back);
-  return `${path}${path.includes("?") ? "&" : "?"}${parameters}${hash === undefined ? "" : `#${hash}`}`;
+  // As it is written in the configuration: there are applications that read the text of the query.
+  const own = query.split("&").filter((parameter) => parameter !== "" && !isAdded(parameter));
+  return `${path}?${[...own, parameters].join("&")}${hash}`;
+}
+
+function isAdded(parameter: string): boolean {
+  return ADDED_PARAMETERS.some((name) => parseQuery(parameter).has(name));
 }
 
 /**
  * Whether the request is for the sign-in page that the configuration names: guarded, it would redirect to itself,
  * and nobody could sign in.
+ *
+ * A page with a query shares its path with others, so that any other parameter may lead to another page.
  */
 export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): boolean {
   if (request.method !== "GET" && request.method !== "HEAD") return false;
   const page = signInPage(request, config);
-  return page !== undefined && withoutQuery(page) === withoutQuery(request.originalUrl);
+  if (page === undefined) return false;
+  const [named, asked] = [split(page), split(request.originalUrl)];
+  if (named.path !== asked.path) return false;
+  const own = ownParameters(named.query);
+  return own === "" || own === ownParameters(asked.query);
 }
 
-/** The sign-in page: a path where it is on this origin. */
+/** The parameters that name the page, in a form that can be compared: their order and encoding do not matter. */
+function ownParameters(query: string): string {
+  const parameters = parseQuery(query);
+  for (const name of ADDED_PARAMETERS) parameters.delete(name);
+  parameters.sort();
+  return parameters.toString();
+}
+
+/** The sign-in page: a path, percent-encoded, where it is on this origin. */
 function signInPage(request: PageRequest, config: FastifyAuthConfig): string | undefined {
   const auth = authInstance(config);
   const { core, origin } = auth.config;
@@ -61,8 +85,10 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
     const mountPath = auth.mountPath(request.server.server);
     return mountPath === undefined ? undefined : `${mountPath}/signin`;
   }
-  const own = page.startsWith("/") ? undefined : originOf(request, origin)?.href;
-  return own !== undefined && page.startsWith(`${own}/`) ? page.slice(own.length) : page;
+  if (page.startsWith("/")) return toAsciiUrl(page);
+  const url = URL.canParse(page) ? new URL(page) : undefined;
+  if (url === undefined || url.origin !== originOf(request, origin)?.href) return page;
+  return `${url.pathname}${url.search}${url.hash}`;
 }
 
 /** The path that was asked for, or the whole address for a sign-in page on another origin. */
@@ -74,6 +100,8 @@ function wayBack(request: PageRequest, config: FastifyAuthConfig, page: string):
   return origin && `${origin.href}${path}`;
 }
 
-function withoutQuery(address: string): string {
-  return address.replace(/[?#].*$/s, "");
+/** The parts of an address, each with what separates it from the one before, except for the query. */
+function split(address: string): { path: string; query: string; hash: string } {
+  const [, path = "", query = "", hash = ""] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(address) ?? [];
+  return { path, query, hash };
 }

@@ -9,6 +9,7 @@ import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { callCore } from "../../core/auth.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
+import { allowedRedirect } from "../../core/redirect.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { credentialProblem } from "../../webauthn/credential.ts";
 import { PasskeyRefused, refusalIn, SignInElsewhere } from "../../webauthn/errors.ts";
@@ -36,7 +37,7 @@ async function fromCore(context: ProviderContext, registers: boolean): Promise<A
   const { error } = answer;
   // The database failed, which is another matter.
   if (error === undefined || error instanceof FastifyAuthError) return answer;
-  if (error instanceof SignInElsewhere) return redirectAnswer(await redirectTo(error.url, context));
+  if (error instanceof SignInElsewhere) return redirectAnswer(await allowedRedirect(error.url, context));
   const refusal = refusalIn(error);
   return refusal === undefined ? answer : errorAnswer(refusal, context);
 }
@@ -60,13 +61,4 @@ function toRegister(adapter: Adapter): Adapter {
     },
     createUser: (user) => adapter.createUser!({ ...user, id: user.id ?? crypto.randomUUID() }),
   };
-}
-
-async function redirectTo(url: string, { origin, config }: ProviderContext): Promise<string> {
-  const baseUrl = origin.href;
-  const { redirect } = config.core.callbacks ?? {};
-  if (redirect) return await redirect({ url, baseUrl });
-  // As core does by default.
-  if (url.startsWith("/")) return `${baseUrl}${url}`;
-  return URL.canParse(url) && new URL(url).origin === baseUrl ? url : baseUrl;
 }
