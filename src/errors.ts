@@ -26,7 +26,8 @@
  * - `FST_AUTHJS_METHOD_NOT_ALLOWED` (405): The method is not served on this route; `Allow` names those that are.
  * - `FST_AUTHJS_QUERY_TOO_LONG` (414): The query of an auth route has more than 16,384 characters.
  * - `FST_AUTHJS_ENCODING_UNSUPPORTED` (415): The request body is compressed.
- * - `FST_AUTHJS_UNAVAILABLE` (503): The database or a provider did not answer, and the answer decides.
+ * - `FST_AUTHJS_UNAVAILABLE` (503): The database failed or a provider did not answer, and that decides. The message says
+ *   whether trying again helps.
  */
 export type FastifyAuthErrorCode =
   | "FST_AUTHJS_SECRET_MISSING"

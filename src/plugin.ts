@@ -65,6 +65,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     const problem = await auth.problem();
     if (problem !== undefined) throw problem;
     for (const warning of auth.config.warnings) instance.log.warn(warning);
+    auth.config.notices.sendTo(instance.log);
     writeBack(instance);
     // deno-lint-ignore require-await -- Fastify hands an error to who registered only if the plugin is async
     await instance.register(async (scope) => {

@@ -1,5 +1,12 @@
 /** What is made of an adapter: bound, bounded, silent about what it was given, and not believed blindly. */
-import { assert, assertEquals, assertFalse, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertRejects,
+  assertStrictEquals,
+  assertStringIncludes,
+} from "@std/assert";
 import type { Adapter } from "@auth/core/adapters";
 import { UnstorageAdapter } from "@auth/unstorage-adapter";
 import Fastify from "fastify";
@@ -28,7 +35,7 @@ Deno.test("an adapter may be an instance of a class, and its methods may be sync
 });
 
 Deno.test("a call that takes too long is given up, and one that fails fails alike, sync or async", async () => {
-  const hanging = bindAdapter(adapterOf({ getUser: () => new Promise(() => {}) }), 10);
+  const hanging = bindAdapter(adapterOf({ getUser: () => new Promise(() => {}) }), { timeout: 10 });
   const error = await assertRejects(
     () => Promise.resolve(hanging.getUser!("1")),
     FastifyAuthError,
@@ -40,13 +47,15 @@ Deno.test("a call that takes too long is given up, and one that fails fails alik
     throw new Error("down");
   }];
   for (const getUser of failures) {
-    await assertRejects(
-      () => Promise.resolve(bindAdapter(adapterOf({ getUser })).getUser!("1")),
-      Error,
-      "down",
-    );
+    assertEquals((await causeOf(bindAdapter(adapterOf({ getUser })).getUser!("1"))).message, "down");
   }
 });
+
+/** Why a call fails. */
+async function causeOf(call: unknown): Promise<Error & { code?: string; detail?: string }> {
+  const error = await assertRejects(() => Promise.resolve(call), FastifyAuthError) as Error;
+  return error.cause as Error;
+}
 
 Deno.test("an error's message, stack and causes lose what the method was called with", async () => {
   const cause = Object.assign(new Error('duplicate key: "ada@example.com"'), {
@@ -58,11 +67,7 @@ Deno.test("an error's message, stack and causes lose what the method was called 
   };
   const bound = bindAdapter(adapterOf({ createUser }));
   const user = { id: "1", email: "ada@example.com", emailVerified: null, name: "secret-token-1" };
-  const error = await assertRejects(
-    () => Promise.resolve(bound.createUser!(user)),
-    Error,
-    "Failed query",
-  ) as Error;
+  const error = await causeOf(bound.createUser!(user));
   assertEquals(error.message, 'Failed query: insert into "user"\nparams: [redacted],[redacted]');
   assertFalse(/ada@example|secret-token/.test(`${error.stack}`));
   const inner = error.cause as Error & { code?: string; detail?: string };
@@ -101,9 +106,9 @@ Deno.test("a key that no row can have is not found", async () => {
   }
   const down = Object.assign(new Error("terminating connection"), { code: "57P01" });
   const bound = bindAdapter(adapterOf({ getSessionAndUser: reject(down), getUserByAccount: reject(down) }));
-  await assertRejects(() => Promise.resolve(bound.getSessionAndUser!("a")), Error, "terminating");
+  assertStringIncludes((await causeOf(bound.getSessionAndUser!("a"))).message, "terminating");
   const account = { provider: "a", providerAccountId: "b" };
-  await assertRejects(() => Promise.resolve(bound.getUserByAccount!(account)), Error, "terminating");
+  assertStringIncludes((await causeOf(bound.getUserByAccount!(account))).message, "terminating");
 });
 
 Deno.test("a user of another address than the one asked for is an error", async () => {
@@ -114,15 +119,11 @@ Deno.test("a user of another address than the one asked for is an error", async 
     stored,
     "letter case is the store's affair",
   );
-  await assertRejects(
-    () => Promise.resolve(bound.getUserByEmail!("áda@example.com")),
-    Error,
-    "another e-mail",
-  );
+  assertStringIncludes((await causeOf(bound.getUserByEmail!("áda@example.com"))).message, "another e-mail");
 });
 
 Deno.test("a sign-in token of another row than the one asked for is none", async () => {
-  const expires = new Date();
+  const expires = new Date(Date.now() + 60_000);
   const row = { identifier: "ada@example.com", token: "hash", expires };
   const bound = bindAdapter(adapterOf({ useVerificationToken: () => row }));
   const use = (identifier: string, token: string) => bound.useVerificationToken!({ identifier, token });

@@ -10,6 +10,7 @@ import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { adapterProblem, bindAdapter, strategyProblem } from "../database/adapter.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../oauth/bounded_provider.ts";
+import { UnfinishedUsers } from "../database/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { requireTimeout } from "../deadline.ts";
 import { type Environment, environment } from "./environment.ts";
@@ -17,6 +18,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
 import { decode, encode } from "../session/jwt_codec.ts";
 import { lifetimeWarnings, requireLifetimes } from "../session/lifetime.ts";
+import { Notices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
 import {
   type ConfiguredProvider,
@@ -44,6 +46,10 @@ export interface ResolvedConfig {
   readonly origin: PublicOrigin | undefined;
   /** Things a person should know at boot that do not stop it. */
   readonly warnings: readonly string[];
+  /** The users that sign-ins left behind and the next ones are to delete. */
+  readonly unfinishedUsers: UnfinishedUsers;
+  /** Takes the warnings that come up later. */
+  readonly notices: Notices;
   /** Why this configuration cannot be used, if it cannot. */
   readonly problem: FastifyAuthError | undefined;
 }
@@ -68,7 +74,8 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     }
   };
 
-  const core = attempt(() => withDefaults(config, env)) ?? { providers: [] };
+  const notices = new Notices();
+  const core = attempt(() => withDefaults(config, env, notices)) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? env.AUTH_URL));
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const production = isProduction(env);
@@ -94,12 +101,14 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
       ...providerWarnings(providers, origin),
       ...webAuthnWarnings(core.providers as Provider[], origin),
     ],
+    unfinishedUsers: new UnfinishedUsers(),
+    notices,
     problem: problems[0],
   };
 }
 
 /** The copy that core works with, completed by core's own rules for the environment. */
-function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
+function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Notices): AuthConfig {
   if (!Array.isArray(config.providers)) {
     throw new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
@@ -116,7 +125,10 @@ function withDefaults(config: FastifyAuthConfig, env: Environment): AuthConfig {
   core.session = { ...config.session, maxAge, updateAge };
   core.jwt.maxAge = tokenMaxAge;
   if (config.adapter) {
-    core.adapter = bindAdapter(config.adapter, requireTimeout("adapterTimeout", adapterTimeout));
+    core.adapter = bindAdapter(config.adapter, {
+      timeout: requireTimeout("adapterTimeout", adapterTimeout),
+      warn: (message) => notices.warn(message),
+    });
   }
   if (config.callbacks) {
     const { redirect } = config.callbacks;

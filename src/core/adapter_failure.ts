@@ -5,8 +5,9 @@
  */
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError } from "@auth/core/errors";
+import { unavailableError } from "../database/failure.ts";
 import { renewSession, type SessionRenewal } from "../database/session_renewal.ts";
-import { unavailableError } from "../database/unavailable.ts";
+import { recordWrites, type SignInWrites } from "../database/sign_in_writes.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Answer } from "./answer.ts";
@@ -25,7 +26,8 @@ export async function answerWithAdapter(
   answer: (adapter: Adapter) => Promise<Answer>,
 ): Promise<Answer> {
   const { settings } = context;
-  const watched = stopAtFailure(settings.adapter!);
+  const writes = writesOf(context, settings.adapter!);
+  const watched = stopAtFailure(writes?.adapter ?? settings.adapter!);
   const renewal = renewalOf(context, settings, watched.adapter);
 
   const answered = await answer(renewal?.adapter ?? watched.adapter);
@@ -34,13 +36,22 @@ export async function answerWithAdapter(
       context.logger.error(new AdapterError(error))
     );
   }
-  return decides(watched.failed(), context) ? unavailable(answered, context) : answered;
+  const failure = watched.failed();
+  const decided = failure !== undefined && decides(failure, context);
+  await writes?.settle(decided);
+  return decided ? unavailable(answered, failure, context) : answered;
+}
+
+/** The first call that failed. */
+interface Failure {
+  readonly method: string;
+  readonly error: unknown;
 }
 
 interface Watched {
   readonly adapter: Adapter;
-  /** The method that failed, if one did. */
-  failed(): string | undefined;
+  /** The call that failed, if one did. */
+  failed(): Failure | undefined;
 }
 
 /**
@@ -48,7 +59,7 @@ interface Watched {
  * create a second user where it could not read the first.
  */
 function stopAtFailure(adapter: Adapter): Watched {
-  let failure: { method: string; error: unknown } | undefined;
+  let failure: Failure | undefined;
   const methods = Object.entries(adapter as Record<string, (...args: unknown[]) => unknown>);
   const watched = methods.map(([method, call]) => [method, async (...args: unknown[]) => {
     if (failure) throw failure.error;
@@ -59,26 +70,40 @@ function stopAtFailure(adapter: Adapter): Watched {
       throw error;
     }
   }]);
-  return { adapter: Object.fromEntries(watched) as Adapter, failed: () => failure?.method };
+  return { adapter: Object.fromEntries(watched) as Adapter, failed: () => failure };
 }
 
 /**
  * Whether the answer would have been another one. A row that is left behind after it expired, or after the browser
  * got a new session, does not change who is signed in; one that was to end with the session does.
  */
-function decides(failed: string | undefined, { action }: RequestContext): boolean {
-  return failed !== undefined && (failed !== "deleteSession" || action === "signout");
+function decides({ method }: Failure, { action }: RequestContext): boolean {
+  return method !== "deleteSession" || action === "signout";
 }
 
 /** A browser that signed out is to forget its session, whatever became of the row; nothing else is known to be so. */
-function unavailable({ cookies, error }: Answer, { action, logger }: RequestContext): Answer {
+function unavailable(
+  { cookies, error }: Answer,
+  failure: Failure,
+  { action, logger }: RequestContext,
+): Answer {
   if (error !== undefined) logger.error(error);
   return {
     status: 503,
     headers: {},
     cookies: action === "signout" ? cookies : [],
-    error: unavailableError(),
+    error: unavailableError(failure.error),
   };
+}
+
+/** What a sign-in writes, to be taken back where it comes to nothing. */
+function writesOf(
+  { action, provider, config, logger }: RequestContext,
+  adapter: Adapter,
+): SignInWrites | undefined {
+  if (action !== "callback" || provider === undefined) return undefined;
+  const { unfinishedUsers: unfinished } = config;
+  return recordWrites(adapter, { type: provider.type, unfinished, report: logger.error });
 }
 
 /** Tokens in cookies have no row that could outlive them. */

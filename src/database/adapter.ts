@@ -61,14 +61,32 @@ const ADAPTER_METHODS: readonly (keyof Adapter)[] = [
 
 type Method = (...args: unknown[]) => unknown;
 
+/** How an adapter is called. */
+export interface AdapterOptions {
+  /**
+   * Milliseconds for each call; 0 for no limit.
+   *
+   * @default 10_000
+   */
+  readonly timeout?: number | undefined;
+  /** Told once of each mistake in what the adapter returns, with what to change. */
+  readonly warn?: (message: string) => void;
+}
+
 /**
  * A plain object with the adapter's methods, each bound and each called with care. Core looks at own properties
  * only, so an adapter that is an instance of a class would have no methods for it.
  *
  * @param adapter The caller's adapter.
- * @param timeout Milliseconds for each call; 0 for no limit.
+ * @param options How it is called.
  */
-export function bindAdapter(adapter: Adapter, timeout: number = DEFAULT_ADAPTER_TIMEOUT): Adapter {
+export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Adapter {
+  const { timeout = DEFAULT_ADAPTER_TIMEOUT, warn = () => {} } = options;
+  const said = new Set<string>();
+  const warnOnce = (about: string, message: string) => {
+    if (!said.has(about)) warn(message);
+    said.add(about);
+  };
   const source = adapter as unknown as Record<string, unknown>;
   const bound: Record<string, unknown> = {};
   for (const name of new Set([...Object.keys(adapter), ...ADAPTER_METHODS])) {
@@ -77,7 +95,7 @@ export function bindAdapter(adapter: Adapter, timeout: number = DEFAULT_ADAPTER_
     const call = method as Method;
     bound[name] = (...given: unknown[]) => {
       const args = WRITES_SESSION.has(name) ? given.map(inWholeSeconds) : given;
-      return callAdapter({ name, args, timeout, run: () => call.apply(adapter, args) });
+      return callAdapter({ name, args, timeout, warn: warnOnce, run: () => call.apply(adapter, args) });
     };
   }
   return bound as Adapter;

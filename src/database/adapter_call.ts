@@ -1,12 +1,13 @@
 /**
- * One call of a database adapter: bounded in time, without secrets in its errors, and believed only where it answers
- * what was asked.
+ * One call of a database adapter: bounded in time, with Dates in its results, without secrets in its errors, and
+ * believed only where it answers what was asked.
  *
  * @module
  */
 import type { VerificationToken } from "@auth/core/adapters";
+import { withDates } from "./dated_results.ts";
 import { withDeadline } from "../deadline.ts";
-import { FastifyAuthError } from "../errors.ts";
+import { DatabaseError, failureKind } from "./failure.ts";
 import { redactError } from "../http/redact_error.ts";
 
 /** A call that is to be made. */
@@ -19,6 +20,8 @@ export interface AdapterCall {
   readonly run: () => unknown;
   /** Milliseconds it may take; 0 for no limit. */
   readonly timeout: number;
+  /** Told of results that make no sense, with what to change; `about` is the same for the same mistake. */
+  readonly warn: (about: string, message: string) => void;
 }
 
 /** Methods that look for what a client named, and find nothing where nothing can be. */
@@ -32,20 +35,29 @@ const LOOKUPS = new Set([
   "useVerificationToken",
 ]);
 
-/** Makes the call. */
+/**
+ * Makes the call.
+ *
+ * @throws {DatabaseError} Where it fails or takes too long.
+ */
 export async function callAdapter(call: AdapterCall): Promise<unknown> {
-  const { name, args, run, timeout } = call;
+  const { name, timeout } = call;
+  const result = answer(call);
+  return await withDeadline(
+    result,
+    timeout,
+    () => new DatabaseError(name, "unanswered", { timeout, late: result }),
+  );
+}
+
+/** What the adapter answers, however long it takes. */
+async function answer(call: AdapterCall): Promise<unknown> {
+  const { name, args, run } = call;
   try {
-    const result = await withDeadline(
-      (async () => await run())(),
-      timeout,
-      () =>
-        new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", `The adapter's ${name}() took over ${timeout} ms.`),
-    );
-    return believable(name, args, result);
+    return withDates(call, believable(name, args, await run()));
   } catch (error) {
     if (LOOKUPS.has(name) && isImpossibleKey(args, error)) return null;
-    throw error instanceof FastifyAuthError ? error : redactError(error, args);
+    throw new DatabaseError(name, failureKind(error), { cause: redactError(error, args) });
   }
 }
 
@@ -60,7 +72,7 @@ function isImpossibleKey([asked]: readonly unknown[], error: unknown): boolean {
   ) {
     return true;
   }
-  const { code, message, cause } = error as Partial<Error> & { code?: unknown };
+  const { code, message, cause } = (error ?? {}) as Partial<Error> & { code?: unknown };
   return isDataException(code) || isDataException((cause as { code?: unknown } | undefined)?.code) ||
     /^\[unstorage\] Invalid key/.test(message ?? "");
 }

@@ -50,7 +50,7 @@ export function renewSession(adapter: Adapter, { token, generate, maxAge }: Rene
         if (asked !== token) return found;
         old = found?.session ?? null;
         // Core does not look at this here: an expired session vouches for nobody.
-        if (!found || new Date(found.session.expires).valueOf() <= Date.now()) return null;
+        if (!found || found.session.expires.valueOf() <= Date.now()) return null;
         successor = { sessionToken: generate(), userId: found.session.userId, expires };
         return { user: found.user, session: successor };
       },

@@ -7,7 +7,7 @@
 import { type Answer, jsonAnswer, type SetCookie } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
-import { unavailableError } from "../database/unavailable.ts";
+import { unavailableError } from "../database/failure.ts";
 import { readSessionCookie, withSessionToken } from "../session/cookie.ts";
 import { defaultJwtCallback } from "../session/settings.ts";
 
@@ -18,7 +18,7 @@ import { defaultJwtCallback } from "../session/settings.ts";
 export async function handleSession(context: RequestContext): Promise<Answer> {
   const { session, failure } = await context.readSession();
   const answer = jsonAnswer(session);
-  if (failure !== undefined) return { ...answer, error: unavailableError() };
+  if (failure !== undefined) return { ...answer, error: unavailableError(failure) };
   // Core's, beside the `Cache-Control` that all auth replies have.
   return { ...answer, headers: { ...answer.headers, expires: "0", pragma: "no-cache" } };
 }

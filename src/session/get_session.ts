@@ -71,6 +71,7 @@ function read(
 
 /** A read before it is known whether the configuration can be used. */
 async function readFirst(auth: AuthInstance, request: SessionRequest, again: boolean): Promise<SessionRead> {
+  auth.config.notices.sendTo(request.log);
   const problem = await auth.problem();
   if (problem === undefined) return await readWith(auth, request, again);
   auth.once("unusable", () => {

@@ -5,7 +5,7 @@
  */
 import type { FastifyRequest } from "fastify";
 import { authInstance } from "../auth_instance.ts";
-import { unavailableError } from "../database/unavailable.ts";
+import { unavailableError } from "../database/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE } from "../http/auth_route.ts";
 import { logError } from "../logger.ts";
@@ -103,7 +103,7 @@ export function requireSession(config: FastifyAuthConfig, options: RequireSessio
     if (session !== null && await isAllowed(session, request as FastifyRequest)) return;
     if (isSignInPage(request, config)) return;
     reply.header("cache-control", "no-store");
-    if (failure !== undefined) throw unavailableError();
+    if (failure !== undefined) throw unavailableError(failure);
     if (session !== null) {
       throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");
     }

@@ -97,6 +97,9 @@ const CASES: readonly Case[] = [
   { method: "updateSession", when: "reading a session that is due", send: readDueSession },
 ];
 
+/** What is called to leave nothing half done. */
+const TAKES_BACK = new Set(["createVerificationToken", "deleteUser", "getUser", "getUserByAccount"]);
+
 /** Sends the request of a case and looks at everything that follows. */
 async function check({ method, when, send }: Case, fault: Fault, setup: Setup): Promise<void> {
   const { faults, log, calls, links, app } = setup;
@@ -109,7 +112,8 @@ async function check({ method, when, send }: Case, fault: Fault, setup: Setup): 
   assertEquals(answer.statusCode, 503, why);
   assertEquals(answer.json().code, "FST_AUTHJS_UNAVAILABLE", why);
   assertEquals(answer.headers["cache-control"], "private, no-cache, no-store");
-  assertEquals(calls.at(-1), method, `${why}: the database is not asked again`);
+  const after = calls.slice(calls.indexOf(method) + 1).filter((call) => !TAKES_BACK.has(call));
+  assertEquals(after, [], `${why}: nothing else is done`);
   assert(log.some(({ level, msg }) => level === 50 && msg.startsWith("Auth.js: ")), `${why}: it is logged`);
 
   const tokens = links.map((url) => new URL(url).searchParams.get("token")!);
@@ -189,6 +193,130 @@ export function testOutage(kind: DatabaseKind): void {
     });
   }
 
+  // Sign-ins that are broken off.
+
+  for (const fault of ["throws", "hangs", "throws afterwards"] as const) {
+    test(`who could not be linked because linkAccount() ${fault} signs in the next time`, async (setup) => {
+      const { app, database, faults } = setup;
+      faults.set("linkAccount", fault);
+      assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
+      assertEquals(await database.count("users"), fault === "throws afterwards" ? 1 : 0);
+      faults.clear();
+      assertEquals(await reader(await signedIn(app, "one", ADA)), ADA.email);
+      assertEquals([await database.count("users"), await database.count("accounts")], [1, 1]);
+    });
+  }
+
+  test("a user who was there before stays where linkAccount() throws", async ({ app, database, faults }) => {
+    const client = await signedIn(app, "one", ADA);
+    faults.set("linkAccount", "throws");
+    assertEquals((await signInAs(client, "two", { id: "2", email: "ada@work.example" })).statusCode, 503);
+    assertEquals((await signInAs(new Client(app), "trusted", { ...ADA, id: "3" })).statusCode, 503);
+    faults.clear();
+    assertEquals([await reader(client), await database.count("users")], [ADA.email, 1]);
+  });
+
+  test("a user that could not be deleted either is deleted by its next sign-in", async (setup) => {
+    const { app, database, faults, log } = setup;
+    for (const method of ["linkAccount", "deleteUser", "updateUser"]) faults.set(method, "throws");
+    assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
+    assertEquals(await database.count("users"), 1);
+    assert(log.some(({ level, msg }) => level === 50 && msg.includes("has no sign-in method")));
+    assertNothingLeaks(JSON.stringify(log), ADA.email);
+    faults.clear();
+    assertEquals(await reader(await signedIn(app, "one", ADA)), ADA.email);
+    assertEquals([await database.count("users"), await database.count("accounts")], [1, 1]);
+  });
+
+  test("a user that was left does not go to another account, and stays once its address is verified", async (setup) => {
+    const { app, database, faults } = setup;
+    for (const method of ["linkAccount", "deleteUser", "updateUser"]) faults.set(method, "throws");
+    await signInAs(new Client(app), "one", { ...ADA, id: "mallory" });
+    faults.clear();
+    // As another process does, which does not know that the user was left.
+    const { id } = (await database.adapter.getUserByEmail!(ADA.email))!;
+    await database.adapter.updateUser!({ id, emailVerified: new Date() });
+    const answer = await signInAs(new Client(app), "one", { ...ADA, id: "mallory" });
+    assertStringIncludes(String(answer.headers.location), "error=OAuthAccountNotLinked");
+    assertEquals((await database.adapter.getUserByEmail!(ADA.email))?.id, id);
+  });
+
+  test("a user that createUser() makes after it was given up is deleted", async (setup) => {
+    const { app, database, faults } = setup;
+    faults.set("createUser", "is late");
+    assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
+    await setup.release();
+    await eventually(async () => await database.count("users") === 0);
+    faults.clear();
+    assertEquals(await reader(await signedIn(app, "one", ADA)), ADA.email);
+  });
+
+  test("a session that createSession() makes after it was given up is deleted", async (setup) => {
+    const { app, database, faults } = setup;
+    await signedIn(app, "one", ADA);
+    faults.set("createSession", "is late");
+    assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
+    await setup.release();
+    await eventually(async () => await database.count("sessions") === 1);
+  });
+
+  for (const method of ["getUserByEmail", "createUser", "createSession"] as const) {
+    test(`a sign-in link works again where ${method}() failed after it was used up`, async (setup) => {
+      const { app, database, faults } = setup;
+      const client = new Client(app);
+      const link = await requestLink(client, setup, ADA.email);
+      faults.set(method, "throws");
+      assertEquals((await client.get(link)).statusCode, 503);
+      faults.clear();
+      assertEquals(await database.count("tokens"), 1);
+      await client.get(link);
+      assertEquals([await reader(client), await database.count("tokens")], [ADA.email, 0]);
+      const answer = await new Client(app).get(link);
+      assertStringIncludes(String(answer.headers.location), "error=Verification");
+    });
+  }
+
+  test("a sign-in link that is used up only after useVerificationToken() was given up works again", async (setup) => {
+    const { app, database, faults } = setup;
+    const client = new Client(app);
+    const link = await requestLink(client, setup, ADA.email);
+    faults.set("useVerificationToken", "is late");
+    assertEquals((await client.get(link)).statusCode, 503);
+    faults.clear();
+    await setup.release();
+    await eventually(async () => await database.count("tokens") === 1);
+    await client.get(link);
+    assertEquals(await reader(client), ADA.email);
+  });
+
+  test("a sign-in link that was refused stays used up", async (setup) => {
+    const { database } = setup;
+    const client = new Client(setup.app);
+    const link = await requestLink(client, setup, ADA.email, "stale");
+    await client.get(link);
+    assertEquals(await database.count("tokens"), 0);
+  });
+
+  test("a database that refuses is told from one that does not answer", async (setup) => {
+    const { app, database, faults, log } = setup;
+    const client = await signedIn(app, "one", ADA);
+    const said = async () => (await client.get("/auth/session")).json().message;
+    faults.set("getSessionAndUser", "hangs");
+    assertEquals(await said(), "The database did not answer. Try again in a moment.");
+    faults.clear();
+    if (!database.drop) return;
+    await database.drop("sessions");
+    const answer = await client.get("/auth/session");
+    assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+    assertStringIncludes(
+      answer.json().message,
+      "The database refused the request. Trying again will not help",
+    );
+    assertStringIncludes(JSON.stringify(log), "The database refused the adapter's getSessionAndUser()");
+    const callback = await signInAs(new Client(app), "one", ADA);
+    assertStringIncludes(callback.json().message, "Trying again will not help");
+  });
+
   test("who signs in while the first user cannot be read does not become a second one", async (setup) => {
     const { app, faults, database } = setup;
     const client = await signedIn(app, "one", ADA);
@@ -210,4 +338,12 @@ export function testOutage(kind: DatabaseKind): void {
       faults.clear();
       assertEquals([await reader(client), await database.count("users")], [ADA.email, 1]);
     }, { session: { strategy: "jwt" } }));
+}
+
+/** Waits until something holds that follows what the test did, whenever that is. */
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; !await holds(); attempt++) {
+    assert(attempt < 200, "it never came to that");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }

@@ -34,6 +34,8 @@ export interface TestDatabase {
   readonly url?: string;
   /** How many rows there are. */
   count(table: Table): Promise<number>;
+  /** Removes a table, where there are any. */
+  readonly drop?: (table: Table) => Promise<void>;
   /** Gives everything back. */
   close(): Promise<void>;
 }
@@ -67,6 +69,9 @@ export const libsql: DatabaseKind = {
         const { rows } = await client.execute(`SELECT count(*) AS n FROM "${tables[table]}"`);
         return Number(rows[0]!.n);
       },
+      async drop(table) {
+        await client.execute(`DROP TABLE "${tables[table]}"`);
+      },
       async close() {
         client.close();
         await rm(directory, { recursive: true });
@@ -80,12 +85,13 @@ export function drizzlePg(url: string): DatabaseKind {
   return {
     name: "@auth/drizzle-adapter on PostgreSQL",
     async open() {
-      const { pool, place, count, close } = await openPostgres(url, DRIZZLE_POSTGRES_TABLES);
+      const { pool, place, count, drop, close } = await openPostgres(url, DRIZZLE_POSTGRES_TABLES);
       const tables = { users: "user", accounts: "account", sessions: "session", tokens: "verificationToken" };
       return {
         adapter: DrizzleAdapter(drizzlePostgres(pool)),
         url: place,
         count: (table) => count(tables[table]),
+        drop: (table) => drop(tables[table]),
         close,
       };
     },
@@ -97,10 +103,12 @@ export function pgAdapter(url: string): DatabaseKind {
   return {
     name: "@auth/pg-adapter on PostgreSQL",
     async open() {
-      const { pool, count, close } = await openPostgres(url, PG_ADAPTER_TABLES);
+      const { pool, count, drop, close } = await openPostgres(url, PG_ADAPTER_TABLES);
+      const nameOf = (table: Table) => table === "tokens" ? "verification_token" : table;
       return {
         adapter: PostgresAdapter(pool),
-        count: (table) => count(table === "tokens" ? "verification_token" : table),
+        count: (table) => count(nameOf(table)),
+        drop: (table) => drop(nameOf(table)),
         close,
       };
     },
@@ -123,6 +131,9 @@ export async function openPostgres(url: string, tables: string) {
     async count(table: string): Promise<number> {
       const { rows } = await pool.query(`SELECT count(*)::int AS n FROM "${table}"`);
       return rows[0].n;
+    },
+    async drop(table: string): Promise<void> {
+      await pool.query(`DROP TABLE "${table}" CASCADE`);
     },
     async close() {
       await pool.query(`DROP SCHEMA ${schema} CASCADE`);

@@ -1,0 +1,95 @@
+/**
+ * Points in time as databases return them: some drivers and adapters give text or a number where Auth.js means a Date,
+ * and compared as they are these would never be in the past.
+ *
+ * @module
+ */
+
+/** A date as SQL and ISO 8601 write it; time, fraction and zone may be missing, and an annotation (RFC 9557) may follow. */
+const SQL_OR_ISO =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ] ?(\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d+))?)?(?: ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)(?:\[.*\])?)?$/i;
+
+/** As `toUTCString()` and `toString()` write it, always with a zone. */
+const JAVASCRIPT_TEXT =
+  /^[a-z]{3},? (?:\d{1,2} [a-z]{3}|[a-z]{3} \d{1,2}) \d{4} \d{2}:\d{2}:\d{2} GMT(?:[+-]\d{4}(?: \(.*\))?)?$/i;
+
+/**
+ * The units of numbers since 1970: from, below, and in milliseconds. All mean the years 1973 to 2286, and no number fits
+ * two of them.
+ */
+const UNITS = [
+  [1e8, 1e10, 1000],
+  [1e11, 1e13, 1],
+  [1e14, 1e16, 1e-3],
+  [1e17, 1e19, 1e-6],
+] as const;
+
+/**
+ * Reads a point in time.
+ *
+ * Text without a zone is UTC. That is what SQLite's functions and `toISOString()` write, and it means the same on every
+ * machine and on both sides of a change to summer time, which the zone of a process does not.
+ *
+ * @param value A Date; ISO 8601, SQL or JavaScript text; seconds to nanoseconds since 1970 as a number, bigint or text;
+ * an object that converts to one of them, such as those of Temporal, Luxon, Day.js or Firestore.
+ * @returns `undefined` where it names no time after 1970.
+ */
+export function toDate(value: unknown): Date | undefined {
+  if (value instanceof Date) return valid(value);
+  if (typeof value === "number" || typeof value === "bigint") return fromNumber(Number(value));
+  if (typeof value === "string") return fromText(value.trim());
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? fromObject(value) : undefined;
+}
+
+function valid(date: Date): Date | undefined {
+  return Number.isNaN(date.valueOf()) ? undefined : date;
+}
+
+function fromNumber(value: number): Date | undefined {
+  for (const [from, below, unit] of UNITS) {
+    if (value >= from && value < below) return new Date(value * unit);
+  }
+  // MySQL writes a date as YYYYMMDDhhmmss where a number is asked for; no unit above has 14 digits.
+  const digits = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(String(Math.floor(value)));
+  return digits === null
+    ? undefined
+    : fromText(digits.slice(1).join("-").replace(/-(..)-(..)-(..)$/, " $1:$2:$3"));
+}
+
+function fromText(text: string): Date | undefined {
+  if (/^\d+(?:\.\d+)?$/.test(text)) return fromNumber(Number(text));
+  if (JAVASCRIPT_TEXT.test(text)) return valid(new Date(text));
+  const parts = SQL_OR_ISO.exec(text);
+  if (parts === null) return undefined;
+  const [, day, time = "00:00", fraction = "", zone = "Z"] = parts;
+  // Of the 30th of February a Date would make the 2nd of March.
+  if (valid(new Date(day!))?.toISOString().slice(0, 10) !== day) return undefined;
+  const offset = /^[+-]/.test(zone)
+    ? zone.replace(/^(...):?(..)?$/, (_, hours, minutes = "00") => `${hours}:${minutes}`)
+    : "Z";
+  const seconds = time.length === 5 ? `${time}:00` : time;
+  return valid(new Date(`${day}T${seconds}.${fraction.slice(0, 3).padEnd(3, "0")}${offset}`));
+}
+
+/** The ways to convert an object, most exact first. Each may be missing, or throw: Temporal's `valueOf()` does. */
+const CONVERSIONS: readonly ((from: Record<string, () => unknown>) => unknown)[] = [
+  (from) => from.epochMilliseconds,
+  (from) => from.toDate!(),
+  (from) => from.toJSDate!(),
+  (from) => from.toStandardDate!(),
+  (from) => from.valueOf!(),
+  (from) => from.toISOString!(),
+  (from) => from.toString!(),
+];
+
+function fromObject(value: object): Date | undefined {
+  for (const convert of CONVERSIONS) {
+    try {
+      const converted = convert(value as Record<string, () => unknown>);
+      const date = converted instanceof Date || typeof converted !== "object" ? toDate(converted) : undefined;
+      if (date !== undefined) return date;
+    } catch {
+      // The next may do.
+    }
+  }
+}
