@@ -314,6 +314,124 @@ Deno.test("O7: with a malformed Host nobody is signed in, and nothing throws", a
   await app.close();
 });
 
+Deno.test("O9: a trusted proxy may name the scheme in either case, or as that of a WebSocket", async () => {
+  const app = await testApp(testConfig(), { trustProxy: true });
+  const schemes = {
+    HTTPS: "https",
+    Https: "https",
+    wss: "https",
+    WSS: "https",
+    "http, wss": "https",
+    ws: "http",
+    WS: "http",
+    HTTP: "http",
+  };
+  for (const [proto, scheme] of Object.entries(schemes)) {
+    const client = new Client(app, { host: "app.example", "x-forwarded-proto": proto });
+    const providers = await client.get("/auth/providers");
+    assertEquals(
+      providers.json().credentials.callbackUrl,
+      `${scheme}://app.example/auth/callback/credentials`,
+      proto,
+    );
+    await client.signIn(ada);
+    assertEquals(client.cookies.has("__Secure-authjs.session-token"), scheme === "https", proto);
+    assertEquals((await sessionOf(client))?.user.name, "ada", proto);
+  }
+  for (const proto of ["ftp", "httpss", "constructor", "wss:", "on"]) {
+    const answer = await app.inject({ url: "/auth/csrf", headers: { "x-forwarded-proto": proto } as never });
+    assertEquals(answer.statusCode, 400, proto);
+  }
+  await app.close();
+});
+
+/** The callback URL that a request with these headers is told. */
+async function callbackUrlFor(app: FastifyInstance, headers: Record<string, string>): Promise<string> {
+  const answer = await app.inject({ url: "/auth/providers", headers });
+  return answer.statusCode === 200 ? answer.json().credentials.callbackUrl : answer.json().code;
+}
+
+Deno.test("O10: :authority decides over a Host header, and a trusted proxy over both", async () => {
+  const both = { ":authority": "front.example", host: "other.example" };
+  const forwarded = { ...both, "x-forwarded-host": "app.example" };
+  // What the proxy was asked for may be in Host as well.
+  const same = { ...forwarded, host: "app.example" };
+  const front = "http://front.example/auth/callback/credentials";
+  const app = "http://app.example/auth/callback/credentials";
+  const direct = await testApp();
+  const behind = await testApp(testConfig(), { trustProxy: "127.0.0.1" });
+  const beside = await testApp(testConfig(), { trustProxy: "10.0.0.1" });
+  for (
+    const [instance, headers, expected] of [
+      [direct, both, front],
+      [direct, forwarded, front],
+      [direct, same, front],
+      [behind, both, front],
+      [behind, forwarded, app],
+      [behind, same, app],
+      [beside, both, front],
+      [beside, forwarded, front],
+      [beside, same, front],
+      [direct, { ...both, ":authority": "" }, "FST_AUTHJS_HOST_INVALID"],
+      [direct, { ...both, ":authority": "user@front.example" }, "FST_AUTHJS_HOST_INVALID"],
+    ] as const
+  ) {
+    assertEquals(await callbackUrlFor(instance, headers), expected, JSON.stringify(headers));
+  }
+  for (const instance of [direct, behind, beside]) await instance.close();
+});
+
+Deno.test("O10: the same over HTTP/2, for routes and for sessions", async () => {
+  const config = testConfig();
+  const app = Fastify({ http2: true }) as unknown as FastifyInstance;
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  app.get("/me", async (request) => ({ session: await getSession(request, config) }));
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.address() as net.AddressInfo;
+  const client = http2.connect(`http://127.0.0.1:${port}`);
+  try {
+    const headers = { ":authority": "front.example", host: "other.example" };
+    const providers = await http2Request(client, { ":path": "/auth/providers", ...headers });
+    const { callbackUrl } = JSON.parse(providers.body).credentials;
+    assertEquals(callbackUrl, "http://front.example/auth/callback/credentials");
+    const invalid = { ...headers, host: "not a host" };
+    assertEquals((await http2Request(client, { ":path": "/auth/csrf", ...invalid })).status, 200);
+    assertEquals((await http2Request(client, { ":path": "/me", ...headers })).body, '{"session":null}');
+  } finally {
+    client.close();
+    await app.close();
+  }
+});
+
+for (
+  const [how, settings] of [["from the request", {}], ["pinned", { origin: "http://localhost" }]] as const
+) {
+  Deno.test(`O11: two Host headers are a 400, with the origin ${how}`, async () => {
+    const app = await testApp(testConfig(settings));
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    const { port } = app.server.address() as net.AddressInfo;
+    for (const path of ["/auth/csrf", "/auth/session", "/auth/signin"]) {
+      for (const second of ["b.example", "a.example", ""]) {
+        const lines = `Host: a.example\r\nhOsT: ${second}\r\nConnection: close`;
+        assertEquals(await rawStatus(port, `GET ${path} HTTP/1.1\r\n${lines}\r\n\r\n`), 400, path);
+      }
+      const answer = await app.inject({ url: path, headers: { host: ["a.example", "b.example"] } as never });
+      assertEquals([answer.statusCode, answer.json().code], [400, "FST_AUTHJS_HOST_INVALID"], path);
+    }
+    await app.close();
+  });
+}
+
+Deno.test("O11: with two Host headers nobody is signed in", async () => {
+  const app = await testApp();
+  const client = new Client(app);
+  await client.signIn(ada);
+  assertEquals((await sessionOf(client))?.user.name, "ada");
+  const answer = await client.get("/me", { headers: { host: ["localhost", "localhost"] as never } });
+  assertEquals(answer.json().session, null);
+  await app.close();
+});
+
 Deno.test('O8: AUTH_URL="" is as if unset', async () => {
   await withEnvironment(
     { AUTH_SECRET: SECRET, AUTH_URL: "", AUTH_TRUST_HOST: "true", NODE_ENV: "production" },

@@ -16,10 +16,20 @@ export interface PublicOrigin {
 
 /** What of a Fastify request the origin depends on. */
 export interface OriginRequest {
-  /** `http` or `https`; follows Fastify's `trustProxy`. */
+  /** `http` or `https`; follows Fastify's `trustProxy`, and is then whatever the proxy sent. */
   readonly protocol: string;
   /** The `Host` header or `:authority`; follows Fastify's `trustProxy`. */
   readonly host: string;
+  /** The headers as Node gives them. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** The part of Node's request that is looked at. It is not in {@linkcode OriginRequest}: it differs from server to server. */
+interface Raw {
+  readonly raw?: {
+    readonly rawHeaders?: readonly string[];
+    readonly socket?: unknown;
+  };
 }
 
 /** A host name or address with an optional port (RFC 3986 section 3.2.2), without userinfo or path. */
@@ -47,11 +57,13 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
  * The public origin of a request: the pinned one, else what Fastify says of the request. Forwarded headers are
  * never read here, so they count exactly when `trustProxy` makes Fastify honour them.
  *
- * @returns `undefined` where the request names no valid host.
+ * @returns `undefined` where the request names no valid host, or more than one.
  */
 export function originOf(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin | undefined {
   if (pinned !== undefined) return pinned;
-  const { protocol, host } = request;
+  if (hasSeveralHosts(request)) return undefined;
+  const { protocol } = request;
+  const host = hostOf(request);
   // An application has one or two hosts, asked of with each read of a session.
   if (protocol !== latest.protocol || host !== latest.host) {
     latest = { protocol, host, origin: parseOrigin(protocol, host) };
@@ -59,26 +71,75 @@ export function originOf(request: OriginRequest, pinned: PublicOrigin | undefine
   return latest.origin;
 }
 
-let latest: OriginRequest & { readonly origin: PublicOrigin | undefined } = {
+let latest: Omit<OriginRequest, "headers"> & { readonly origin: PublicOrigin | undefined } = {
   protocol: "",
   host: "",
   origin: undefined,
 };
 
+/**
+ * Whether there are several `Host` lines, of which Node shows the first, and a proxy in front may have used another
+ * (RFC 9112 section 3.2).
+ */
+function hasSeveralHosts(request: OriginRequest & Raw): boolean {
+  const lines = request.raw?.rawHeaders ?? [];
+  let hosts = 0;
+  for (let i = 0; i < lines.length; i += 2) {
+    if (lines[i]!.length === 4 && lines[i]!.toLowerCase() === "host") hosts++;
+  }
+  return hosts > 1;
+}
+
+/**
+ * `request.host`, with `:authority` in the place of a `Host` header that differs from it (RFC 9113 section 8.3.1).
+ * Fastify prefers the header, and does not tell it from a forwarded host: it is asked again about a request that has
+ * `:authority` for its `Host`.
+ */
+function hostOf(request: OriginRequest & Raw): string {
+  const { headers } = request;
+  const authority = headers[":authority"];
+  if (authority === undefined || headers.host === undefined || headers.host === authority) {
+    return request.host;
+  }
+  const replaced = { ...headers, host: authority };
+  const asked: OriginRequest = Object.create(request, {
+    headers: { value: replaced },
+    raw: { value: { headers: replaced, socket: request.raw?.socket } },
+  });
+  return asked.host;
+}
+
 function parseOrigin(protocol: string, host: string): PublicOrigin | undefined {
-  if ((protocol !== "https" && protocol !== "http") || !HOST.test(host)) return undefined;
-  const href = `${protocol}://${host}`;
+  const scheme = schemeOf(protocol);
+  if (scheme === undefined || typeof host !== "string" || !HOST.test(host)) return undefined;
+  const href = `${scheme}://${host}`;
   if (!URL.canParse(href)) return undefined;
-  return Object.freeze({ href: new URL(href).origin, secure: protocol === "https" });
+  return Object.freeze({ href: new URL(href).origin, secure: scheme === "https" });
+}
+
+/** Proxies write the scheme in either case, and that of a WebSocket where one is opened. */
+function schemeOf(protocol: string): "http" | "https" | undefined {
+  switch (String(protocol).toLowerCase()) {
+    case "http":
+    case "ws":
+      return "http";
+    case "https":
+    case "wss":
+      return "https";
+  }
+  return undefined;
 }
 
 /**
  * As {@linkcode originOf}, for a route that cannot do without.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_HOST_INVALID` (400).
+ * @throws {FastifyAuthError} `FST_AUTHJS_HOST_INVALID` (400); for several `Host` headers also where the origin is pinned.
  */
 export function requireOrigin(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin {
   const origin = originOf(request, pinned);
-  if (origin !== undefined) return origin;
-  throw new FastifyAuthError("FST_AUTHJS_HOST_INVALID", "The Host header is missing or is not a host name.");
+  if (origin !== undefined && !(pinned !== undefined && hasSeveralHosts(request))) return origin;
+  const message = hasSeveralHosts(request)
+    ? "There is more than one Host header."
+    : "The Host header is missing or is not a host name.";
+  throw new FastifyAuthError("FST_AUTHJS_HOST_INVALID", message);
 }
