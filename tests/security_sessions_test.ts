@@ -247,7 +247,7 @@ for (const hook of HOOKS) {
 
 const PROTECTED = {
   "cache-control": "private, no-cache, no-store",
-  "referrer-policy": "no-referrer",
+  "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 };

@@ -3,7 +3,9 @@
  *
  * @module
  */
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
+import { beforeHeaders, type SetHeader } from "../http/late_headers.ts";
+import { CDN_CACHE_HEADERS } from "../http/security_headers.ts";
 import type { SessionCookieUpdate } from "./cookie.ts";
 import type { SessionRead } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
@@ -45,6 +47,8 @@ class Reads {
     const at = Date.now();
     if (latest !== undefined && at - latest.at < READ_HOLDS) return latest.reading;
     const reading = this.#begin(read(latest !== undefined));
+    // A rejection is for who asked; that a reader did not wait for it is no reason to end the process.
+    if (this.#pending > 0) reading.catch(() => {});
     if (latest !== undefined) Object.assign(latest, { at, reading });
     else this.#latest.push({ config, at, reading });
     return reading;
@@ -53,24 +57,31 @@ class Reads {
   async #begin(found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
     if (found instanceof Promise) {
       this.#pending++;
-      found = await found;
-      this.#pending--;
+      try {
+        found = await found;
+      } finally {
+        this.#pending--;
+      }
     }
     if (found.update) (this.#updates ??= new Map()).set(found.update.name, found.update);
     return found;
   }
 
-  /** Whether the browser is to be told nothing, and no read is on its way that could change that. */
-  get quiet(): boolean {
-    return this.#pending === 0 && this.#updates === undefined;
+  /** Whether a read is on its way. */
+  get pending(): boolean {
+    return this.#pending > 0;
   }
 
   /**
-   * What the browser is to be told. Waits also for a read that nobody waited for: it may have used up a refresh token, and
-   * its result must not be lost.
+   * Waits for the reads that are on their way, also for one that nobody else waits for: it may have used up a refresh
+   * token, and its result must not be lost.
    */
-  async updates(): Promise<Iterable<SessionCookieUpdate>> {
-    await Promise.all(this.#latest.map(({ reading }) => reading));
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#latest.map(({ reading }) => reading));
+  }
+
+  /** What the browser is to be told, of the reads that are done. */
+  get updates(): Iterable<SessionCookieUpdate> {
     return this.#updates?.values() ?? [];
   }
 }
@@ -116,30 +127,64 @@ export function writeBack(scope: FastifyInstance): void {
   scopes.add(scope);
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = (request as Reader)[READS];
-    if (!reads || reads.quiet) return done(null, payload);
-    carry(reads, reply).then(() => done(null, payload), done);
+    if (reads?.pending) return void finishLater(reads, reply, payload, done);
+    // At once, so that what Fastify throws is thrown where it catches it.
+    if (reads !== undefined) addUpdates(reads, reply);
+    done(null, payload);
   });
 }
 
-async function carry(reads: Reads, reply: FastifyReply): Promise<void> {
-  for (const update of await reads.updates()) addCookies(reply, update);
+/**
+ * Goes on when the reads are done. What `done` throws is an error of the reply (a header that cannot be encoded, say), and
+ * goes to Fastify like one that was thrown at once: in a promise that nobody waits for, it would end the process.
+ */
+async function finishLater(
+  reads: Reads,
+  reply: FastifyReply,
+  payload: unknown,
+  done: DoneFuncWithErrOrRes,
+): Promise<void> {
+  await reads.settled();
+  try {
+    addUpdates(reads, reply);
+    done(null, payload);
+  } catch (error) {
+    fail(error as Error, reply, done);
+  }
+}
+
+function fail(error: Error, reply: FastifyReply, done: DoneFuncWithErrOrRes): void {
+  try {
+    done(error);
+  } catch (unanswerable) {
+    reply.log.error(unanswerable, "The reply could not be sent.");
+    reply.raw.destroy();
+  }
+}
+
+function addUpdates(reads: Reads, reply: FastifyReply): void {
+  for (const update of reads.updates) addCookies(reply, update);
 }
 
 /** Adds the cookies, unless the reply has some of that session: signing out or in came later than the read. */
 function addCookies(reply: FastifyReply, { name, lines }: SessionCookieUpdate): void {
-  const own = [reply.getHeader("set-cookie") ?? []].flat().map(String);
-  if (own.some((line) => line.startsWith(`${name}=`) || line.startsWith(`${name}.`))) return;
+  if (hasCookie(reply, name)) return;
   for (const line of lines) reply.header("set-cookie", line);
-  keepFromSharedCaches(reply);
+  keepFromSharedCaches(reply, (header, value) => void reply.header(header, value));
+  // A hook that runs after this one may make the reply public, or take the cookie out of it.
+  beforeHeaders(reply, (set) => hasCookie(reply, name) && keepFromSharedCaches(reply, set));
+}
+
+/** Whether the reply sets or removes that session's cookie. */
+function hasCookie(reply: FastifyReply, name: string): boolean {
+  const lines = [reply.getHeader("set-cookie") ?? []].flat().map(String);
+  return lines.some((line) => line.startsWith(`${name}=`) || line.startsWith(`${name}.`));
 }
 
 /** A shared cache would hand one user's session to the next. */
-function keepFromSharedCaches(reply: FastifyReply): void {
-  // These would overrule Cache-Control at a CDN (RFC 9213).
-  for (const header of ["cdn-cache-control", "surrogate-control"]) reply.removeHeader(header);
-  if (!PRIVATE.test(String(reply.getHeader("cache-control") ?? ""))) {
-    reply.header("cache-control", "no-store");
-  }
+function keepFromSharedCaches(reply: FastifyReply, set: SetHeader): void {
+  for (const header of CDN_CACHE_HEADERS) reply.removeHeader(header);
+  if (!PRIVATE.test(String(reply.getHeader("cache-control") ?? ""))) set("cache-control", "no-store");
 }
 
 /** `private="set-cookie"` concerns one header only and is not honoured everywhere. */

@@ -1,0 +1,109 @@
+/**
+ * A reply that fails ends no process: what Fastify throws while it sends one never becomes a rejection that nobody handles.
+ * Over real sockets, in a process of its own, compared with Fastify without the plugin.
+ *
+ * What of ours runs where a throw or a rejection could end the process, and why it does not:
+ *
+ * - `onSend` of `writeBack()`: goes on at once, or, after waiting for a read, hands what `done` throws back to Fastify.
+ * - `onRequest` and `onSend` of the auth routes: synchronous; Fastify catches what they throw.
+ * - `requireSession()`: its promise is Fastify's to wait for.
+ * - The parsers of bodies call back once, outside of every `try` and promise of ours.
+ * - A read that no hook or handler waits for (a WebSocket, a client that went away): its rejection is handled.
+ * - `withDeadline()`: `Promise.race` handles what comes too late, of adapters and of providers.
+ * - Discovery documents, refreshes in progress (`Renewals.run()`) and the sending of sign-in links: each has a handler from
+ *   the start, besides those who wait for it.
+ * - `events.*` and callbacks are awaited within a `try`.
+ */
+import { assertEquals, assertMatch } from "@std/assert";
+import { encode } from "@auth/core/jwt";
+import { type ChildProcess, spawn } from "node:child_process";
+import { request } from "node:http";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { SECRET } from "./support/app.ts";
+import { FAILURES, READS } from "./support/failing_replies.ts";
+
+const NAME = "authjs.session-token";
+const SCRIPT = fileURLToPath(new URL("./support/failing_replies_process.ts", import.meta.url));
+
+interface App {
+  readonly child: ChildProcess;
+  readonly port: number;
+}
+
+async function startApp(env: Record<string, string> = {}): Promise<App> {
+  const flags = process.versions.deno
+    ? ["run", "-A"]
+    : process.execArgv.filter((flag) => !/^--test/.test(flag));
+  const child = spawn(process.execPath, [...flags, SCRIPT], {
+    env: { ...process.env, ...env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      output += text;
+      const found = /^port (\d+)$/m.exec(output)?.[1];
+      if (found) resolve(Number(found));
+    });
+    child.once("exit", () => reject(new Error(`The application ended before it listened: ${output}`)));
+  });
+  return { child, port };
+}
+
+async function stopApp({ child }: App): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.stdin!.end();
+  await ended;
+}
+
+/** The status and the body, or what became of the connection. */
+function get({ port }: App, path: string, headers: Record<string, string>): Promise<string> {
+  return new Promise((resolve) => {
+    const sent = request({ host: "127.0.0.1", port, path, headers, agent: false });
+    sent.on("error", ({ code }: Error & { code?: string }) => resolve(`${code}`));
+    sent.on("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk) => text += chunk);
+      response.on("error", () => {});
+      response.on("close", () => resolve(`${response.statusCode} ${text}`));
+    });
+    sent.end();
+  });
+}
+
+Deno.test("a reply that cannot be sent is answered as without the plugin, and the process lives", async () => {
+  const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME });
+  const cookie = `${NAME}=${token}`;
+  const bare = await startApp({ BARE: "1" });
+  const app = await startApp();
+  try {
+    for (const scope of ["plain", "hooked"]) {
+      for (const how of READS) {
+        for (const failure of FAILURES) {
+          const path = `/${scope}/${how}/${failure}`;
+          const [expected, actual] = [await get(bare, path, { cookie }), await get(app, path, { cookie })];
+          assertEquals(actual, expected, path);
+          assertEquals(await get(app, "/alive", {}), "200 yes", `${path} ended the process`);
+        }
+      }
+    }
+  } finally {
+    await Promise.all([stopApp(bare), stopApp(app)]);
+  }
+});
+
+Deno.test("an auth reply that a hook of the application spoils is an error, and the process lives", async () => {
+  const app = await startApp();
+  try {
+    for (
+      const path of ["csrf", "session", "signin", "signout", "providers", "error", "callback/none", "nowhere"]
+    ) {
+      assertMatch(await get(app, `/auth/${path}`, { "x-break": "1" }), /^(?:500|404) /, path);
+      assertEquals(await get(app, "/alive", {}), "200 yes", `${path} ended the process`);
+    }
+  } finally {
+    await stopApp(app);
+  }
+});
