@@ -18,10 +18,12 @@
  * - `FST_AUTHJS_PROVIDER_INVALID`: A provider is incomplete, duplicated or unsafe.
  * - `FST_AUTHJS_ADAPTER_INVALID`: The adapter is missing, or lacks methods that the configuration needs.
  * - `FST_AUTHJS_CONFIG_INVALID`: Any other setting that Auth.js refuses.
- * - `FST_AUTHJS_HOST_INVALID` (400): The `Host` header (or `:authority`) is missing or is not a host.
- * - `FST_AUTHJS_BODY_INVALID` (400): The request body is not a flat object of texts, numbers and booleans.
+ * - `FST_AUTHJS_HOST_INVALID` (400): The `Host` header (or `:authority`) is missing, is not a host, or comes twice.
+ * - `FST_AUTHJS_BODY_INVALID` (400): The request body is not a flat object of texts, numbers and booleans, has too many
+ *   fields or is nested too deep.
  * - `FST_AUTHJS_UNAUTHENTICATED` (401): No session, and the guarded route needs one.
  * - `FST_AUTHJS_FORBIDDEN` (403): A session that may not use the guarded route.
+ * - `FST_AUTHJS_CROSS_SITE` (403): A page of another origin sent the request, and that origin is not in `trustedOrigins`.
  * - `FST_AUTHJS_NOT_FOUND` (404): No such provider.
  * - `FST_AUTHJS_METHOD_NOT_ALLOWED` (405): The method is not served on this route; `Allow` names those that are.
  * - `FST_AUTHJS_QUERY_TOO_LONG` (414): The query of an auth route has more than 16,384 characters.
@@ -42,6 +44,7 @@ export type FastifyAuthErrorCode =
   | "FST_AUTHJS_BODY_INVALID"
   | "FST_AUTHJS_UNAUTHENTICATED"
   | "FST_AUTHJS_FORBIDDEN"
+  | "FST_AUTHJS_CROSS_SITE"
   | "FST_AUTHJS_NOT_FOUND"
   | "FST_AUTHJS_METHOD_NOT_ALLOWED"
   | "FST_AUTHJS_QUERY_TOO_LONG"
@@ -54,6 +57,7 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
   FST_AUTHJS_BODY_INVALID: 400,
   FST_AUTHJS_UNAUTHENTICATED: 401,
   FST_AUTHJS_FORBIDDEN: 403,
+  FST_AUTHJS_CROSS_SITE: 403,
   FST_AUTHJS_NOT_FOUND: 404,
   FST_AUTHJS_METHOD_NOT_ALLOWED: 405,
   FST_AUTHJS_QUERY_TOO_LONG: 414,

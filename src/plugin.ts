@@ -17,13 +17,16 @@ import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { AUTH_ROUTE } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
+import { assertNotCrossSite } from "./http/cross_site.ts";
 import { requireOrigin } from "./http/origin.ts";
+import { holdReceived, receive } from "./http/received.ts";
 import { redactingSerializers } from "./http/redact.ts";
 import { protectReply } from "./http/security_headers.ts";
+import type { ConfiguredProvider } from "./provider/facts.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
 import { sendAnswer } from "./routes/reply.ts";
-import { AUTH_ROUTES, type AuthRoute, methodsFor } from "./routes/table.ts";
+import { AUTH_ROUTES, type AuthRoute, isPostedByProvider, methodsFor } from "./routes/table.ts";
 import { registerSessions } from "./session/shared_sessions.ts";
 import { writeBack } from "./session/write_back.ts";
 import type { FastifyAuthConfig } from "./types.ts";
@@ -82,6 +85,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
 }
 
 function addRoutes(scope: FastifyInstance, mount: Mount): void {
+  holdReceived(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {
@@ -173,33 +177,42 @@ function addRoute(scope: FastifyInstance, url: string, route: AuthRoute, mount: 
     bodyLimit: BODY_LIMIT,
     // Before the body is read: what is refused here need not be parsed.
     onRequest: (request, reply, done) => {
-      assertServed(request, reply, route, config);
+      protectReply(reply);
+      const provider = assertServed(request, reply, route, config);
       assertPlainEncoding(request);
-      requireOrigin(request, config.origin);
+      const origin = requireOrigin(request, config.origin);
+      if (request.method === "POST" && !isPostedByProvider(route, provider)) {
+        assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
+      }
+      receive(request, origin);
       done();
     },
     handler: async (request, reply) => {
       const context = requestContext(request, route, mount);
       const answer = await keepCallbackUrl(await route.handle(context), context);
-      return sendAnswer(request, reply, answer, context.logger.error);
+      return sendAnswer(reply, answer, context);
     },
   });
 }
 
-/** Refuses providers that are not configured and methods that are not served. */
+/**
+ * Refuses providers that are not configured and methods that are not served.
+ *
+ * @returns The provider that the path names.
+ */
 function assertServed(
   request: FastifyRequest<{ Params: { provider?: string } }>,
   reply: FastifyReply,
   route: AuthRoute,
   config: ResolvedConfig,
-): void {
+): ConfiguredProvider | undefined {
   const id = request.params.provider;
   const provider = id === undefined ? undefined : config.providers.get(id);
   if (route.provider && provider === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
   }
   const methods = provider === undefined ? route.methods : methodsFor(route, provider);
-  if ((methods as readonly string[]).includes(request.method)) return;
+  if ((methods as readonly string[]).includes(request.method)) return provider;
   reply.header("allow", methods.join(", "));
   throw new FastifyAuthError("FST_AUTHJS_METHOD_NOT_ALLOWED", `Use ${methods.join(" or ")}.`);
 }

@@ -46,6 +46,15 @@ export interface FastifyAuthOptions {
    */
   origin?: string;
   /**
+   * Other origins whose pages may send the POSTs that sign in, sign out or update a session, such as that of a
+   * single-page application: `["https://spa.example"]`. Scheme, host and port, without a path and without wildcards.
+   * Every other cross-site POST is refused, from subdomains too. Replies still need CORS headers for such a page to read
+   * them (`@fastify/cors` with `credentials: true`).
+   *
+   * @default [] only the public origin
+   */
+  trustedOrigins?: readonly string[];
+  /**
    * How long a request to a provider may take, in milliseconds, its body included; 0 for no limit.
    *
    * @default 10_000

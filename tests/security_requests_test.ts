@@ -1,7 +1,7 @@
 /** Rows R1 to M2: redirects, bodies, paths and methods. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
-import { FastifyAuth } from "fastify-authjs";
+import { FastifyAuth, type FastifyAuthConfig } from "fastify-authjs";
 import type { AddressInfo } from "node:net";
 import net from "node:net";
 import { captureLog, passwordProvider, testApp, testConfig } from "./support/app.ts";
@@ -301,6 +301,93 @@ Deno.test("B5: a body of 100 KB is still read", async () => {
     (token) => `${asForm(token)}&x=${"x".repeat(99_000)}`,
   );
   assertEquals(session?.user.name, "ada");
+  await app.close();
+});
+
+/** Texts nested in each way, as deep as a body may be large. */
+const DEEP: Record<string, (depth: number) => string> = {
+  arrays: (depth) => "[".repeat(depth) + "]".repeat(depth),
+  objects: (depth) => '{"a":'.repeat(depth) + "1" + "}".repeat(depth),
+  both: (depth) => '[{"a":'.repeat(depth) + "1" + "}]".repeat(depth),
+  "strings with brackets before": (depth) =>
+    `["${"]".repeat(9_000)}\\"",${"[".repeat(depth)}${"]".repeat(depth)}]`,
+  unclosed: (depth) => "[".repeat(depth),
+};
+
+Deno.test("B9: JSON nested deep is a 400 on every route, before a CSRF token is looked for", async () => {
+  const { logger, lines } = captureLog();
+  const app = await testApp(testConfig(), { logger });
+  const shapes = [
+    (text: string) => text,
+    (text: string) => `{"data":${text}}`,
+    (text: string) => `{"x":${text}}`,
+  ];
+  for (
+    const url of ["/auth/session", "/auth/signout", "/auth/signin/credentials", "/auth/callback/credentials"]
+  ) {
+    for (const [name, deep] of Object.entries(DEEP)) {
+      for (const depth of [100, 5_000, 10_000]) {
+        for (const shape of shapes) {
+          const answer = await app.inject({
+            method: "POST",
+            url,
+            headers: { "content-type": "application/json" },
+            payload: shape(deep(depth)),
+          });
+          assertEquals(answer.statusCode, 400, `${url} ${name} ${depth}`);
+        }
+      }
+    }
+  }
+  assertEquals(lines.filter(({ level }) => level >= 50), []);
+  await app.close();
+});
+
+Deno.test("B9: data of a session update may be nested as deep as anybody needs", async () => {
+  const received: unknown[] = [];
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    jwt({ token, session, trigger }) {
+      if (trigger === "update") received.push(session);
+      return token;
+    },
+  };
+  const app = await testApp(testConfig({ callbacks }));
+  const client = new Client(app);
+  await client.signIn(ada);
+  const data = {
+    deep: JSON.parse(DEEP.objects!(40)),
+    brackets: "[".repeat(2_000),
+    quote: '"[[',
+    slash: "\\",
+  };
+  const json = { csrfToken: await client.csrfToken(), data };
+  assertEquals((await client.request("POST", "/auth/session", { json })).statusCode, 200);
+  assertEquals(received, [data]);
+  await app.close();
+});
+
+Deno.test("B10: a body with thousands of fields is a 400", async () => {
+  let authorized = 0;
+  const app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
+  const names = Array.from({ length: 3_000 }, (_, i) => `f${i}`);
+  for (
+    const [contentType, body] of [
+      [
+        FORM["content-type"],
+        (token: string) => `${asForm(token)}&${names.map((name) => `${name}=`).join("&")}`,
+      ],
+      [FORM["content-type"], (token: string) => `${asForm(token)}${"&a=1".repeat(3_000)}`],
+      [
+        "application/json",
+        (csrfToken: string) =>
+          JSON.stringify({ ...ada, csrfToken, ...Object.fromEntries(names.map((name) => [name, ""])) }),
+      ],
+    ] as const
+  ) {
+    const { answer, session } = await signInWith(app, contentType, body);
+    assertEquals([answer.statusCode, answer.json().code, session], [400, "FST_AUTHJS_BODY_INVALID", null]);
+  }
+  assertEquals(authorized, 0);
   await app.close();
 });
 

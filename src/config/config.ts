@@ -12,6 +12,7 @@ import { adapterProblem, bindAdapter, strategyProblem } from "../database/adapte
 import { DEFAULT_PROVIDER_TIMEOUT } from "../oauth/bounded_provider.ts";
 import { UnfinishedUsers } from "../database/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
+import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../deadline.ts";
 import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -44,6 +45,8 @@ export interface ResolvedConfig {
   readonly refresh: RefreshSettings;
   /** The pinned public origin; absent when it follows the request. */
   readonly origin: PublicOrigin | undefined;
+  /** Other origins whose pages may send requests that change something. */
+  readonly trustedOrigins: ReadonlySet<string>;
   /** Things a person should know at boot that do not stop it. */
   readonly warnings: readonly string[];
   /** The users that sign-ins left behind and the next ones are to delete. */
@@ -77,6 +80,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
   const notices = new Notices();
   const core = attempt(() => withDefaults(config, env, notices)) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? env.AUTH_URL));
+  const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const production = isProduction(env);
   problems.push(
@@ -95,6 +99,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     refresh: refreshSettings(config),
     origin,
+    trustedOrigins,
     warnings: [
       ...hostWarnings(config, origin, env),
       ...lifetimeWarnings(core),
@@ -115,7 +120,7 @@ function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Noti
       "`providers` must be an array: write `providers: [GitHub]`.",
     );
   }
-  const { origin: _origin, providerTimeout, adapterTimeout, ...options } = config;
+  const { origin: _origin, trustedOrigins: _trusted, providerTimeout, adapterTimeout, ...options } = config;
   const { refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } = options;
   // Each mount has a base path of its own; core reads this one only to decide about a warning.
   const core: AuthConfig = { ...own, basePath: "/auth", providers: config.providers.map(copyProvider) };

@@ -9,8 +9,8 @@ import { cookieSettings } from "../config/cookies.ts";
 import type { RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
-import { requireOrigin } from "../http/origin.ts";
 import { queryOf } from "../http/query.ts";
+import { received } from "../http/received.ts";
 import { toCoreLogger } from "../logger.ts";
 import { readSession } from "../session/get_session.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -27,25 +27,20 @@ export interface Mount {
 /**
  * Builds the context: each part of the request is normalised here and nowhere else.
  *
- * @param request A request whose method and provider the route serves.
- * @throws {FastifyAuthError} 400 for a host or a body that cannot be used, 414 for a query that is too long.
+ * @param request A request that was received: its host is valid, and the route serves its method and provider.
+ * @throws {FastifyAuthError} 400 for a body that cannot be used, 414 for a query that is too long.
  */
 export function requestContext(
-  request: FastifyRequest<{ Params: { provider?: string } }>,
+  request: FastifyRequest,
   { action }: AuthRoute,
   { config, auth, mountPath }: Mount,
 ): RequestContext {
   const resolved = auth.config;
-  const origin = requireOrigin(request, resolved.origin);
+  const { method, url, origin, headers, params, body: parsed } = received(request);
   const { logger, debug } = resolved.core;
-  const method = request.method as "GET" | "POST";
-  const provider = resolved.providers.get(request.params.provider ?? "");
-  const { query, callbackUrl } = authQuery(queryOf(request.raw.url ?? ""), {
-    action,
-    method,
-    type: provider?.type,
-  });
-  const body = method === "POST" ? normalizeBody(authBody(request, action), callbackUrl) : undefined;
+  const provider = resolved.providers.get(params.provider ?? "");
+  const { query, callbackUrl } = authQuery(queryOf(url), { action, method, type: provider?.type });
+  const body = method === "POST" ? normalizeBody(authBody(parsed, action), callbackUrl) : undefined;
   return {
     config: resolved,
     settings: auth.settings(origin.secure),
@@ -54,9 +49,9 @@ export function requestContext(
     action,
     provider,
     method,
-    headers: request.headers,
+    headers,
     cookies: normalizeCallbackCookie(
-      request.headers.cookie ?? "",
+      headers.cookie ?? "",
       cookieSettings("callbackUrl", resolved.core, origin.secure).name,
     ),
     query,

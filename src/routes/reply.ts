@@ -3,8 +3,9 @@
  *
  * @module
  */
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { type Answer, toSetCookieLine } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 
@@ -12,19 +13,18 @@ import { toAsciiUrl } from "../http/callback_url.ts";
  * Sends an answer: each cookie on a line of its own, since a comma is part of a cookie's date, and a redirect as JSON to
  * a client that asks for it with `X-Auth-Return-Redirect`.
  *
- * @param logError Where the reason of an answer that failed goes.
+ * @param context The request that is answered; the reason of an answer that failed goes to its logger.
  * @throws {FastifyAuthError} the answer's error, if it is one and leads to no page, for the application's error handler.
  */
 export function sendAnswer(
-  request: FastifyRequest,
   reply: FastifyReply,
   { status, headers, body, cookies, redirect, error }: Answer,
-  logError: (error: Error) => void,
+  context: RequestContext,
 ): FastifyReply {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
-  if (error !== undefined) logError(error);
-  if (redirect !== undefined) return sendRedirect(request, reply, redirect, error === undefined);
+  if (error !== undefined) context.logger.error(error);
+  if (redirect !== undefined) return sendRedirect(reply, redirect, context, error === undefined);
   reply.code(status).headers(headers);
   const type = headers["content-type"];
   if (type === "application/json") return reply.send(JSON.stringify(body ?? null));
@@ -34,13 +34,13 @@ export function sendAnswer(
 }
 
 function sendRedirect(
-  request: FastifyRequest,
   reply: FastifyReply,
   redirect: string,
+  { headers }: RequestContext,
   succeeded: boolean,
 ): FastifyReply {
   const url = isAscii(redirect) ? redirect : toAsciiUrl(redirect);
-  if (request.headers["x-auth-return-redirect"] === undefined) return reply.redirect(url, 302);
+  if (headers["x-auth-return-redirect"] === undefined) return reply.redirect(url, 302);
   // As core, which adds the header to its JSON only for what succeeded.
   if (succeeded) reply.header("location", url);
   return reply.code(200).header("content-type", "application/json").send(JSON.stringify({ url }));

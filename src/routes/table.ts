@@ -66,3 +66,8 @@ export function methodsFor(route: AuthRoute, provider: ConfiguredProvider): read
   const posted = provider.type === "credentials" || provider.type === "webauthn";
   return route.action === "callback" && posted ? ["POST"] : route.methods;
 }
+
+/** Whether another site sends a POST here by design: a provider with `response_mode=form_post`, whose `state` is checked. */
+export function isPostedByProvider({ action }: AuthRoute, provider: ConfiguredProvider | undefined): boolean {
+  return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
+}
