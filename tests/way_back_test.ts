@@ -102,7 +102,8 @@ Deno.test("what a failed sign-in has the browser remember is up to the redirect 
   const thrown = redirect(() => {
     throw new Error("no");
   });
-  assertEquals((await remembered("/x", thrown)).cookie, "http://localhost");
+  const { cookie, location } = await remembered("/x", thrown);
+  assertEquals([cookie, location], ["http://localhost", "http://localhost/auth/error?error=Configuration"]);
 });
 
 Deno.test("a POST without a CSRF token has the browser remember no address of another origin", async () => {
