@@ -93,9 +93,9 @@ An error that the provider answers with is logged as a warning, with \`provider\
 an answer to a request of the plugin, \`status\`; \`access_denied\`, which is what a person who says no comes back with, as
 information. Descriptions are shortened, and codes, tokens and secrets are cut out of them.
 
-## Mended
+## Workarounds
 
-As Auth.js ships them, these fail, or ask for more configuration than they document. The plugin mends them:
+As Auth.js ships them, these fail, or ask for more configuration than they document. The plugin has a workaround for each:
 ${list(Object.keys(AS_SHIPPED))}. What you set yourself for one of them still wins.
 
 ## Past \`customFetch\`

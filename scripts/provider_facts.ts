@@ -9,7 +9,7 @@ import "@simplewebauthn/server";
 import "nodemailer";
 import type { Provider } from "@auth/core/providers";
 import { fileURLToPath } from "node:url";
-import { mendProvider } from "../src/provider/quirks.ts";
+import { applyWorkarounds } from "../src/provider/workarounds.ts";
 
 /** What the generated module of one provider is written from. */
 export interface ProviderFacts {
@@ -59,7 +59,7 @@ interface Configuration {
 /** Options that a type does not call required although the factory fails later without them. */
 const UNDECLARED_OPTIONS: Record<string, string[]> = { loops: ["transactionalId"] };
 
-/** Where the installed core lies; Deno says so of a package that is imported, as `mendProvider()` does. */
+/** Where the installed core lies; Deno says so of a package that is imported, as `applyWorkarounds()` does. */
 function coreDirectory(): string {
   return fileURLToPath(new URL(".", import.meta.resolve("@auth/core")));
 }
@@ -85,7 +85,7 @@ async function readProvider(module: string, declarations: string): Promise<Provi
   const factory: Factory = (await import(`@auth/core/providers/${module}`)).default;
   // A server, since the SMTP providers refuse to be made without one
   const shipped = factory({ server: "smtp://localhost", clientId: "<client id>" });
-  const provider = mendProvider(shipped as unknown as Provider) as unknown as Configuration;
+  const provider = applyWorkarounds(shipped as unknown as Provider) as unknown as Configuration;
   const { type } = provider;
   const code = withoutComments(declarations);
   const { required, optional } = ownOptions(code);

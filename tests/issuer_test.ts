@@ -142,11 +142,13 @@ Deno.test("a mix-up: an issuer on the same host with endpoints of its own is ref
   await withProvider(OAUTH, async (parts) => {
     // The attacker's document cannot name an issuer that it is not found at.
     const { issuer } = parts.provider;
-    parts.provider.documents.set("/~eve/.well-known/openid-configuration", {
+    const honest = {
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}${PATHS.token}`,
-    });
+    };
+    parts.provider.documents.set("/~eve/.well-known/openid-configuration", honest);
+    parts.provider.documents.set("/.well-known/oauth-authorization-server/~eve", honest);
     await assertRefused(parts, `${issuer}/~eve`);
   }, oauthSettings);
 });

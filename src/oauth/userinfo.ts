@@ -70,7 +70,8 @@ function isMissing(value: unknown): boolean {
  */
 function addClaims(claims: Profile, userinfo: Profile): void {
   for (const [name, value] of Object.entries(userinfo)) {
-    if (name !== "__proto__" && isMissing(claims[name])) claims[name] = value;
+    // What every object inherits, `__proto__` for one, is not missing.
+    if (isMissing(claims[name])) claims[name] = value;
   }
 }
 

@@ -10,7 +10,7 @@ import { boundProvider } from "../oauth/bounded_provider.ts";
 import { keepClientKey } from "../oauth/client_key.ts";
 import { askUserinfoIfNeeded } from "../oauth/userinfo.ts";
 import { guardWebAuthnProvider } from "../webauthn/provider.ts";
-import { mendProvider } from "./quirks.ts";
+import { applyWorkarounds } from "./workarounds.ts";
 
 /** What the steps need to know besides the provider. */
 export interface PrepareOptions {
@@ -28,7 +28,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   // A challenge is answered once, and no request goes to an address that a client names.
   ["WebAuthn verification", guardWebAuthnProvider],
   // Providers that fail as core ships them. Before the next two, which work on what they set.
-  ["workarounds", mendProvider],
+  ["workarounds", applyWorkarounds],
   // ID tokens without the user's data. After the workarounds, which say where it would be in vain; before the bound, which
   // holds for what is asked here, too.
   ["userinfo", askUserinfoIfNeeded],

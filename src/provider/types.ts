@@ -126,7 +126,7 @@ export interface EndpointHandler<Params extends UrlParams, Context = unknown, Re
       provider: OAuthConfigInternal<DefaultProfile> & { signinUrl: string; callbackUrl: string };
     },
   ) => Result | PromiseLike<Result> | void;
-  /** Mends a response of the token endpoint that departs from the standard. */
+  /** Corrects a response of the token endpoint that departs from the standard. */
   conform?: (response: Response) => Response | undefined | PromiseLike<Response | undefined>;
   /** Key that the client authenticates with at the token endpoint (`private_key_jwt`). */
   clientPrivateKey?: CryptoKey | { key: CryptoKey; kid?: string };

@@ -11,8 +11,8 @@ export type Problem =
   | { asks(url: URL): unknown; for: unknown };
 
 /**
- * What goes wrong with the providers as core ships them: the reason for every entry of `src/provider/quirks.ts`. One
- * that fails here has been mended in core, and its entry can go. Where `letIn` is given, the provider takes HTTP Basic
+ * What goes wrong with the providers as core ships them: the reason for every entry of `src/provider/workarounds.ts`. One
+ * that fails here has been fixed in core, and its entry can go. Where `letIn` is given, the provider takes HTTP Basic
  * and these checks, which it does not document: core fails all the same.
  */
 export const AS_SHIPPED: Record<string, Problem> = {

@@ -1,9 +1,8 @@
 /**
- * Providers that fail as core ships them, mended.
+ * Workarounds for providers that fail as core 0.41.3 ships them.
  *
- * Each entry says what the provider does that core does not expect; `tests/provider_flows_test.ts` shows both that
- * core alone fails there and that this does not. What an application sets itself still wins, since core merges it
- * over what is here.
+ * Each entry says what the provider does that core does not expect. `tests/provider_flows_test.ts` shows that core alone
+ * fails there, and that the plugin does not. What an application sets itself still wins: core merges it over what is here.
  *
  * @module
  */
@@ -29,7 +28,7 @@ interface UserinfoContext {
 // deno-lint-ignore no-explicit-any -- each provider has a profile of its own
 type ProfileMapping = (profile: any, tokens: unknown) => Json | Promise<Json>;
 
-/** The part of a provider that is looked at or mended. */
+/** The part of a provider that is read or replaced. */
 interface OAuthProvider {
   id: string;
   type: string;
@@ -48,16 +47,16 @@ interface OAuthProvider {
 }
 
 /** What is to be different from what core ships. */
-type Quirk = (shipped: OAuthProvider) => Partial<OAuthProvider>;
+type Workaround = (shipped: OAuthProvider) => Partial<OAuthProvider>;
 
 const SECRET_IN_BODY = { token_endpoint_auth_method: "client_secret_post" };
 
-/** The mended providers by id. */
-export const QUIRKS: Readonly<Record<string, Quirk>> = {
+/** The workarounds by the id of the provider. */
+const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
   // What core gives for its userinfo endpoint is a placeholder.
   apple: () => ({ idToken: true }),
-  // Discovery names no userinfo endpoint, which core demands and then does not use. And without a scope for some API
-  // there is no access token, which core demands, too: the application's own id is one.
+  // Discovery names no userinfo endpoint, which core demands without using it. Without a scope for some API there is no
+  // access token, which core demands as well: the application's own id is such a scope.
   "azure-ad-b2c": ({ clientId, options }) => ({
     idToken: true,
     authorization: { params: { scope: `openid offline_access ${options?.clientId ?? clientId}` } },
@@ -77,7 +76,7 @@ export const QUIRKS: Readonly<Record<string, Quirk>> = {
         }),
     },
   }),
-  "click-up": ({ token }) => ({ client: SECRET_IN_BODY, token: reading(token, completed) }),
+  "click-up": ({ token }) => ({ client: SECRET_IN_BODY, token: withTokenFix(token, toStandardTokens) }),
   // Its scope is an option, and the text "undefined" without it.
   dribbble: ({ options }) => ({
     authorization: {
@@ -86,13 +85,13 @@ export const QUIRKS: Readonly<Record<string, Quirk>> = {
     },
   }),
   // Sends an ID token along that has no `exp`; the user's data come from userinfo.
-  faceit: ({ token }) => ({ token: reading(token, ({ id_token: _unused, ...tokens }) => tokens) }),
-  foursquare: ({ token }) => ({ client: SECRET_IN_BODY, token: reading(token, completed) }),
-  instagram: ({ token }) => ({ token: reading(token, completed) }),
+  faceit: ({ token }) => ({ token: withTokenFix(token, ({ id_token: _unused, ...tokens }) => tokens) }),
+  foursquare: ({ token }) => ({ client: SECRET_IN_BODY, token: withTokenFix(token, toStandardTokens) }),
+  instagram: ({ token }) => ({ token: withTokenFix(token, toStandardTokens) }),
   // A scheme of its own in the Authorization header.
   mailchimp: ({ token, userinfo }) => ({
     client: SECRET_IN_BODY,
-    token: reading(token, completed),
+    token: withTokenFix(token, toStandardTokens),
     userinfo: {
       url: userinfo as string,
       request: (context) => ask(context, credential(context, "OAuth")),
@@ -108,19 +107,23 @@ export const QUIRKS: Readonly<Record<string, Quirk>> = {
     profile: ({ id, name, email, image }) => ({ id, name, email, image }),
   }),
   // `state` is a required parameter, and `scope` comes back as a list.
-  medium: ({ token }) => ({ checks: ["state"], client: SECRET_IN_BODY, token: reading(token, completed) }),
+  medium: ({ token }) => ({
+    checks: ["state"],
+    client: SECRET_IN_BODY,
+    token: withTokenFix(token, toStandardTokens),
+  }),
   // Its userinfo endpoint is an option, and core does not look for it there.
   netsuite: ({ options }) => options?.userinfo ? { userinfo: options.userinfo } : {},
   // `state` is a required parameter.
   naver: () => ({ checks: ["state"] }),
   // The user is not inside a `data` member.
   threads: ({ token, profile }) => ({
-    token: reading(token, completed),
+    token: withTokenFix(token, toStandardTokens),
     profile: (user, tokens) => profile!(user.data ? user : { data: user }, tokens),
   }),
   // Core refuses a userinfo endpoint without an address, and the one it would ask was shut down in February 2026.
   todoist: () => ({ userinfo: "https://api.todoist.com/api/v1/user" }),
-  vk: ({ token }) => ({ token: reading(token, completed) }),
+  vk: ({ token }) => ({ token: withTokenFix(token, toStandardTokens) }),
   // The fragment is required. Only an application of an open-platform account is told a `unionid`: without it each
   // sign-in would look like another person's.
   wechat: ({ authorization, profile }) => ({
@@ -133,32 +136,33 @@ export const QUIRKS: Readonly<Record<string, Quirk>> = {
 };
 
 /**
- * The provider as it can be used. Providers of the application's own making keep what they say, whatever their id.
+ * The provider with the workaround it needs. A provider that the application wrote itself stays as it is, whatever its id.
  *
  * @param provider A copy that has been completed from the environment.
  */
-export function mendProvider(provider: Provider): Provider {
+export function applyWorkarounds(provider: Provider): Provider {
   const shipped = provider as unknown as OAuthProvider;
   if (shipped.type !== "oauth" && shipped.type !== "oidc") return provider;
   // Only core's factories keep the application's settings under `options`.
-  const quirk = "options" in shipped && Object.hasOwn(QUIRKS, shipped.id) ? QUIRKS[shipped.id] : undefined;
-  return withSoundParts({ ...shipped, ...quirk?.(shipped) }) as unknown as Provider;
+  const known = "options" in shipped && Object.hasOwn(WORKAROUNDS, shipped.id);
+  const replaced = known ? WORKAROUNDS[shipped.id]!(shipped) : {};
+  return withCommonFixes({ ...shipped, ...replaced }) as unknown as Provider;
 }
 
-/** What holds for all: parameters that are not set are not sent, and ids are strings. */
-function withSoundParts(provider: OAuthProvider): OAuthProvider {
-  const sound = { ...provider };
+/** For every provider: parameters that are not set are not sent, and ids of users are strings. */
+function withCommonFixes(provider: OAuthProvider): OAuthProvider {
+  const fixed = { ...provider };
   for (const name of ["authorization", "token", "userinfo"] as const) {
     const endpoint = provider[name];
     if (typeof endpoint === "object" && endpoint.params) {
-      sound[name] = { ...endpoint, params: withoutUndefined(endpoint.params) };
+      fixed[name] = { ...endpoint, params: withoutUndefined(endpoint.params) };
     }
   }
-  if (provider.profile) sound.profile = withStringId(provider.profile);
+  if (provider.profile) fixed.profile = withStringId(provider.profile);
   if (provider.options?.profile) {
-    sound.options = { ...provider.options, profile: withStringId(provider.options.profile) };
+    fixed.options = { ...provider.options, profile: withStringId(provider.options.profile) };
   }
-  return sound;
+  return fixed;
 }
 
 /** Core would send the text "undefined", over its own `redirect_uri` for instance. */
@@ -175,7 +179,7 @@ function withStringId(profile: ProfileMapping): ProfileMapping {
 }
 
 /** The token endpoint, with what it answers corrected before core checks it. */
-function reading(token: string | Endpoint | undefined, correct: (tokens: Json) => Json): Endpoint {
+function withTokenFix(token: string | Endpoint | undefined, correct: (tokens: Json) => Json): Endpoint {
   const endpoint = typeof token === "string" ? { url: token } : token;
   return {
     ...endpoint,
@@ -188,7 +192,7 @@ function reading(token: string | Endpoint | undefined, correct: (tokens: Json) =
 }
 
 /** Tokens without a type are bearer tokens; what is null is not there; a list of scopes is one text (RFC 6749, 5.1). */
-function completed({ scope, ...tokens }: Json): Json {
+function toStandardTokens({ scope, ...tokens }: Json): Json {
   const given = Object.entries({ ...tokens, scope: Array.isArray(scope) ? scope.join(" ") : scope })
     .filter(([, value]) => value !== null && value !== undefined);
   return { token_type: "bearer", ...Object.fromEntries(given) };
