@@ -4,8 +4,15 @@
  *
  * @module
  */
+import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
 import { errorAnswerOf, type ProviderErrorAnswer } from "./oauth/error_answer.ts";
+
+/** Core's logger, and a cheaper method for what anybody can cause any number of times. */
+export interface AuthLogger extends LoggerInstance {
+  /** Says why a session token is no session of ours, as core's `JWTSessionError` would. */
+  refusal(reason: Error): void;
+}
 
 /** The part of Fastify's logger that is used here. */
 export interface Log {
@@ -62,23 +69,32 @@ export function toCoreLogger(
   log: Log,
   own: Partial<LoggerInstance> | undefined,
   debug: boolean | undefined,
-): LoggerInstance {
+): AuthLogger {
   return {
     error: own?.error ?? ((error: Error) => logError(log, error)),
+    refusal: own?.error
+      ? (reason: Error) => own.error!(new JWTSessionError(reason as unknown as string))
+      : (reason: Error) => logRefusal(log, reason),
     // What core warns of concerns the configuration: said once, at boot.
     warn: own?.warn ?? (() => {}),
     debug: debug ? own?.debug ?? ((message: string) => log.debug({}, `Auth.js: ${message}`)) : () => {},
-  } as LoggerInstance;
+  } as AuthLogger;
 }
 
 /** Logs one error of core's, at the level it deserves. */
 export function logError(log: Log, error: Error): void {
-  // Under a key of its own: a serializer for `err` expects an Error and would drop what is here.
   const answer = errorAnswerOf(withCauses(error));
-  const summary = { ...summarize(error), ...answer };
-  const level = levelOf(error, summary, answer);
-  if (level !== "error") withoutStacks(summary);
+  const level = levelOf(error, answer);
+  // Under a key of its own: a serializer for `err` expects an Error and would drop what is here. Writing out a stack costs
+  // more than the rest of a refused request, so only errors of ours have one.
+  const summary = { ...summarize(error, level === "error"), ...answer };
   log[level]({ authjs: summary }, `Auth.js: ${messageOf(summary)}`);
+}
+
+/** As {@linkcode logError} would log a `JWTSessionError`, which is not made. */
+function logRefusal(log: Log, { name, message }: Error): void {
+  const cause: ErrorSummary = { type: name, message };
+  log.info({ authjs: { type: "JWTSessionError", message: "", cause } }, "Auth.js: JWTSessionError");
 }
 
 function messageOf({ type, message, provider, status, error, error_description }: ErrorSummary): string {
@@ -88,18 +104,18 @@ function messageOf({ type, message, provider, status, error, error_description }
   return `"${provider}" answered ${answer}${error_description ? `: ${error_description}` : ""}`;
 }
 
-function levelOf(
-  error: Error,
-  { type, cause }: ErrorSummary,
-  answer: Partial<ProviderErrorAnswer> | undefined,
-): "error" | "warn" | "info" {
+/** Errors about the token that a browser sent. */
+const OF_TOKENS = new Set(["JWTSessionError", "SignOutError"]);
+
+function levelOf(error: Error, answer: Partial<ProviderErrorAnswer> | undefined): "error" | "warn" | "info" {
+  const { type = error.name } = error as { type?: string };
   // A person who says no at the provider.
   if (answer?.error === "access_denied" && type !== "InvalidCheck") return "info";
   if (INFORMATIVE.has(type)) return "info";
   if (NOTEWORTHY.has(type) || answer) return "warn";
-  const inner = causeOf(error);
-  const refused = type === "JWTSessionError" && cause !== undefined &&
-    (REFUSED_TOKEN.test(inner?.name ?? "") ||
+  const cause = causeOf(error);
+  const refused = OF_TOKENS.has(type) && cause !== undefined &&
+    (REFUSED_TOKEN.test(cause.name) ||
       /^(?:no matching decryption secret|Invalid JWT)$/.test(cause.message));
   return refused ? "info" : "error";
 }
@@ -108,14 +124,14 @@ function levelOf(
  * Only the type, message and stack of an error and its causes: what hangs on them besides (responses, token
  * sets, credentials) stays out of the log.
  */
-function summarize(error: Error, depth = 0): ErrorSummary {
+function summarize(error: Error, withStack: boolean, depth = 0): ErrorSummary {
   const { type = error.name } = error as { type?: string };
   const summary: ErrorSummary = { type, message: error.message.replace(/\.? ?Read more at .*$/, "") };
-  if (error.stack !== undefined) summary.stack = error.stack;
+  if (withStack && error.stack !== undefined) summary.stack = error.stack;
   const { provider } = (error.cause ?? {}) as { provider?: unknown };
   if (typeof provider === "string") summary.provider = provider;
   const cause = causeOf(error);
-  if (cause !== undefined && depth < 4) summary.cause = summarize(cause, depth + 1);
+  if (cause !== undefined && depth < 4) summary.cause = summarize(cause, withStack, depth + 1);
   return summary;
 }
 
@@ -132,8 +148,4 @@ function withCauses(error: Error): Error[] {
     errors.push(next);
   }
   return errors;
-}
-
-function withoutStacks(summary: ErrorSummary): void {
-  for (let next: ErrorSummary | undefined = summary; next !== undefined; next = next.cause) delete next.stack;
 }

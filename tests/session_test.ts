@@ -213,7 +213,6 @@ Deno.test("S3: tokens that are not a session of ours mean nobody, and are remove
   const tokens: Record<string, string> = {
     "expired": await encode({ token: claims, secret: SECRET, salt: NAME, maxAge: -60 }),
     "tampered": good.slice(0, -4) + "AAAA",
-    "other secret": await encode({ token: claims, secret: "z".repeat(32), salt: NAME }),
     "other salt": await encode({ token: claims, secret: SECRET, salt: `__Secure-${NAME}` }),
     "state": await encode({ token: claims, secret: SECRET, salt: "authjs.state" }),
     "pkce": await encode({ token: claims, secret: SECRET, salt: "authjs.pkce.code_verifier" }),
@@ -240,6 +239,48 @@ Deno.test("S3: tokens that are not a session of ours mean nobody, and are remove
   }
   assertEquals(lines.filter(({ level }) => level >= 50), []);
   for (const token of Object.values(tokens)) assert(!JSON.stringify(lines).includes(token));
+  await app.close();
+});
+
+Deno.test("S3: a token whose key this process does not know means nobody, and stays: secrets may be being rotated", async () => {
+  const { logger, lines } = captureLog();
+  const app = await testApp(testConfig(), { logger });
+  const token = await encode({ token: { name: "ada" }, secret: "z".repeat(32), salt: NAME });
+  const chunks = `${NAME}.0=${token.slice(0, 200)}; ${NAME}.1=${token.slice(200)}`;
+  for (const cookie of [`${NAME}=${token}`, chunks]) {
+    for (const url of ["/me", "/auth/session"]) {
+      const answer = await app.inject({ url, headers: { cookie } });
+      assertEquals([answer.statusCode, setCookies(answer)], [200, []], url);
+      assertEquals(url === "/me" ? answer.json().session : answer.json(), null);
+    }
+  }
+  assertEquals(lines.filter(({ authjs }) => authjs).map(({ level }) => level), [30, 30, 30, 30]);
+  await app.close();
+});
+
+Deno.test("a forged token is logged in a line without a stack, and nothing of it", async () => {
+  const { logger, lines } = captureLog();
+  const app = await testApp(testConfig(), { logger });
+  const good = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME });
+  for (const token of [good.slice(0, -6) + "AAAAAA", "x".repeat(5000), `${good}=`]) {
+    await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } });
+  }
+  const told = lines.filter(({ authjs }) => authjs);
+  assertEquals(told.map(({ level, authjs, msg }) => [level, msg, (authjs as { cause: unknown }).cause]), [
+    [30, "Auth.js: JWTSessionError", { type: "JWEDecryptionFailed", message: "decryption operation failed" }],
+    [30, "Auth.js: JWTSessionError", { type: "JWEInvalid", message: "Invalid Compact JWE" }],
+    [30, "Auth.js: JWTSessionError", { type: "JWEInvalid", message: "Invalid Compact JWE" }],
+  ]);
+  assertEquals(told.filter((line) => JSON.stringify(line).includes("stack")), []);
+  await app.close();
+});
+
+Deno.test("however many cookies of a session come, sixteen are removed at most", async () => {
+  const app = await testApp();
+  const cookie = Array.from({ length: 300 }, (_, i) => `${NAME}.${i}=${"x".repeat(20)}`).join("; ");
+  const answer = await app.inject({ url: "/me", headers: { cookie } });
+  assertEquals(answer.json().session, null);
+  assertEquals(setCookies(answer).length, 16);
   await app.close();
 });
 

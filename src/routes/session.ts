@@ -41,7 +41,7 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
   const answer = await callCore(
     newest === cookie.token
       ? context
-      : { ...context, cookies: withSessionToken(context.cookies, cookie.names, newest) },
+      : { ...context, cookies: withSessionToken(context.cookies, cookie.parts, newest) },
   );
   const updated = sessionTokenIn(answer.cookies, name);
   if (updated !== "") {

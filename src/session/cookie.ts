@@ -1,8 +1,10 @@
 /**
- * The session token in cookies: read from a Cookie header and written as Set-Cookie lines exactly as core does.
+ * The session token in cookies: read from a Cookie header and written as Set-Cookie lines.
  *
- * Core joins every cookie whose name starts with the session cookie's, sorted by the number after the last dot, and splits a
- * token that a browser would refuse into such chunks. Its quirks are kept: a token must not depend on which of the two reads it.
+ * Core splits a token that a browser would refuse into cookies with a number at the end of their names, and takes every
+ * cookie whose name starts with the session cookie's for a part of it: `sessionid` beside `session`. Here the session is the
+ * cookie of the configured name, or else a run `.0`, `.1`, … of it. Everything else is somebody else's, and is neither read
+ * nor removed.
  *
  * @module
  */
@@ -10,9 +12,14 @@ import { parseCookie, type SerializeOptions, stringifySetCookie } from "cookie";
 
 /** The session token as the request carries it. */
 export interface SessionCookie {
-  /** The token, joined from its chunks; empty when there is none. */
+  /** The token, joined from its chunks; empty when there is none, or something that is too large to be one. */
   readonly token: string;
-  /** The cookies it was joined from: those to remove when the token changes or turns out to be broken. */
+  /** The cookies that hold it. */
+  readonly parts: readonly string[];
+  /**
+   * All cookies of the session that the request carries: those to remove when the token changes or turns out to be broken.
+   * There may be some besides: chunks beside a whole cookie, chunks after a gap.
+   */
   readonly names: readonly string[];
 }
 
@@ -27,10 +34,22 @@ export interface SessionCookieSettings {
 /** The most characters core puts in one cookie: 4096 bytes less its estimate for the name and the attributes. */
 export const CHUNK_SIZE = 4096 - 160;
 
-const NONE: SessionCookie = Object.freeze({ token: "", names: Object.freeze([]) });
+/** The most characters of a token that is read, and the most chunks. Node refuses a request with longer headers. */
+export const LONGEST_TOKEN = 16_384;
+export const MOST_CHUNKS = 16;
+
+const NONE: SessionCookie = Object.freeze({
+  token: "",
+  parts: Object.freeze([]),
+  names: Object.freeze([]),
+});
 
 /**
  * Reads the session token.
+ *
+ * Where a request carries both the whole cookie and chunks, the whole one counts. Whoever writes chunks removes it, so it
+ * was written after them: by the answer to a request that did not carry them, such as a cross-site POST, or that was on its
+ * way at the same time.
  *
  * @param header The Cookie header as it arrived.
  * @param name The session cookie's name.
@@ -38,7 +57,9 @@ const NONE: SessionCookie = Object.freeze({ token: "", names: Object.freeze([]) 
 export function readSessionCookie(header: string | undefined, name: string): SessionCookie {
   const at = header ? header.indexOf(name) : -1;
   if (at === -1) return NONE;
-  return readUsual(header!, name, at) ?? readAny(header!, name);
+  const cookie = readUsual(header!, name, at) ?? readAny(header!, name);
+  if (cookie.token.length <= LONGEST_TOKEN && cookie.names.length <= MOST_CHUNKS) return cookie;
+  return { token: "", parts: [], names: cookie.names.slice(0, MOST_CHUNKS) };
 }
 
 /** As core sent it, if nothing interferes: one cookie, or all chunks in their order. The other cookies are not parsed. */
@@ -56,9 +77,9 @@ function readUsual(header: string, name: string, at: number): SessionCookie | un
     if (!isPlain(value) || (!chunked && names.length > 0)) return;
     names.push(name + suffix);
     token += value;
-    at = end === -1 ? -1 : header.indexOf(name, end);
+    at = end === -1 || names.length > MOST_CHUNKS ? -1 : header.indexOf(name, end);
   }
-  return { token, names };
+  return { token, parts: names, names };
 }
 
 /** Neither empty nor in need of decoding or trimming. */
@@ -68,42 +89,62 @@ function isPlain(value: string): boolean {
 
 function readAny(header: string, name: string): SessionCookie {
   const cookies = parseCookie(header);
-  const names = Object.keys(cookies).filter((key) =>
-    key.startsWith(name) && cookies[key] && COOKIE_NAME.test(key)
-  );
-  if (!names.length) return NONE;
-  // `names` keeps the order of arrival, in which core removes them; a token is joined in the order of the chunks.
-  const token = names.toSorted(byPlace).map((key) => cookies[key]).join("");
-  return { token, names };
+  const run: string[] = [];
+  while (run.length <= MOST_CHUNKS && cookies[chunkName(name, run.length)]) {
+    run.push(chunkName(name, run.length));
+  }
+  const whole = cookies[name];
+  if (whole) return { token: whole, parts: [name], names: [name, ...run] };
+  if (run.length === 0) return NONE;
+  // One that is missing between them is a session that broke.
+  const afterGap = possibleParts(name).slice(run.length + 1).filter((key) => cookies[key]);
+  return { token: run.map((key) => cookies[key]).join(""), parts: run, names: [...run, ...afterGap] };
+}
+
+function chunkName(name: string, index: number): string {
+  return `${name}.${index}`;
 }
 
 /**
- * RFC 6265, 4.1.1. A script can give its cookie another name, which no server can remove: in core it fails every request of
- * the browser that has it.
+ * The Cookie header as core may see it: of the cookies that core would take for the session, only those that are. A cookie
+ * of a name that no server can set, by a script, would fail each request in which core has to remove it.
+ *
+ * @param header The Cookie header as it arrived.
+ * @param name The session cookie's name.
  */
-const COOKIE_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+export function withoutLookAlikes(header: string, name: string): string {
+  if (!header.includes(name)) return header;
+  const { parts } = readSessionCookie(header, name);
+  const pairs = header.split(";");
+  const kept = pairs.filter((pair) => {
+    const key = keyOf(pair);
+    return !key.startsWith(name) || parts.includes(key);
+  });
+  return kept.length === pairs.length ? header : kept.map(trim).join("; ");
+}
+
+/** The name in a pair, as core finds it. */
+function keyOf(pair: string): string {
+  const equals = pair.indexOf("=");
+  return equals === -1 ? "" : trim(pair.slice(0, equals));
+}
+
+/** `String.trim` takes away more than spaces and tabs. */
+function trim(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, "");
+}
 
 /**
- * Core compares the numbers alone, and without one they are NaN, which sorts as the engine's state has it. Here such a name
- * is equal to any, as the language specifies.
+ * The Cookie header with another token, spread over the cookies that held the one before: whoever reads it knows them.
+ *
+ * @param header The header with the token before, as {@linkcode withoutLookAlikes} leaves it.
+ * @param parts What held it.
  */
-function byPlace(a: string, b: string): number {
-  const place = (name: string) => parseInt(name.slice(name.lastIndexOf(".") + 1) || "0");
-  return place(a) - place(b) || 0;
-}
-
-/** The Cookie header with another token, spread over the cookies that held the one before: whoever reads it knows them. */
-export function withSessionToken(header: string, held: readonly string[], token: string): string {
-  const others = header.split(";").filter((pair) => !held.includes(pair.split("=")[0]!.trim()));
-  const size = Math.ceil(token.length / held.length);
-  const pairs = held.toSorted(byPlace).map((name, i) => `${name}=${token.slice(i * size, (i + 1) * size)}`);
-  return [...others, ...pairs].map((pair) => pair.trim()).join("; ");
-}
-
-/** The token that Set-Cookie lines put in the browser; empty where they put none. */
-export function sessionTokenIn(lines: readonly string[], name: string): string {
-  const pairs = lines.map((line) => line.split(";")[0]!).filter((pair) => !pair.endsWith("="));
-  return readSessionCookie(pairs.join("; "), name).token;
+export function withSessionToken(header: string, parts: readonly string[], token: string): string {
+  const others = header.split(";").filter((pair) => !parts.includes(keyOf(pair)));
+  const size = Math.ceil(token.length / parts.length);
+  const pairs = parts.map((name, i) => `${name}=${token.slice(i * size, (i + 1) * size)}`);
+  return [...others.map(trim), ...pairs].join("; ");
 }
 
 /** What a browser has to be told of the session cookie. */
@@ -126,13 +167,25 @@ export interface SessionCookieUpdate {
 export function writeSessionCookie(
   held: readonly string[],
   token: string,
-  { name, options }: SessionCookieSettings,
+  settings: SessionCookieSettings,
   expires: Date,
 ): SessionCookieUpdate {
-  const chunks = new Map([...held.map((name) => [name, ""] as const), ...split(name, token)]);
-  const set = { ...options, expires }, remove = { ...options, maxAge: 0 };
-  const lines = [...chunks].map(([name, value]) => stringifySetCookie(name, value, value ? set : remove));
+  const { name, options } = settings;
+  const set = split(name, token);
+  const unused = set.size > 1 ? [...held, ...notBeside(name, set.size)] : held;
+  const cookies = new Map([...unused.map((name) => [name, ""] as const), ...set]);
+  const lines = [...cookies].map(([name, value]) =>
+    stringifySetCookie(name, value, value ? { ...options, expires } : { ...options, maxAge: 0 })
+  );
   return { name, lines };
+}
+
+/**
+ * What must not be in the browser beside so many chunks, whether the request carried it or not: a whole cookie would be read
+ * instead of them, and a chunk after the last as a part of them.
+ */
+function notBeside(name: string, chunks: number): string[] {
+  return [name, chunkName(name, chunks)];
 }
 
 /** Removes the cookies the browser holds. */
@@ -140,15 +193,63 @@ export function clearSessionCookie(
   held: readonly string[],
   { name, options }: SessionCookieSettings,
 ): SessionCookieUpdate {
-  const lines = held.map((held) => stringifySetCookie(held, "", { ...options, maxAge: 0 }));
-  return { name, lines };
+  if (held.length === 0) return { name, lines: [] };
+  // The same for all, and written once: a request can make us remove sixteen.
+  const attributes = stringifySetCookie(name, "", { ...options, maxAge: 0 }).slice(name.length);
+  return { name, lines: held.map((held) => held + attributes) };
 }
 
-function split(name: string, token: string): [name: string, value: string][] {
+function split(name: string, token: string): Map<string, string> {
   const count = Math.ceil(token.length / CHUNK_SIZE);
-  if (count === 1) return [[name, token]];
-  return Array.from({ length: count }, (_, i) => [
-    `${name}.${i}`,
+  if (count === 1) return new Map([[name, token]]);
+  return new Map(Array.from({ length: count }, (_, i) => [
+    chunkName(name, i),
     token.slice(i * CHUNK_SIZE, (i + 1) * CHUNK_SIZE),
-  ]);
+  ]));
+}
+
+/** A cookie to set, as core and its answers have it; with an empty value, one to remove. */
+interface CookieToSet {
+  readonly name: string;
+  readonly value: string;
+  readonly options: SerializeOptions;
+}
+
+/** How many chunks the longest token that is read may have left in a browser. */
+const STALE_CHUNKS = Math.ceil(LONGEST_TOKEN / CHUNK_SIZE);
+
+/** The names of all cookies that a session may have left in a browser. */
+export function possibleParts(name: string): string[] {
+  return [name, ...Array.from({ length: STALE_CHUNKS }, (_, i) => chunkName(name, i))];
+}
+
+/**
+ * The cookies of an answer, with the removal of what it leaves over of the session.
+ *
+ * @param cookies The cookies of the answer.
+ * @param settings The session cookie's name and attributes.
+ * @param parts The session's cookies that the browser may hold: those that the request carried. After a sign-in
+ * {@linkcode possibleParts}, since a request that is posted from another site (`response_mode=form_post`) carries none.
+ */
+export function withoutStaleParts<Cookie extends CookieToSet>(
+  cookies: readonly Cookie[],
+  { name, options }: SessionCookieSettings,
+  parts: readonly string[],
+): readonly (Cookie | CookieToSet)[] {
+  const stale = new Set(parts);
+  const set = new Set(cookies.filter(({ value }) => value !== "").map(({ name }) => name));
+  let chunks = 0;
+  while (set.has(chunkName(name, chunks))) chunks++;
+  if (chunks > 0) notBeside(name, chunks).forEach((name) => stale.add(name));
+  for (const cookie of cookies) stale.delete(cookie.name);
+  if (stale.size === 0) return cookies;
+  const removals = [...stale].map((name) => ({ name, value: "", options: { ...options, maxAge: 0 } }));
+  return [...cookies, ...removals];
+}
+
+/** Whether an answer sets a session cookie. */
+export function setsSession(cookies: readonly CookieToSet[], name: string): boolean {
+  return cookies.some((cookie) =>
+    cookie.value !== "" && (cookie.name === name || cookie.name === chunkName(name, 0))
+  );
 }

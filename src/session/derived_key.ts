@@ -26,10 +26,10 @@ export interface DerivedKey {
 }
 
 /**
- * Secrets and salts come from the configuration, so a process holds a handful. The bound is for a process that makes
+ * Secrets and salts come from the configuration: a dozen for each secret. The bound is for a process that makes
  * configurations for ever, such as a long test run.
  */
-const MAX_KEYS = 256;
+const MAX_KEYS = 1024;
 
 const cache = new Map<string, Map<string, DerivedKey>>();
 let held = 0;

@@ -10,7 +10,8 @@ import { readJwtSession } from "./jwt.ts";
 import { toCoreLogger } from "../logger.ts";
 import { originOf } from "../http/origin.ts";
 import { readSessionCookie } from "./cookie.ts";
-import { NOBODY, type SessionRead } from "./read.ts";
+import { NOBODY, refuse, type SessionRead } from "./read.ts";
+import { MALFORMED } from "./refusal.ts";
 import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "../types.ts";
 import { isWrittenBack, readOnce, willCarry } from "./write_back.ts";
 
@@ -89,13 +90,14 @@ function readWith(
   if (origin === undefined) return NOBODY;
   const settings = auth.settings(origin.secure);
   const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
-  if (cookie.token === "") return NOBODY;
+  if (cookie.names.length === 0) return NOBODY;
   const { logger, debug } = auth.config.core;
   const context = {
     settings,
     logger: () => toCoreLogger(request.log, logger, debug),
     heard: () => !again && willCarry(request),
   };
+  if (cookie.token === "") return refuse(cookie, MALFORMED, context);
   return (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
 }
 

@@ -1,16 +1,19 @@
 /**
  * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`), opened and sealed synchronously with `node:crypto`.
  *
- * It recognises what core writes and little else. Whatever it does not recognise is `undefined` here and is left to core, which
- * knows every case and words the errors; so nothing in this file decides that a token is bad.
+ * A token is judged here as far as its authenticity goes: what is not sealed with a key of ours is refused at once, since
+ * anybody can send it, and core would try it again at fifty times the cost. An authentic token in a form that this file does
+ * not read (compressed, with other members in its header) is left to core.
  *
  * @module
  */
 import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { decodeBase64Url } from "../utils/base64url.ts";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
 import type { TokenLife } from "./lifetime.ts";
+import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
 /** What a token held, and whether the key in use for new tokens sealed it. */
 export interface Opened {
@@ -20,6 +23,8 @@ export interface Opened {
   readonly current: boolean;
   /** What a read without callbacks takes from the claims, kept by who needed it. */
   plain?: PlainClaims | null;
+  /** Whether the cache has been told of it. */
+  remembered?: true;
 }
 
 /** The claims that core's default callbacks look at, and those that say when the token is valid. */
@@ -36,21 +41,30 @@ export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "pict
 /**
  * Opens a token, trying no more than the one key its header points at.
  *
- * @returns `undefined` when the token is not recognised or does not authenticate: core's decoder then says why.
+ * @param token The token.
+ * @param secrets The secrets, that of new tokens first.
+ * @param salt What its key is derived for: the name of its cookie.
+ * @param otherSalts What else keys are derived for: a token of another cookie is not taken for one of an unknown secret.
+ * @returns Why it is refused; `undefined` for an authentic one that only core can read.
  */
-export function open(token: string, secrets: readonly string[], salt: string): Opened | undefined {
+export function open(
+  token: string,
+  secrets: readonly string[],
+  salt: string,
+  otherSalts: readonly string[] = [],
+): Opened | Refusal | undefined {
   const parts = split(token);
-  if (!parts) return;
+  if (parts === undefined) return MALFORMED;
   const { header } = parts;
-  try {
-    const key = keyOf(header, secrets, salt);
-    if (!key) return;
-    const text = key.mac ? openCbc(key, parts) : openGcm(key, parts);
-    if (text === undefined || isSuspect(text)) return;
-    return { text, current: header === derivedKey(secrets[0]!, salt, "A256CBC-HS512").header };
-  } catch {
-    return; // Wrong padding, a GCM tag that does not match, a secret that no key can be derived from.
-  }
+  const own = ownKey(header, secrets, salt);
+  const found = own === undefined ? keyOf(header, secrets, { salt, otherSalts }) : { key: own, usual: true };
+  if (found instanceof Refusal) return found;
+  const { key, usual } = found;
+  if (!hasLengthsOf(key, parts)) return MALFORMED;
+  if (!(key.mac ? isCbcAuthentic(key, parts) : isGcmAuthentic(key, parts))) return UNAUTHENTIC;
+  const text = usual ? decryptText(key, parts) : undefined;
+  if (text === undefined) return;
+  return { text, current: header === derivedKey(secrets[0]!, salt, "A256CBC-HS512").header };
 }
 
 /** Seals claims (JSON text) with the first secret, byte for byte in core's format. */
@@ -76,58 +90,123 @@ interface Parts {
 /** Without a regular expression, which costs a tenth of opening a long token. */
 function split(token: string): Parts | undefined {
   const headerEnd = token.indexOf(".");
-  if (token[headerEnd + 1] !== "." || !isAscii(token)) return;
+  if (headerEnd < 1 || token[headerEnd + 1] !== ".") return;
   const ivEnd = token.indexOf(".", headerEnd + 2);
   const ciphertextEnd = token.indexOf(".", ivEnd + 1);
   if (ivEnd === -1 || ciphertextEnd === -1) return;
-  const iv = decode(token.slice(headerEnd + 2, ivEnd));
-  const ciphertext = decode(token.slice(ivEnd + 1, ciphertextEnd));
-  const tag = decode(token.slice(ciphertextEnd + 1));
-  if (iv && ciphertext && tag) return { header: token.slice(0, headerEnd), iv, ciphertext, tag };
+  const iv = decodeBase64Url(token.slice(headerEnd + 2, ivEnd));
+  const tag = iv && decodeBase64Url(token.slice(ciphertextEnd + 1));
+  const ciphertext = tag && decodeBase64Url(token.slice(ivEnd + 1, ciphertextEnd));
+  if (iv && tag && ciphertext) return { header: token.slice(0, headerEnd), iv, ciphertext, tag };
 }
 
-/** The key a header asks for, in core's order: by `kid` among the secrets, or the first secret's when there is none. */
-function keyOf(header: string, secrets: readonly string[], salt: string): DerivedKey | undefined {
+/** The key whose tokens have this very header. */
+function ownKey(header: string, secrets: readonly string[], salt: string): DerivedKey | undefined {
   for (const secret of secrets) {
     const key = derivedKey(secret, salt, "A256CBC-HS512");
     if (key.header === header) return key;
   }
+}
+
+/** What keys are derived for. */
+interface Salts {
+  readonly salt: string;
+  readonly otherSalts: readonly string[];
+}
+
+/** The key a header asks for, in core's order: by `kid` among the secrets, or the first secret's when there is none. */
+function keyOf(
+  header: string,
+  secrets: readonly string[],
+  { salt, otherSalts }: Salts,
+): { key: DerivedKey; usual: boolean } | Refusal {
   const parsed = parseHeader(header);
-  if (!parsed) return;
+  if (parsed instanceof Refusal) return parsed;
+  const { enc, kid, usual } = parsed;
   for (const secret of secrets) {
-    const key = derivedKey(secret, salt, parsed.enc);
-    if (parsed.kid === undefined || parsed.kid === key.kid) return key;
+    const key = derivedKey(secret, salt, enc);
+    if (kid === undefined || kid === key.kid) return { key, usual };
+  }
+  const otherUse = otherSalts.some((salt) =>
+    secrets.some((secret) => derivedKey(secret, salt, "A256CBC-HS512").kid === kid)
+  );
+  return otherUse || !THUMBPRINT[enc].test(kid!) ? OTHER_USE : UNKNOWN_KEY;
+}
+
+/** The `kid` of a key: a SHA-2 thumbprint as long as the key (RFC 7638). */
+const THUMBPRINT: Readonly<Record<Encryption, RegExp>> = {
+  "A256CBC-HS512": /^[\w-]{86}$/,
+  A256GCM: /^[\w-]{43}$/,
+};
+
+/** A header has some 170 characters; what is much longer was not written by any library. */
+const LONGEST_HEADER = 2048;
+
+/** Reads a header core did not write but may read: other member order, A256GCM, no `kid`. */
+function parseHeader(header: string): { enc: Encryption; kid: string | undefined; usual: boolean } | Refusal {
+  const text = header.length > LONGEST_HEADER ? undefined : decodeBase64Url(header)?.toString("utf8");
+  const parsed = text === undefined ? undefined : parseObject(text);
+  if (parsed === undefined) return MALFORMED;
+  const { alg, enc, kid, ...others } = parsed;
+  if (alg !== "dir" || (enc !== "A256CBC-HS512" && enc !== "A256GCM")) return NOT_ALLOWED;
+  if (kid !== undefined && typeof kid !== "string") return OTHER_USE;
+  // "crit", "zip", replicated claims and whatever comes next are jose's to judge.
+  return { enc, kid, usual: Object.keys(others).length === 0 && !text!.includes(REPLACEMENT) };
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
   }
 }
 
-/** Reads a header core did not write but may read: other member order, A256GCM, no `kid`. */
-function parseHeader(header: string): { enc: Encryption; kid: string | undefined } | undefined {
-  const bytes = decode(header);
-  const text = bytes?.toString("utf8");
-  if (text === undefined || isSuspect(text)) return;
-  const { alg, enc, kid, ...others } = JSON.parse(text);
-  // "crit", "zip", replicated claims and whatever comes next are jose's to judge.
-  if (alg !== "dir" || Object.keys(others).length) return;
-  if (enc !== "A256CBC-HS512" && enc !== "A256GCM") return;
-  if (kid !== undefined && typeof kid !== "string") return;
-  return { enc, kid };
+/** RFC 7518, 5.2.3 and 5.3. Of GCM, node:crypto would accept a shorter tag, which can be forged. */
+function hasLengthsOf({ mac }: DerivedKey, { iv, tag }: Parts): boolean {
+  return mac ? iv.length === 16 && tag.length === 32 : iv.length === 12 && tag.length === 16;
 }
 
 /** RFC 7518, 5.2.2.2. */
-function openCbc(key: DerivedKey, { header, iv, ciphertext, tag }: Parts): string | undefined {
-  if (iv.length !== 16 || tag.length !== 32) return;
-  if (!timingSafeEqual(cbcTag(key, header, iv, ciphertext), tag)) return;
-  const decipher = createDecipheriv("aes-256-cbc", key.cipher, iv);
-  return decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8");
+function isCbcAuthentic(key: DerivedKey, { header, iv, ciphertext, tag }: Parts): boolean {
+  return timingSafeEqual(cbcTag(key, header, iv, ciphertext), tag);
 }
 
-function openGcm(key: DerivedKey, { header, iv, ciphertext, tag }: Parts): string | undefined {
-  // The tag's length matters: node:crypto would accept a shorter, forgeable one.
-  if (iv.length !== 12 || tag.length !== 16) return;
-  const decipher = createDecipheriv("aes-256-gcm", key.cipher, iv, { authTagLength: 16 });
-  decipher.setAAD(Buffer.from(header, "latin1")).setAuthTag(tag);
-  return decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8");
+function isGcmAuthentic(key: DerivedKey, parts: Parts): boolean {
+  try {
+    decryptBytes(key, parts);
+    return true;
+  } catch {
+    return false;
+  }
 }
+
+/** The text of an authentic token; `undefined` where jose has to say what is wrong with it. */
+function decryptText(key: DerivedKey, parts: Parts): string | undefined {
+  try {
+    const decipher = decipherOf(key, parts);
+    const text = decipher.update(parts.ciphertext, undefined, "utf8") + decipher.final("utf8");
+    // In place of bytes that are no UTF-8, which jose refuses. But a name may hold it, of half an emoji for example.
+    if (text.includes(REPLACEMENT) && !decryptBytes(key, parts).equals(Buffer.from(text))) return;
+    return text;
+  } catch {
+    return; // Wrong padding, under an authentic tag.
+  }
+}
+
+function decryptBytes(key: DerivedKey, parts: Parts): Buffer {
+  const decipher = decipherOf(key, parts);
+  return Buffer.concat([decipher.update(parts.ciphertext), decipher.final()]);
+}
+
+function decipherOf({ cipher, mac }: DerivedKey, { header, iv, tag }: Parts) {
+  if (mac) return createDecipheriv("aes-256-cbc", cipher, iv);
+  const decipher = createDecipheriv("aes-256-gcm", cipher, iv, { authTagLength: 16 });
+  return decipher.setAAD(Buffer.from(header, "latin1")).setAuthTag(tag);
+}
+
+const REPLACEMENT = "\ufffd";
 
 /** RFC 7518, 5.2.2.1: the first half of HMAC-SHA-512 over header, iv, ciphertext and the header's length in bits. */
 function cbcTag(key: DerivedKey, header: string, iv: Buffer, ciphertext: Buffer): Buffer {
@@ -135,24 +214,4 @@ function cbcTag(key: DerivedKey, header: string, iv: Buffer, ciphertext: Buffer)
   bits.writeUInt32BE(header.length * 8, 4);
   const mac = createHmac("sha512", key.mac!).update(header).update(iv).update(ciphertext).update(bits);
   return mac.digest().subarray(0, 32);
-}
-
-/**
- * Decodes strict base64url. `Buffer` passes over characters of no alphabet, which leaves fewer bytes, takes those of base64 for
- * their counterparts, and drops the last of 4n + 1 characters, which no byte string has. What is laxer goes to jose.
- */
-function decode(segment: string): Buffer | undefined {
-  if (segment.length % 4 === 1 || segment.includes("+") || segment.includes("/")) return;
-  const bytes = Buffer.from(segment, "base64url");
-  return bytes.length === (segment.length * 3) >> 2 ? bytes : undefined;
-}
-
-/** Others may pass for letters in a decoder that looks at eight of their bits. */
-function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length;
-}
-
-/** True for bytes that were no UTF-8, which jose refuses and `toString` replaces; a text may rightly hold U+FFFD, so core decides. */
-function isSuspect(text: string): boolean {
-  return text.includes("\ufffd");
 }

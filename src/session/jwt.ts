@@ -7,8 +7,9 @@ import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.ts";
 import { newExpiry } from "./lifetime.ts";
+import { Refusal } from "./refusal.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
-import { announce, type ReadContext, type SessionRead, toSession, wrapped } from "./read.ts";
+import { announce, type ReadContext, refuse, type SessionRead, toSession, wrapped } from "./read.ts";
 import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./settings.ts";
 import type { User } from "../types.ts";
 import { tolerant, withRefreshLock } from "./refresh_lock.ts";
@@ -32,13 +33,14 @@ export function readJwtSession(
   cookie: SessionCookie,
   context: ReadContext,
 ): SessionRead | Promise<SessionRead> {
-  return readPlain(cookie.token, context.settings) ?? readThroughCallbacks(cookie, context);
+  const read = readPlain(cookie.token, context.settings) ?? readThroughCallbacks(cookie, context);
+  return read instanceof Refusal ? refuse(cookie, read, context) : read;
 }
 
 /** The usual case, of which nothing but the caller hears: the same steps at once, with core's default callbacks. */
-function readPlain(token: string, settings: SessionSettings): SessionRead | undefined {
+function readPlain(token: string, settings: SessionSettings): SessionRead | Refusal | undefined {
   const claims = settings.plain ? openPlain(token, settings) : undefined;
-  if (claims === undefined) return undefined;
+  if (claims === undefined || claims instanceof Refusal) return claims;
   const { name, email, picture } = claims;
   const user: User = {};
   // The claims are JSON, which knows no `undefined`: so has the session no member for what is not claimed.
@@ -62,6 +64,7 @@ async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext)
     const expires = newExpiry(settings);
     return { ...read, update: writeSessionCookie(cookie.names, sealed, settings.cookie, expires) };
   } catch (error) {
+    if (error instanceof Refusal) return refuse(cookie, error, context);
     logger().error(wrapped(JWTSessionError, error));
     return { session: null, update: cleared() };
   }

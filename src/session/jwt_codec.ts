@@ -1,5 +1,6 @@
 /**
- * `encode` and `decode` of `@auth/core/jwt`, the fast way: same tokens, same results, same errors.
+ * `encode` and `decode` of `@auth/core/jwt`, the fast way: same tokens, same results. Errors have the same names; a token
+ * that is refused here is not tried again by core.
  *
  * @module
  */
@@ -7,6 +8,7 @@ import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core
 import type { JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
 import { open, seal } from "./jwe.ts";
+import { EXPIRED, NO_NUMBER, NOT_YET_VALID, Refusal } from "./refusal.ts";
 
 /** Core's default lifetime of a token, in seconds. */
 const DEFAULT_MAX_AGE = 30 * 24 * 60 * 60;
@@ -19,21 +21,27 @@ export async function encode(params: JWTEncodeParams): Promise<string> {
   return encodeSync(params) ?? await coreEncode(params);
 }
 
-/** Drop-in for core's `decode`. */
+/**
+ * Drop-in for core's `decode`.
+ *
+ * @throws {Refusal} for a token that is none of ours; core's error for one of ours that only core can judge.
+ */
 export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
   if (!params.token) return null;
-  return decodeSync(params) ?? await coreDecode(params);
+  const claims = decodeSync(params);
+  if (claims instanceof Refusal) throw claims;
+  return claims ?? await coreDecode(params);
 }
 
 /** Opens a token and checks its times. `undefined` means core has to look, for its result or for its error. */
-export function decodeSync({ token, secret, salt }: JWTDecodeParams): JWT | undefined {
+export function decodeSync({ token, secret, salt }: JWTDecodeParams): JWT | Refusal | undefined {
   const secrets = usableSecrets(secret, salt);
   const opened = secrets && typeof token === "string" ? open(token, secrets, salt) : undefined;
-  return opened && parseClaims(opened.text);
+  return opened === undefined || opened instanceof Refusal ? opened : parseClaims(opened.text);
 }
 
-/** The claims in a JSON text, or `undefined` when they are no object or not valid now. */
-export function parseClaims(text: string): JWT | undefined {
+/** The claims in a JSON text; `undefined` when they are no object, why they are refused when they are not valid now. */
+export function parseClaims(text: string): JWT | Refusal | undefined {
   let claims: JWT;
   try {
     claims = JSON.parse(text);
@@ -41,7 +49,7 @@ export function parseClaims(text: string): JWT | undefined {
     return;
   }
   if (typeof claims !== "object" || claims === null || Array.isArray(claims)) return;
-  return isTimely(claims) ? claims : undefined;
+  return untimely(claims) ?? claims;
 }
 
 /** The claims that say when a token is valid (RFC 7519, 4.1), of whatever type they came as. */
@@ -51,12 +59,18 @@ export interface TimeClaims {
   readonly exp?: unknown;
 }
 
-/** The time checks of jose's `jwtDecrypt`, with core's tolerance. */
-export function isTimely({ iat, nbf, exp }: TimeClaims): boolean {
+/** The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is not. */
+export function untimely({ iat, nbf, exp }: TimeClaims): Refusal | undefined {
   const now = Math.floor(Date.now() / 1000);
-  if (iat !== undefined && typeof iat !== "number") return false;
-  if (nbf !== undefined && !(typeof nbf === "number" && nbf <= now + CLOCK_TOLERANCE)) return false;
-  return exp === undefined || (typeof exp === "number" && exp > now - CLOCK_TOLERANCE);
+  if (iat !== undefined && typeof iat !== "number") return NO_NUMBER.iat;
+  if (nbf !== undefined) {
+    if (typeof nbf !== "number") return NO_NUMBER.nbf;
+    if (nbf > now + CLOCK_TOLERANCE) return NOT_YET_VALID;
+  }
+  if (exp !== undefined) {
+    if (typeof exp !== "number") return NO_NUMBER.exp;
+    if (exp <= now - CLOCK_TOLERANCE) return EXPIRED;
+  }
 }
 
 /**

@@ -5,8 +5,9 @@
  */
 import type { JWT } from "@auth/core/jwt";
 import { open, type Opened, type PlainClaims } from "./jwe.ts";
-import { isTimely, parseClaims } from "./jwt_codec.ts";
+import { parseClaims, untimely } from "./jwt_codec.ts";
 import { isDue, newEnd, tokenLife } from "./lifetime.ts";
+import { Refusal } from "./refusal.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** A decoded token. */
@@ -24,10 +25,11 @@ export interface OpenToken {
 /**
  * Decodes a token.
  *
- * @throws what the decoder throws, which is core's wherever ours does not recognise the token.
+ * @throws {Refusal} where the token is none of ours; what the decoder throws where that is core's or the application's.
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
   const known = openKnown(token, settings);
+  if (known instanceof Refusal) throw known;
   if (known !== undefined) return known;
   const { jwt, cookie, secrets } = settings;
   const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
@@ -36,11 +38,14 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   return opened(claims, toJson(claims), secrets !== undefined, settings);
 }
 
-/** Decodes a token that we recognise, at once. */
-export function openKnown(token: string, settings: SessionSettings): OpenToken | undefined {
-  const known = openOrRecall(token, settings);
-  const claims = known && parseClaims(known.text);
-  return claims && opened(claims, known.text, !known.current, settings);
+/** Decodes a token that is in core's format, at once; `undefined` for one that only the decoder can read. */
+function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
+  const known = recallOrOpen(token, settings);
+  if (known === undefined || known instanceof Refusal) return known;
+  const claims = parseClaims(known.text);
+  if (claims === undefined || claims instanceof Refusal) return claims;
+  remember(token, known, claims, settings);
+  return opened(claims, known.text, !known.current, settings);
 }
 
 function opened(
@@ -67,23 +72,30 @@ function earlier(end: Date, exp: unknown): Date {
 }
 
 /**
- * The claims of a plain read, of a token that we recognise and that is neither due nor out of its time. They are parsed
- * once: texts can be handed to any number of readers. Claims that are objects cannot, and are left to the long way.
+ * The claims of a plain read, of a token that we recognise and that is not due. They are parsed once: texts can be handed to
+ * any number of readers. Claims that are objects cannot, and are left to the long way.
+ *
+ * @returns Why the token is refused; `undefined` where the long way has to be taken.
  */
-export function openPlain(token: string, settings: SessionSettings): PlainClaims | undefined {
-  const opened = openOrRecall(token, settings);
-  if (opened === undefined || !opened.current) return undefined;
-  const claims = opened.plain === undefined
-    ? opened.plain = plainClaims(opened.text, settings)
-    : opened.plain;
-  return claims !== null && isTimely(claims) && !isDue(claims.life) ? claims : undefined;
+export function openPlain(token: string, settings: SessionSettings): PlainClaims | Refusal | undefined {
+  const opened = recallOrOpen(token, settings);
+  if (opened === undefined || opened instanceof Refusal) return opened;
+  if (!opened.current) return undefined;
+  if (opened.plain === undefined) {
+    const parsed = parseClaims(opened.text);
+    if (parsed === undefined || parsed instanceof Refusal) return parsed;
+    opened.plain = plainClaims(parsed, settings);
+    remember(token, opened, parsed, settings);
+  }
+  const { plain } = opened;
+  if (plain === null) return undefined;
+  return untimely(plain) ?? (isDue(plain.life) ? undefined : plain);
 }
 
-function plainClaims(text: string, settings: SessionSettings): PlainClaims | null {
-  const parsed = parseClaims(text);
-  const life = parsed && tokenLife(parsed, settings, settings.ownTokens);
+function plainClaims(parsed: JWT, settings: SessionSettings): PlainClaims | null {
+  const life = tokenLife(parsed, settings, settings.ownTokens);
   if (life === undefined) return null;
-  const { name, email, picture, iat, nbf, exp } = parsed!;
+  const { name, email, picture, iat, nbf, exp } = parsed;
   const shared = [name, email, picture].every((claim) => typeof claim !== "object" || claim === null);
   if (!shared) return null;
   return {
@@ -98,14 +110,24 @@ function plainClaims(text: string, settings: SessionSettings): PlainClaims | nul
   } as PlainClaims;
 }
 
-function openOrRecall(token: string, { secrets, cookie, cache }: SessionSettings): Opened | undefined {
+function recallOrOpen(
+  token: string,
+  { secrets, cookie, otherSalts, cache }: SessionSettings,
+): Opened | Refusal | undefined {
   if (secrets === undefined) return undefined;
-  let opened = cache.get(token);
-  if (opened === undefined) {
-    opened = open(token, secrets, cookie.name);
-    if (opened !== undefined) cache.set(token, opened);
-  }
-  return opened;
+  return cache.get(token) ?? open(token, secrets, cookie.name, otherSalts);
+}
+
+function remember(token: string, opened: Opened, claims: JWT, { cache }: SessionSettings): void {
+  if (opened.remembered) return;
+  opened.remembered = true;
+  cache.set(token, opened, claims);
+}
+
+/** Whether the token was made with a secret that this process does not have, as another one may while secrets are rotated. */
+export function hasUnknownKey(token: string, settings: SessionSettings): boolean {
+  const opened = recallOrOpen(token, settings);
+  return opened instanceof Refusal && opened.unknownKey;
 }
 
 /** Whether the callbacks left the claims as they were: then the browser can keep its token. */

@@ -5,8 +5,9 @@
  */
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import type { LoggerInstance } from "@auth/core/types";
-import type { SessionCookieUpdate } from "./cookie.ts";
+import type { AuthLogger } from "../logger.ts";
+import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
+import type { Refusal } from "./refusal.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { Session } from "../types.ts";
 
@@ -24,7 +25,7 @@ export interface SessionRead {
 export interface ReadContext {
   readonly settings: SessionSettings;
   /** Where messages go, made when there is one. */
-  readonly logger: () => LoggerInstance;
+  readonly logger: () => AuthLogger;
   /** Whether the reply can carry a cookie. */
   readonly heard: () => boolean;
 }
@@ -72,4 +73,15 @@ export async function announce(
 /** An error of core's around what was caught, which its constructors take though their types do not say so. */
 export function wrapped(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
   return new kind(cause as string);
+}
+
+/** Removes the cookie of a token that is none of ours, unless another process may know its key. */
+export function refuse(
+  cookie: SessionCookie,
+  refusal: Refusal,
+  { settings, logger }: ReadContext,
+): SessionRead {
+  logger().refusal(refusal);
+  if (refusal.unknownKey) return NOBODY;
+  return { session: null, update: clearSessionCookie(cookie.names, settings.cookie) };
 }

@@ -13,6 +13,7 @@ import type { Turn } from "./jwt.ts";
 import type { RefreshSettings } from "./refresh_lock.ts";
 import { Renewals } from "./renewals.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
+import { otherSalts } from "./salts.ts";
 import { TokenCache } from "./token_cache.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
@@ -32,6 +33,8 @@ export interface SessionSettings extends Lifetimes {
   readonly jwt: JWTOptions & { secret: string | string[] };
   /** Whether tokens are encoded and decoded as core does it, so that their times are what the configuration says. */
   readonly ownTokens: boolean;
+  /** What keys are derived for besides session tokens over this scheme: tokens that are no sessions. */
+  readonly otherSalts: readonly string[];
   /** The secrets, where tokens are in core's format. */
   readonly secrets: readonly string[] | undefined;
   /** Whether callbacks of the application see the claims and may write to them. */
@@ -75,6 +78,7 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
     cookie,
     jwt,
     ownTokens: jwt.encode === encode && jwt.decode === decode,
+    otherSalts: otherSalts(core, cookie.name),
     secrets: jwt.decode === decode ? usableSecrets(jwt.secret, cookie.name) : undefined,
     custom,
     callbacks,

@@ -5,37 +5,61 @@
  * It holds nothing that its token does not hold: who has the token gets the same text by opening it. Times are checked and
  * callbacks run at each read.
  *
+ * Whoever has an account can sign in any number of times and send all those tokens in turn. The tokens of one user therefore
+ * get a share of the cache and no more: they displace one another before they displace anybody else's.
+ *
  * @module
  */
+import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { Opened } from "./jwe.ts";
 
 /** Characters of tokens and texts held, by default: some thousand users in a few megabytes. */
 const CAPACITY = 2 ** 22;
 
-/** How many tokens that came once are told apart, more or less; a power of two. */
-const PLACES = 2 ** 13;
+/** One user may hold one part in so many: by default some two hundred tokens. */
+const SHARES = 32;
+
+/** How many users are told apart, more or less: those on one seat have one share. A power of two. */
+const SEATS = 2 ** 12;
+
+/** The marks of tokens that came once, in regions by the user's seat; how many of both, powers of two. */
+const REGIONS = 2 ** 5;
+const PLACES = 2 ** 8;
+
+/** How many characters of a name or of claims are looked at. */
+const HASHED = 512;
 
 interface Entry {
   readonly token: string;
   readonly opened: Opened;
+  readonly seat: number;
 }
 
 /** A bounded map from token to text that forgets what came first. */
 export class TokenCache {
   readonly #capacity: number;
+  readonly #share: number;
   /** By the end of the token, which is its tag and so its own: to hash all of a long token costs more than to parse it. */
   readonly #entries = new Map<string, Entry>();
   /** Goes on where it stopped: a new iterator would pass over the holes that all the forgotten ones left. */
   readonly #oldest = this.#entries.keys();
   /** A mark for each place: that of the latest token there that was not worth remembering yet. */
-  readonly #marks = new Int32Array(PLACES);
-  /** Characters that went by since the marks were last wiped. */
-  #passed = 0;
+  readonly #marks = new Int32Array(REGIONS * PLACES);
+  /** Characters that went by since the marks of a region were last wiped. */
+  readonly #passed = new Int32Array(REGIONS);
+  /** Characters held: in all, and by seat; and the ends of a seat's tokens, the oldest first. */
   #size = 0;
+  readonly #sizeOf = new Int32Array(SEATS);
+  readonly #endsOf = new Map<number, Set<string>>();
 
-  constructor(capacity: number = CAPACITY) {
+  /**
+   * @param capacity Characters held at most.
+   * @param share Characters held at most of one user.
+   */
+  constructor(capacity: number = CAPACITY, share: number = capacity / SHARES) {
     this.#capacity = capacity;
+    this.#share = share;
   }
 
   /** What the token held, if it was opened lately. */
@@ -48,26 +72,40 @@ export class TokenCache {
   /**
    * Remembers what a token held, once it comes for the second time: whom nobody hears of again would only displace
    * others, and copying costs a third of opening. Only tokens that authenticated belong here.
+   *
+   * @param claims The claims of the token, which say whose it is.
    */
-  set(token: string, opened: Opened): void {
-    if (!this.#comesAgain(token, sizeOf({ token, opened }))) return;
-    const entry = { token: ownString(token), opened };
-    const end = endOf(entry.token);
+  set(token: string, opened: Opened, claims: JWT): void {
+    const size = sizeOf(token, opened);
+    const seat = seatOf(claims);
+    if (size > this.#share || !this.#comesAgain(token, size, seat)) return;
+    const end = endOf(token);
     this.#forget(end);
-    this.#entries.set(end, entry);
-    this.#size += sizeOf(entry);
+    const ends = this.#endsOf.get(seat) ?? new Set();
+    for (const oldest of ends) {
+      if (this.#sizeOf[seat]! + size <= this.#share) break;
+      this.#forget(oldest);
+    }
+    this.#entries.set(end, { token: ownString(token), opened, seat });
+    this.#endsOf.set(seat, ends.add(end));
+    this.#size += size;
+    this.#sizeOf[seat]! += size;
     while (this.#size > this.#capacity) this.#forget(this.#oldest.next().value!);
   }
 
-  /** Again means before as much went by as can be held: of those who return later, none would be found here. */
-  #comesAgain(token: string, size: number): boolean {
+  /**
+   * Again means before as much went by as can be held: of those who return later, none would be found here. Each region
+   * counts for itself, so that one user's tokens make few others forgotten who came once.
+   */
+  #comesAgain(token: string, size: number, seat: number): boolean {
+    const region = seat & (REGIONS - 1);
     const mark = markOf(token);
-    const place = mark & (PLACES - 1);
+    const place = region * PLACES + (mark & (PLACES - 1));
     if (this.#marks[place] === mark) return true;
-    this.#passed += size;
-    if (this.#passed > this.#capacity) {
-      this.#marks.fill(0);
-      this.#passed = size;
+    this.#passed[region]! += size;
+    if (this.#passed[region]! > this.#capacity / REGIONS) {
+      this.#marks.fill(0, region * PLACES, (region + 1) * PLACES);
+      this.#passed[region] = size;
     }
     this.#marks[place] = mark;
     return false;
@@ -76,9 +114,35 @@ export class TokenCache {
   #forget(end: string): void {
     const entry = this.#entries.get(end);
     if (!entry) return;
+    const { token, opened, seat } = entry;
+    const size = sizeOf(token, opened);
+    const ends = this.#endsOf.get(seat)!;
     this.#entries.delete(end);
-    this.#size -= sizeOf(entry);
+    ends.delete(end);
+    if (ends.size === 0) this.#endsOf.delete(seat);
+    this.#size -= size;
+    this.#sizeOf[seat]! -= size;
   }
+}
+
+/**
+ * A number for the user. Core makes a random `sub` for each sign-in where there is no database, which says less than an
+ * address or a name. Of a token without any of them, all claims count that are not another's in each token.
+ */
+function seatOf(claims: JWT): number {
+  const { sub, email, name } = claims;
+  const named = sub && !RANDOM.test(sub) ? sub : email || name;
+  const user = typeof named === "string" ? named : withoutStamps(claims);
+  let hash = user.length;
+  for (let at = 0; at < Math.min(user.length, HASHED); at++) hash = hash * 31 + user.charCodeAt(at) | 0;
+  return (hash ^ hash >>> 16) & (SEATS - 1);
+}
+
+/** As `crypto.randomUUID()` makes them; a database may make its ids so, too. */
+const RANDOM = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+function withoutStamps({ iat: _iat, exp: _exp, jti: _jti, ...claims }: JWT): string {
+  return JSON.stringify(claims);
 }
 
 /** A number from the end of a tag, which is as good as random. */
@@ -92,7 +156,7 @@ function markOf(token: string): number {
 
 const endOf = (token: string) => token.slice(-32);
 
-const sizeOf = ({ token, opened }: Entry) => token.length + opened.text.length;
+const sizeOf = (token: string, { text }: Opened) => token.length + text.length;
 
 /** A token as a string of its own: it is a slice of its Cookie header, and would keep all of it in memory. */
 export function ownString(token: string): string {
