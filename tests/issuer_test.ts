@@ -117,6 +117,20 @@ Deno.test("an issuer that cannot be known is refused, and the log says which set
   }, oauthSettings);
 });
 
+Deno.test("where the metadata do not come, the provider did not answer", async () => {
+  const silent: Script = { ...OAUTH, answer: { discovery: () => {} } };
+  await withProvider(
+    silent,
+    async ({ client, provider }) => {
+      const answer = await signInThrough(client, provider, { iss: provider.issuer });
+      assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+      assertFalse(client.cookies.has("authjs.state"));
+    },
+    oauthSettings,
+    { providerTimeout: 300 },
+  );
+});
+
 Deno.test("the setting that the log names is the one it takes", async () => {
   await withProvider(OAUTH, (parts) => assertAccepted(parts, parts.provider.issuer), (issuer) => ({
     ...oauthSettings(issuer),

@@ -1,7 +1,15 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { DISCOVERY_ENTRIES, DISCOVERY_LIFETIME, DiscoveryCache } from "../src/oauth/discovery_cache.ts";
 import { checkedDocument } from "../src/oauth/discovery.ts";
 import { FastifyAuthError } from "../src/errors.ts";
+import { ProviderSilent } from "../src/oauth/provider_silence.ts";
 import { boundFetch, type Fetch, RESPONSE_LIMIT } from "../src/oauth/fetch.ts";
 
 const DEVELOPMENT = { timeout: 1000, production: false };
@@ -98,6 +106,44 @@ Deno.test("boundFetch() aborts what it no longer waits for, and ends with the ca
   const waiting = patient("http://idp.example/", { signal: caller.signal });
   caller.abort();
   await assertRejects(() => waiting, Error, "gone");
+});
+
+Deno.test("boundFetch() tells a provider that cannot be reached from one that breaks off", async () => {
+  const failing = (members: object) =>
+    boundFetch(
+      "op",
+      () => Promise.reject(Object.assign(new TypeError("fetch failed"), members)),
+      DEVELOPMENT,
+    );
+  const unreachable = [
+    { cause: { code: "ECONNREFUSED" } },
+    { cause: { name: "AggregateError", errors: [{ code: "ECONNREFUSED" }, { code: "EHOSTUNREACH" }] } },
+    { cause: { code: "ENOTFOUND" } },
+    { cause: { code: "EAI_AGAIN" } },
+    { cause: { code: "UND_ERR_CONNECT_TIMEOUT" } },
+    { code: "ConnectionRefused" }, // Bun
+    { cause: { message: "error sending request: client error (Connect): tcp connect error" } }, // Deno
+  ];
+  for (const members of unreachable) {
+    const error = await assertRejects(() => failing(members)("http://idp.example/token?code=x")) as Error;
+    assert(error instanceof ProviderSilent, JSON.stringify(members));
+    assertEquals([error.provider, error.message], [
+      "op",
+      '"op" cannot be reached at http://idp.example/token.',
+    ]);
+  }
+  const answered = [
+    { cause: { code: "UND_ERR_SOCKET" } },
+    { cause: { code: "ECONNRESET" } },
+    { cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } },
+    { cause: { message: "client error (Connect): invalid peer certificate: UnknownIssuer" } },
+    { cause: { message: "client error (SendRequest): connection closed before message completed" } },
+    {},
+  ];
+  for (const members of answered) {
+    const error = await assertRejects(() => failing(members)("http://idp.example/token"));
+    assertFalse(error instanceof ProviderSilent, JSON.stringify(members));
+  }
 });
 
 Deno.test("boundFetch() keeps the query of an address out of its messages", async () => {

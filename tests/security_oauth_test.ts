@@ -38,18 +38,37 @@ async function assertFailed(client: Client, answer: Answer, what: string): Promi
   assertEquals(await signedInName(client), undefined, what);
 }
 
+/** The provider is silent: 503 in Fastify's shape, which names the provider and nothing of the request. */
+async function assertSilent(client: Client, answer: Answer, what: string): Promise<void> {
+  assertEquals(answer.statusCode, 503, what);
+  const { code, message } = answer.json<{ code: string; message: string }>();
+  assertEquals([code, message], [
+    "FST_AUTHJS_UNAVAILABLE",
+    'The provider "op" did not answer. Try again in a moment.',
+  ], what);
+  assertEquals(await signedInName(client), undefined, what);
+  assertFalse(CHECK_COOKIES.some((name) => client.cookies.has(name)), what);
+}
+
+/** Where nothing listens: a port that was given back. */
+const GONE = await ScriptedProvider.start().then(async (provider) => {
+  const { issuer } = provider;
+  await provider.close();
+  return issuer;
+});
+
 const hang = () => {};
 const stall = (_request: IncomingMessage, response: ServerResponse) => {
   response.writeHead(200, { "content-type": "application/json" });
   response.write('{"access_token":');
 };
 
-Deno.test("A1: discovery that hangs, or whose body stalls, ends in an error redirect", async () => {
+Deno.test("A1: discovery that hangs, or whose body stalls, is the documented 503", async () => {
   for (const discovery of [hang, stall]) {
     await withProvider(
       { answer: { discovery } },
       async ({ client, lines }) => {
-        await assertFailed(client, await startSignIn(client), "sign-in");
+        await assertSilent(client, await startSignIn(client), "sign-in");
         assertStringIncludes(reasons(lines), '"op" did not answer in full within 150 ms');
       },
       {},
@@ -58,13 +77,13 @@ Deno.test("A1: discovery that hangs, or whose body stalls, ends in an error redi
   }
 });
 
-Deno.test("A1: a token or userinfo endpoint that hangs, or whose body stalls, ends in an error redirect", async () => {
+Deno.test("A1: a token or userinfo endpoint that hangs, or whose body stalls, is the documented 503", async () => {
   for (const endpoint of ["token", "userinfo"] as const) {
     for (const behaviour of [hang, stall]) {
       await withProvider(
         { answer: { [endpoint]: behaviour } },
         async ({ client, lines, provider }) => {
-          await assertFailed(client, await signInThrough(client, provider), endpoint);
+          await assertSilent(client, await signInThrough(client, provider), endpoint);
           assertStringIncludes(
             reasons(lines),
             `"op" did not answer in full within 500 ms at ${provider.issuer}`,
@@ -77,12 +96,47 @@ Deno.test("A1: a token or userinfo endpoint that hangs, or whose body stalls, en
   }
 });
 
+Deno.test("A1: a provider that is gone is the documented 503, at every step that asks it", async () => {
+  const { app, browser, lines } = await oauthApp({ issuer: GONE });
+  await assertSilent(browser(), await startSignIn(browser()), "discovery");
+  assertStringIncludes(reasons(lines), `"op" cannot be reached at ${GONE}`);
+  const script = { headers: { "x-auth-return-redirect": "1" } };
+  const answer = await startSignIn(browser(script.headers));
+  assertEquals(
+    [answer.statusCode, answer.json().code],
+    [503, "FST_AUTHJS_UNAVAILABLE"],
+    "for a script as well",
+  );
+  await app.close();
+
+  for (const endpoint of ["token", "userinfo"] as const) {
+    await withProvider({}, async ({ provider }) => {
+      const send: typeof fetch = (input, init) => {
+        const url = String(input instanceof Request ? input.url : input);
+        return fetch(url.endsWith(PATHS[endpoint]) ? `${GONE}${PATHS[endpoint]}` : input, init);
+      };
+      const parts = await oauthApp({
+        issuer: provider.issuer,
+        checks: ALL_CHECKS,
+        idToken: false,
+        [customFetch]: send,
+      });
+      const client = parts.browser();
+      const answer = await signInThrough(client, provider);
+      await assertSilent(client, answer, endpoint);
+      assertEquals(clearedCookies(answer), CHECK_COOKIES, endpoint);
+      await parts.app.close();
+    });
+  }
+});
+
 Deno.test("A1: functions of a provider that ask by themselves are bounded, too", async () => {
   const never = () => new Promise<never>(() => {});
   const cases: ProviderSettings[] = [
     { type: "oauth", userinfo: { request: never } },
     { profile: never },
     { token: { conform: never } },
+    { type: "oauth", userinfo: { request: () => fetch(GONE) } },
   ];
   for (const settings of cases) {
     await withProvider({}, async ({ client, provider }) => {
@@ -98,10 +152,8 @@ Deno.test("A1: functions of a provider that ask by themselves are bounded, too",
       const parts = await oauthApp({ issuer, ...settings, ...endpoints }, { providerTimeout: 500 });
       client = parts.browser();
       const answer = await signInThrough(client, provider);
-      assertEquals(answer.statusCode, 302);
-      assertStringIncludes(locationOf(answer), "error=");
-      assertEquals(await signedInName(client), undefined);
-      assertStringIncludes(reasons(parts.lines), '"op" was not done with');
+      await assertSilent(client, answer, Object.keys(settings).join());
+      assert(/"op" was not done with|of "op" could not reach/.test(reasons(parts.lines)));
       await parts.app.close();
     });
   }
@@ -112,7 +164,7 @@ Deno.test("A1: a customFetch that ignores its signal is bounded, too", async () 
   await withProvider(
     {},
     async ({ client }) => {
-      await assertFailed(client, await startSignIn(client), "sign-in");
+      await assertSilent(client, await startSignIn(client), "sign-in");
     },
     { [customFetch]: deaf },
     { providerTimeout: 150 },

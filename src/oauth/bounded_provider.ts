@@ -6,8 +6,8 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { withDeadline } from "../deadline.ts";
-import { FastifyAuthError } from "../errors.ts";
 import { boundFetch, type Fetch, type ProviderLimits } from "./fetch.ts";
+import { isUnreachable, ProviderSilent } from "./provider_silence.ts";
 
 /** How long a request to a provider may take, in milliseconds, unless the configuration says otherwise. */
 export const DEFAULT_PROVIDER_TIMEOUT = 10_000;
@@ -55,13 +55,12 @@ function bindFunctions(part: Part, names: readonly string[], id: string, timeout
     if (typeof own !== "function") continue;
     bounded[name] = function (this: unknown, ...args: unknown[]) {
       return withDeadline(
-        (async () => await own.apply(this, args))(),
+        (async () => await own.apply(this, args))().catch((error) => {
+          if (!isUnreachable(error)) throw error;
+          throw new ProviderSilent(id, `${name}() of "${id}" could not reach what it asks.`, error);
+        }),
         timeout,
-        () =>
-          new FastifyAuthError(
-            "FST_AUTHJS_UNAVAILABLE",
-            `"${id}" was not done with ${name}() in ${timeout} ms.`,
-          ),
+        () => new ProviderSilent(id, `"${id}" was not done with ${name}() in ${timeout} ms.`),
       );
     };
   }

@@ -8,6 +8,7 @@ import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
 import { type ProviderErrorAnswer, readErrorAnswer, toLoggable } from "./error_answer.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { isUnreachable, ProviderSilent } from "./provider_silence.ts";
 
 /** The most bytes of a response that are read; a token response with many claims has some ten thousand. */
 export const RESPONSE_LIMIT = 1024 * 1024;
@@ -53,9 +54,16 @@ export function boundFetch(provider: string, inner: Fetch, limits: ProviderLimit
     const signal = init?.signal ? AbortSignal.any([init.signal, abort.signal]) : abort.signal;
     try {
       const response = await withDeadline(
-        exchange(inner, input, { ...init, signal }),
+        exchange(inner, input, { ...init, signal }).catch((error) => {
+          if (!isUnreachable(error)) throw error;
+          throw new ProviderSilent(provider, `"${provider}" cannot be reached at ${href}.`, error);
+        }),
         limits.timeout,
-        () => unavailable(`"${provider}" did not answer in full within ${limits.timeout} ms at ${href}.`),
+        () =>
+          new ProviderSilent(
+            provider,
+            `"${provider}" did not answer in full within ${limits.timeout} ms at ${href}.`,
+          ),
       );
       // Core asks with `redirect: "manual"`. What an application asks by itself through `provider[customFetch]` is
       // left to the application.

@@ -7,6 +7,7 @@ import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { oauthOverrides } from "./callback/oauth.ts";
+import { orUnavailable } from "./provider_silence.ts";
 
 /** Answers with the sign-in page, or starts a sign-in. */
 export async function handleSignIn(context: RequestContext): Promise<Answer> {
@@ -14,5 +15,8 @@ export async function handleSignIn(context: RequestContext): Promise<Answer> {
   if (provider === undefined) return await callCore(context);
   // Core serves no page for one provider; the sign-in page is where this was meant to lead.
   if (method === "GET") return redirectAnswer(`${mountPath}/signin${query && `?${query}`}`);
-  return await callCore(context, oauthOverrides(context as ProviderContext));
+  return await orUnavailable(
+    context as ProviderContext,
+    (context) => callCore(context, oauthOverrides(context)),
+  );
 }

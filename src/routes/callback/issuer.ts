@@ -9,6 +9,7 @@ import type { ProviderContext } from "../../core/context.ts";
 import { toLogText } from "../../oauth/error_answer.ts";
 import type { Fetch } from "../../oauth/fetch.ts";
 import { isIssuerOf } from "../../oauth/issuer.ts";
+import { ProviderSilent } from "../../oauth/provider_silence.ts";
 
 type Providers = AuthConfig["providers"];
 
@@ -26,17 +27,22 @@ interface ResolvedProvider {
  * @param context The callback.
  * @param iss What came.
  * @returns `providers`, to be given to core, where the issuer turns out to be the provider's; a `problem` where it does
- * not; neither where there is nothing to find out.
+ * not; a `failure` where the provider does not answer; none where there is nothing to find out.
  */
 export async function checkIssuer(
   { provider: { id, server }, config }: ProviderContext,
   iss: unknown,
-): Promise<{ providers?: Providers; problem?: string }> {
+): Promise<{ providers?: Providers; problem?: string; failure?: ProviderSilent }> {
   if (server.issuer !== undefined || typeof iss !== "string" || iss === "") return {};
   const providers = config.core.providers as unknown as ResolvedProvider[];
   const own = providers.find((each) => (each.options?.id ?? each.id) === id)!;
-  if (!await isIssuerOf(iss, server, own[customFetch])) {
-    return { problem: unknownIssuer(id, "callback", iss) };
+  try {
+    if (!await isIssuerOf(iss, server, own[customFetch])) {
+      return { problem: unknownIssuer(id, "callback", iss) };
+    }
+  } catch (error) {
+    if (error instanceof ProviderSilent) return { failure: error };
+    throw error;
   }
   const withIssuer = providers.map((each) => each === own ? { ...own, issuer: iss } : each);
   return { providers: withIssuer as unknown as Providers };

@@ -10,6 +10,7 @@ import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
 import { type ProviderErrorAnswer, toLoggable } from "../../oauth/error_answer.ts";
+import { orUnavailable } from "../provider_silence.ts";
 import {
   type CheckCookie,
   checkCookies,
@@ -26,7 +27,11 @@ export function oauthOverrides({ provider, config }: ProviderContext): CoreOverr
 }
 
 /** Answers the callback. */
-export async function handleOAuthCallback(context: ProviderContext): Promise<Answer> {
+export function handleOAuthCallback(context: ProviderContext): Promise<Answer> {
+  return orUnavailable(context, answerCallback);
+}
+
+async function answerCallback(context: ProviderContext): Promise<Answer> {
   const overrides = oauthOverrides(context);
   const parameters = parametersOf(context);
   const cookies = checkCookies(context, overrides.cookies);
@@ -46,7 +51,8 @@ async function finishSignIn(
   overrides: CoreOverrides,
   parameters: Parameters,
 ): Promise<Answer> {
-  const { providers, problem } = await checkIssuer(context, parameters.iss);
+  const { providers, problem, failure } = await checkIssuer(context, parameters.iss);
+  if (failure !== undefined) return errorAnswer(failure, context);
   if (problem !== undefined) return refuse(problem, parameters, context);
   const answer = await fromCore(context, { ...overrides, ...(providers && { providers }) });
   const { error } = answer;
