@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig } from "fastify-authjs";
 import type { AddressInfo } from "node:net";
 import net from "node:net";
-import { captureLog, passwordProvider, testApp, testConfig } from "./support/app.ts";
+import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 
 const ada = { username: "ada", password: "open" };
@@ -566,5 +566,48 @@ Deno.test("GET signin/:provider leads to the sign-in page, its query kept", asyn
   const app = await testApp();
   const answer = await app.inject("/auth/signin/credentials?callbackUrl=%2Fx");
   assertEquals([answer.statusCode, answer.headers.location], [302, "/auth/signin?callbackUrl=%2Fx"]);
+  await app.close();
+});
+
+Deno.test("not-found handlers of the application stay in charge of what is theirs", async () => {
+  const notFound =
+    (text: string) => (_request: unknown, reply: { code(status: number): { send(body: string): void } }) =>
+      reply.code(404).send(text);
+  const app = Fastify();
+  app.setNotFoundHandler(notFound("root"));
+  await app.register(async (scope) => {
+    scope.setNotFoundHandler(notFound("scope"));
+    await scope.register(FastifyAuth(testConfig()));
+  }, { prefix: "/own/auth" });
+  await app.register(async (scope) => {
+    await scope.register(FastifyAuth(testConfig({ secret: `${SECRET}-2` })), { prefix: "/auth" });
+    scope.setNotFoundHandler(notFound("around"));
+  }, { prefix: "/around" });
+  const bodyOf = async (url: string, method = "GET") =>
+    (await app.inject({ method: method as "GET", url })).body;
+  assertEquals(await bodyOf("/nowhere"), "root");
+  assertEquals(await bodyOf("/own/auth"), "scope");
+  assertEquals(await bodyOf("/around/nowhere"), "around");
+  for (
+    const [url, method] of [
+      ["/around/auth", "GET"],
+      ["/around/auth/nowhere", "GET"],
+      ["/around/auth/signin", "PROPFIND"],
+      ["/own/auth/nowhere", "GET"],
+    ] as const
+  ) {
+    assertStringIncludes(await bodyOf(url, method), "FST_AUTHJS_NOT_FOUND", `${method} ${url}`);
+  }
+  for (const mount of ["/own/auth", "/around/auth"]) {
+    assertEquals((await app.inject(`${mount}/signin/`)).statusCode, 200);
+  }
+  await app.close();
+});
+
+Deno.test("a page of the application at the mount path itself stays", async () => {
+  const app = Fastify();
+  await app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+  app.get("/auth", () => "own page");
+  assertEquals((await app.inject("/auth")).body, "own page");
   await app.close();
 });

@@ -518,6 +518,19 @@ Deno.test("S13: nor do they through the application's own serializer, whatever i
   }
 });
 
+Deno.test("S13: nor do they through loggers that the application makes for its requests", async () => {
+  const captured = captureLog();
+  const config = testConfig({ providers: [passwordProvider(), githubLike()] });
+  const app = Fastify({ logger: { ...captured.logger as object, level: "trace" } });
+  app.setChildLoggerFactory((logger, bindings, options) => logger.child({ ...bindings, own: true }, options));
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  for (const request of LOGGED) await app.inject(request as Sent & { method: "GET" });
+  await app.close();
+  assertNoSecret(captured.lines);
+  const incoming = captured.lines.filter(({ req }) => req !== undefined);
+  assert(incoming.length > 0 && incoming.every((line) => line.own === true));
+});
+
 Deno.test("S13: the application's own log is untouched", async () => {
   const lines = await logOf([{ url: `/page?${QUERY}` }]);
   const incoming = lines.find(({ req }) => req !== undefined);
