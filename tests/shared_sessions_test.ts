@@ -3,6 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { FastifyAuth, type FastifyAuthConfig } from "fastify-authjs";
 import Fastify, { type FastifyInstance } from "fastify";
 import { captureLog, SECRET, testConfig } from "./support/app.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
 
 const ORIGIN = "http://localhost";
 const HTTPS = "https://app.example";
@@ -20,6 +21,7 @@ async function bootWarnings(configs: Partial<FastifyAuthConfig>[], one: boolean)
   return lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
 }
 
+const inDatabase = () => ({ adapter: memoryAdapter(), providers: [] });
 const named = (name: string) => ({ cookies: { sessionToken: { name } } });
 
 for (const one of [true, false]) {
@@ -47,6 +49,9 @@ for (const one of [true, false]) {
       [{}, { secret: `${SECRET}-other` }],
       [{}, named("staff")],
       [named("a"), named("b")],
+      // Whose tokens are keys of rows, each in its own database.
+      [inDatabase(), inDatabase()],
+      [inDatabase(), {}],
     ];
     for (const configs of apart) assertEquals(await bootWarnings(configs, one), [], JSON.stringify(configs));
   });
@@ -84,4 +89,27 @@ Deno.test("a configuration that is closed in one application is still in use in 
   await c.register(FastifyAuth(testConfig({ origin: ORIGIN })), { prefix: "/auth" });
   assertEquals(lines.filter(({ level }) => level === 40).length, 1);
   await Promise.all([b.close(), c.close()]);
+});
+
+Deno.test("an application counts while it listens, and not when it is ready and does not", async () => {
+  const { logger, lines } = captureLog();
+  const boot = async () => {
+    const app = Fastify({ logger } as object) as FastifyInstance;
+    await app.register(FastifyAuth(testConfig({ origin: ORIGIN })), { prefix: "/auth" });
+    await app.ready();
+    return app;
+  };
+  const listen = (app: FastifyInstance) => app.listen({ port: 0, host: "127.0.0.1" });
+  const warnings = () => lines.filter(({ level }) => level === 40).length;
+  const [a, b] = [await boot(), await boot()];
+  assertEquals(warnings(), 0);
+  await listen(a);
+  assertEquals(warnings(), 0, "b is ready and serves nobody");
+  await listen(b);
+  assertEquals(warnings(), 1);
+  const c = await boot();
+  assertEquals(warnings(), 2);
+  await listen(c);
+  assertEquals(warnings(), 2, "c was warned of already");
+  await Promise.all([a, b, c].map((app) => app.close()));
 });

@@ -8,41 +8,61 @@
  */
 import type { AuthInstance } from "../auth_instance.ts";
 
-/** The configurations in use, once for each registration. Weak, since not every application is closed. */
-const registered = new Set<WeakRef<AuthInstance>>();
-
-/** What a registration found out. */
-export interface SessionSharing {
-  /** What to tell, where another configuration shares its sessions. */
-  readonly warning: string | undefined;
+/** A configuration that an application uses. */
+export interface SessionRegistration {
+  /**
+   * Whether the application serves anybody, or is about to. One that is ready and does not listen counts no more: tests
+   * send it requests by `inject()` and leave it behind.
+   */
+  inUse: boolean;
+  /** What to tell, where another configuration in use shares its sessions. */
+  warning(): string | undefined;
   /** Ends the registration, when its application closes. */
-  readonly release: () => void;
+  release(): void;
 }
 
-/** Registers a configuration that an application uses. */
-export function registerSessions(auth: AuthInstance): SessionSharing {
-  const other = inUse().find((each) => each !== auth && share(each, auth));
-  const entry = new WeakRef(auth);
-  registered.add(entry);
-  return {
-    warning: other &&
-      `Two configurations of this process have a secret and the session cookie "${
-          cookieOf(auth)
-        }" in common: whoever signs in through one of them is signed in with the other. Give one of them its own ` +
-        "`secret` or its own `cookies.sessionToken.name`; where both are to be one, pass the same object to FastifyAuth().",
-    release: () => void registered.delete(entry),
+interface Entry {
+  /** Weak, since not every application is closed. */
+  readonly auth: WeakRef<AuthInstance>;
+  readonly registration: SessionRegistration;
+}
+
+/** The registrations of this process. */
+const entries = new Set<Entry>();
+
+/** Registers a configuration for an application that is about to use it. */
+export function registerSessions(auth: AuthInstance): SessionRegistration {
+  const registration: SessionRegistration = {
+    inUse: true,
+    warning: () => othersInUse(auth).some((other) => share(other, auth)) ? toWarning(auth) : undefined,
+    release: () => void entries.delete(entry),
   };
+  const entry = { auth: new WeakRef(auth), registration };
+  entries.add(entry);
+  return registration;
 }
 
-function inUse(): AuthInstance[] {
-  return [...registered].flatMap((entry) => {
-    const auth = entry.deref();
-    if (auth === undefined) registered.delete(entry);
-    return auth ?? [];
-  });
+function othersInUse(own: AuthInstance): AuthInstance[] {
+  const others: AuthInstance[] = [];
+  for (const entry of entries) {
+    const auth = entry.auth.deref();
+    if (auth === undefined) entries.delete(entry);
+    else if (auth !== own && entry.registration.inUse) others.push(auth);
+  }
+  return others;
 }
 
+function toWarning(auth: AuthInstance): string {
+  return `Two configurations of this process have a secret and the session cookie "${
+    cookieOf(auth)
+  }" in common: ` +
+    "whoever signs in through one of them is signed in with the other. Give one of them its own `secret` or its own " +
+    "`cookies.sessionToken.name`; where both are to be one, pass the same object to FastifyAuth().";
+}
+
+/** Sessions that are rows of a database are known to the adapter that keeps them, and to no other. */
 function share(a: AuthInstance, b: AuthInstance): boolean {
+  if ([a, b].some((auth) => auth.settings(false).strategy !== "jwt")) return false;
   return cookieOf(a) === cookieOf(b) && secretsOf(a).some((secret) => secretsOf(b).includes(secret));
 }
 
