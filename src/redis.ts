@@ -40,7 +40,9 @@ export interface RedisLockOptions {
   prefix?: string;
 }
 
-/** Deletes the lock only where it is still its owner's: it may have run out, and be another's by now. */
+/** Scripts run as one step: a lock may have run out, and be another's by now, which is neither extended nor deleted. */
+const EXTEND =
+  `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`;
 const RELEASE =
   `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`;
 
@@ -63,6 +65,8 @@ export function redisLock(
   return {
     acquire: async (key, owner, milliseconds) =>
       await send("SET", lock(key), owner, "NX", "PX", `${milliseconds}`) === "OK",
+    extend: async (key, owner, milliseconds) =>
+      Number(await send("EVAL", EXTEND, "1", lock(key), owner, `${milliseconds}`)) === 1,
     release: async (key, owner) => void await send("EVAL", RELEASE, "1", lock(key), owner),
     put: async (key, value, milliseconds) =>
       void await send("SET", result(key), value, "PX", `${milliseconds}`),

@@ -4,12 +4,20 @@
  *
  * @module
  */
-import { type Answer, jsonAnswer, type SetCookie } from "../core/answer.ts";
+import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
 import { unavailableError } from "../database/failure.ts";
-import { readSessionCookie, withSessionToken } from "../session/cookie.ts";
-import { defaultJwtCallback } from "../session/settings.ts";
+import { withSessionToken } from "../session/cookie.ts";
+import { continueSession, hasEnded } from "../session/ending.ts";
+import {
+  endingContext,
+  endRemovedSession,
+  givenSession,
+  heldSession,
+  withoutCookies,
+  withoutSession,
+} from "./session_change.ts";
 
 /**
  * Answers with the session, or `null`; with 503 where the database did not answer: a client that took it for signed out
@@ -30,31 +38,28 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
  * it a second time. And requests that are on their way with it are led to the update, which they would otherwise undo.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
-  const { cookie: { name }, callbacks, renewals, strategy } = context.settings;
-  const cookie = readSessionCookie(context.cookies, name);
-  if (cookie.token === "" || strategy !== "jwt" || callbacks.jwt === defaultJwtCallback) {
-    return await callCore(context);
-  }
+  const held = heldSession(context);
+  const ending = endingContext(context);
+  const { renewals } = context.settings;
   // Its outcome is in `newest` if it has one; its failure is not ours.
-  await renewals.running(renewals.newest(cookie.token))?.catch(() => {});
-  const newest = renewals.newest(cookie.token);
+  await renewals.running(renewals.newest(held.token))?.catch(() => {});
+  const newest = renewals.newest(held.token);
+  if (held.token === "" || await hasEnded(held.token, ending)) {
+    return await callCore(withoutCookies(context, held.names));
+  }
   const answer = await callCore(
-    newest === cookie.token
+    newest === held.token
       ? context
-      : { ...context, cookies: withSessionToken(context.cookies, cookie.parts, newest) },
+      : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
   );
-  const updated = sessionTokenIn(answer.cookies, name);
-  if (updated !== "") {
-    renewals.remember(cookie.token, updated);
+  // Its browser signed out, or in, while core worked.
+  if (await hasEnded(held.token, ending)) return { ...withoutSession(answer, context), body: null };
+  await endRemovedSession(answer, context);
+  const updated = givenSession(answer, context);
+  if (updated !== "" && updated !== newest) {
+    renewals.remember(held.token, updated);
     renewals.remember(newest, updated);
+    await continueSession(newest, updated, ending);
   }
   return answer;
-}
-
-/** The token that cookies put in the browser; empty where they put none. */
-function sessionTokenIn(cookies: readonly SetCookie[], name: string): string {
-  const pairs = cookies.filter(({ value }) => value !== "").map(({ name, value }) =>
-    `${name}=${encodeURIComponent(value)}`
-  );
-  return readSessionCookie(pairs.join("; "), name).token;
 }

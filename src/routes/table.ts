@@ -11,6 +11,7 @@ import { handleCallback } from "./callback/callback.ts";
 import { handleErrorPage } from "./pages.ts";
 import { handleSession, handleSessionUpdate } from "./session.ts";
 import { handleSignIn } from "./signin.ts";
+import { handleSignOut } from "./signout.ts";
 import { handleWebAuthnOptions } from "./webauthn_options.ts";
 
 type Method = "GET" | "POST";
@@ -32,7 +33,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
   route("signin", ["GET", "POST"], handleSignIn),
   routeOfProvider("signin", ["GET", "POST"], handleSignIn),
   routeOfProvider("callback", ["GET", "POST"], handleCallback),
-  route("signout", ["GET", "POST"], callCore),
+  route("signout", ["GET", "POST"], handleSignOut),
   route(
     "session",
     ["GET", "POST"],

@@ -6,8 +6,9 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, SessionTokenError } from "@auth/core/errors";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
+import { goesOn, hasEnded, readEnded } from "./ending.ts";
 import { newExpiry, rowEnd } from "./lifetime.ts";
-import { announce, type ReadContext, type SessionRead, toSession, wrapped } from "./read.ts";
+import { announce, NOBODY, type ReadContext, type SessionRead, toSession, wrapped } from "./read.ts";
 
 type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";
 
@@ -16,6 +17,8 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
   const { settings, logger } = context;
   const { callbacks, maxAge, updateAge } = settings;
   const sessionToken = cookie.token;
+  const ended = readEnded(cookie, context);
+  if (ended !== undefined) return ended;
   let expired = false;
   try {
     const found = await ask(context, "getSessionAndUser", sessionToken);
@@ -28,7 +31,7 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
     const { user, session } = found;
     const due = session.expires.valueOf() - (maxAge - updateAge) * 1000 <= Date.now();
     // A row that outlives its cookie would keep the next reply from renewing the cookie.
-    const renewed = due && context.heard();
+    const renewed = due && context.heard() && !await hasEnded(sessionToken, context);
     const expires = renewed ? newExpiry(settings) : rowEnd(session.expires, settings);
     if (renewed) await ask(context, "updateSession", { sessionToken, expires });
 
@@ -36,9 +39,14 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
     const params = { session: { ...session, expires, user }, user, newSession: undefined };
     const presented = await callbacks.session(params as never);
     if (settings.event) await announce({ session: presented }, context);
+    if (settings.families.endings(sessionToken) > 0) return NOBODY;
     const read = { session: toSession(presented, context) };
     if (!due) return read;
-    return { ...read, update: writeSessionCookie(cookie.names, sessionToken, settings.cookie, expires) };
+    return {
+      ...read,
+      update: writeSessionCookie(cookie.names, sessionToken, settings.cookie, expires),
+      ...goesOn(sessionToken, context),
+    };
   } catch (error) {
     logger().error(wrapped(SessionTokenError, error));
     // Nobody is signed in with an expired session, whatever becomes of its row.

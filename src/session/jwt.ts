@@ -9,10 +9,19 @@ import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.
 import { newExpiry } from "./lifetime.ts";
 import { Refusal } from "./refusal.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
-import { announce, type ReadContext, refuse, type SessionRead, toSession, wrapped } from "./read.ts";
+import { announce, NOBODY, type ReadContext, refuse, type SessionRead, toSession, wrapped } from "./read.ts";
 import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./settings.ts";
 import type { User } from "../types.ts";
-import { tolerant, withRefreshLock } from "./refresh_lock.ts";
+import {
+  continueSession,
+  endsAfter,
+  endSession,
+  goesOn,
+  hasEnded,
+  readEnded,
+  sharedStore,
+} from "./ending.ts";
+import { refreshOnce } from "./refresh_once.ts";
 
 /** What became of a token. */
 export interface Turn {
@@ -26,14 +35,20 @@ export interface Turn {
   readonly sealed?: string;
   /** Why the claims could not be sealed. */
   readonly error?: Error;
+  /** How often the session ended by now, where it did: the callback said so, or it signed out meanwhile. */
+  readonly endings?: number;
 }
+
+/** What becomes of a token whose session ended before its turn did. */
+const ENDED: Turn = Object.freeze({ token: null, session: null, expires: new Date(0) });
 
 /** Reads the session of a token. Never throws: a failure is logged and, as in core, removes the cookie. */
 export function readJwtSession(
   cookie: SessionCookie,
   context: ReadContext,
 ): SessionRead | Promise<SessionRead> {
-  const read = readPlain(cookie.token, context.settings) ?? readThroughCallbacks(cookie, context);
+  const read = readEnded(cookie, context) ?? readPlain(cookie.token, context.settings) ??
+    readThroughCallbacks(cookie, context);
   return read instanceof Refusal ? refuse(cookie, read, context) : read;
 }
 
@@ -54,15 +69,22 @@ async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext)
   const { settings, logger } = context;
   const cleared = () => clearSessionCookie(cookie.names, settings.cookie);
   try {
-    const { token, session, sealed, error } = await turnOf(cookie.token, context);
-    if (token === null) return { session: null, update: cleared() };
+    const { token, session, sealed, error, endings } = await turnOf(cookie.token, context);
+    if (token === null) {
+      if (endings === undefined) return NOBODY;
+      return { session: null, update: cleared(), isOutdated: endsAfter(cookie.token, endings, settings) };
+    }
     if (error) logger().error(wrapped(JWTSessionError, error));
     else if (settings.event) await announce({ session, token }, context);
+    if (settings.families.endings(cookie.token) > 0) return NOBODY;
     const read = { session: toSession(session, context) };
     if (error) return { ...read, update: cleared() };
     if (sealed === undefined) return read;
-    const expires = newExpiry(settings);
-    return { ...read, update: writeSessionCookie(cookie.names, sealed, settings.cookie, expires) };
+    return {
+      ...read,
+      update: writeSessionCookie(cookie.names, sealed, settings.cookie, newExpiry(settings)),
+      ...goesOn(cookie.token, context),
+    };
   } catch (error) {
     if (error instanceof Refusal) return refuse(cookie, error, context);
     logger().error(wrapped(JWTSessionError, error));
@@ -75,7 +97,7 @@ async function turnOf(token: string, context: ReadContext): Promise<Turn> {
   const { renewals, callbacks } = context.settings;
   // Nothing is refreshed without a callback of the application.
   if (callbacks.jwt === defaultJwtCallback) {
-    return await take(await openToken(token, context.settings), context);
+    return await settle(token, await take(await openToken(token, context.settings), context), context);
   }
   const newest = renewals.newest(token);
   const running = renewals.running(newest);
@@ -87,18 +109,28 @@ async function turnOf(token: string, context: ReadContext): Promise<Turn> {
 
 /** The turn that runs the `jwt` callback, in this process alone or, with a lock, in all of them. */
 async function lead(token: string, context: ReadContext): Promise<Turn> {
-  const { settings, logger } = context;
-  const { renewals, refresh } = settings;
+  const { settings } = context;
+  const { refresh } = settings;
   const opened = await openToken(token, settings);
-  const turn = refresh.lock === undefined || !(refresh.due?.(opened.claims) ?? true)
-    ? await take(opened, context)
-    : await withRefreshLock(
-      { lock: tolerant(refresh.lock, (error) => logger().error(error)), grace: refresh.grace },
-      token,
-      () => take(opened, context),
-      async (sealed) => ({ sealed, ...await take(await openToken(sealed, settings), context) }),
-    );
-  if (turn.sealed !== undefined) renewals.remember(token, turn.sealed);
+  const store = refresh.due?.(opened.claims) ?? true ? sharedStore(context) : undefined;
+  const work = () => take(opened, context);
+  const turn = store === undefined ? await work() : await refreshOnce(store, token, {
+    work,
+    open: (sealed) => openToken(sealed, settings).catch(() => undefined),
+    join: async (successor, sealed) => ({ sealed, ...await take(successor, context) }),
+    hasEnded: () => hasEnded(token, context),
+    ended: ENDED,
+  });
+  const settled = await settle(token, turn, context);
+  if (settled.sealed !== undefined) settings.renewals.remember(token, settled.sealed);
+  return settled;
+}
+
+/** What a turn means for the other requests of its session. */
+async function settle(token: string, turn: Turn, context: ReadContext): Promise<Turn> {
+  if (turn === ENDED || context.settings.families.endings(token) > 0) return ENDED;
+  if (turn.token === null) return { ...turn, endings: await endSession(token, context) };
+  if (turn.sealed !== undefined) await continueSession(token, turn.sealed, context);
   return turn;
 }
 

@@ -17,6 +17,10 @@ export interface SessionRead {
   readonly session: Session | null;
   /** What the browser has to be told, where the read changed something. */
   readonly update?: SessionCookieUpdate;
+  /** Whether the session ended since, so that the browser must not be told any more. */
+  readonly isOutdated?: () => boolean;
+  /** Asks the other processes whether it did, which {@linkcode isOutdated} then knows. */
+  readonly askOthers?: () => Promise<unknown>;
   /** Why it could not be found out whether somebody is signed in: the database did not answer. */
   readonly failure?: unknown;
 }

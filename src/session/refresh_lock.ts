@@ -1,131 +1,163 @@
 /**
- * What several processes share so that one of them refreshes a session and the others get its result.
+ * What several processes share so that one of them refreshes a session and the others get its result, and so that a
+ * sign-out at one of them counts at all.
  *
  * @module
  */
 import type { JWT } from "@auth/core/jwt";
-import { createHash, randomUUID } from "node:crypto";
-import { withDeadline } from "../deadline.ts";
+import { requireTimeout, withDeadline } from "../deadline.ts";
+import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthOptions } from "../types.ts";
 
 /**
- * A lock with a place for its result, such as `redisLock()` of `fastify-authjs/redis`.
+ * A lock and a store that several processes share, such as `redisLock()` of `fastify-authjs/redis`.
  *
- * Values are session tokens, encrypted as the browser has them, and keys are digests: nothing in it can be read or used
- * to sign in without the old token.
+ * Keys and values are opaque texts of up to some ten thousand characters in the alphabet of base64url. Values are sealed:
+ * who reads the store learns no session token, and what somebody else wrote to it is not believed.
  */
 export interface RefreshLock {
   /**
    * Takes the lock, unless somebody holds it.
    *
    * @param key What is locked.
-   * @param owner Who takes it: only they may release it.
+   * @param owner Who takes it: only they may extend or release it.
    * @param milliseconds After how long it is free again by itself, should its owner have died.
    * @returns Whether it was taken.
    */
   acquire(key: string, owner: string, milliseconds: number): Promise<boolean>;
+  /**
+   * Holds the lock for longer: called every few seconds while a session is refreshed. A lock that lacks it is acquired
+   * for two minutes at once.
+   *
+   * @param key What is locked.
+   * @param owner Who holds it.
+   * @param milliseconds From now on, after how long it is free again by itself.
+   * @returns Whether it was still its owner's.
+   */
+  extend?(key: string, owner: string, milliseconds: number): Promise<boolean>;
   /** Gives the lock back, unless it is no longer its owner's. */
   release(key: string, owner: string): Promise<void>;
-  /** Leaves a result for the others. */
+  /** Leaves a value for the others, for so many milliseconds. It replaces the one before. */
   put(key: string, value: string, milliseconds: number): Promise<void>;
-  /** The result somebody left, if there is one. */
+  /** The value somebody left, if there is one. */
   get(key: string): Promise<string | null | undefined>;
+}
+
+/** The refresh lock, and how it is used. */
+export interface SharedStore {
+  /** Never rejects. */
+  readonly lock: Required<RefreshLock>;
+  /** Whether the lock can be held for longer than it was acquired for. */
+  readonly isExtensible: boolean;
+  /** Milliseconds for which a token that was refreshed leads to the one that took its place. */
+  readonly grace: number;
+  /** Milliseconds for which another process is waited for while nothing is heard of it. */
+  readonly waitLimit: number;
+  /** Is told of values that do not open. */
+  readonly onError: (error: Error) => void;
 }
 
 /** How refreshing is shared, as the configuration says. */
 export interface RefreshSettings {
   /** The lock, where there are several processes. */
-  readonly lock: RefreshLock | undefined;
+  readonly lock: FailOpenLock | undefined;
   /** Whether the `jwt` callback is going to refresh a token with these claims. */
   readonly due: ((token: JWT) => boolean) | undefined;
   /** Milliseconds for which a token that was refreshed still leads to the one that took its place. */
   readonly grace: number;
+  /** Milliseconds for which a process waits for another one of which nothing is heard. */
+  readonly waitLimit: number;
 }
 
-/** Long enough for what a page requested together to arrive over a slow connection. */
-const REFRESH_GRACE = 30_000;
+/** Long enough for what a page requested together to arrive over a slow connection, in milliseconds. */
+const DEFAULT_GRACE_MS = 30_000;
 
-/** The settings of a configuration. */
+/** How long another process is waited for where requests to providers have no limit of their own, in milliseconds. */
+const DEFAULT_WAIT_MS = 10_000;
+
+/** How long the lock may take to answer before it is done without, in milliseconds. */
+const LOCK_TIMEOUT_MS = 2_000;
+
+/** How long a lock that failed is done without, in milliseconds: each read would wait for it. */
+const LOCK_PAUSE_MS = 5_000;
+
+/**
+ * The settings of a configuration.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a lock that lacks a method, or a time that is none.
+ */
 export function refreshSettings(config: FastifyAuthOptions): RefreshSettings {
-  const { refreshLock, refreshDue, refreshGrace = REFRESH_GRACE } = config;
-  return { lock: refreshLock, due: refreshDue, grace: refreshGrace };
+  const { refreshLock, refreshDue, refreshGrace, providerTimeout } = config;
+  return {
+    lock: refreshLock && new FailOpenLock(requireLock(refreshLock)),
+    due: refreshDue,
+    grace: requireTimeout("refreshGrace", refreshGrace) ?? DEFAULT_GRACE_MS,
+    waitLimit: requireTimeout("providerTimeout", providerTimeout) || DEFAULT_WAIT_MS,
+  };
 }
 
-/** How long one process may take before the others stop waiting for it: a provider's answer and then some. */
-const PATIENCE = 15_000;
+const METHODS = ["acquire", "release", "put", "get"] as const;
 
-/** How long the lock itself may take to answer before it is done without. */
-const LOCK_TIMEOUT = 2_000;
-
-/** How long a lock that failed is done without. */
-const LOCK_PAUSE = 5_000;
-
-/** How often a waiting process looks for the result. */
-const POLL = 40;
-
-/**
- * Does `work` in one process at a time.
- *
- * @param token What is being refreshed.
- * @param work Does it; what it returns as `sealed` is left for the others, for `grace` milliseconds.
- * @param join Goes on from the result of another process.
- */
-export async function withRefreshLock<T extends { readonly sealed?: string | undefined }>(
-  { lock, grace }: { readonly lock: RefreshLock; readonly grace: number },
-  token: string,
-  work: () => Promise<T>,
-  join: (sealed: string) => Promise<T>,
-): Promise<T> {
-  const key = createHash("sha256").update(token).digest("base64url");
-  const owner = randomUUID();
-  const until = Date.now() + PATIENCE;
-  let left: string | null | undefined;
-  while (!await lock.acquire(key, owner, PATIENCE)) {
-    left = await lock.get(key);
-    if (left) return await join(left);
-    if (Date.now() > until) return await work();
-    await new Promise((resolve) => setTimeout(resolve, POLL * (0.5 + Math.random())));
-  }
-  try {
-    left = await lock.get(key);
-    if (!left) {
-      const result = await work();
-      // Left before the lock is released, so that whoever takes it next finds it.
-      if (result.sealed !== undefined) await lock.put(key, result.sealed, grace);
-      return result;
-    }
-  } finally {
-    await lock.release(key, owner);
-  }
-  return await join(left);
+function requireLock(lock: RefreshLock): RefreshLock {
+  const missing = METHODS.filter((name) => typeof lock[name] !== "function");
+  if (missing.length === 0) return lock;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `\`refreshLock\` lacks ${
+      missing.map((name) => `${name}()`).join(", ")
+    }: use redisLock() of "fastify-authjs/redis", or an object with these methods.`,
+  );
 }
 
-/** Locks that failed, and until when they are done without: each read would wait for them. */
-const failing = new WeakMap<RefreshLock, number>();
+/** A lock that fails open: while it is down sessions are read and refreshed without it, as in one process. */
+export class FailOpenLock {
+  readonly #lock: RefreshLock;
+  /** Until when it is done without, in milliseconds since 1970. */
+  #pausedUntil = 0;
 
-/**
- * The lock, made to fail as if nobody else used it: sessions go on without it while it is down, as with one process.
- *
- * @param onError Is told of the failure.
- */
-export function tolerant(lock: RefreshLock, onError: (error: Error) => void): RefreshLock {
-  const attempt = async <T>(name: keyof RefreshLock, work: () => Promise<T>, otherwise: T): Promise<T> => {
-    if (Date.now() < (failing.get(lock) ?? 0)) return otherwise;
+  /** @param lock The lock of the configuration. */
+  constructor(lock: RefreshLock) {
+    this.#lock = lock;
+  }
+
+  /** Whether a lock that is held can be held for longer. */
+  get isExtensible(): boolean {
+    return typeof this.#lock.extend === "function";
+  }
+
+  /** The lock, with its failures told to `onError`. No method of it rejects. */
+  reportingTo(onError: (error: Error) => void): Required<RefreshLock> {
+    const lock = this.#lock;
+    const attempt = <T>(name: keyof RefreshLock, work: () => Promise<T>, otherwise: T) =>
+      this.#attempt(name, work, otherwise, onError);
+    return {
+      acquire: (...args) => attempt("acquire", () => lock.acquire(...args), true),
+      extend: (...args) => attempt("extend", async () => await lock.extend?.(...args) ?? true, true),
+      release: (...args) => attempt("release", () => lock.release(...args), undefined),
+      put: (...args) => attempt("put", () => lock.put(...args), undefined),
+      get: (...args) => attempt("get", () => lock.get(...args), undefined),
+    };
+  }
+
+  async #attempt<T>(
+    name: string,
+    work: () => Promise<T>,
+    otherwise: T,
+    onError: (error: Error) => void,
+  ): Promise<T> {
+    if (Date.now() < this.#pausedUntil) return otherwise;
     try {
-      const late = () => new Error(`no answer within ${LOCK_TIMEOUT} ms`);
-      return await withDeadline((async () => await work())(), LOCK_TIMEOUT, late);
+      const late = () => new Error(`no answer within ${LOCK_TIMEOUT_MS} ms`);
+      return await withDeadline((async () => await work())(), LOCK_TIMEOUT_MS, late);
     } catch (cause) {
-      failing.set(lock, Date.now() + LOCK_PAUSE);
-      onError(
-        new Error(`The refresh lock's ${name}() failed; sessions are refreshed without it.`, { cause }),
-      );
+      const isNews = Date.now() >= this.#pausedUntil;
+      this.#pausedUntil = Date.now() + LOCK_PAUSE_MS;
+      if (isNews) {
+        onError(
+          new Error(`The refresh lock's ${name}() failed; sessions are refreshed without it.`, { cause }),
+        );
+      }
       return otherwise;
     }
-  };
-  return {
-    acquire: (...args) => attempt("acquire", () => lock.acquire(...args), true),
-    release: (...args) => attempt("release", () => lock.release(...args), undefined),
-    put: (...args) => attempt("put", () => lock.put(...args), undefined),
-    get: (...args) => attempt("get", () => lock.get(...args), undefined),
-  };
+  }
 }

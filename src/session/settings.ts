@@ -8,6 +8,7 @@ import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@au
 import type { ResolvedConfig } from "../config/config.ts";
 import { cookieSettings } from "../config/cookies.ts";
 import { decode, encode, usableSecrets } from "./jwt_codec.ts";
+import { endWithRows } from "./ended_rows.ts";
 import { type Lifetimes, requireLifetimes } from "./lifetime.ts";
 import type { Turn } from "./jwt.ts";
 import type { RefreshSettings } from "./refresh_lock.ts";
@@ -15,6 +16,7 @@ import { Renewals } from "./renewals.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { TokenCache } from "./token_cache.ts";
+import { digestOf, tagOf, TokenFamilies } from "./token_families.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
@@ -51,6 +53,8 @@ export interface SessionSettings extends Lifetimes {
   readonly cache: TokenCache;
   /** Tokens being renewed, or renewed a moment ago. */
   readonly renewals: Renewals<Turn>;
+  /** Which tokens are of one session, and which sessions ended. */
+  readonly families: TokenFamilies;
   readonly refresh: RefreshSettings;
 }
 
@@ -72,6 +76,8 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
   const cookie = cookieSettings("sessionToken", core, secure);
   const callbacks = { jwt: defaultJwtCallback, session: defaultSessionCallback, ...core.callbacks };
   const custom = callbacks.jwt !== defaultJwtCallback || callbacks.session !== defaultSessionCallback;
+  const secrets = jwt.decode === decode ? usableSecrets(jwt.secret, cookie.name) : undefined;
+  const families = new TokenFamilies(session.strategy === "jwt" && secrets ? tagOf : digestOf);
   return {
     strategy: session.strategy,
     ...lifetimes,
@@ -79,14 +85,15 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
     jwt,
     ownTokens: jwt.encode === encode && jwt.decode === decode,
     otherSalts: otherSalts(core, cookie.name),
-    secrets: jwt.decode === decode ? usableSecrets(jwt.secret, cookie.name) : undefined,
+    secrets,
     custom,
     callbacks,
     event: core.events?.session,
     plain: !custom && core.events?.session === undefined,
-    adapter: core.adapter,
+    adapter: core.adapter && endWithRows(core.adapter, families),
     cache: new TokenCache(),
     renewals: new Renewals(refresh.grace),
+    families,
     refresh,
   };
 }

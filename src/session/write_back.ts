@@ -31,13 +31,18 @@ interface Latest {
   reading: Promise<SessionRead>;
 }
 
+/** A read that changed something. */
+type Update = SessionRead & { readonly update: SessionCookieUpdate };
+
+const NOTHING: readonly Update[] = Object.freeze([]);
+
 /** What was read for one request. */
 class Reads {
   /** Of each configuration: mostly of one. */
   readonly #latest: Latest[] = [];
   #pending = 0;
   /** What the browser is to be told, by the cookie it is about: of two updates the later counts. */
-  #updates: Map<string, SessionCookieUpdate> | undefined;
+  #updates: Map<string, Update> | undefined;
 
   once(
     config: FastifyAuthConfig,
@@ -63,26 +68,32 @@ class Reads {
         this.#pending--;
       }
     }
-    if (found.update) (this.#updates ??= new Map()).set(found.update.name, found.update);
+    if (found.update) (this.#updates ??= new Map()).set(found.update.name, found as Update);
     return found;
   }
 
-  /** Whether a read is on its way. */
+  /** Whether there is something to wait for before the browser can be told. */
   get pending(): boolean {
-    return this.#pending > 0;
+    return this.#pending > 0 || this.#all.some(({ askOthers }) => askOthers !== undefined);
   }
 
   /**
    * Waits for the reads that are on their way, also for one that nobody else waits for: it may have used up a refresh
-   * token, and its result must not be lost.
+   * token, and its result must not be lost. Then for what other processes say of them.
    */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#latest.map(({ reading }) => reading));
+    await Promise.allSettled(this.#all.map(({ askOthers }) => askOthers?.()));
   }
 
-  /** What the browser is to be told, of the reads that are done. */
-  get updates(): Iterable<SessionCookieUpdate> {
-    return this.#updates?.values() ?? [];
+  /** What the browser is to be told, of the reads that are done: a session that ended since is not brought back. */
+  get updates(): SessionCookieUpdate[] {
+    return this.#all.filter(({ isOutdated }) => !isOutdated?.()).map(({ update }) => update);
+  }
+
+  /** Mostly there are none. */
+  get #all(): readonly Update[] {
+    return this.#updates === undefined ? NOTHING : [...this.#updates.values()];
   }
 }
 

@@ -8,10 +8,17 @@ import { callCore } from "../../core/auth.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback } from "./oauth.ts";
+import { replaceSession, withoutEndedSession } from "../session_change.ts";
 import { handleWebAuthnCallback } from "./webauthn.ts";
 
 /** Answers a callback. */
-export function handleCallback(context: ProviderContext): Promise<Answer> {
+export async function handleCallback(context: ProviderContext): Promise<Answer> {
+  const answer = await handleByType(await withoutEndedSession(context));
+  await replaceSession(answer, context);
+  return answer;
+}
+
+function handleByType(context: ProviderContext): Promise<Answer> {
   switch (context.provider.type) {
     case "oauth":
     case "oidc":

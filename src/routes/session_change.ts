@@ -1,0 +1,75 @@
+/**
+ * What a sign-in or a sign-out means for the requests of the same browser that are under way: nothing they read of the
+ * session before may bring it back.
+ *
+ * @module
+ */
+import type { Answer, SetCookie } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
+import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
+import { openToken } from "../session/open_token.ts";
+
+/** What ending a session takes, for a request to a route of the plugin. */
+export function endingContext({ settings, logger }: RequestContext): EndingContext {
+  return { settings, logger: () => logger };
+}
+
+/** The session cookie of the request. */
+export function heldSession({ cookies, settings }: RequestContext): SessionCookie {
+  return readSessionCookie(cookies, settings.cookie.name);
+}
+
+/** The token that an answer puts in the browser; empty where it puts none. */
+export function givenSession({ cookies }: Answer, { settings }: RequestContext): string {
+  const pairs = cookies.filter(({ value }) => value !== "").map(({ name, value }) =>
+    `${name}=${encodeURIComponent(value)}`
+  );
+  return readSessionCookie(pairs.join("; "), settings.cookie.name).token;
+}
+
+/** The answer without what it says of the session. */
+export function withoutSession(answer: Answer, { settings: { cookie } }: RequestContext): Answer {
+  const isSession = ({ name }: SetCookie) => name === cookie.name || name.startsWith(`${cookie.name}.`);
+  return { ...answer, cookies: answer.cookies.filter((cookie) => !isSession(cookie)) };
+}
+
+/** Ends the session of the request where the answer has the browser forget it: it signed out. */
+export async function endRemovedSession({ cookies }: Answer, context: RequestContext): Promise<void> {
+  const { token, names } = heldSession(context);
+  const isRemoved = cookies.some(({ name, value }) => value === "" && names.includes(name));
+  // Whatever came as the cookie is removed; what is no session need not be remembered.
+  if (isRemoved && await mayBeSession(token, context)) await endSession(token, endingContext(context));
+}
+
+async function mayBeSession(token: string, { settings }: RequestContext): Promise<boolean> {
+  if (settings.strategy === "database") return true;
+  return await openToken(token, settings).then(() => true, () => false);
+}
+
+/** After a sign-in: ends the session that the browser had before, and begins the new one. */
+export async function replaceSession(answer: Answer, context: RequestContext): Promise<void> {
+  const given = givenSession(answer, context);
+  if (given === "") return;
+  const { token } = heldSession(context);
+  if (token !== "" && token !== given) await endSession(token, endingContext(context));
+  await beginSession(given, endingContext(context));
+}
+
+/** The request without its session where that ended: nobody is to be linked to its user. */
+export async function withoutEndedSession<Context extends RequestContext>(
+  context: Context,
+): Promise<Context> {
+  const { token, names } = heldSession(context);
+  if (token === "" || !await hasEnded(token, endingContext(context))) return context;
+  return withoutCookies(context, names);
+}
+
+/** The request without some of its cookies. */
+export function withoutCookies<Context extends RequestContext>(
+  context: Context,
+  names: readonly string[],
+): Context {
+  const pairs = context.cookies.split(";").filter((pair) => !names.includes(pair.split("=")[0]!.trim()));
+  return { ...context, cookies: pairs.join(";").trim() };
+}

@@ -1,0 +1,127 @@
+/**
+ * The end of a session: nothing that was read before it may bring the session back.
+ *
+ * In this process the session's tokens are remembered; other processes hear of it through the store of the refresh lock,
+ * where there is one. Both for as long as a request that was sent before may be under way.
+ *
+ * @module
+ */
+import type { LoggerInstance } from "@auth/core/types";
+import { clearSessionCookie, type SessionCookie } from "./cookie.ts";
+import { NOBODY, type SessionRead } from "./read.ts";
+import type { SessionSettings } from "./settings.ts";
+import type { SharedStore } from "./refresh_lock.ts";
+import { hasSharedEnd, sharedSessionId, shareState, shareSuccessor } from "./shared_endings.ts";
+
+/** What is looked at of a read, or of a request to a route of the plugin. */
+export interface EndingContext {
+  readonly settings: SessionSettings;
+  /** Where failures of the refresh lock go, made when there is one. */
+  readonly logger: () => Pick<LoggerInstance, "error">;
+}
+
+/**
+ * For how long after the end of its session a request may come that was sent before, in milliseconds. Its reply leaves the
+ * cookies alone, since they may be of the next session already.
+ */
+const STRAGGLERS_MS = 30_000;
+
+/** Reads a token of a session that ended. Who still sends it later has it from a reply that came late: it is removed. */
+export function readEnded(
+  { token, names }: SessionCookie,
+  { settings }: EndingContext,
+): SessionRead | undefined {
+  const endedAt = settings.families.endedAt(token);
+  if (endedAt === undefined) return undefined;
+  if (Date.now() - endedAt < STRAGGLERS_MS) return NOBODY;
+  return {
+    session: null,
+    update: clearSessionCookie(names, settings.cookie),
+    isOutdated: endsAfter(token, settings.families.endings(token), settings),
+  };
+}
+
+/**
+ * How a reply finds out whether it must not carry what was read any more.
+ *
+ * @param endings How often the session had ended by then.
+ */
+export function endsAfter(token: string, endings: number, { families }: SessionSettings): () => boolean {
+  return () => families.endings(token) !== endings;
+}
+
+/** The same for a session that goes on, which may also end in another process. */
+export function goesOn(
+  token: string,
+  context: EndingContext,
+): Pick<SessionRead, "isOutdated" | "askOthers"> {
+  const isOutdated = endsAfter(token, 0, context.settings);
+  return context.settings.refresh.lock === undefined
+    ? { isOutdated }
+    : { isOutdated, askOthers: () => hasEnded(token, context) };
+}
+
+/**
+ * Ends the session of a token: it signed out, its `jwt` callback said so, or its browser has another one.
+ *
+ * @returns How often it ended by now.
+ */
+export async function endSession(token: string, context: EndingContext): Promise<number> {
+  const endings = context.settings.families.end(token);
+  const store = sharedStore(context);
+  if (store !== undefined) await shareState(store, await sessionId(store, token, context), true);
+  return endings;
+}
+
+/** Begins a session. A codec of the application's own may give it the token of one that ended. */
+export async function beginSession(token: string, context: EndingContext): Promise<void> {
+  const { families, secrets } = context.settings;
+  families.begin(token);
+  const store = secrets === undefined ? sharedStore(context) : undefined;
+  if (store === undefined) return;
+  const id = await sessionId(store, token, context);
+  if (await hasSharedEnd(store, id)) await shareState(store, id, false);
+}
+
+/** Has a session go on with another token. */
+export async function continueSession(
+  token: string,
+  successor: string,
+  context: EndingContext,
+): Promise<void> {
+  const { families } = context.settings;
+  families.join(token, successor);
+  const store = sharedStore(context);
+  if (store !== undefined) await shareSuccessor(store, successor, await sessionId(store, token, context));
+}
+
+/** Whether the session of a token ended, here or in another process. */
+export async function hasEnded(token: string, context: EndingContext): Promise<boolean> {
+  const { families } = context.settings;
+  if (families.endings(token) > 0) return true;
+  const store = sharedStore(context);
+  if (store === undefined || !await hasSharedEnd(store, await sessionId(store, token, context))) return false;
+  families.end(token);
+  return true;
+}
+
+/** The name of a token's session in the store; asked for once. */
+async function sessionId(
+  store: SharedStore,
+  token: string,
+  { settings: { families } }: EndingContext,
+): Promise<string> {
+  const known = families.idOf(token);
+  if (known !== undefined) return known;
+  const id = await sharedSessionId(store, token);
+  families.name(token, id);
+  return id;
+}
+
+/** The refresh lock as a read uses it, with its failures in the log. */
+export function sharedStore({ settings: { refresh }, logger }: EndingContext): SharedStore | undefined {
+  const { lock, grace, waitLimit } = refresh;
+  if (lock === undefined) return undefined;
+  const onError = (error: Error) => logger().error(error);
+  return { lock: lock.reportingTo(onError), isExtensible: lock.isExtensible, grace, waitLimit, onError };
+}

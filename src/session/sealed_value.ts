@@ -1,0 +1,67 @@
+/**
+ * Values in a store that others may read or write to. Each has a place, worked out from a secret that only those have who
+ * may know the value: the name to keep it under, from which the secret cannot be found, and the key that seals it.
+ *
+ * A value that somebody else wrote, cut or moved to another place does not open.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+
+/** What HKDF separates these keys by from all others (RFC 5869, section 3.1). */
+const SALT = "fastify-authjs shared sessions v1";
+
+/** Sizes in bytes: of an AES-256 key and of a name; of the nonce and the tag of AES-GCM (NIST SP 800-38D). */
+const KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16;
+
+/** Where a value is kept and how it is sealed. */
+export interface Place {
+  /** The key in the store. */
+  readonly name: string;
+  /** Seals a text, with a new nonce each time. */
+  seal(text: string): string;
+  /** Opens what {@linkcode seal} made for this place; `undefined` for anything else. */
+  open(value: string | null | undefined): string | undefined;
+}
+
+/**
+ * The place for a purpose that goes with a secret.
+ *
+ * @param secret Such as a session token.
+ * @param purpose Tells the places of one secret apart.
+ */
+export function placeOf(secret: string, purpose: string): Place {
+  const derived = Buffer.from(hkdfSync("sha256", secret, SALT, purpose, 2 * KEY_BYTES));
+  const name = derived.subarray(0, KEY_BYTES).toString("base64url");
+  const key = derived.subarray(KEY_BYTES);
+  const context = Buffer.from(`${purpose}:${name}`);
+  return {
+    name,
+    seal(text) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(context);
+      const parts = [nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
+      return Buffer.concat(parts).toString("base64url");
+    },
+    open(value) {
+      if (typeof value !== "string") return undefined;
+      const bytes = Buffer.from(value, "base64url");
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+      try {
+        const nonce = bytes.subarray(0, NONCE_BYTES);
+        const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES });
+        decipher.setAAD(context).setAuthTag(bytes.subarray(-TAG_BYTES));
+        const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+        return Buffer.concat([text, decipher.final()]).toString("utf8");
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/** A text that goes with a secret as a place does, for when the secret itself is not to be handed on. */
+export function derivedSecret(secret: string, purpose: string): string {
+  return Buffer.from(hkdfSync("sha256", secret, SALT, purpose, KEY_BYTES)).toString("base64url");
+}

@@ -1,0 +1,141 @@
+/**
+ * Which tokens are of one session, and which sessions ended a moment ago.
+ *
+ * A session changes its token with each renewal. A request that was sent with one of them may still be under way when the
+ * session ends: what it read must not reach the browser any more, and a token it makes must not be a session again.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+
+/**
+ * How long tokens are remembered, in milliseconds: from its renewal, its end or its latest use after the end. A request
+ * that takes longer, from leaving the browser to its reply, is not known to be of a session that ended.
+ */
+export const REQUEST_LIMIT_MS = 15 * 60_000;
+
+/** How many tokens are remembered, a few megabytes: beyond it the oldest are forgotten before their time. */
+const CAPACITY = 2 ** 15;
+
+/** What the tokens of one session share. */
+interface Family {
+  /** Its name in the store of the refresh lock, where that was needed. */
+  id?: string;
+  /** How often it was ended: signing in once more with a token of an ended session ends it again. */
+  endings: number;
+  /** When it was ended first. */
+  endedAt: number;
+  /** How many of its tokens are remembered. */
+  members: number;
+}
+
+interface Member {
+  readonly family: Family;
+  readonly until: number;
+}
+
+/** The sessions of one configuration in this process. */
+export class TokenFamilies {
+  readonly #keyOf: (token: string) => string;
+  readonly #members = new Map<string, Member>();
+  /** How many of the members are of a session that ended. */
+  #ended = 0;
+
+  /** @param keyOf What a token is remembered by: never the same for two tokens. */
+  constructor(keyOf: (token: string) => string = digestOf) {
+    this.#keyOf = keyOf;
+  }
+
+  /** How often the session of this token ended; 0 for one that goes on or is not known. */
+  endings(token: string): number {
+    return this.#ended === 0 ? 0 : this.#member(token)?.family.endings ?? 0;
+  }
+
+  /** When the session of this token ended, in milliseconds since 1970. Who asks is still using it: it is not forgotten. */
+  endedAt(token: string): number | undefined {
+    if (this.endings(token) === 0) return undefined;
+    const { family } = this.#member(token)!;
+    this.#remember(token, family);
+    return family.endedAt;
+  }
+
+  /** Ends the session of this token: it and all others of the session. Gives how often it ended by now. */
+  end(token: string): number {
+    const family = this.#familyOf(token);
+    if (family.endings++ === 0) {
+      family.endedAt = Date.now();
+      this.#ended += family.members;
+    }
+    this.#remember(token, family);
+    return family.endings;
+  }
+
+  /** Begins a session. With a codec of the application's own its token may be that of one that ended. */
+  begin(token: string): void {
+    this.#forget(this.#keyOf(token));
+  }
+
+  /** Remembers that a token was renewed: both are of one session. */
+  join(token: string, successor: string): void {
+    const family = this.#familyOf(token);
+    this.#remember(token, family);
+    this.#remember(successor, family);
+  }
+
+  /** The name of this token's session, where it is known. */
+  idOf(token: string): string | undefined {
+    return this.#member(token)?.family.id;
+  }
+
+  /** Remembers the name of this token's session. */
+  name(token: string, id: string): void {
+    const family = this.#familyOf(token);
+    family.id = id;
+    this.#remember(token, family);
+  }
+
+  #member(token: string): Member | undefined {
+    const member = this.#members.get(this.#keyOf(token));
+    return member !== undefined && member.until > Date.now() ? member : undefined;
+  }
+
+  #familyOf(token: string): Family {
+    return this.#member(token)?.family ?? { endings: 0, endedAt: 0, members: 0 };
+  }
+
+  /** All are remembered equally long, so the map is in the order in which they are forgotten. */
+  #remember(token: string, family: Family): void {
+    const key = this.#keyOf(token);
+    this.#forget(key);
+    this.#members.set(key, { family, until: Date.now() + REQUEST_LIMIT_MS });
+    family.members++;
+    if (family.endings > 0) this.#ended++;
+    this.#forgetOld();
+  }
+
+  #forgetOld(): void {
+    const now = Date.now();
+    for (const [key, { until }] of this.#members) {
+      if (until > now && this.#members.size <= CAPACITY) break;
+      this.#forget(key);
+    }
+  }
+
+  #forget(key: string): void {
+    const family = this.#members.get(key)?.family;
+    if (family === undefined) return;
+    this.#members.delete(key);
+    family.members--;
+    if (family.endings > 0) this.#ended--;
+  }
+}
+
+/** A digest of all of a token, whatever it looks like. */
+export function digestOf(token: string): string {
+  return createHash("sha256").update(token).digest("base64url");
+}
+
+/** The end of a token in core's format, which is its authentication tag and so its own. */
+export function tagOf(token: string): string {
+  return token.slice(-43);
+}

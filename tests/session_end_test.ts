@@ -1,0 +1,490 @@
+/** A session that ended stays so, whatever requests of its browser were under way: in one process and in several. */
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import type { JWT } from "@auth/core/jwt";
+import type { FastifyInstance } from "fastify";
+import { type FastifyAuthConfig, getSession } from "fastify-authjs";
+import type { RefreshLock } from "fastify-authjs/redis";
+import { TokenFamilies } from "../src/session/token_families.ts";
+import { testApp, testConfig } from "./support/app.ts";
+import { type Answer, Client, setCookies } from "./support/client.ts";
+import { identityProvider, signedIn as signedInByProvider, signInAs } from "./support/identity.ts";
+import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
+import { memoryLock } from "./support/memory_lock.ts";
+
+const NAME = "authjs.session-token";
+const ADA = { username: "ada", password: "open" };
+const GRACE = { username: "grace", password: "open" };
+
+const sessionCookies = (answer: Answer) => setCookies(answer).filter((line) => line.startsWith(NAME));
+const userOf = (answer: Answer) => answer.json().session?.user?.name ?? null;
+
+/** Holds up whoever waits, and says when somebody does. */
+class Gate {
+  #open = () => {};
+  #reached = () => {};
+  readonly #opened = new Promise<void>((resolve) => this.#open = resolve);
+  readonly reached = new Promise<void>((resolve) => this.#reached = resolve);
+
+  async wait(): Promise<void> {
+    this.#reached();
+    await this.#opened;
+  }
+
+  open(): void {
+    this.#open();
+  }
+}
+
+/** A gate for the next one to come; those who come while there is none pass. */
+class Gates {
+  #next: Gate | undefined;
+
+  next(): Gate {
+    return this.#next = new Gate();
+  }
+
+  async pass(): Promise<void> {
+    const gate = this.#next;
+    this.#next = undefined;
+    await gate?.wait();
+  }
+}
+
+/** Changes the token with each read, and can be held up while it does. */
+function changing(gates: Gates): Partial<FastifyAuthConfig> & { reads: () => number } {
+  let reads = 0;
+  return {
+    reads: () => reads,
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account) return token;
+        const count = ++reads;
+        await gates.pass();
+        return { ...token, count };
+      },
+    },
+  };
+}
+
+/** A browser with the same cookies: as another tab has them, or a request that left before the cookies changed. */
+function copyOf(app: FastifyInstance, { cookies }: Client): Client {
+  const copy = new Client(app);
+  for (const [name, value] of cookies) copy.cookies.set(name, value);
+  return copy;
+}
+
+async function signedIn(app: FastifyInstance, fields = ADA): Promise<Client> {
+  const client = new Client(app);
+  await client.signIn(fields);
+  return client;
+}
+
+/** That a request which was under way brought nothing back, and that later ones with its cookies do not either. */
+async function assertOver(app: FastifyInstance, answer: Answer, before: Client): Promise<void> {
+  assertEquals([userOf(answer), sessionCookies(answer)], [null, []]);
+  await assertRefused(app, before);
+}
+
+/** That nobody is signed in with the cookies, and that the reply leaves the browser's alone. */
+async function assertRefused(app: FastifyInstance, client: Client): Promise<void> {
+  const answer = await copyOf(app, client).get("/me");
+  assertEquals([userOf(answer), sessionCookies(answer)], [null, []]);
+}
+
+Deno.test("a read that is in the jwt callback when its browser signs out brings nothing back", async () => {
+  const gates = new Gates();
+  const { reads, ...config } = changing(gates);
+  const app = await testApp(testConfig(config));
+  const browser = await signedIn(app);
+  const tab = copyOf(app, browser);
+  const gate = gates.next();
+  const reading = tab.get("/me");
+  await gate.reached;
+  await browser.signOut();
+  gate.open();
+  await assertOver(app, await reading, tab);
+  assertEquals(reads(), 1, "with a token of an ended session no callback is called");
+  await app.close();
+});
+
+Deno.test("nor one that is in the session callback, or in the event", async () => {
+  for (const where of ["callbacks", "events"] as const) {
+    const gates = new Gates();
+    const app = await testApp(testConfig({
+      session: { updateAge: 0 },
+      ...(where === "events" ? { events: { session: () => gates.pass() } } : {
+        callbacks: {
+          async session({ session }) {
+            await gates.pass();
+            return session;
+          },
+        },
+      }),
+    }));
+    const browser = await signedIn(app);
+    const tab = copyOf(app, browser);
+    const gate = gates.next();
+    const reading = tab.get("/me");
+    await gate.reached;
+    await browser.signOut();
+    gate.open();
+    await assertOver(app, await reading, tab);
+    await app.close();
+  }
+});
+
+Deno.test("nor one whose route took longer than the read: it writes nothing back", async () => {
+  // Renewed by its age alone, and by a callback.
+  for (const overrides of [{ session: { updateAge: 0 } }, changing(new Gates())]) {
+    const gates = new Gates();
+    const config = testConfig(overrides);
+    const app = await testApp(config);
+    app.get("/slow", async (request) => {
+      const session = await getSession(request, config);
+      await gates.pass();
+      return { session };
+    });
+    const browser = await signedIn(app);
+    const tab = copyOf(app, browser);
+    const gate = gates.next();
+    const reading = tab.get("/slow");
+    await gate.reached;
+    await browser.signOut();
+    gate.open();
+    assertEquals(sessionCookies(await reading), []);
+    await assertRefused(app, tab);
+    await app.close();
+  }
+});
+
+Deno.test("a renewed cookie that reaches the browser after the sign-out's reply is refused, and removed later", async () => {
+  const app = await testApp(testConfig(changing(new Gates())));
+  const browser = await signedIn(app);
+  const late = copyOf(app, browser);
+  await late.get("/me");
+  assertNotEquals(late.cookies.get(NAME), browser.cookies.get(NAME));
+  await browser.signOut();
+  await assertRefused(app, late);
+
+  const { now } = Date;
+  try {
+    Date.now = () => now() + 60_000;
+    const answer = await late.get("/me");
+    assertEquals(userOf(answer), null);
+    assertEquals(late.cookies.has(NAME), false, "no request sent before the sign-out takes a minute");
+  } finally {
+    Date.now = now;
+  }
+  await app.close();
+});
+
+Deno.test("a read with a token that was replaced is of the session that signs out with its successor", async () => {
+  const gates = new Gates();
+  const app = await testApp(testConfig({ ...changing(gates), refreshGrace: 0 }));
+  const browser = await signedIn(app);
+  const tab = copyOf(app, browser);
+  await browser.get("/me");
+  const gate = gates.next();
+  const reading = tab.get("/me");
+  await gate.reached;
+  await browser.signOut();
+  gate.open();
+  await assertOver(app, await reading, tab);
+  await app.close();
+});
+
+Deno.test("a session that the jwt callback ended is not brought back by a read that was under way", async () => {
+  const gates = new Gates();
+  let ends = false;
+  const app = await testApp(testConfig({
+    refreshGrace: 0,
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account) return token;
+        if (ends) return null;
+        await gates.pass();
+        return { ...token, seen: true };
+      },
+    },
+  }));
+  const browser = await signedIn(app);
+  const tab = copyOf(app, browser);
+  await browser.get("/me");
+  const gate = gates.next();
+  const reading = tab.get("/me");
+  await gate.reached;
+  ends = true;
+  assertEquals(sessionCookies(await browser.get("/me")).length, 1);
+  assertEquals(browser.cookies.has(NAME), false);
+  ends = false;
+  gate.open();
+  await assertOver(app, await reading, tab);
+  await app.close();
+});
+
+Deno.test("after a sign-in as somebody else no read of the session before is written to the browser", async () => {
+  const gates = new Gates();
+  let ends = false;
+  const app = await testApp(testConfig({
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account) return token;
+        await gates.pass();
+        return ends ? null : { ...token, seen: true };
+      },
+    },
+  }));
+  // A read that would put the old session back, and one that would remove whatever session there is.
+  for (ends of [false, true]) {
+    const browser = await signedIn(app);
+    const tab = copyOf(app, browser);
+    const gate = gates.next();
+    const reading = tab.get("/me");
+    await gate.reached;
+    await browser.signIn(GRACE);
+    gate.open();
+    await assertOver(app, await reading, tab);
+    ends = false;
+    assertEquals(userOf(await browser.get("/me")), "grace");
+  }
+  await app.close();
+});
+
+Deno.test("an update of the session that is under way when its browser signs out answers null", async () => {
+  for (const where of ["jwt", "session"] as const) {
+    const gates = new Gates();
+    const callbacks: FastifyAuthConfig["callbacks"] = {
+      async [where]({ token, session }: { token: JWT; session: unknown }) {
+        await gates.pass();
+        return where === "jwt" ? token : session;
+      },
+    };
+    const app = await testApp(testConfig({ callbacks }));
+    const browser = await signedIn(app);
+    const tab = copyOf(app, browser);
+    const csrfToken = await tab.csrfToken();
+    const gate = gates.next();
+    const updating = tab.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
+    await gate.reached;
+    await browser.signOut();
+    gate.open();
+    const answer = await updating;
+    assertEquals([answer.statusCode, answer.json(), sessionCookies(answer)], [200, null, []]);
+    // And one that comes afterwards.
+    const later = await tab.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
+    assertEquals([later.statusCode, later.json(), sessionCookies(later)], [200, null, []]);
+    await app.close();
+  }
+});
+
+Deno.test("a sign-out that is refused ends nothing", async () => {
+  const app = await testApp(testConfig(changing(new Gates())));
+  const browser = await signedIn(app);
+  await browser.post("/auth/signout", { csrfToken: "wrong" });
+  await browser.get("/auth/signout");
+  assertEquals(userOf(await browser.get("/me")), "ada");
+  await app.close();
+});
+
+Deno.test("a codec that gives a user the same token each time signs in again after a sign-out", async () => {
+  const refreshLock = memoryLock();
+  const app = await testApp(testConfig({
+    refreshLock,
+    jwt: {
+      encode: ({ token }) => JSON.stringify({ name: token?.name }),
+      decode: ({ token }) => JSON.parse(token!),
+    },
+  }));
+  const browser = await signedIn(app);
+  await browser.signOut();
+  await browser.signIn(ADA);
+  assertEquals(userOf(await browser.get("/me")), "ada");
+  await app.close();
+});
+
+/** An application that keeps sessions in a database, of which one method can be held up before or after its work. */
+async function databaseApp(
+  held: "updateSession" | "getSessionAndUser",
+  { tables = emptyTables(), ...overrides }: Partial<FastifyAuthConfig> & { tables?: MemoryTables } = {},
+) {
+  const gates = new Gates();
+  const adapter = memoryAdapter(tables);
+  const { updateSession, getSessionAndUser } = adapter;
+  if (held === "updateSession") {
+    adapter.updateSession = async (session) => {
+      await gates.pass();
+      return await updateSession(session);
+    };
+  } else {
+    adapter.getSessionAndUser = async (token) => {
+      const found = await getSessionAndUser(token);
+      await gates.pass();
+      return found;
+    };
+  }
+  const providers = [identityProvider("one")];
+  const app = await testApp(testConfig({ providers, adapter, session: { updateAge: 0 }, ...overrides }));
+  return { app, tables, gates };
+}
+
+const emptyTables = (): MemoryTables => ({ users: new Map(), accounts: [], sessions: new Map(), tokens: [] });
+const PERSON = { id: "ada-1", name: "ada" };
+
+Deno.test("database: a read that is prolonging the session when its browser signs out does not bring the row back", async () => {
+  const { app, tables, gates } = await databaseApp("updateSession");
+  const browser = await signedInByProvider(app, "one", PERSON);
+  assertEquals(tables.sessions.size, 1);
+  const tab = copyOf(app, browser);
+  const gate = gates.next();
+  const reading = tab.get("/me");
+  await gate.reached;
+  await browser.signOut();
+  gate.open();
+  await assertOver(app, await reading, tab);
+  assertEquals(tables.sessions.size, 0);
+  await app.close();
+});
+
+Deno.test("database: nor does one that is about to prolong it, nor an update of the session", async () => {
+  const { app, tables, gates } = await databaseApp("getSessionAndUser");
+  for (const method of ["GET", "POST"]) {
+    const browser = await signedInByProvider(app, "one", PERSON);
+    const tab = copyOf(app, browser);
+    const csrfToken = await tab.csrfToken();
+    const gate = gates.next();
+    const asking = tab.request(method, "/auth/session", method === "POST" ? { json: { csrfToken } } : {});
+    await gate.reached;
+    await browser.signOut();
+    gate.open();
+    const answer = await asking;
+    assertEquals([answer.json(), sessionCookies(answer)], [null, []]);
+    await assertRefused(app, tab);
+    assertEquals(tables.sessions.size, 0);
+  }
+  await app.close();
+});
+
+Deno.test("database: the next sign-in ends the session before, with whatever is under way of it", async () => {
+  const { app, tables, gates } = await databaseApp("updateSession");
+  const browser = await signedInByProvider(app, "one", PERSON);
+  const tab = copyOf(app, browser);
+  const gate = gates.next();
+  const reading = tab.get("/me");
+  await gate.reached;
+  await signInAs(browser, "one", PERSON);
+  gate.open();
+  await assertOver(app, await reading, tab);
+  assertEquals(tables.sessions.size, 1);
+  assertEquals(userOf(await browser.get("/me")), "ada");
+  await app.close();
+});
+
+/** Processes, as applications that share nothing but a lock. */
+async function processes(count: number, overrides: Partial<FastifyAuthConfig>, refreshLock: RefreshLock) {
+  const all: { app: FastifyInstance; gates: Gates; reads: () => number }[] = [];
+  for (let i = 0; i < count; i++) {
+    const gates = new Gates();
+    const { reads, ...config } = changing(gates);
+    const app = await testApp(testConfig({ ...config, ...overrides, refreshLock }));
+    all.push({ app, gates, reads });
+  }
+  return { all, close: () => Promise.all(all.map(({ app }) => app.close())) };
+}
+
+/** A browser of one process, as it appears at another. */
+const at = ({ app }: { app: FastifyInstance }, client: Client) => copyOf(app, client);
+
+Deno.test("several processes: a sign-out at one ends what is under way at another, by the lock's store", async () => {
+  for (const overrides of [{}, { refreshDue: () => false }]) {
+    const lock = memoryLock();
+    const { all: [one, two, three], close } = await processes(3, overrides, lock);
+    const browser = await signedIn(one!.app);
+    const gate = two!.gates.next();
+    const reading = at(two!, browser).get("/me");
+    await gate.reached;
+    const tab = copyOf(one!.app, browser);
+    await browser.signOut();
+    const before = lock.values.size;
+    gate.open();
+    const answer = await reading;
+    assertEquals(sessionCookies(answer), []);
+    assert(lock.values.size <= before + 1, "no successor is left in the store");
+    await assertRefused(two!.app, tab);
+    if (!("refreshDue" in overrides)) {
+      await assertRefused(three!.app, tab);
+      assertEquals(three!.reads(), 0);
+    }
+    await close();
+  }
+});
+
+Deno.test("several processes: a sign-out with the successor ends what is under way with the token before", async () => {
+  const { all: [one, two, three], close } = await processes(3, { refreshDue: () => false }, memoryLock());
+  const browser = await signedIn(one!.app);
+  const gate = two!.gates.next();
+  const reading = at(two!, browser).get("/me");
+  await gate.reached;
+  await browser.get("/me");
+  const elsewhere = at(three!, browser);
+  await elsewhere.signOut();
+  gate.open();
+  assertEquals(sessionCookies(await reading), []);
+  await close();
+});
+
+Deno.test("several processes: a read that waits for the lock when its browser signs out brings nothing back", async () => {
+  const { all: [one, two], close } = await processes(2, {}, memoryLock());
+  const browser = await signedIn(one!.app);
+  const tab = at(two!, browser);
+  const gate = one!.gates.next();
+  const refreshing = copyOf(one!.app, browser).get("/me");
+  await gate.reached;
+  const waiting = copyOf(two!.app, tab).get("/me");
+  await tab.signOut();
+  gate.open();
+  for (const answer of [await refreshing, await waiting]) assertEquals(sessionCookies(answer), []);
+  assertEquals(userOf(await waiting), null);
+  await close();
+});
+
+Deno.test("several processes: a database session that was signed out elsewhere is not prolonged", async () => {
+  const refreshLock = memoryLock();
+  const { app, tables } = await databaseApp("updateSession", { refreshLock });
+  const other = await databaseApp("getSessionAndUser", { refreshLock, tables });
+  const browser = await signedInByProvider(app, "one", PERSON);
+  const gate = other.gates.next();
+  const reading = copyOf(other.app, browser).get("/me");
+  await gate.reached;
+  await browser.signOut();
+  gate.open();
+  assertEquals(sessionCookies(await reading), []);
+  assertEquals(tables.sessions.size, 0);
+  await app.close();
+  await other.app.close();
+});
+
+Deno.test("TokenFamilies: all tokens of a session end with any of them, for their time, and few are remembered", () => {
+  const families = new TokenFamilies();
+  const { now } = Date;
+  const start = now();
+  try {
+    Date.now = () => start;
+    families.join("t0", "t1");
+    families.join("t1", "t2");
+    families.join("other", "o1");
+    assertEquals(families.end("t1"), 1);
+    assertEquals(["t0", "t1", "t2", "other", "o1"].map((token) => families.endings(token)), [1, 1, 1, 0, 0]);
+    families.begin("t0");
+    assertEquals(families.endings("t0"), 0);
+    // In use it stays known.
+    Date.now = () => start + 10 * 60_000;
+    assertEquals(families.endedAt("t2"), start);
+    Date.now = () => start + 20 * 60_000;
+    assertEquals(["t1", "t2"].map((token) => families.endings(token)), [0, 1]);
+    for (let i = 0; i < 2 ** 15; i++) families.end(`many ${i}`);
+    assertEquals(families.endings("t2"), 0);
+    assertEquals(families.endings(`many ${2 ** 15 - 1}`), 1);
+  } finally {
+    Date.now = now;
+  }
+});
