@@ -149,7 +149,7 @@ Deno.test("passkeys: the relying party is that of the pinned origin, whatever th
         "x-forwarded-host": "evil.example",
         "x-forwarded-proto": "http",
         forwarded: "host=evil.example;proto=http",
-        origin: "https://evil.example",
+        // Without an Origin, by which the POST itself would be refused.
         referer: "https://evil.example/",
       });
       const { options } = await spoofed.options({ action: "register", email: EMAIL });
