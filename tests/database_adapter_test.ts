@@ -13,6 +13,7 @@ import Fastify from "fastify";
 import { FastifyAuth, FastifyAuthError } from "fastify-authjs";
 import { createStorage } from "unstorage";
 import { bindAdapter } from "../src/database/adapter.ts";
+import { UnfinishedUsers } from "../src/database/unfinished_users.ts";
 import { redactError } from "../src/http/redact_error.ts";
 import { testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
@@ -194,4 +195,13 @@ Deno.test("the application's own error handler answers for a database that is do
   } finally {
     await app.close();
   }
+});
+
+Deno.test("UnfinishedUsers forgets the oldest, and takes no user whose address was verified", () => {
+  const left = new UnfinishedUsers();
+  for (let id = 0; id <= 1000; id++) left.add(String(id));
+  assertEquals([left.has({ id: "0" }), left.has({ id: "1" }), left.has({ id: "1000" })], [false, true, true]);
+  assertEquals(left.has({ id: "1", emailVerified: new Date() }), false);
+  left.forget("1");
+  assertEquals(left.has({ id: "1" }), false);
 });

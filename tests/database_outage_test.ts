@@ -83,6 +83,7 @@ for (const [name, connect] of Object.entries(DRIVERS)) {
           const [route, session] = await Promise.all([client.get("/me"), client.get("/auth/session")]);
           assertEquals([route.statusCode, route.body], [200, '{"session":null}']);
           assertEquals([session.statusCode, session.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+          assertEquals(session.json().message, "The database did not answer. Try again in a moment.");
           assertEquals(client.cookies.get("authjs.session-token"), token);
 
           const callback = await signInAs(client, "one", { id: "ada", email: "ada@example.com" });

@@ -1,7 +1,6 @@
 /** Sign-ins that are broken off leave nobody locked out: with adapters that cannot delete, and with passkeys. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter } from "@auth/core/adapters";
-import { UnfinishedUsers } from "../src/database/unfinished_users.ts";
 import { captureLog, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { faultyAdapter } from "./support/faults.ts";
@@ -35,7 +34,8 @@ function deleting(
 async function oauthApp(tables: MemoryTables, adapter: Adapter) {
   const faulty = faultyAdapter(adapter);
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig({ adapter: faulty.adapter, providers: [identityProvider("one")] }), {
+  const providers = [identityProvider("one")];
+  const app = await testApp(testConfig({ adapter: faulty.adapter, providers, adapterTimeout: 200 }), {
     logger,
   });
   return { ...faulty, app, lines, tables };
@@ -73,6 +73,34 @@ Deno.test("who was linked stays, whatever fails afterwards", async () => {
   faults.set("createSession", "throws");
   assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
   assertEquals([tables.users.size, tables.accounts.length, calls.includes("deleteUser")], [1, 1, false]);
+});
+
+Deno.test("a user that was created although createUser() failed is deleted by its next sign-in", async () => {
+  const tables = emptyTables();
+  const { app, faults } = await oauthApp(tables, { ...memoryAdapter(tables), ...deleting(tables) });
+  faults.set("createUser", "throws afterwards");
+  assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
+  assertEquals(tables.users.size, 1);
+  faults.clear();
+  const client = await signedIn(app, "one", ADA);
+  assertEquals((await client.get("/me")).json().session.user.email, ADA.email);
+  assertEquals(tables.users.size, 1);
+});
+
+Deno.test("an account that is linked after its user was deleted is unlinked", async () => {
+  const tables = emptyTables();
+  const { app, faults, calls, release } = await oauthApp(tables, {
+    ...memoryAdapter(tables),
+    ...deleting(tables),
+  });
+  faults.set("linkAccount", "is late");
+  assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
+  assertEquals(tables.users.size, 0);
+  await release();
+  for (let i = 0; tables.accounts.length > 0 && i < 200; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assertEquals([calls.includes("unlinkAccount"), tables.accounts.length], [true, 0]);
 });
 
 Deno.test("where nothing can be taken back the log says which user to delete", async () => {
@@ -123,13 +151,4 @@ Deno.test("passkeys: a second device that could not be stored is no account, and
   assertEquals(answer.statusCode, 503);
   assertEquals([tables.users.size, tables.accounts.length, tables.authenticators.size], [1, 1, 1]);
   assertEquals((await client.user())?.email, ADA.email);
-});
-
-Deno.test("UnfinishedUsers forgets the oldest, and takes no user whose address was verified", () => {
-  const left = new UnfinishedUsers();
-  for (let id = 0; id <= 1000; id++) left.add(String(id));
-  assertEquals([left.has({ id: "0" }), left.has({ id: "1" }), left.has({ id: "1000" })], [false, true, true]);
-  assertEquals(left.has({ id: "1", emailVerified: new Date() }), false);
-  left.forget("1");
-  assertEquals(left.has({ id: "1" }), false);
 });

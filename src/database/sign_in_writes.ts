@@ -67,8 +67,8 @@ class Recorder {
       ...adapter,
       ...watch("createUser", (create) => async (user) => {
         this.#user = await orLate(create(user), (late) => this.#removeUser(late)).catch((error: unknown) => {
-          // It may be there all the same.
-          if (isUnanswered(error)) this.options.unfinished.add(user.id);
+          // It may be there all the same, with the id that was asked for.
+          this.options.unfinished.add(user.id);
           throw error;
         });
         return this.#user;

@@ -34,7 +34,7 @@ export function faultyAdapter(inner: Adapter): FaultyAdapter {
     if (fault === "hangs") return await new Promise(() => {});
     if (fault === "is late") {
       return await new Promise((resolve, reject) =>
-        late.push(async () => resolve(await method(...args).catch(reject)))
+        void late.push(() => Promise.resolve(method(...args)).then(resolve, reject))
       );
     }
     const result = fault === "throws" ? undefined : await method(...args);
