@@ -23,8 +23,8 @@ export const CDN_CACHE_HEADERS: readonly string[] = ["cdn-cache-control", "surro
 /** Sets them over whatever the application sets for its own pages. */
 export function protectReply(reply: FastifyReply): void {
   reply.headers(HEADERS);
-  beforeHeaders(reply, (set) => {
-    for (const [name, value] of Object.entries(HEADERS)) set(name, value);
-    for (const name of CDN_CACHE_HEADERS) reply.removeHeader(name);
+  beforeHeaders(reply, (headers) => {
+    for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
+    for (const name of CDN_CACHE_HEADERS) headers.remove(name);
   });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
-import { beforeHeaders, type SetHeader } from "../http/late_headers.ts";
+import { beforeHeaders, type LateHeaders } from "../http/late_headers.ts";
 import { CDN_CACHE_HEADERS } from "../http/security_headers.ts";
 import type { SessionCookieUpdate } from "./cookie.ts";
 import type { SessionRead } from "./read.ts";
@@ -181,9 +181,12 @@ function addUpdates(reads: Reads, reply: FastifyReply): void {
 function addCookies(reply: FastifyReply, { name, lines }: SessionCookieUpdate): void {
   if (hasCookie(reply, name)) return;
   for (const line of lines) reply.header("set-cookie", line);
-  keepFromSharedCaches(reply, (header, value) => void reply.header(header, value));
+  keepFromSharedCaches(reply, {
+    set: (header, value) => void reply.header(header, value),
+    remove: (header) => void reply.removeHeader(header),
+  });
   // A hook that runs after this one may make the reply public, or take the cookie out of it.
-  beforeHeaders(reply, (set) => hasCookie(reply, name) && keepFromSharedCaches(reply, set));
+  beforeHeaders(reply, (headers) => hasCookie(reply, name) && keepFromSharedCaches(reply, headers));
 }
 
 /** Whether the reply sets or removes that session's cookie. */
@@ -193,9 +196,9 @@ function hasCookie(reply: FastifyReply, name: string): boolean {
 }
 
 /** A shared cache would hand one user's session to the next. */
-function keepFromSharedCaches(reply: FastifyReply, set: SetHeader): void {
-  for (const header of CDN_CACHE_HEADERS) reply.removeHeader(header);
-  if (!PRIVATE.test(String(reply.getHeader("cache-control") ?? ""))) set("cache-control", "no-store");
+function keepFromSharedCaches(reply: FastifyReply, headers: LateHeaders): void {
+  for (const header of CDN_CACHE_HEADERS) headers.remove(header);
+  if (!PRIVATE.test(String(reply.getHeader("cache-control") ?? ""))) headers.set("cache-control", "no-store");
 }
 
 /** `private="set-cookie"` concerns one header only and is not honoured everywhere. */

@@ -15,7 +15,6 @@ export const FAILURES = [
   "stream",
   "brokenStream",
   "thrown",
-  "sentBefore",
 ] as const;
 
 /** How a route reads the session. */

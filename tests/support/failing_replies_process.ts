@@ -60,10 +60,6 @@ const failures: Record<(typeof FAILURES)[number], (reply: FastifyReply) => unkno
     reply.header("x-name", UNWRITABLE);
     throw new Error("thrown");
   },
-  sentBefore: (reply) => {
-    reply.raw.writeHead(200, { "content-length": "4" });
-    return reply.send("text");
-  },
 };
 
 function addRoutes(app: FastifyInstance, prefix: string): void {
