@@ -7,7 +7,8 @@
 import type { VerificationToken } from "@auth/core/adapters";
 import { withDates } from "./dated_results.ts";
 import { withDeadline } from "../deadline.ts";
-import { DatabaseError, failureKind } from "./failure.ts";
+import { failureKind } from "./driver_errors.ts";
+import { DatabaseError } from "./failure.ts";
 import { redactError } from "../http/redact_error.ts";
 
 /** A call that is to be made. */

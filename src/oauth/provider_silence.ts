@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { errorChain } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 
 /** A provider took too long, or there was no connection to it. */
@@ -32,12 +33,12 @@ export function providerUnavailable({ provider }: ProviderSilent): FastifyAuthEr
 
 /** The silence behind an error; core puts what it caught into `cause.err`. */
 export function silenceIn(error: unknown): ProviderSilent | undefined {
-  return [...chainOf(error)].find((each) => each instanceof ProviderSilent);
+  return [...errorChain(error)].find((each) => each instanceof ProviderSilent);
 }
 
 /** Whether a request failed before it reached anybody. What is cut off later on is an answer, if a bad one. */
 export function isUnreachable(error: unknown): boolean {
-  return [...chainOf(error)].some(({ code, message }) =>
+  return [...errorChain(error) as Iterable<{ code?: unknown; message?: unknown }>].some(({ code, message }) =>
     UNREACHABLE.test(String(code)) || (NO_CONNECTION.test(String(message)) && !BAD_TLS.test(String(message)))
   );
 }
@@ -51,11 +52,3 @@ const NO_CONNECTION = /client error \(Connect\)/;
 
 /** Somebody is there who cannot be believed. */
 const BAD_TLS = /certificate|handshake|tls/i;
-
-/** The error and its causes. */
-function* chainOf(error: unknown, depth = 0): Generator<{ code?: unknown; message?: unknown }> {
-  if (typeof error !== "object" || error === null || depth > 8) return;
-  yield error;
-  const { cause, err, errors } = error as { cause?: unknown; err?: unknown; errors?: unknown };
-  for (const inner of [cause, err, errors].flat()) yield* chainOf(inner, depth + 1);
-}
