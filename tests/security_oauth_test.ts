@@ -629,7 +629,9 @@ Deno.test("A8: with form_post the check cookies are SameSite=None and Secure, an
 
       const address = new URL(provider.authorize(locationOf(started)));
       const answer = await client.post("/auth/callback/op", Object.fromEntries(address.searchParams));
-      assertEquals(clearedCookies(answer), checks);
+      // Chunks of a session before, which the form could not bring along, are removed too.
+      const cleared = clearedCookies(answer).filter((name) => !name.includes("session-token."));
+      assertEquals(cleared, checks);
       const ended = attributes(answer);
       for (const name of checks) assertEquals(ended[name], "SameSite=None; Secure", name);
       assertEquals(ended["__Secure-authjs.session-token"], "SameSite=Lax; Secure");

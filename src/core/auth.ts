@@ -15,6 +15,8 @@ import { type Answer, type SetCookie, toSetCookieLine } from "./answer.ts";
 import { addressOf, type RequestContext } from "./context.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
+import { hashSecrets } from "./secrets.ts";
+import { withoutLeftovers } from "./session_cookies.ts";
 
 /** What a handler gives core instead of the configuration's own. */
 export interface CoreOverrides {
@@ -36,9 +38,11 @@ export interface CoreOverrides {
  */
 export async function callCore(context: RequestContext, overrides: CoreOverrides = {}): Promise<Answer> {
   const { adapter } = context.config.core;
-  if (!adapter) return await callWith(undefined, context, overrides);
   const { viewOf = (adapter) => adapter } = overrides;
-  return await answerWithAdapter(context, (adapter) => callWith(viewOf(adapter), context, overrides));
+  const answer = adapter
+    ? await answerWithAdapter(context, (adapter) => callWith(viewOf(adapter), context, overrides))
+    : await callWith(undefined, context, overrides);
+  return withoutLeftovers(answer, context);
 }
 
 async function callWith(
@@ -47,12 +51,15 @@ async function callWith(
   { cookies, jwt, providers }: CoreOverrides,
 ): Promise<Answer> {
   const log = deferLast(context.logger);
+  const { core } = context.config;
   // A fresh object each time, because core writes into what it is given.
   const config = isolateFromCoreGlobals({
-    ...context.config.core,
+    ...core,
+    // What core does with its secret itself is hashing; encrypted are tokens and cookies.
+    secret: hashSecrets(core.secret).current,
+    jwt: { secret: core.secret, ...(jwt ?? core.jwt) } as AuthConfig["jwt"] & object,
     ...(adapter && { adapter }),
     ...(cookies && { cookies }),
-    ...(jwt && { jwt }),
     ...(providers && { providers }),
     basePath: context.mountPath,
     logger: log.logger,

@@ -5,13 +5,16 @@
  */
 import type { FastifyRequest } from "fastify";
 import type { AuthInstance } from "../auth_instance.ts";
-import { cookieSettings } from "../config/cookies.ts";
+import { type AuthCookie, cookieSettings } from "../config/cookies.ts";
 import type { RequestContext } from "../core/context.ts";
+import { withKnownCsrfCookie } from "../core/csrf.ts";
+import { hashSecrets } from "../core/secrets.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import { queryOf } from "../http/query.ts";
 import { received } from "../http/received.ts";
 import { toCoreLogger } from "../logger.ts";
+import { withoutLookAlikes } from "../session/cookie.ts";
 import { readSession } from "../session/get_session.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { authQuery } from "./query.ts";
@@ -50,16 +53,23 @@ export function requestContext(
     provider,
     method,
     headers,
-    cookies: normalizeCallbackCookie(
-      headers.cookie ?? "",
-      cookieSettings("callbackUrl", resolved.core, origin.secure).name,
-    ),
+    cookies: normalizeCookies(headers.cookie ?? "", auth, origin.secure),
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
     readSession: () => readSession(request, config),
     logger: toCoreLogger(request.log, logger, debug),
   };
+}
+
+function normalizeCookies(header: string, auth: AuthInstance, secure: boolean): string {
+  const { core } = auth.config;
+  const nameOf = (cookie: AuthCookie) => cookieSettings(cookie, core, secure).name;
+  return withKnownCsrfCookie(
+    withoutLookAlikes(normalizeCallbackCookie(header, nameOf("callbackUrl")), nameOf("sessionToken")),
+    nameOf("csrfToken"),
+    hashSecrets(core.secret),
+  );
 }
 
 function normalizeBody({ callbackUrl, ...body }: AuthBody, otherwise: string | undefined): AuthBody {

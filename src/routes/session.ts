@@ -10,6 +10,7 @@ import type { RequestContext } from "../core/context.ts";
 import { unavailableError } from "../database/failure.ts";
 import { withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded } from "../session/ending.ts";
+import { hasUnknownKey } from "../session/open_token.ts";
 import {
   endingContext,
   endRemovedSession,
@@ -39,6 +40,8 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
   const held = heldSession(context);
+  // Another process may have its key, and core would remove it.
+  if (hasUnknownKey(held.token, context.settings)) return jsonAnswer(null);
   const ending = endingContext(context);
   const { renewals } = context.settings;
   // Its outcome is in `newest` if it has one; its failure is not ours.

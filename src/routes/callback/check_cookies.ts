@@ -8,7 +8,10 @@ import { parseCookie } from "cookie";
 import { type CookieSettings, cookieSettings } from "../../config/cookies.ts";
 import { type Answer, removalOf } from "../../core/answer.ts";
 import type { ProviderContext } from "../../core/context.ts";
-import { decode } from "../../session/jwt_codec.ts";
+import { open } from "../../session/jwe.ts";
+import { decode, usableSecrets } from "../../session/jwt_codec.ts";
+import { Refusal } from "../../session/refusal.ts";
+import { otherSalts } from "../../session/salts.ts";
 
 /** The checks of core, with the keys of their cookies in the configuration. */
 const CHECKS = {
@@ -74,15 +77,29 @@ export async function openCheck(
   return typeof value === "string" && owner === provider.id ? value : undefined;
 }
 
+function hasUnknownKey({ name, sealed = "" }: CheckCookie, { settings, config }: ProviderContext): boolean {
+  const secrets = usableSecrets(settings.jwt.secret, name);
+  const opened = secrets && open(sealed, secrets, name, otherSalts(config.core, name));
+  return opened instanceof Refusal && opened.unknownKey;
+}
+
 /** What is wrong where {@linkcode openCheck} gives nothing, for the log. */
 export function strayCheck({ check, sealed }: CheckCookie, { provider: { id } }: ProviderContext): string {
   const what = sealed ? "a cookie that is not its own" : "no cookie";
   return `The callback of "${id}" came with ${what} for "${check}": the sign-in began in another browser or over 15 ` +
-    "minutes ago, or its cookies did not come back.";
+    "minutes ago, or with a secret that this process does not have, or its cookies did not come back.";
 }
 
-/** The answer, which also removes the cookies that were sent and that it does not set or remove by itself. */
-export function clearChecks(answer: Answer, cookies: readonly CheckCookie[]): Answer {
+/**
+ * The answer, which also removes the cookies that were sent and that it does not set or remove by itself. A sign-in that
+ * began in a process with another secret is left alone: it can still end there.
+ */
+export function clearChecks(
+  answer: Answer,
+  cookies: readonly CheckCookie[],
+  context: ProviderContext,
+): Answer {
+  if (cookies.some((cookie) => hasUnknownKey(cookie, context))) return answer;
   const set = new Set(answer.cookies.map(({ name }) => name));
   const removals = cookies
     .filter(({ name, sealed }) => sealed !== undefined && !set.has(name))

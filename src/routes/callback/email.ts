@@ -3,13 +3,36 @@
  *
  * @module
  */
+import type { Adapter } from "@auth/core/adapters";
 import type { Answer } from "../../core/answer.ts";
 import { callCore } from "../../core/auth.ts";
 import type { ProviderContext } from "../../core/context.ts";
+import { type HashSecrets, hashSecrets, hashToken } from "../../core/secrets.ts";
 
 /** Answers a sign-in link. */
 export function handleEmailCallback(context: ProviderContext): Promise<Answer> {
-  return callCore({ ...context, query: withToken(context.query) });
+  const query = withToken(context.query);
+  const token = new URLSearchParams(query).get("token")!;
+  const secrets = hashSecrets(context.config.core.secret);
+  return callCore({ ...context, query }, {
+    viewOf: (adapter) => findingOlderTokens(adapter, token, secrets),
+  });
+}
+
+/** The adapter as it finds a token also where it was mailed before the secret was rotated. */
+function findingOlderTokens(adapter: Adapter, token: string, { current, others }: HashSecrets): Adapter {
+  if (others.length === 0) return adapter;
+  const useVerificationToken: Adapter["useVerificationToken"] = async (sought) => {
+    const found = await adapter.useVerificationToken!(sought);
+    // A provider may have a secret of its own.
+    if (found || sought.token !== hashToken(token, current)) return found;
+    for (const secret of others) {
+      const older = await adapter.useVerificationToken!({ ...sought, token: hashToken(token, secret) });
+      if (older) return older;
+    }
+    return null;
+  };
+  return { ...adapter, useVerificationToken };
 }
 
 /**

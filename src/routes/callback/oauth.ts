@@ -37,12 +37,14 @@ async function answerCallback(context: ProviderContext): Promise<Answer> {
   const cookies = checkCookies(context, overrides.cookies);
 
   const problem = await findProblem(context, cookies, parameters);
-  if (problem === undefined) return clearChecks(await finishSignIn(context, overrides, parameters), cookies);
+  if (problem === undefined) {
+    return clearChecks(await finishSignIn(context, overrides, parameters), cookies, context);
+  }
   if (mayBelongElsewhere(context, parameters)) {
     const answer = await fromCore(context, overrides);
-    return leadsElsewhere(answer, context) ? answer : clearChecks(answer, cookies);
+    return leadsElsewhere(answer, context) ? answer : clearChecks(answer, cookies, context);
   }
-  return clearChecks(refuse(problem, parameters, context), cookies);
+  return clearChecks(refuse(problem, parameters, context), cookies, context);
 }
 
 /** Has core finish the sign-in, if the answer is from the provider itself. */

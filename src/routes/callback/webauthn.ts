@@ -29,7 +29,7 @@ export async function handleWebAuthnCallback(context: ProviderContext): Promise<
   const answer = problem === undefined
     ? await fromCore(context, body.action === "register")
     : errorAnswer(new PasskeyRefused(problem), context);
-  return clearChecks(answer, cookies);
+  return clearChecks(answer, cookies, context);
 }
 
 async function fromCore(context: ProviderContext, registers: boolean): Promise<Answer> {
