@@ -1,13 +1,17 @@
 /** Several processes and one lock, played by configurations that share nothing else: each keeps its own renewals. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { encode } from "@auth/core/jwt";
+import { assert, assertEquals, assertFalse, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { decode, encode } from "@auth/core/jwt";
+import fc from "fast-check";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { redisLock, type RefreshLock } from "fastify-authjs/redis";
+import { Buffer } from "node:buffer";
+import { createHash, randomBytes } from "node:crypto";
 import { Renewals } from "../src/session/renewals.ts";
+import { placeOf } from "../src/session/sealed_value.ts";
 import { captureLog, type LogLine, SECRET, testApp, testConfig } from "./support/app.ts";
 import { setCookies } from "./support/client.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { type MemoryLock, memoryLock } from "./support/memory_lock.ts";
 
 const NAME = "authjs.session-token";
 const later = (milliseconds = 20) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -40,9 +44,14 @@ async function processes(
   const expired = `${NAME}=${await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME })}`;
   const me = async ({ app }: Process, cookie: string = expired) => {
     const answer = await app.inject({ url: "/me", headers: { cookie } });
-    return { fresh: answer.json().session?.fresh as number | undefined, cookies: setCookies(answer) };
+    const { session } = answer.json();
+    return {
+      name: session?.user.name as string | undefined,
+      fresh: session?.fresh as number | undefined,
+      cookies: setCookies(answer),
+    };
   };
-  return { all, me, state, close: () => Promise.all(all.map(({ app }) => app.close())) };
+  return { all, me, expired, state, close: () => Promise.all(all.map(({ app }) => app.close())) };
 }
 
 Deno.test("one of several processes refreshes, and all have its result", async () => {
@@ -137,7 +146,7 @@ Deno.test("requests that share claims that cannot be cloned are signed in all th
   };
   const { all, me, close } = await processes(1, { callbacks });
   const answers = await Promise.all([...all, ...all, ...all].map((one) => me(one)));
-  assertEquals(answers, answers.map(() => ({ fresh: 1, cookies: [] })));
+  assertEquals(answers, answers.map(() => ({ name: "ada", fresh: 1, cookies: [] })));
   await close();
 });
 
@@ -157,12 +166,210 @@ Deno.test("redisLock() speaks to clients of ioredis and of redis, and releases o
     assertEquals(await lock.acquire("k", "me", 5), true);
     await lock.put("k", "v", 6);
     assertEquals(await lock.get("k"), "value");
+    assertEquals(await lock.extend!("k", "me", 7), true);
     await lock.release("k", "me");
-    const [acquire, put, get, release] = sent;
+    const [acquire, put, get, extend, release] = sent;
     assertEquals(acquire, ["SET", "p:lock:k", "me", "NX", "PX", "5"]);
     assertEquals(put, ["SET", "p:result:k", "v", "PX", "6"]);
     assertEquals(get, ["GET", "p:result:k"]);
+    assertEquals([extend![0], ...extend!.slice(2)], ["EVAL", "1", "p:lock:k", "me", "7"]);
     assertEquals([release![0], ...release!.slice(2)], ["EVAL", "1", "p:lock:k", "me"]);
+  }
+});
+
+Deno.test("a lock that can be extended is held while a refresh takes longer than it, and others wait for the result", async () => {
+  const refreshLock = memoryLock({ extends: true });
+  // A third of it is how often the lock is extended, and all of it how long nothing may be heard.
+  const { all, me, state, close } = await processes(
+    2,
+    { refreshLock, providerTimeout: 1_000 },
+    () => later(2_500),
+  );
+  const answers = await Promise.all([...all, ...all].map((one) => me(one)));
+  assertEquals([state.refreshes, ...answers.map(({ fresh }) => fresh)], [1, 1, 1, 1, 1]);
+  assert(refreshLock.calls.includes("extend"));
+  assertEquals(refreshLock.owners.size, 0);
+  const { length } = refreshLock.calls;
+  await later(700);
+  assertEquals(refreshLock.calls.length, length, "it is not extended after the refresh");
+  await close();
+});
+
+Deno.test("a lock that cannot be extended is held for longer, and waited for as well", async () => {
+  const refreshLock = memoryLock();
+  const held: number[] = [];
+  const { acquire } = refreshLock;
+  refreshLock.acquire = (key, owner, milliseconds) => {
+    held.push(milliseconds);
+    return acquire(key, owner, milliseconds);
+  };
+  const { all, me, state, close } = await processes(
+    2,
+    { refreshLock, providerTimeout: 1_000 },
+    () => later(2_500),
+  );
+  assertEquals((await Promise.all(all.map((one) => me(one)))).map(({ fresh }) => fresh), [1, 1]);
+  assertEquals([state.refreshes, new Set(held)], [1, new Set([120_000])]);
+  await close();
+});
+
+Deno.test("a lock that is never released costs a read the provider timeout, and the next ones nothing", async () => {
+  const refreshLock = memoryLock({ extends: true });
+  refreshLock.acquire = () => Promise.resolve(false);
+  const { all, me, state, close } = await processes(2, { refreshLock, providerTimeout: 200 });
+  assertEquals((await me(all[0]!)).fresh, 1);
+  // The result is there for the others, although nobody ever holds the lock.
+  assertEquals((await me(all[1]!)).fresh, 1);
+  assertEquals(state.refreshes, 1);
+  await close();
+});
+
+Deno.test("without a grace those who wait for a refresh get its result, and who comes later does not", async () => {
+  const refreshLock = memoryLock();
+  const { all, me, state, close } = await processes(2, { refreshLock, refreshGrace: 0 }, () => later(200));
+  assertEquals((await Promise.all(all.map((one) => me(one)))).map(({ fresh }) => fresh), [1, 1]);
+  assertEquals((await me(all[1]!)).fresh, 2);
+  assertEquals(state.refreshes, 2);
+  await close();
+});
+
+/** Every text that can be read out of a store: keys, values, and what they hold in base64url. */
+function textsIn({ values, keys }: MemoryLock): string[] {
+  const texts = [...keys, ...values.keys(), ...values.values()];
+  return texts.flatMap((text) => [text, Buffer.from(text, "base64url").toString("latin1")]);
+}
+
+Deno.test("nothing in the store is a session token, contains one or leads to one", async () => {
+  const refreshLock = memoryLock({ extends: true });
+  const { all, me, expired, close } = await processes(
+    2,
+    { refreshLock, providerTimeout: 600 },
+    () => later(700),
+  );
+  const [first] = await Promise.all(all.map((one) => me(one)));
+  const tokens = [expired, first!.cookies[0]!.split(";")[0]!].map((pair) => pair.slice(NAME.length + 1));
+  assert(refreshLock.values.size > 0);
+  for (const text of textsIn(refreshLock)) {
+    assertEquals(await decode({ token: text, secret: SECRET, salt: NAME }).catch(() => null), null);
+    assertFalse(/eyJ[\w-]+\.\.[\w-]+\./.test(text), "a token in core's format");
+    for (const token of tokens) {
+      for (const part of token.split(".").filter((part) => part.length > 20)) {
+        assertFalse(text.includes(part));
+      }
+      // What was the key once, which a token leads to but which must not be all it takes to open a value.
+      assertNotEquals(text, createHash("sha256").update(token).digest("base64url"));
+    }
+  }
+  await close();
+});
+
+/** What a process that refreshes `token` leaves in the store, in its order. */
+async function leftBy(token: string, overrides: Partial<FastifyAuthConfig> = {}): Promise<MemoryLock> {
+  const refreshLock = memoryLock();
+  const { all, me, close } = await processes(1, { refreshLock, ...overrides });
+  assertEquals((await me(all[0]!, `${NAME}=${token}`)).fresh, 1);
+  await close();
+  return refreshLock;
+}
+
+const sealedFor = (name: string, secret = SECRET) => encode({ token: { name }, secret, salt: NAME });
+
+Deno.test("a store that answers with what it was not given is not believed: the session goes on, refreshed anew", async () => {
+  const ada = await sealedFor("ada"), mallory = await sealedFor("mallory");
+  const theirs = [...(await leftBy(mallory)).values.values()];
+  const own = [...(await leftBy(ada)).values.values()];
+  const answers: [what: string, value: () => string | Promise<string>][] = [
+    ...theirs.map((value) => ["another user's value", () => value] as [string, () => string]),
+    [
+      "a token in clear",
+      () => encode({ token: { name: "ada", fresh: 9 }, secret: SECRET, salt: NAME }),
+    ],
+    ["mallory's token in clear", () => mallory],
+    ["nothing like a value", () => "garbage"],
+    ["random bytes", () => randomBytes(400).toString("base64url")],
+    ["an empty text", () => ""],
+    ["a value that was cut", () => own[0]!.slice(0, -8)],
+    ["a value of another place", () => own.at(-1)!],
+    ["a number", () => 7 as never],
+    ["a very long text", () => "A".repeat(100_000)],
+  ];
+  for (const [what, value] of answers) {
+    const refreshLock = memoryLock();
+    refreshLock.get = async () => await value();
+    const { all, me, state, close } = await processes(1, { refreshLock });
+    const answer = await me(all[0]!, `${NAME}=${ada}`);
+    assertEquals([answer.name, answer.fresh, state.refreshes], ["ada", 1, 1], what);
+    assertEquals(answer.cookies.filter((line) => /max-age=0/i.test(line)), [], what);
+    assertEquals(answer.cookies.length, 1, what);
+    await close();
+  }
+});
+
+Deno.test("a result of a process with another secret is not used, and the session goes on", async () => {
+  // One process has rotated its secret, the other does not know the new one yet.
+  const old = SECRET, fresh = "another-secret-of-at-least-32-characters";
+  const refreshLock = memoryLock();
+  const ada = await sealedFor("ada", old);
+  const ahead = await processes(1, { refreshLock, secret: [fresh, old] });
+  assertEquals((await ahead.me(ahead.all[0]!, `${NAME}=${ada}`)).fresh, 1);
+  const behind = await processes(1, { refreshLock, secret: old });
+  const answer = await behind.me(behind.all[0]!, `${NAME}=${ada}`);
+  assertEquals([answer.name, answer.fresh, behind.state.refreshes], ["ada", 1, 1]);
+  assertFalse(/max-age=0/i.test(answer.cookies.join()));
+  await ahead.close();
+  await behind.close();
+});
+
+Deno.test("a value in the store that was not written for it is told of", async () => {
+  const refreshLock = memoryLock();
+  refreshLock.get = () => Promise.resolve("garbage");
+  const { all, me, close } = await processes(1, { refreshLock });
+  await me(all[0]!);
+  const errors = all[0]!.lines.filter(({ level }) => level === 50);
+  assertEquals(errors.length, 1);
+  assertStringIncludes(JSON.stringify(errors), "was not written for it");
+  await close();
+});
+
+Deno.test("a place opens what was sealed for it, and nothing else (any text, any change)", () => {
+  const text = fc.string({ unit: "binary", maxLength: 300 });
+  fc.assert(
+    fc.property(
+      text,
+      text,
+      text,
+      fc.nat(),
+      fc.integer({ min: 1, max: 255 }),
+      (secret, purpose, value, at, by) => {
+        const place = placeOf(secret, purpose);
+        const sealed = place.seal(value);
+        assertEquals(place.open(sealed), Buffer.from(value).toString());
+        assertNotEquals(sealed, place.seal(value));
+        assertEquals(placeOf(`${secret}x`, purpose).open(sealed), undefined);
+        assertEquals(placeOf(secret, `${purpose}x`).open(sealed), undefined);
+        const changed = Buffer.from(sealed, "base64url");
+        changed[at % changed.length]! ^= by;
+        assertEquals(place.open(changed.toString("base64url")), undefined);
+        assertEquals(place.open(value), undefined);
+        assertNotEquals(place.name, placeOf(secret, `${purpose}x`).name);
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+Deno.test("a refresh lock that lacks a method, or a grace that is no time, stops the application at boot", async () => {
+  const { extend: _extend, put: _put, ...lock } = memoryLock();
+  for (
+    const [overrides, text] of [
+      [{ refreshLock: lock as never }, "`refreshLock` lacks put()"],
+      [{ refreshGrace: -1 }, "`refreshGrace` must be"],
+      [{ refreshGrace: NaN }, "`refreshGrace` must be"],
+    ] as const
+  ) {
+    const error = await testApp(testConfig(overrides)).then(() => undefined, (error) => error);
+    assertEquals(error?.code, "FST_AUTHJS_CONFIG_INVALID");
+    assertStringIncludes(error.message, text);
   }
 });
 

@@ -3,13 +3,15 @@
  * `oidc-provider`, over sockets, in one process and in two.
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { encode } from "@auth/core/jwt";
+import { decode, encode } from "@auth/core/jwt";
 import { type ChildProcess, spawn } from "node:child_process";
+import { Buffer } from "node:buffer";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { FastifyAuthConfig } from "fastify-authjs";
+import { Redis } from "ioredis";
 import { SECRET } from "./support/app.ts";
 import { serverUrl } from "./support/databases.ts";
 import { locationOf, oauthApp, pathOf, startSignIn } from "./support/oauth_client.ts";
@@ -189,15 +191,17 @@ async function startProcess(
 
 async function withTwoProcesses(
   environment: Record<string, string>,
-  run: (signed: Signed, ports: number[]) => Promise<void>,
+  run: (signed: Signed, ports: number[], children: ChildProcess[]) => Promise<void>,
+  first: Record<string, string> = {},
 ): Promise<void> {
   await withSignedIn(async (signed) => {
     const env = { ISSUER: signed.provider.issuer, CLIENT_SECRET, AUTH_SECRET: SECRET, ...environment };
-    const processes = await Promise.all([startProcess(env), startProcess(env)]);
+    const processes = await Promise.all([startProcess({ ...env, ...first }), startProcess(env)]);
     try {
-      await run(signed, processes.map(({ port }) => port));
+      await run(signed, processes.map(({ port }) => port), processes.map(({ child }) => child));
     } finally {
       for (const { child } of processes) {
+        if (child.exitCode !== null || child.signalCode !== null) continue;
         const ended = new Promise((resolve) => child.once("exit", resolve));
         child.kill("SIGTERM");
         await ended;
@@ -236,6 +240,82 @@ if (url) {
       });
     });
   }
+
+  /** What a process left in Redis under its prefix. */
+  const withRedis = async <T>(
+    prefix: string,
+    look: (redis: Redis, keys: string[]) => Promise<T>,
+  ): Promise<T> => {
+    const redis = new Redis(url);
+    try {
+      return await look(redis, await redis.keys(`${prefix}*`));
+    } finally {
+      redis.disconnect();
+    }
+  };
+
+  const redisEnvironment = (client: string) => ({
+    REDIS_URL: url,
+    REDIS_CLIENT: client,
+    REDIS_PREFIX: `test-${crypto.randomUUID()}:`,
+    PROVIDER_TIMEOUT: "4000",
+  });
+
+  Deno.test("two processes with a lock in Redis: a refresh that takes longer than the lock lasts runs once", async () => {
+    await Promise.all(["ioredis", "redis"].map(async (client) => {
+      const environment = { ...redisEnvironment(client), REFRESH_DELAY: "9000" };
+      await withTwoProcesses(environment, async ({ provider, cookie }, ports) => {
+        assertRefreshed(await tenAtOnce(ports, cookie));
+        assertEquals(refreshRequests(provider), 1);
+      });
+    }));
+  });
+
+  Deno.test("two processes with a lock in Redis: when the one that holds it is killed, the other refreshes", async () => {
+    // The lock runs out, or is never released.
+    for (const persists of [false, true]) {
+      const environment = redisEnvironment("ioredis");
+      const { REDIS_PREFIX } = environment;
+      await withTwoProcesses(environment, async ({ provider, cookie }, ports, [owner]) => {
+        const lost = me(ports[0]!, cookie).catch(() => "lost");
+        const held = () =>
+          withRedis(
+            REDIS_PREFIX,
+            (_redis, keys) => Promise.resolve(keys.find((key) => key.includes("lock:"))),
+          );
+        let key: string | undefined;
+        while ((key = await held()) === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+        owner!.kill("SIGKILL");
+        assertEquals(await lost, "lost");
+        if (persists) await withRedis(REDIS_PREFIX, (redis) => redis.set(key!, "of a process that died"));
+        assertRefreshed([await me(ports[1]!, cookie)]);
+        assertEquals(refreshRequests(provider), 1);
+      }, { REFRESH_DELAY: "600000" });
+    }
+  });
+
+  Deno.test("what two processes leave in Redis is no session token and contains none", async () => {
+    const environment = redisEnvironment("redis");
+    await withTwoProcesses(environment, async ({ cookie }, ports) => {
+      const [refreshed] = assertRefreshed(await tenAtOnce(ports, cookie));
+      await withRedis(environment.REDIS_PREFIX, async (redis, keys) => {
+        assert(keys.length > 0);
+        for (const key of keys) {
+          const value = await redis.get(key) ?? "";
+          const texts = [key, value, Buffer.from(value, "base64url").toString("latin1")];
+          for (const token of [cookie, refreshed!]) {
+            for (const part of token.split(".").filter((part) => part.length > 20)) {
+              assert(texts.every((text) => !text.includes(part)));
+            }
+          }
+          for (const token of texts) {
+            assertEquals(await decode({ token, secret: SECRET, salt: NAME }).catch(() => null), null);
+          }
+          assert(await redis.pttl(key) > 0, "everything runs out");
+        }
+      });
+    });
+  });
 }
 
 Deno.test("tokens of different users are refreshed apart, all at once", async () => {

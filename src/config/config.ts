@@ -81,6 +81,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
   const core = attempt(() => withDefaults(config, env, notices)) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? env.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
+  const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const production = isProduction(env);
   problems.push(
@@ -97,7 +98,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
   return {
     core: Object.freeze({ ...core, trustHost: true }),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
-    refresh: refreshSettings(config),
+    refresh,
     origin,
     trustedOrigins,
     warnings: [

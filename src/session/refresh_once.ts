@@ -53,11 +53,11 @@ export async function refreshOnce<Opened, Turn extends { readonly sealed?: strin
   const wait = new Wait(store.waitLimit);
   let successor: Successor<Opened> | undefined;
   try {
-    while (!await held.acquire() && !wait.isOver) {
+    while (!await held.acquire()) {
       const found = await result.read();
       successor = await successorIn(found, refresh);
-      if (successor !== undefined) break;
       wait.heard(found?.beat);
+      if (successor !== undefined || wait.isOver) break;
       await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS * (0.5 + Math.random())));
     }
     if (successor === undefined) {

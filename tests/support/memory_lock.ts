@@ -9,40 +9,55 @@ import type { RefreshLock } from "fastify-authjs/redis";
 export interface MemoryLock extends RefreshLock {
   /** The methods that were called, in order. */
   readonly calls: string[];
+  /** Every key that was asked for. */
+  readonly keys: Set<string>;
   /** Everything that was put, by its key. */
   readonly values: Map<string, string>;
   /** Who holds which key. */
   readonly owners: Map<string, string>;
 }
 
-/** Makes the lock. It answers after a moment, has no `extend()`, and nothing in it runs out. */
-export function memoryLock(): MemoryLock {
+/**
+ * Makes the lock. It answers after a moment, and nothing in it runs out.
+ *
+ * @param options.extends Whether it has `extend()`.
+ */
+export function memoryLock(options: { extends?: boolean } = {}): MemoryLock {
+  const keys = new Set<string>();
   const owners = new Map<string, string>(), values = new Map<string, string>();
   const calls: string[] = [];
-  const called = async (name: string) => {
+  const called = async (name: string, key: string) => {
     calls.push(name);
+    keys.add(key);
     await new Promise((resolve) => setTimeout(resolve, 1));
   };
   return {
     calls,
+    keys,
     values,
     owners,
+    ...(options.extends && {
+      async extend(key: string, owner: string) {
+        await called("extend", key);
+        return owners.get(key) === owner;
+      },
+    }),
     async acquire(key, owner) {
-      await called("acquire");
+      await called("acquire", key);
       if (owners.has(key)) return false;
       owners.set(key, owner);
       return true;
     },
     async release(key, owner) {
-      await called("release");
+      await called("release", key);
       if (owners.get(key) === owner) owners.delete(key);
     },
     async put(key, value) {
-      await called("put");
+      await called("put", key);
       values.set(key, value);
     },
     async get(key) {
-      await called("get");
+      await called("get", key);
       return values.get(key);
     },
   };

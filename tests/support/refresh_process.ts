@@ -14,6 +14,8 @@ import { refreshingCallbacks } from "./refreshing.ts";
 
 const { ISSUER = "", CLIENT_SECRET = "", AUTH_SECRET = "", REDIS_URL = "", REDIS_CLIENT, REDIS_PREFIX = "" } =
   process.env;
+/** In milliseconds. */
+const { PROVIDER_TIMEOUT, REFRESH_DELAY = "0" } = process.env;
 
 async function connect() {
   if (REDIS_CLIENT === "ioredis") {
@@ -32,7 +34,13 @@ const config: FastifyAuthConfig = {
   providers: [],
   secret: AUTH_SECRET,
   trustHost: true,
-  callbacks: refreshingCallbacks({ issuer: ISSUER, client: "client", secret: CLIENT_SECRET }),
+  ...(PROVIDER_TIMEOUT && { providerTimeout: Number(PROVIDER_TIMEOUT) }),
+  callbacks: refreshingCallbacks({
+    issuer: ISSUER,
+    client: "client",
+    secret: CLIENT_SECRET,
+    onRefresh: () => new Promise((resolve) => setTimeout(resolve, Number(REFRESH_DELAY))),
+  }),
   ...(redis && { refreshLock: redis.lock }),
 };
 const app = Fastify();

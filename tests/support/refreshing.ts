@@ -19,14 +19,14 @@ const seconds = () => Math.floor(Date.now() / 1000);
  * Callbacks that refresh an expired access token at the provider, and show what came of it in the session.
  *
  * @param issuer The provider.
- * @param onRefresh Is told of each request to the token endpoint.
+ * @param onRefresh Is told of each request to the token endpoint, and may hold it up.
  */
 export function refreshingCallbacks(
   { issuer, client, secret, onRefresh = () => {} }: {
     issuer: string;
     client: string;
     secret: string;
-    onRefresh?: () => void;
+    onRefresh?: () => void | Promise<void>;
   },
 ): NonNullable<FastifyAuthConfig["callbacks"]> {
   return {
@@ -37,7 +37,7 @@ export function refreshingCallbacks(
         return { ...token, access_token, refresh_token, expires_at: 0 };
       }
       if (Number(token.expires_at) > seconds()) return token;
-      onRefresh();
+      await onRefresh();
       const response = await fetch(`${issuer}/token`, {
         method: "POST",
         body: new URLSearchParams({
