@@ -1,5 +1,9 @@
 /**
- * A lock in Redis, by which one process of several refreshes a session: `refreshLock: redisLock(client)`.
+ * A lock in Redis, by which one process of several refreshes a session and the others hear of its end:
+ * `refreshLock: redisLock(client)`.
+ *
+ * No session token is in Redis: the values are sealed under keys that come from the tokens. Everything runs out, within
+ * fifteen minutes or `refreshGrace`. It needs the commands `GET`, `SET` with `NX` and `PX`, and `EVAL`.
  *
  * @example
  * ```ts

@@ -68,13 +68,17 @@ export interface FastifyAuthOptions {
   adapterTimeout?: number;
   /**
    * Where several processes serve the same users: the lock that has one of them refresh a session whose `jwt` callback
-   * does so, such as `redisLock()` of `fastify-authjs/redis`. In one process this needs no lock.
+   * does so, and by whose store the others hear of a sign-out; such as `redisLock()` of `fastify-authjs/redis`. In one
+   * process this needs no lock. While it fails, sessions go on without it.
+   *
+   * Another process is waited for while it is heard of, and no longer than `providerTimeout` where it is not.
    *
    * @default none
    */
   refreshLock?: RefreshLock;
   /**
-   * Whether the `jwt` callback is going to refresh a token with these claims. Only then is `refreshLock` asked.
+   * Whether the `jwt` callback is going to refresh a token with these claims. Only then is `refreshLock` taken; its store
+   * is also asked when a read renews the session cookie.
    *
    * @default always, which costs each read the lock's answers
    */

@@ -302,6 +302,22 @@ Deno.test("a codec that gives a user the same token each time signs in again aft
   await app.close();
 });
 
+Deno.test("a sign-in that began before a sign-out is not linked to the user of the session that ended", async () => {
+  const tables = emptyTables();
+  const app = await testApp(testConfig({
+    providers: [identityProvider("one"), identityProvider("two")],
+    adapter: memoryAdapter(tables),
+    session: { strategy: "jwt" },
+  }));
+  const browser = await signedInByProvider(app, "one", PERSON);
+  const tab = copyOf(app, browser);
+  await browser.signOut();
+  await signInAs(tab, "two", { id: "grace-1", name: "grace" });
+  assertEquals(userOf(await tab.get("/me")), "grace");
+  assertEquals(new Set(tables.accounts.map(({ userId }) => userId)).size, 2);
+  await app.close();
+});
+
 /** An application that keeps sessions in a database, of which one method can be held up before or after its work. */
 async function databaseApp(
   held: "updateSession" | "getSessionAndUser",
