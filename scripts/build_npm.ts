@@ -1,14 +1,19 @@
 /**
- * Builds the npm package into `npm/`, ready for `npm publish ./npm`.
+ * Builds the npm package: the directory `npm/`, and from it the tarball that is tested and published, in `dist/` beside
+ * its checksum.
  *
- * dnt builds it, and runs the tests on Node, wherever JSR answers. Elsewhere `deno pack` builds the same layout:
- * `esm/**` with declarations beside the code, under the same package.json. `--with=dnt` or `--with=pack` chooses one.
+ * dnt builds it wherever JSR answers. Elsewhere `deno pack` builds the same (`compare_npm.ts` compares the two).
+ * `--with=dnt` or `--with=pack` chooses one; with `--test`, dnt also runs the tests on Node.
  */
-import { cp, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
 import { jsrAnswers } from "./deno.ts";
+import { removeUnreached } from "./npm_reach.ts";
 import { type DenoConfig, type PackageJson, packageJson } from "./package_json.ts";
 
 /** What a builder is told. */
@@ -19,32 +24,61 @@ export interface NpmBuild {
   outDir: string;
   config: DenoConfig;
   package: PackageJson;
+  /** Whether to run the tests as well. */
+  test: boolean;
 }
+
+/** What builds the package. */
+export type Builder = "dnt" | "pack";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const outDir = join(root, "npm");
 
-async function main(): Promise<void> {
-  const builder = await chooseBuilder(process.argv.slice(2));
+/** Builds the package into a directory, as `npm publish` takes it. What was there is removed. */
+export async function buildNpm(builder: Builder, outDir: string, test = false): Promise<PackageJson> {
+  // The name is computed to keep dnt, which only JSR has, out of this module's graph
+  const { build } = await import(`./npm_${builder}.ts`);
   const config: DenoConfig = JSON.parse(await readFile(join(root, "deno.json"), "utf8"));
-  const build: NpmBuild = { root, outDir, config, package: packageJson(config) };
-
+  const fields = packageJson(config);
   await rm(outDir, { recursive: true, force: true });
-  await builder(build);
-  await writeFile(join(outDir, "package.json"), JSON.stringify(build.package, null, 2) + "\n");
+  await build({ root, outDir, config, package: fields, test } satisfies NpmBuild);
+  await removeUnreached(outDir, fields);
+  await writeFile(join(outDir, "package.json"), JSON.stringify(fields, null, 2) + "\n");
   for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await cp(join(root, file), join(outDir, file));
-  console.log(`npm/ holds ${build.package.name}@${build.package.version}`);
+  return fields;
 }
 
-async function chooseBuilder(args: string[]): Promise<(build: NpmBuild) => Promise<void>> {
-  const asked = args.find((arg) => arg.startsWith("--with="))?.slice("--with=".length);
-  const name = asked ?? (await jsrAnswers() ? "dnt" : "pack");
-  if (name !== "dnt" && name !== "pack") throw new Error(`--with takes "dnt" or "pack", not "${name}"`);
-  if (!asked && name === "pack") {
-    console.warn("JSR does not answer: building with `deno pack` instead of dnt");
+/** Packs the directory into `dist/`, with its checksum, and gives the tarball's path. */
+async function pack(directory: string): Promise<string> {
+  const dist = join(root, "dist");
+  await rm(dist, { recursive: true, force: true });
+  await mkdir(dist);
+  const options = { cwd: directory, shell: process.platform === "win32" }; // npm is a script on Windows
+  const args = ["pack", "--json", `--pack-destination=${dist}`];
+  const { stdout } = await promisify(execFile)("npm", args, options);
+  const tarball = join(dist, basename(JSON.parse(stdout)[0].filename));
+  const checksum = createHash("sha256").update(await readFile(tarball)).digest("hex");
+  await writeFile(join(dist, "SHA256SUMS"), `${checksum}  ${basename(tarball)}\n`);
+  return tarball;
+}
+
+async function chooseBuilder(asked: string | undefined): Promise<Builder> {
+  if (asked === "dnt" || asked === "pack") return asked;
+  if (asked) throw new Error(`--with takes "dnt" or "pack", not "${asked}"`);
+  if (await jsrAnswers()) return "dnt";
+  console.warn("JSR does not answer: building with `deno pack` instead of dnt");
+  return "pack";
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { with: { type: "string" }, test: { type: "boolean" } } });
+  const builder = await chooseBuilder(values.with);
+  if (values.test && builder === "pack") {
+    throw new Error("--test needs dnt: `deno task test:npm` tests any build");
   }
-  // The name is computed to keep dnt, which only JSR has, out of this module's graph
-  return (await import(`./npm_${name}.ts`)).build;
+  const outDir = join(root, "npm");
+  const { name, version } = await buildNpm(builder, outDir, values.test);
+  console.log(`npm/ holds ${name}@${version}, built with ${builder === "dnt" ? "dnt" : "deno pack"}`);
+  console.log(`${await pack(outDir)}, sha256 in SHA256SUMS beside it`);
 }
 
 if (import.meta.main) await main();

@@ -1,22 +1,33 @@
 /**
  * Runs a deno subcommand on this checkout, with or without JSR: `deno run -A scripts/deno.ts test tests/foo_test.ts`.
  *
- * Tests import `@std/…` from JSR. Some networks have npm only; there the same files run over the stand-ins in
- * `tests/support/std/`, through a second configuration derived from deno.json (so deno.json stays the one source).
+ * Tests import `@std/…` from JSR, and the npm package is built by dnt, which only JSR has. Some networks have npm only;
+ * there the same files run over the stand-ins in `tests/support/std/`, through a second configuration and a second lock
+ * file, both derived (so that deno.json and deno.lock stay the one source).
+ *
+ * Versions come from deno.lock. Where `CI` is set, a lock file that lacks something is an error; `--no-lock` takes the
+ * newest version in each range instead.
  *
  * @module
  */
 const root = new URL("../", import.meta.url);
+const LOCK = "deno.lock";
 const OFFLINE_CONFIG = "deno.offline.json"; // beside deno.json, so that its relative paths mean the same; git-ignored
+const OFFLINE_LOCK = "deno.offline.lock";
 const STAND_INS = "./tests/support/std/";
+const DNT_TYPES = "./scripts/dnt.d.ts";
 const PROBE_MILLISECONDS = 3000;
-
-/** Files that are left alone where JSR does not answer: they import what has no stand-in. */
-const NEEDS_JSR = ["scripts/npm_dnt.ts"];
 
 /** Sources whose documentation examples are run; those of providers/ want credentials, so they are only type-checked. */
 const DOCUMENTED = ["mod.ts", "src/"];
 const DOC_ENVIRONMENT = { AUTH_SECRET: "a-secret-for-the-doc-examples-of-32-characters" };
+
+/** deno.lock, as far as it is read here. */
+interface Lock {
+  specifiers: Record<string, string>;
+  jsr?: Record<string, unknown>;
+  workspace?: { dependencies: string[] };
+}
 
 /** Whether JSR answers on this machine. */
 export async function jsrAnswers(): Promise<boolean> {
@@ -30,35 +41,58 @@ export async function jsrAnswers(): Promise<boolean> {
   }
 }
 
-/** Writes deno.json with every `jsr:@std/…` import replaced by its stand-in; gives the file's name. */
-async function writeOfflineConfig(): Promise<string> {
+/** Writes deno.json with every import from JSR replaced by its stand-in. */
+async function writeOfflineConfig(): Promise<void> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
   for (const [name, target] of Object.entries<string>(config.imports)) {
+    if (name === "@deno/dnt") config.imports[name] = DNT_TYPES;
     if (!target.startsWith("jsr:@std/")) continue;
     const standIn = STAND_INS + name.slice("@std/".length);
     config.imports[name] = `${standIn}.ts`;
     config.imports[`${name}/`] = `${standIn}/`;
   }
-  config.exclude = [...config.exclude ?? [], ...NEEDS_JSR];
-  const text = JSON.stringify(config, null, 2);
-  const file = new URL(OFFLINE_CONFIG, root);
-  if (await Deno.readTextFile(file).catch(() => undefined) !== text) {
-    // Renamed into place: another run may be reading it.
-    const draft = new URL(`${OFFLINE_CONFIG}.${Deno.pid}`, root);
-    await Deno.writeTextFile(draft, text);
-    await Deno.rename(draft, file);
-  }
-  return OFFLINE_CONFIG;
+  config.lock = { path: OFFLINE_LOCK };
+  await replace(OFFLINE_CONFIG, JSON.stringify(config, null, 2));
+}
+
+/** Writes deno.lock without what only JSR has. */
+async function writeOfflineLock(): Promise<void> {
+  const { jsr: _, ...lock } = await readLock();
+  const kept = (specifier: string) => !/^jsr:@(?:std|deno)\//.test(specifier);
+  lock.specifiers = Object.fromEntries(Object.entries(lock.specifiers).filter(([name]) => kept(name)));
+  if (lock.workspace) lock.workspace.dependencies = lock.workspace.dependencies.filter(kept);
+  await replace(OFFLINE_LOCK, JSON.stringify(lock, null, 2) + "\n");
+}
+
+async function readLock(): Promise<Lock> {
+  return JSON.parse(await Deno.readTextFile(new URL(LOCK, root)));
+}
+
+/** Writes a file where its text differs. It is renamed into place, since another run may be reading it. */
+async function replace(name: string, text: string): Promise<void> {
+  const file = new URL(name, root);
+  if (await Deno.readTextFile(file).catch(() => undefined) === text) return;
+  const draft = new URL(`${name}.${Deno.pid}`, root);
+  await Deno.writeTextFile(draft, text);
+  await Deno.rename(draft, file);
 }
 
 let configFile: Promise<string> | undefined;
 
 async function chooseConfig(): Promise<string> {
   if (await jsrAnswers()) return "deno.json";
-  console.error(
-    `JSR does not answer: @std is replaced by the stand-ins in ${STAND_INS}; ${NEEDS_JSR} is left out`,
-  );
-  return await writeOfflineConfig();
+  console.error(`JSR does not answer: @std is replaced by the stand-ins in ${STAND_INS}`);
+  await writeOfflineConfig();
+  await writeOfflineLock();
+  return OFFLINE_CONFIG;
+}
+
+/** Whether a lock file that lacks something is to be an error. */
+async function isFrozen(args: string[], config: string): Promise<boolean> {
+  if (!Deno.env.get("CI") || args.includes("--no-lock")) return false;
+  if (config === OFFLINE_CONFIG || (await readLock()).jsr) return true;
+  console.error(`${LOCK} has no package of JSR's yet: run \`deno task lock\` and commit it`);
+  return false;
 }
 
 /**
@@ -71,8 +105,10 @@ async function chooseConfig(): Promise<string> {
 export async function runDeno(args: string[], env: Record<string, string> = {}): Promise<number> {
   const [subcommand = "help", ...rest] = args;
   configFile ??= chooseConfig();
+  const config = await configFile;
+  const frozen = await isFrozen(rest, config) ? ["--frozen"] : [];
   const command = new Deno.Command(Deno.execPath(), {
-    args: [subcommand, "--config", await configFile, ...rest],
+    args: [subcommand, "--config", config, ...frozen, ...rest],
     cwd: root,
     env,
   });
@@ -85,19 +121,38 @@ const looksLikePath = (arg: string) => !arg.startsWith("-") && (arg.includes("/"
 async function test(args: string[]): Promise<number> {
   if (args.some(looksLikePath)) return await runDeno(["test", "-A", ...args]);
   const code = await runDeno(["test", "-A", "--ignore=tests/consumer/fixtures/", ...args, "tests/"]);
-  if (args.length > 0) return code;
-  return await runDeno(["test", "-A", "--doc", ...DOCUMENTED], DOC_ENVIRONMENT) || code;
+  const lock = args.filter((arg) => arg === "--no-lock");
+  if (args.length > lock.length) return code;
+  return await runDeno(["test", "-A", "--doc", ...lock, ...DOCUMENTED], DOC_ENVIRONMENT) || code;
 }
 
 /** `deno check`: the named files; without any, all TypeScript, and the examples of the provider modules. */
 async function check(args: string[]): Promise<number> {
-  if (args.length > 0) return await runDeno(["check", ...args]);
-  return await runDeno(["check", "--quiet", "**/*.ts"]) ||
-    await runDeno(["check", "--quiet", "--doc-only", "providers/"]);
+  if (args.some(looksLikePath)) return await runDeno(["check", ...args]);
+  return await runDeno(["check", "--quiet", ...args, "**/*.ts"]) ||
+    await runDeno(["check", "--quiet", ...args, "--doc-only", "providers/"]);
+}
+
+/** `lock`: resolves every import of the checkout, and adds to deno.lock what it lacks. */
+async function lock(args: string[]): Promise<number> {
+  const code = await check(args);
+  if (code !== 0 || await configFile === "deno.json") return code;
+  // What JSR has keeps the versions and checksums that deno.lock has for it: only JSR can tell others
+  const found: Lock = JSON.parse(await Deno.readTextFile(new URL(OFFLINE_LOCK, root)));
+  const { specifiers, jsr } = await readLock();
+  const fromJsr = Object.entries(specifiers).filter(([name]) => name.startsWith("jsr:"));
+  const merged = { ...found, specifiers: { ...Object.fromEntries(fromJsr), ...found.specifiers }, jsr };
+  await replace(LOCK, JSON.stringify(merged, null, 2) + "\n");
+  // With deno.json Deno adds the imports from JSR to the list of what the workspace asks for, and orders the file
+  const command = new Deno.Command(Deno.execPath(), {
+    args: ["check", "scripts/package_json.ts"],
+    cwd: root,
+  });
+  return (await command.spawn().status).code;
 }
 
 if (import.meta.main) {
   const [subcommand, ...args] = Deno.args;
-  const run = { test, check }[subcommand ?? ""];
+  const run = { test, check, lock }[subcommand ?? ""];
   Deno.exit(await (run?.(args) ?? runDeno(Deno.args)));
 }

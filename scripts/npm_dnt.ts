@@ -1,35 +1,48 @@
-/** Builds the npm package with dnt and runs the portable tests against it on Node. */
+/** Builds the npm package with dnt and, where asked, runs the portable tests against it on Node. */
 import { build as dnt } from "@deno/dnt";
-import { readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { NpmBuild } from "./build_npm.ts";
+import type { PackageJson } from "./package_json.ts";
 import { readTestFiles } from "./portable_tests.ts";
 
 /** Fills `outDir` with `esm/**`: what is published, and nothing else. */
-export async function build({ root, outDir, config, package: fields }: NpmBuild): Promise<void> {
+export async function build({ root, outDir, config, package: fields, test }: NpmBuild): Promise<void> {
   await dnt({
     cwd: root,
     outDir,
     entryPoints: Object.entries(config.exports).map(([name, path]) => ({ name, path })),
-    package: { ...fields, name: fields.name, version: fields.version },
+    // For dnt's type check alone: what is published is the package.json that `build_npm.ts` writes
+    package: { ...fields, devDependencies: { "@types/node": "^20.19.0" } },
     esModule: true,
     scriptModule: false,
     declaration: "inline",
     // dnt's own polyfills are for older targets than any Node that Fastify 5 runs on
     compilerOptions: { target: "ES2023", lib: ["ES2023", "DOM", "DOM.Iterable"] },
     polyfills: false,
-    shims: { deno: { test: "dev" } },
+    shims: test ? { deno: { test: "dev" } } : {},
     mappings: {
-      fastify: { name: "fastify", version: fields.peerDependencies.fastify, peerDependency: true },
+      fastify: { name: "fastify", version: peerRange(fields, "fastify"), peerDependency: true },
     },
-    test: true,
+    test,
     testPattern: `tests/{${await testNames(join(root, "tests"))}}`,
-    // `deno task check` checks the tests, by stricter rules than dnt's
-    filterDiagnostic: ({ file }) => !file?.fileName.includes("/src/tests/"),
+    // `deno task check` checks the tests, by stricter rules than dnt's; what they import, `@std`, needs a newer `lib`
+    filterDiagnostic: ({ file }) => !/\/src\/(?:tests|deps)\//.test(file?.fileName ?? ""),
     // `deno test` gives every file an isolate of its own
     testIsolation: "process",
+    postBuild: () => removeAdditions(join(outDir, "esm")),
   });
-  await removeTests(outDir);
+  for (
+    const path of [...await testOutput(outDir), ".npmignore", "src", "node_modules", "package-lock.json"]
+  ) {
+    await rm(join(outDir, path), { recursive: true, force: true });
+  }
+}
+
+function peerRange({ peerDependencies }: PackageJson, name: string): string {
+  const range = peerDependencies[name];
+  if (!range) throw new Error(`package.json must name the peer ${name}`);
+  return range;
 }
 
 /** The tests that are code alone: dnt copies no other files. */
@@ -38,10 +51,27 @@ async function testNames(directory: string): Promise<string> {
   return files.map(({ name }) => name).join(",");
 }
 
-/** Removes what dnt wrote to run the tests. It lists those files in `.npmignore`, so what is left is what is published. */
-async function removeTests(outDir: string): Promise<void> {
-  const ignored = (await readFile(join(outDir, ".npmignore"), "utf8")).split("\n").filter(Boolean);
-  for (const path of [...ignored, ".npmignore", "node_modules", "package-lock.json"]) {
-    await rm(join(outDir, path), { recursive: true, force: true });
+/**
+ * Removes what dnt adds to the code: polyfills and a copy of `globalThis`, neither of which any Node that Fastify 5 runs
+ * on needs, and a package.json without a name, behind which the package could not import itself by its own.
+ */
+async function removeAdditions(esm: string): Promise<void> {
+  const files = (await readdir(esm, { recursive: true })).filter((file) => /\.(?:js|d\.ts)$/.test(file));
+  for (const file of files) {
+    const path = join(esm, file);
+    const text = await readFile(path, "utf8");
+    const plain = text
+      .replace(/^import "[^"]*\/_dnt\.polyfills\.js";\n/m, "")
+      .replace(/^import \* as dntShim from "[^"]*\/_dnt\.shims\.js";\n/m, "")
+      .replaceAll("dntShim.dntGlobalThis", "globalThis");
+    if (/_dnt\.(?:polyfills|shims)\.js/.test(plain)) throw new Error(`${file} needs what dnt adds`);
+    if (plain !== text) await writeFile(path, plain);
   }
+  const additions = files.filter((file) => /^_dnt\.(?:polyfills|shims)\./.test(file));
+  for (const file of [...additions, "package.json"]) await rm(join(esm, file));
+}
+
+/** What dnt wrote to run the tests. It lists those files in `.npmignore`, so what is left is what is published. */
+async function testOutput(outDir: string): Promise<string[]> {
+  return (await readFile(join(outDir, ".npmignore"), "utf8")).split("\n").filter(Boolean);
 }

@@ -1,6 +1,6 @@
 /** Builds the npm package with `deno pack`, in the layout that dnt gives. */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { NpmBuild } from "./build_npm.ts";
@@ -19,7 +19,6 @@ export async function build({ root, outDir }: NpmBuild): Promise<void> {
   await run("tar", ["-xzf", archive], { cwd: work });
   const unpacked = join(work, "package");
   await removeAllButCode(unpacked);
-  await writeFile(join(unpacked, "package.json"), '{\n  "type": "module"\n}\n');
   await rename(unpacked, join(outDir, "esm"));
   await rm(work, { recursive: true });
 }

@@ -28,7 +28,17 @@ export interface PackageJson {
   [field: string]: unknown;
 }
 
-const REPOSITORY = "https://github.com/fastify-authjs/fastify-authjs";
+/**
+ * Where the repository lives, as `owner/name` on GitHub: the one place that says so. `deno task check:release` names
+ * every file that links to another one, and refuses to release from another one.
+ */
+export const REPOSITORY = "fastify-authjs/fastify-authjs";
+
+/** The oldest Node: the first release of 20 that can `require()` an ES module. */
+export const NODE_FLOOR = "20.19.0";
+
+/** The oldest Deno: the first release on which all tests pass. */
+export const DENO_FLOOR = "2.7.13";
 
 /** Installed with the package. */
 const DEPENDENCIES = ["@auth/core", "cookie", "fastify-plugin", "oauth4webapi"];
@@ -47,6 +57,7 @@ const OPTIONAL_PEER_DEPENDENCIES = {
 export function packageJson(config: DenoConfig): PackageJson {
   const exports = mapValues(config.exports, toExportTarget);
   const main = exports["."];
+  const repository = `https://github.com/${REPOSITORY}`;
   return {
     name: "fastify-authjs",
     version: config.version,
@@ -63,9 +74,9 @@ export function packageJson(config: DenoConfig): PackageJson {
       "passkeys",
       "session",
     ],
-    homepage: `${REPOSITORY}#readme`,
-    bugs: `${REPOSITORY}/issues`,
-    repository: { type: "git", url: `git+${REPOSITORY}.git` },
+    homepage: `${repository}#readme`,
+    bugs: `${repository}/issues`,
+    repository: { type: "git", url: `git+${repository}.git` },
     license: config.license,
     type: "module",
     main: main?.default,
@@ -73,8 +84,7 @@ export function packageJson(config: DenoConfig): PackageJson {
     exports: { ...exports, "./package.json": "./package.json" },
     files: ["esm", "CHANGELOG.md"],
     sideEffects: false,
-    // 20.19 is the first release of Node 20 that can `require()` an ES module
-    engines: { node: ">=20.19.0" },
+    engines: { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}` },
     dependencies: pick(config.imports, DEPENDENCIES),
     peerDependencies: { ...pick(config.imports, PEER_DEPENDENCIES), ...OPTIONAL_PEER_DEPENDENCIES },
     peerDependenciesMeta: mapValues(OPTIONAL_PEER_DEPENDENCIES, () => ({ optional: true as const })),

@@ -46,7 +46,7 @@ async function collect(directory: string, path: string, sources: Map<string, str
   const source = await readFile(join(directory, path), "utf8");
   sources.set(path, source);
   const programs = [...source.matchAll(PROGRAM)].map(([, path = ""]) => path);
-  for (const specifier of [...importsOf(source), ...programs].filter((path) => path.startsWith("."))) {
+  for (const specifier of [...importsOf(source), ...programs].filter((path) => /^\..*\.ts$/.test(path))) {
     await collect(directory, normalize(join(dirname(path), specifier)), sources);
   }
 }

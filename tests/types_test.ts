@@ -62,8 +62,13 @@ import type Credentials from "fastify-authjs/providers/credentials";
 import type Email from "fastify-authjs/providers/email";
 import type { AuthorizationDetails, Client } from "oauth4webapi";
 
-/** Whether two types are one and the same, `any` and modifiers included. */
-type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
+/**
+ * Whether two types are one and the same, `any` and modifiers included. Before TypeScript 6 the comparison of functions
+ * does not tell `b?: string` from `b?: string | undefined`; assignability does.
+ */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2)
+  ? [A, B] extends [B, A] ? true : false
+  : false;
 
 /** The rows of a table that a type does not have, or has otherwise. */
 type Differing<Actual, Table> = {

@@ -1,19 +1,30 @@
 /** Makes a fresh project that installs the packed package, as any user's does. */
+import { createHash } from "node:crypto";
 import { cp, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { run } from "./process.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const fixtures = fileURLToPath(new URL("fixtures", import.meta.url));
 
-/** Packs `npm/` into a tarball, as `npm publish` does, and gives its path. */
-export async function pack(directory: string): Promise<string> {
-  const output = await run("npm", ["pack", "--json", `--pack-destination=${directory}`], {
-    cwd: join(root, "npm"),
-  });
-  return join(directory, JSON.parse(output)[0].filename);
+/** Builds the package as the release does, told by arguments of `build:npm`, and gives the path of its tarball. */
+export async function buildTarball(args: string[]): Promise<string> {
+  console.log(await run(process.execPath, ["run", "-A", "scripts/build_npm.ts", ...args], { cwd: root }));
+  return await findTarball(join(root, "dist"));
+}
+
+/** The tarball of a directory that holds it and its checksum, which must be right. */
+export async function findTarball(path: string): Promise<string> {
+  const directory = resolve(path);
+  const [checksum, name] = (await readFile(join(directory, "SHA256SUMS"), "utf8")).trim().split(/\s+/);
+  if (!name) throw new Error(`${directory}/SHA256SUMS names no file`);
+  const tarball = join(directory, name);
+  const actual = createHash("sha256").update(await readFile(tarball)).digest("hex");
+  if (actual !== checksum) throw new Error(`${tarball} is not what SHA256SUMS says: its sha256 is ${actual}`);
+  return tarball;
 }
 
 /** Makes an empty directory of this run's own. */

@@ -1,7 +1,8 @@
 /** Runs the project's own test files against the installed package. */
-import { cp, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import { readTestFiles, type TestFile } from "../../scripts/portable_tests.ts";
 import { install } from "./consumer.ts";
 import type { Result } from "./matrix.ts";
@@ -9,41 +10,94 @@ import { run } from "./process.ts";
 
 const tests = fileURLToPath(new URL("../", import.meta.url));
 const denoConfig = fileURLToPath(new URL("../../deno.json", import.meta.url));
+const denoLock = fileURLToPath(new URL("../../deno.lock", import.meta.url));
 
 /** How long one test file may take. */
 const FILE_MILLISECONDS = 5 * 60_000;
 
-/** Copies the tests into a consumer project, installs what they import, and runs those that are not tied to Deno. */
-export async function runOwnTests(node: string, project: string): Promise<Result> {
+/** The test files that were made ready in a project. */
+export interface OwnTests {
+  directory: string;
+  files: string[];
+}
+
+/** Copies the tests that are not tied to Deno into a consumer project, as JavaScript, and installs what they import. */
+export async function prepareOwnTests(project: string): Promise<OwnTests> {
   const all = await readTestFiles(tests);
   for (const { name, tie } of all) if (tie) console.log(`     on Deno only: ${name}, for its ${tie}`);
   const portable = all.filter(({ tie }) => !tie);
-
-  const skipped = join(tests, "consumer");
-  await cp(tests, join(project, "own/tests"), { recursive: true, filter: (source) => source !== skipped });
+  const directory = join(project, "own");
+  await compile(join(directory, "tests"), join(project, "node_modules/fastify-authjs/esm"));
   await install(project, await packagesOf(portable));
+  return { directory, files: portable.map(({ name }) => join("tests", name.replace(/\.ts$/, ".js"))) };
+}
+
+/** Runs the tests on one Node. */
+export async function runOwnTests(node: string, { directory, files }: OwnTests): Promise<Result> {
   const flags = [
     "--no-warnings",
-    // Stripping types alone leaves out what TypeScript adds to the language, such as parameter properties
-    "--experimental-transform-types",
-    "--import=./register.mjs",
+    "--import=./deno_test.mjs",
     "--test",
     "--test-reporter=tap",
     // A failed test may leave a server listening, which would keep its process alive
     "--test-force-exit",
     `--test-timeout=${FILE_MILLISECONDS}`,
   ];
-  const files = portable.map(({ name }) => join("tests", name));
-  return toResult(await run(node, [...flags, ...files], { cwd: join(project, "own") }).catch(String));
+  return toResult(await run(node, [...flags, ...files], { cwd: directory }).catch(String));
 }
 
-/** The npm packages that the tests import, at the ranges that deno.json gives them. */
+/** Writes every test and support file as the oldest Node takes it, importing the installed package. */
+async function compile(outDir: string, installed: string): Promise<void> {
+  const files = (await readdir(tests, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(tests, join(entry.parentPath, entry.name)))
+    .filter((file) => !/^(?:consumer|migration)\b/.test(file));
+  for (const file of files) {
+    const target = join(outDir, file.replace(/\.ts$/, ".js"));
+    await mkdir(dirname(target), { recursive: true });
+    if (!file.endsWith(".ts")) await cp(join(tests, file), target);
+    else {await writeFile(
+        target,
+        toJavaScript(await readFile(join(tests, file), "utf8"), target, outDir, installed),
+      );}
+  }
+}
+
+function toJavaScript(source: string, target: string, outDir: string, installed: string): string {
+  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+  const { outputText } = ts.transpileModule(source, { compilerOptions });
+  const pathTo = (file: string) => {
+    const path = relative(dirname(target), file).replaceAll("\\", "/");
+    return path.startsWith(".") ? path : `./${path}`;
+  };
+  return outputText
+    // In a string of its own: an import, or a program that a test starts
+    .replace(/"(\.{1,2}\/[^"\n]+)\.ts"/g, (_, path: string) => {
+      const file = join(dirname(target), `${path}.js`);
+      const outside = relative(outDir, file).replace(/^\.\.[\\/]/, "");
+      return JSON.stringify(pathTo(file.startsWith(outDir) ? file : join(installed, outside)));
+    })
+    .replace(
+      /"@std\/([^"\n]+)"/g,
+      (_, name: string) => JSON.stringify(pathTo(join(outDir, `support/std/${name}.js`))),
+    )
+    .replace(/"npm:\/?((?:@[^/"\n]+\/)?[^/@"\n]+)@[^/"\n]+/g, '"$1');
+}
+
+/** The npm packages that the tests import, at the versions in deno.lock. */
 async function packagesOf(files: TestFile[]): Promise<string[]> {
   const { imports }: { imports: Record<string, string> } = JSON.parse(await readFile(denoConfig, "utf8"));
+  const { specifiers }: { specifiers: Record<string, string> } = JSON.parse(await readFile(denoLock, "utf8"));
+  const locked = new Map(
+    Object.entries(specifiers).map(([specifier, version]) => [
+      specifier.replace(/^npm:/, "").replace(/@[^@/]*$/, ""),
+      version.split("_")[0],
+    ]),
+  );
   const names = new Set(files.flatMap(({ imports }) => imports).map(packageName));
   return Object.entries(imports)
     .filter(([name, target]) => names.has(name) && target.startsWith("npm:"))
-    .map(([, target]) => target.slice("npm:".length));
+    .map(([name, target]) => locked.has(name) ? `${name}@${locked.get(name)}` : target.slice("npm:".length));
 }
 
 /** `@scope/name/path` and `name/path` without the path. */

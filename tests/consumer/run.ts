@@ -1,21 +1,29 @@
 /**
  * Tests the package that is published: builds and packs it, installs the tarball into fresh projects as a user does,
  * and runs every check there. Ends with a matrix of runtime by check and exits with 1 when anything failed.
+ *
+ * - `--dist=<directory>` tests the tarball of an earlier build instead; any other option is the build's.
+ * - `--own-tests=20,26` runs the project's own tests on these releases of Node. The default is 24.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { install, makeProject, makeWorkDirectory, measure, pack, readManifest } from "./consumer.ts";
+import {
+  buildTarball,
+  findTarball,
+  install,
+  makeProject,
+  makeWorkDirectory,
+  measure,
+  readManifest,
+} from "./consumer.ts";
 import { startIdentityProvider } from "./identity_provider.ts";
 import { Matrix } from "./matrix.ts";
-import { runOwnTests } from "./own_tests.ts";
+import { prepareOwnTests, runOwnTests } from "./own_tests.ts";
 import { checkAttw, checkContents, checkFootprint, checkPeers, checkPublint } from "./package_checks.ts";
-import { run, runFixture } from "./process.ts";
+import { runFixture } from "./process.ts";
 import { findRuntimes, type Runtime } from "./runtimes.ts";
 import { checkTypes, RESOLUTIONS } from "./types.ts";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The compilers that apps use: the last of TypeScript's own, and the native one, under an alias. */
 const COMPILERS = { "typescript": "typescript@5", "typescript-native": "typescript-native@npm:typescript@7" };
@@ -23,31 +31,37 @@ const COMPILERS = { "typescript": "typescript@5", "typescript-native": "typescri
 const matrix = new Matrix();
 
 async function main(): Promise<void> {
+  const dist = option("dist");
+  const ownTests = option("own-tests") ?? "24";
   const work = await makeWorkDirectory();
   try {
-    console.log(
-      await run(process.execPath, ["run", "-A", "scripts/build_npm.ts", ...process.argv.slice(2)], {
-        cwd: root,
-      }),
-    );
-    const tarball = await pack(work);
+    const tarball = dist
+      ? await findTarball(dist)
+      : await buildTarball(process.argv.slice(2).filter(isOfBuild));
     const runtimes = await findRuntimes();
     const tools = runtimes.find(({ name }) => name.startsWith("Node 24"));
-    if (!tools) {
-      throw new Error("Node 24 runs the tools and the tests of this project, and cannot be had here");
-    }
+    if (!tools) throw new Error("Node 24 runs the tools of this project, and cannot be had here");
 
     const project = await makeProject(join(work, "app"));
     await checkPackage(project, tarball);
     await checkRuntimes(runtimes, tools.command, project);
+    await checkFastifyFloor(tools, work, tarball);
     await checkTools(tools.command, project, await makeProject(join(work, "tools")), tarball);
-    await matrix.check(tools.name, "own tests", () => runOwnTests(tools.command, project));
+    await checkOwnTests(runtimes, project, ownTests.split(","));
   } finally {
     await rm(work, { recursive: true, force: true });
   }
   const { passed, failed } = matrix.totals();
   console.log(`\n${matrix}\n\n${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 ? 1 : 0;
+}
+
+function option(name: string): string | undefined {
+  return process.argv.find((arg) => arg.startsWith(`--${name}=`))?.slice(`--${name}=`.length);
+}
+
+function isOfBuild(arg: string): boolean {
+  return !/^--(?:dist|own-tests)=/.test(arg);
 }
 
 /** Installs the tarball beside Fastify and looks at what was installed. */
@@ -79,6 +93,32 @@ async function checkRuntimes(runtimes: Runtime[], node: string, project: string)
   await install(project, await optionalPeers(project));
   await check("import", "every_export.mjs");
   await check("require", "every_export.cjs");
+}
+
+/** Signs in to an app with the oldest Fastify that package.json allows. */
+async function checkFastifyFloor({ command }: Runtime, work: string, tarball: string): Promise<void> {
+  const project = await makeProject(join(work, "fastify"));
+  const oldest = (await readManifest(join(work, "app"), "fastify-authjs")).peerDependencies.fastify?.replace(
+    "^",
+    "",
+  );
+  await install(project, [`fastify@${oldest}`, tarball, "oidc-provider@9"]);
+  await using provider = await startIdentityProvider(command, project);
+  const env = { ISSUER: provider.issuer };
+  for (const [column, method] of [["password", "password"], ["OIDC", "oidc"]] as const) {
+    const check = () => runFixture(command, ["sign_in.mjs", method], { cwd: project, env });
+    await matrix.check(`Fastify ${oldest}`, column, check);
+  }
+}
+
+/** Runs the project's own tests on some releases of Node. */
+async function checkOwnTests(runtimes: Runtime[], project: string, releases: string[]): Promise<void> {
+  const tests = await prepareOwnTests(project);
+  for (const release of releases) {
+    const runtime = runtimes.find(({ name }) => name.startsWith(`Node ${release}.`));
+    if (!runtime) throw new Error(`--own-tests names Node ${release}, which cannot be had here`);
+    await matrix.check(runtime.name, "own tests", () => runOwnTests(runtime.command, tests));
+  }
 }
 
 /** The peers that one kind of provider each needs, at the ranges that package.json allows. */

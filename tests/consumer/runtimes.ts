@@ -1,6 +1,7 @@
 /** Finds the runtimes that the package is checked on. */
 import { tmpdir } from "node:os";
 import process from "node:process";
+import { DENO_FLOOR } from "../../scripts/package_json.ts";
 import { run } from "./process.ts";
 
 /** A runtime that is there to be used. */
@@ -13,8 +14,10 @@ export interface Runtime {
   args: string[];
 }
 
-/** The npm packages that hold a runtime's program: every Node that package.json's `engines` allows, and Bun. */
-const PACKAGES = ["node@20", "node@22", "node@24", "node@26", "bun@1"];
+/** The npm packages that hold a runtime's program: every Node that package.json's `engines` allows, Bun, the oldest Deno. */
+const PACKAGES = ["node@20", "node@22", "node@24", "node@26", "bun@1", `deno@${DENO_FLOOR}`];
+
+const DENO_ARGS = ["run", "--allow-all", "--no-config", "--node-modules-dir=manual"];
 
 /** Finds every runtime, this Deno too. One that cannot be had is reported, and is an error where `CI` is set. */
 export async function findRuntimes(): Promise<Runtime[]> {
@@ -27,15 +30,16 @@ export async function findRuntimes(): Promise<Runtime[]> {
       console.warn(`NOT RUN: ${name} cannot be had here. ${String(error).trim().split("\n").at(-1)}`);
     }
   }
-  const args = ["run", "--allow-all", "--no-config", "--node-modules-dir=manual"];
-  return [...found, { name: `Deno ${process.versions.deno}`, command: process.execPath, args }];
+  return [...found, { name: `Deno ${process.versions.deno}`, command: process.execPath, args: DENO_ARGS }];
 }
 
 async function findRuntime(packageName: string): Promise<Runtime> {
   const [program = packageName] = packageName.split("@");
-  const print =
-    "console.log(JSON.stringify([process.execPath, process.versions.bun ?? process.versions.node]))";
-  const args = ["--yes", `--package=${packageName}`, program, "-e", print];
+  const isDeno = program === "deno";
+  const versions = `process.versions.${program}`;
+  const print = `console.log(JSON.stringify([process.execPath, ${versions}]))`;
+  const args = ["--yes", `--package=${packageName}`, program, ...isDeno ? ["eval"] : ["-e"], print];
   const [command, version] = JSON.parse(await run("npx", args, { cwd: tmpdir() }));
-  return { name: `${program === "bun" ? "Bun" : "Node"} ${version}`, command, args: [] };
+  const name = `${program[0]?.toUpperCase()}${program.slice(1)} ${version}`;
+  return { name, command, args: isDeno ? DENO_ARGS : [] };
 }

@@ -46,6 +46,7 @@ export function memoryAdapter(
     },
     linkAccount(account) {
       accounts.push(account);
+      return account;
     },
     createSession(session) {
       sessions.set(session.sessionToken, session);
@@ -63,6 +64,7 @@ export function memoryAdapter(
     },
     deleteSession(token) {
       sessions.delete(token);
+      return null;
     },
     createVerificationToken(token) {
       tokens.push(token);

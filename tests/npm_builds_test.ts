@@ -1,0 +1,135 @@
+/** What the npm package is made of: the files that its entry points load, and the same from either builder. */
+import { assertEquals } from "@std/assert";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { compareBuilds, type Comparison } from "../scripts/npm_compare.ts";
+import { removeUnreached } from "../scripts/npm_reach.ts";
+import { packageJson } from "../scripts/package_json.ts";
+
+const BUILD: Record<string, string> = {
+  "package.json": JSON.stringify({
+    name: "built",
+    exports: {
+      ".": { types: "./esm/mod.d.ts", default: "./esm/mod.js" },
+      "./package.json": "./package.json",
+    },
+  }),
+  "esm/mod.js": `import { double } from "./src/double.js";\nexport const four = double(2);\n`,
+  "esm/mod.d.ts": `import type { Even } from "./src/types.js";\nexport declare const four: Even;\n`,
+  "esm/src/double.js": "/** Twice. */\nexport const double = (value) => value * 2;\n",
+  "esm/src/types.js": "export {};\n",
+  "esm/src/types.d.ts": "/** An even number. */\nexport interface Even {\n    value: number;\n}\n",
+};
+
+async function withBuilds(
+  builds: Record<string, string>[],
+  run: (...directories: string[]) => Promise<void>,
+): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), "fastify-authjs-"));
+  try {
+    for (const [index, files] of builds.entries()) {
+      for (const [file, text] of Object.entries(files)) {
+        const path = join(work, String(index), file);
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(path, text);
+      }
+    }
+    await run(...builds.map((_, index) => join(work, String(index))));
+  } finally {
+    await rm(work, { recursive: true });
+  }
+}
+
+async function compare(other: Record<string, string>, accounted = {}): Promise<Comparison> {
+  let result: Comparison | undefined;
+  await withBuilds([BUILD, other], async (one = "", two = "") => {
+    result = await compareBuilds(one, two, accounted);
+  });
+  return result!;
+}
+
+Deno.test("removeUnreached() keeps what the entry points load, and nothing else", async () => {
+  const files = {
+    ...BUILD,
+    "esm/src/double.d.ts": "export declare const double: (value: number) => number;\n",
+    "esm/src/alone.js": "export const alone = true;\n",
+    "esm/src/lazy.js": "export const lazy = true;\n",
+    "esm/src/double.js": `export const double = async (value) => (await import("./lazy.js")) && value * 2;\n`,
+  };
+  const config = { version: "1.0.0", license: "MIT", exports: { ".": "./mod.ts" }, imports: await imports() };
+  await withBuilds([files], async (directory = "") => {
+    await removeUnreached(directory, packageJson(config));
+    const left = await readdir(join(directory, "esm"), { recursive: true });
+    assertEquals(left.filter((file) => file.includes(".")).map((file) => file.replaceAll("\\", "/")).sort(), [
+      "mod.d.ts",
+      "mod.js",
+      "src/double.js",
+      "src/lazy.js",
+      "src/types.d.ts",
+      "src/types.js",
+    ]);
+  });
+});
+
+async function imports(): Promise<Record<string, string>> {
+  return (await import("../deno.json", { with: { type: "json" } })).default.imports;
+}
+
+Deno.test("compareBuilds() takes builds for the same that differ in layout and comments", async () => {
+  const { faults, accounted } = await compare({
+    ...BUILD,
+    "esm/src/double.js": "export const double = (value)=>{\n  return value * 2;\n};\n",
+    "esm/src/types.d.ts": "export interface Even { value: number; }\n",
+  });
+  assertEquals([...faults, ...accounted], []);
+});
+
+const differences: [what: string, other: Record<string, string>, fault: string][] = [
+  [
+    "a field of package.json",
+    { "package.json": BUILD["package.json"]!.replace(`"built"`, `"other"`) },
+    'package.json differs in "name"',
+  ],
+  ["a file of code", { "esm/more.js": "" }, "esm/more.js is in the second alone"],
+  [
+    "code",
+    { "esm/src/double.js": "export const double = (value) => value * 3;\n" },
+    "esm/src/double.js differs after minifying",
+  ],
+  [
+    "a type that an entry point leads to",
+    { "esm/src/types.d.ts": "export interface Even {\n    value: bigint;\n}\n" },
+    "the declaration of esm/src/types.d.ts#Even differs:\n" +
+    "  export interface Even { value: number; }\n  export interface Even { value: bigint; }",
+  ],
+];
+
+for (const [what, other, fault] of differences) {
+  Deno.test(`compareBuilds() names ${what} that differs`, async () => {
+    assertEquals((await compare({ ...BUILD, ...other })).faults, [fault]);
+  });
+}
+
+Deno.test("compareBuilds() accounts for a known difference in code while it is there", async () => {
+  const known = { "esm/src/double.js": "known" };
+  const other = { ...BUILD, "esm/src/double.js": "export const double = (value) => value * 3;\n" };
+  const differing = await compare(other, known);
+  assertEquals(differing.accounted, ["esm/src/double.js differs: known"]);
+  assertEquals(differing.faults, []);
+  assertEquals((await compare(BUILD, known)).faults, [
+    "esm/src/double.js no longer differs: take it off the list",
+  ]);
+});
+
+Deno.test("compareBuilds() accounts for declarations that no entry point shows", async () => {
+  const { accounted, faults } = await compare({
+    ...BUILD,
+    "esm/src/double.d.ts": "export declare const double: (value: number) => number;\n",
+    "esm/src/types.d.ts": `${BUILD["esm/src/types.d.ts"]}export type Internal = string;\n`,
+  });
+  assertEquals(accounted, [
+    "esm/src/double.d.ts is in the second alone: declarations that no entry point shows",
+  ]);
+  assertEquals(faults, []);
+});
