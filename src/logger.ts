@@ -6,7 +6,7 @@
  */
 import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
-import { errorAnswerOf, type ProviderErrorAnswer } from "./oauth/error_answer.ts";
+import { type ProviderError, providerErrorOf } from "./oauth/provider_error.ts";
 
 /** Core's logger, and a cheaper method for what anybody can cause any number of times. */
 export interface AuthLogger extends LoggerInstance {
@@ -26,7 +26,7 @@ export interface Log {
   debug(details: object, message: string): void;
 }
 
-interface ErrorSummary extends Partial<ProviderErrorAnswer> {
+interface ErrorSummary extends Partial<ProviderError> {
   type: string;
   message: string;
   stack?: string;
@@ -83,7 +83,7 @@ export function toCoreLogger(
 
 /** Logs one error of core's, at the level it deserves. */
 export function logError(log: Log, error: Error): void {
-  const answer = errorAnswerOf(withCauses(error));
+  const answer = providerErrorOf(withCauses(error));
   const level = levelOf(error, answer);
   // Under a key of its own: a serializer for `err` expects an Error and would drop what is here. Writing out a stack costs
   // more than the rest of a refused request, so only errors of ours have one.
@@ -107,7 +107,7 @@ function messageOf({ type, message, provider, status, error, error_description }
 /** Errors about the token that a browser sent. */
 const OF_TOKENS = new Set(["JWTSessionError", "SignOutError"]);
 
-function levelOf(error: Error, answer: Partial<ProviderErrorAnswer> | undefined): "error" | "warn" | "info" {
+function levelOf(error: Error, answer: Partial<ProviderError> | undefined): "error" | "warn" | "info" {
   const { type = error.name } = error as { type?: string };
   // A person who says no at the provider.
   if (answer?.error === "access_denied" && type !== "InvalidCheck") return "info";

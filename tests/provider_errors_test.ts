@@ -3,7 +3,7 @@ import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import EntraID from "fastify-authjs/providers/microsoft-entra-id";
 import { customFetch } from "fastify-authjs";
-import { readErrorAnswer, toLoggable, toLogText } from "../src/oauth/error_answer.ts";
+import { readOAuthError, toLoggable, toLogText } from "../src/oauth/provider_error.ts";
 import type { LogLine } from "./support/app.ts";
 import { locationOf, pathOf, startSignIn } from "./support/oauth_client.ts";
 import type { Script } from "./support/scripted_provider.ts";
@@ -394,9 +394,9 @@ Deno.test("toLoggable() cuts a secret out before it shortens", () => {
   assertEquals(toLoggable({ error: 7, error_description: "" }), {});
 });
 
-Deno.test("readErrorAnswer() leaves the body to be read", async () => {
+Deno.test("readOAuthError() leaves the body to be read", async () => {
   const response = Response.json({ error: "invalid_grant" }, { status: 400 });
-  assertEquals(await readErrorAnswer(response), { error: "invalid_grant" });
+  assertEquals(await readOAuthError(response), { error: "invalid_grant" });
   assertEquals(await response.json(), { error: "invalid_grant" });
 });
 

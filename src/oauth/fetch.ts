@@ -6,7 +6,7 @@
 import { withDeadline } from "../deadline.ts";
 import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
-import { type ProviderErrorAnswer, readErrorAnswer, toLoggable } from "./error_answer.ts";
+import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { isUnreachable, ProviderSilent } from "./provider_silence.ts";
 
@@ -151,11 +151,11 @@ async function withStandardError(
   response: Response,
   sent: Iterable<readonly [string, string]>,
 ): Promise<Response> {
-  const answer = await readErrorAnswer(response);
+  const answer = await readOAuthError(response);
   if (answer === undefined) return response;
   const { status } = response;
   const { error = String(status), ...rest } = toLoggable(answer, sent);
-  const cause: ProviderErrorAnswer = { provider, status, error, ...rest };
+  const cause: ProviderError = { provider, status, error, ...rest };
   // Core makes the members of some providers' errors (Microsoft's) the options of an `Error`, which keeps a `cause`.
   return Response.json({ error, ...rest, cause }, { status: status >= 400 && status < 500 ? status : 400 });
 }
@@ -167,15 +167,15 @@ async function assertNoError(
   href: string,
   sent: Iterable<readonly [string, string]>,
 ): Promise<void> {
-  const answer = await readErrorAnswer(response);
+  const answer = await readOAuthError(response);
   if (response.ok && answer === undefined) return;
   const { status } = response;
   const said = toLoggable(answer ?? {}, sent);
-  const cause: ProviderErrorAnswer = { provider, status, ...said };
+  const cause: ProviderError = { provider, status, ...said };
   const details = [said.error, said.error_description].filter((part) => part !== undefined).join(", ");
   throw unavailable(`"${provider}" answered ${status} at ${href}${details && ` (${details})`}.`, cause);
 }
 
-function unavailable(message: string, cause?: ProviderErrorAnswer): FastifyAuthError {
+function unavailable(message: string, cause?: ProviderError): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message, cause && { cause });
 }

@@ -6,7 +6,7 @@
  */
 import { type AuthConfig, customFetch } from "@auth/core";
 import type { ProviderContext } from "../../core/context.ts";
-import { toLogText } from "../../oauth/error_answer.ts";
+import { toLogText } from "../../oauth/provider_error.ts";
 import type { Fetch } from "../../oauth/fetch.ts";
 import { isIssuerOf } from "../../oauth/issuer.ts";
 import { ProviderSilent } from "../../oauth/provider_silence.ts";

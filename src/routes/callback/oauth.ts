@@ -9,7 +9,7 @@ import type { Answer } from "../../core/answer.ts";
 import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
-import { type ProviderErrorAnswer, toLoggable } from "../../oauth/error_answer.ts";
+import { type ProviderError, toLoggable } from "../../oauth/provider_error.ts";
 import { orUnavailable } from "../provider_silence.ts";
 import {
   type CheckCookie,
@@ -76,7 +76,7 @@ function refuse(problem: string, parameters: Parameters, context: ProviderContex
 type Parameters = Readonly<Record<string, unknown>>;
 
 /** The error, if any, that the provider sent the browser back with (RFC 6749 section 4.1.2.1). */
-function authorizationError(parameters: Parameters, { provider }: ProviderContext): ProviderErrorAnswer {
+function authorizationError(parameters: Parameters, { provider }: ProviderContext): ProviderError {
   return { provider: provider.id, ...toLoggable(parameters, Object.entries(parameters)) };
 }
 

@@ -6,16 +6,16 @@
 import { FastifyAuthError } from "../errors.ts";
 import { redactText } from "../http/redact_error.ts";
 
-/** The error of an answer (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
-export interface ErrorAnswer {
+/** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
+export interface OAuthError {
   /** The code, such as `invalid_client`. */
   readonly error?: string;
   /** Why, for a developer. */
   readonly error_description?: string;
 }
 
-/** An error answer and where it came from: the `cause` of the errors that tell of it. */
-export interface ProviderErrorAnswer extends ErrorAnswer {
+/** Such an error and where it came from: the `cause` of the error that is thrown for it. */
+export interface ProviderError extends OAuthError {
   /** The provider's id. */
   readonly provider: string;
   /** The HTTP status, absent where the browser brought the answer. */
@@ -46,9 +46,9 @@ const SECRET_NAME = /code|secret|token|assertion|password|state|nonce|key/i;
 export function toLoggable(
   answer: { error?: unknown; error_description?: unknown },
   sent: Iterable<readonly [string, unknown]> = [],
-): ErrorAnswer {
+): OAuthError {
   const secrets = [...sent].flatMap(([name, value]) => SECRET_NAME.test(name) ? [value] : []);
-  return toAnswer(
+  return toOAuthError(
     toLogText(answer.error, CODE_LENGTH, secrets),
     toLogText(answer.error_description, DESCRIPTION_LENGTH, secrets),
   );
@@ -82,16 +82,16 @@ export function toLogText(
  * @param response Its body is left to be read.
  * @returns The error as it came, or `undefined` where there is none that can be read.
  */
-export async function readErrorAnswer(response: Response): Promise<ErrorAnswer | undefined> {
+export async function readOAuthError(response: Response): Promise<OAuthError | undefined> {
   const body = parseBody(await response.clone().text(), response.headers.get("content-type") ?? "");
   if (response.ok) {
     const error = SUCCESS_MEMBERS.some((member) => member in body) ? undefined : plainCodeOf(body);
-    return error === undefined ? undefined : toAnswer(error, descriptionOf(body));
+    return error === undefined ? undefined : toOAuthError(error, descriptionOf(body));
   }
   const challenge = challengeOf(response.headers.get("www-authenticate"));
   const error = codeOf(body) ?? challenge.error;
   const error_description = descriptionOf(body) ?? challenge.error_description;
-  return error || error_description ? toAnswer(error, error_description) : undefined;
+  return error || error_description ? toOAuthError(error, error_description) : undefined;
 }
 
 type Json = Record<string, unknown>;
@@ -131,7 +131,7 @@ function descriptionOf(body: Json): string | undefined {
   );
 }
 
-function toAnswer(error: string | undefined, error_description: string | undefined): ErrorAnswer {
+function toOAuthError(error: string | undefined, error_description: string | undefined): OAuthError {
   return { ...(error && { error }), ...(error_description && { error_description }) };
 }
 
@@ -144,17 +144,17 @@ function toCode(value: unknown): string | undefined {
 }
 
 /** The parameters of a challenge; a protected resource has its errors there (RFC 6750 section 3.1). */
-function challengeOf(header: string | null): ErrorAnswer {
+function challengeOf(header: string | null): OAuthError {
   const parameter = (name: string) => {
     const pattern = new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s,"]+))`, "i");
     const [, quoted, token] = pattern.exec(header ?? "") ?? [];
     return quoted?.replace(/\\(.)/g, "$1") ?? token;
   };
-  return toAnswer(parameter("error"), parameter("error_description"));
+  return toOAuthError(parameter("error"), parameter("error_description"));
 }
 
-/** Errors of core's whose cause may be a {@linkcode ProviderErrorAnswer}. */
-const TELLS_OF_ANSWER = new Set(["InvalidCheck", "OAuthCallbackError"]);
+/** Errors of core's types whose cause may be a {@linkcode ProviderError}. */
+const CARRIERS = new Set(["InvalidCheck", "OAuthCallbackError"]);
 
 /** What is looked at of an error. */
 interface ErrorParts {
@@ -169,11 +169,11 @@ interface ErrorParts {
  *
  * @param errors An error and its causes, outermost first.
  */
-export function errorAnswerOf(errors: readonly Error[]): Partial<ProviderErrorAnswer> | undefined {
+export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError> | undefined {
   for (const each of errors) {
     const { type = "", code, status, cause } = each as ErrorParts;
-    const told = (cause ?? {}) as Partial<ProviderErrorAnswer> & { readonly cause?: ProviderErrorAnswer };
-    if (told.provider !== undefined && (each instanceof FastifyAuthError || TELLS_OF_ANSWER.has(type))) {
+    const told = (cause ?? {}) as Partial<ProviderError> & { readonly cause?: ProviderError };
+    if (told.provider !== undefined && (each instanceof FastifyAuthError || CARRIERS.has(type))) {
       return withStatus(told, told.status);
     }
     // Those of oauth4webapi are told by their codes, since a process may have two copies of the package.
@@ -185,6 +185,6 @@ export function errorAnswerOf(errors: readonly Error[]): Partial<ProviderErrorAn
   }
 }
 
-function withStatus(answer: ErrorAnswer, status: number | undefined): Partial<ProviderErrorAnswer> {
+function withStatus(answer: OAuthError, status: number | undefined): Partial<ProviderError> {
   return { ...(status !== undefined && { status }), ...toLoggable(answer) };
 }
