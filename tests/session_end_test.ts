@@ -463,6 +463,21 @@ Deno.test("several processes: a read that waits for the lock when its browser si
   await close();
 });
 
+Deno.test("several processes: for a cookie that is no session the lock's store is not asked, and nothing is left in it", async () => {
+  const refreshLock = memoryLock();
+  const app = await testApp(testConfig({ refreshLock }));
+  const browser = new Client(app);
+  browser.cookies.set(NAME, "x".repeat(500));
+  const csrfToken = await browser.csrfToken();
+  await browser.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
+  for (const path of ["/auth/callback/credentials", "/auth/signout"]) {
+    browser.cookies.set(NAME, "x".repeat(500));
+    await browser.post(path, { csrfToken, username: "ada", password: "wrong" });
+  }
+  assertEquals(refreshLock.calls, []);
+  await app.close();
+});
+
 Deno.test("several processes: a database session that was signed out elsewhere is not prolonged", async () => {
   const refreshLock = memoryLock();
   const { app, tables } = await databaseApp("updateSession", { refreshLock });

@@ -16,6 +16,7 @@ import {
   endRemovedSession,
   givenSession,
   heldSession,
+  sessionHasEnded,
   withoutCookies,
   withoutSession,
 } from "./session_change.ts";
@@ -43,11 +44,11 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
   // Another process may have its key, and core would remove it.
   if (hasUnknownKey(held.token, context.settings)) return jsonAnswer(null);
   const ending = endingContext(context);
-  const { renewals } = context.settings;
+  const { families, renewals } = context.settings;
   // Its outcome is in `newest` if it has one; its failure is not ours.
   await renewals.running(renewals.newest(held.token))?.catch(() => {});
   const newest = renewals.newest(held.token);
-  if (held.token === "" || await hasEnded(held.token, ending)) {
+  if (held.token === "" || await sessionHasEnded(held.token, context)) {
     return await callCore(withoutCookies(context, held.names));
   }
   const answer = await callCore(
@@ -56,9 +57,11 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
       : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
   );
   // Its browser signed out, or in, while core worked.
-  if (await hasEnded(held.token, ending)) return { ...withoutSession(answer, context), body: null };
-  await endRemovedSession(answer, context);
   const updated = givenSession(answer, context);
+  if (updated === "" ? families.endings(held.token) > 0 : await hasEnded(held.token, ending)) {
+    return { ...withoutSession(answer, context), body: null };
+  }
+  await endRemovedSession(answer, context);
   if (updated !== "" && updated !== newest) {
     renewals.remember(held.token, updated);
     renewals.remember(newest, updated);

@@ -56,13 +56,21 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   await beginSession(given, endingContext(context));
 }
 
+/** Whether the session of a token ended. Of what is no session nobody else is asked, nor is anything remembered. */
+export async function sessionHasEnded(token: string, context: RequestContext): Promise<boolean> {
+  const { families, strategy } = context.settings;
+  if (families.endings(token) > 0) return true;
+  // A row that is gone is not found.
+  if (token === "" || strategy === "database" || !await mayBeSession(token, context)) return false;
+  return await hasEnded(token, endingContext(context));
+}
+
 /** The request without its session where that ended: nobody is to be linked to its user. */
 export async function withoutEndedSession<Context extends RequestContext>(
   context: Context,
 ): Promise<Context> {
   const { token, names } = heldSession(context);
-  if (token === "" || !await hasEnded(token, endingContext(context))) return context;
-  return withoutCookies(context, names);
+  return await sessionHasEnded(token, context) ? withoutCookies(context, names) : context;
 }
 
 /** The request without some of its cookies. */

@@ -17,6 +17,9 @@ export const REQUEST_LIMIT_MS = 15 * 60_000;
 /** How many tokens are remembered, a few megabytes: beyond it the oldest are forgotten before their time. */
 const CAPACITY = 2 ** 15;
 
+/** How many kinds of tokens of ended sessions are told apart at a glance; a power of two. */
+const PLACES = 2 ** 13;
+
 /** What the tokens of one session share. */
 interface Family {
   /** Its name in the store of the refresh lock, where that was needed. */
@@ -25,21 +28,23 @@ interface Family {
   endings: number;
   /** When it was ended first. */
   endedAt: number;
-  /** How many of its tokens are remembered. */
-  members: number;
+  /** Those of its tokens that are remembered. */
+  readonly members: Set<Member>;
 }
 
 interface Member {
   readonly family: Family;
   readonly until: number;
+  /** Where a token like it is counted. */
+  readonly place: number;
 }
 
 /** The sessions of one configuration in this process. */
 export class TokenFamilies {
   readonly #keyOf: (token: string) => string;
   readonly #members = new Map<string, Member>();
-  /** How many of the members are of a session that ended. */
-  #ended = 0;
+  /** How many tokens of ended sessions there are of each kind: most tokens are of a kind without, and not looked up. */
+  readonly #ended = new Uint32Array(PLACES);
 
   /** @param keyOf What a token is remembered by: never the same for two tokens. */
   constructor(keyOf: (token: string) => string = digestOf) {
@@ -48,7 +53,7 @@ export class TokenFamilies {
 
   /** How often the session of this token ended; 0 for one that goes on or is not known. */
   endings(token: string): number {
-    return this.#ended === 0 ? 0 : this.#member(token)?.family.endings ?? 0;
+    return this.#ended[placeOf(token)] === 0 ? 0 : this.#member(token)?.family.endings ?? 0;
   }
 
   /** When the session of this token ended, in milliseconds since 1970. Who asks is still using it: it is not forgotten. */
@@ -64,7 +69,7 @@ export class TokenFamilies {
     const family = this.#familyOf(token);
     if (family.endings++ === 0) {
       family.endedAt = Date.now();
-      this.#ended += family.members;
+      for (const { place } of family.members) this.#ended[place]!++;
     }
     this.#remember(token, family);
     return family.endings;
@@ -100,16 +105,17 @@ export class TokenFamilies {
   }
 
   #familyOf(token: string): Family {
-    return this.#member(token)?.family ?? { endings: 0, endedAt: 0, members: 0 };
+    return this.#member(token)?.family ?? { endings: 0, endedAt: 0, members: new Set() };
   }
 
   /** All are remembered equally long, so the map is in the order in which they are forgotten. */
   #remember(token: string, family: Family): void {
     const key = this.#keyOf(token);
     this.#forget(key);
-    this.#members.set(key, { family, until: Date.now() + REQUEST_LIMIT_MS });
-    family.members++;
-    if (family.endings > 0) this.#ended++;
+    const member = { family, until: Date.now() + REQUEST_LIMIT_MS, place: placeOf(token) };
+    this.#members.set(key, member);
+    family.members.add(member);
+    if (family.endings > 0) this.#ended[member.place]!++;
     this.#forgetOld();
   }
 
@@ -122,12 +128,21 @@ export class TokenFamilies {
   }
 
   #forget(key: string): void {
-    const family = this.#members.get(key)?.family;
-    if (family === undefined) return;
+    const member = this.#members.get(key);
+    if (member === undefined) return;
     this.#members.delete(key);
-    family.members--;
-    if (family.endings > 0) this.#ended--;
+    member.family.members.delete(member);
+    if (member.family.endings > 0) this.#ended[member.place]!--;
   }
+}
+
+/** From the end of a token, which in core's format is as good as random. */
+function placeOf(token: string): number {
+  let place = 0;
+  for (let at = Math.max(0, token.length - 4); at < token.length; at++) {
+    place = place * 31 + token.charCodeAt(at) | 0;
+  }
+  return place & (PLACES - 1);
 }
 
 /** A digest of all of a token, whatever it looks like. */
