@@ -29,10 +29,10 @@ export {
   requireSession,
   type RequireSessionOptions,
   type SessionGuard,
-} from "./src/session/guard.ts";
+} from "./src/require_session.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export type { RefreshLock } from "./src/session/refresh_lock.ts";
-export { getSession } from "./src/session/get_session.ts";
+export { getSession } from "./src/get_session.ts";
 export type {
   Account,
   DefaultSession,

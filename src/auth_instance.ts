@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { resolveConfig, type ResolvedConfig } from "./config/config.ts";
+import { resolveConfig, type ResolvedConfig } from "./config/resolve.ts";
 import { coreProblem } from "./core/config_problem.ts";
 import type { FastifyAuthError } from "./errors.ts";
 import { type SessionSettings, sessionSettings } from "./session/settings.ts";

@@ -12,7 +12,7 @@ import type {
 } from "fastify";
 import fp from "fastify-plugin";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
-import type { ResolvedConfig } from "./config/config.ts";
+import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { AUTH_ROUTE } from "./http/auth_route.ts";
@@ -22,12 +22,12 @@ import { requireOrigin } from "./http/origin.ts";
 import { holdReceived, receive } from "./http/received.ts";
 import { redactingSerializers } from "./http/redact.ts";
 import { protectReply } from "./http/security_headers.ts";
-import type { ConfiguredProvider } from "./provider/facts.ts";
+import type { ConfiguredProvider } from "./provider/summary.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { AUTH_ROUTES, type AuthRoute, isPostedByProvider, methodsFor } from "./routes/table.ts";
-import { registerSessions } from "./session/shared_sessions.ts";
+import { registerSessions } from "./shared_sessions.ts";
 import { writeBack } from "./session/write_back.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 

@@ -2,8 +2,8 @@
 import { assert, assertEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import fc from "fast-check";
-import { bindAdapter } from "../src/database/adapter.ts";
-import { toDate } from "../src/database/dates.ts";
+import { bindAdapter } from "../src/adapter/bind.ts";
+import { toDate } from "../src/adapter/dates.ts";
 
 const NOON = new Date("2026-01-31T12:00:00.000Z");
 

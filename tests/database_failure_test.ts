@@ -2,8 +2,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createClient } from "@libsql/client";
 import { AdapterError } from "@auth/core/errors";
-import { failureKind } from "../src/database/driver_errors.ts";
-import { DatabaseError, unavailableError } from "../src/database/failure.ts";
+import { failureKind } from "../src/adapter/driver_errors.ts";
+import { DatabaseError, unavailableError } from "../src/adapter/failure.ts";
 
 /** An error with members, as drivers make them. */
 function thrown(members: Record<string, unknown>): Error {

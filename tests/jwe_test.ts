@@ -5,18 +5,11 @@ import fc from "fast-check";
 import { CompactEncrypt, EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
 import { Buffer } from "node:buffer";
 import { createSecretKey, hkdfSync } from "node:crypto";
-import { resolveConfig } from "../src/config/config.ts";
-import { derivedKey } from "../src/session/derived_key.ts";
-import { open, type Opened, seal } from "../src/session/jwe.ts";
-import { decode, decodeSync, encode } from "../src/session/jwt_codec.ts";
-import {
-  MALFORMED,
-  NOT_ALLOWED,
-  OTHER_USE,
-  Refusal,
-  UNAUTHENTIC,
-  UNKNOWN_KEY,
-} from "../src/session/refusal.ts";
+import { resolveConfig } from "../src/config/resolve.ts";
+import { derivedKey } from "../src/jwt/derived_key.ts";
+import { open, type Opened, seal } from "../src/jwt/jwe.ts";
+import { decode, decodeSync, encode } from "../src/jwt/codec.ts";
+import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "../src/jwt/refusal.ts";
 import { seededRandom } from "./support/random.ts";
 
 const SECRET = "a-test-secret-of-at-least-32-characters";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import EntraID from "fastify-authjs/providers/microsoft-entra-id";
 import { customFetch } from "fastify-authjs";
-import { readOAuthError, toLoggable, toLogText } from "../src/oauth/provider_error.ts";
+import { readOAuthError, toLoggable, toLogText } from "../src/provider/provider_error.ts";
 import type { LogLine } from "./support/app.ts";
 import { locationOf, pathOf, startSignIn } from "./support/oauth_client.ts";
 import type { Script } from "./support/scripted_provider.ts";

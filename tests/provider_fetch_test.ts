@@ -6,11 +6,11 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { DISCOVERY_ENTRIES, DISCOVERY_LIFETIME, DiscoveryCache } from "../src/oauth/discovery_cache.ts";
-import { checkedDocument } from "../src/oauth/discovery.ts";
+import { DISCOVERY_ENTRIES, DISCOVERY_LIFETIME, DiscoveryCache } from "../src/provider/discovery_cache.ts";
+import { checkedDocument } from "../src/provider/discovery.ts";
 import { FastifyAuthError } from "../src/errors.ts";
-import { ProviderSilent } from "../src/oauth/provider_silence.ts";
-import { boundFetch, type Fetch, RESPONSE_LIMIT } from "../src/oauth/fetch.ts";
+import { ProviderSilent } from "../src/provider/provider_silence.ts";
+import { boundFetch, type Fetch, RESPONSE_LIMIT } from "../src/provider/fetch.ts";
 
 const DEVELOPMENT = { timeout: 1000, production: false };
 const PRODUCTION = { timeout: 1000, production: true };

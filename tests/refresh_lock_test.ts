@@ -7,7 +7,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import { redisLock, type RefreshLock } from "fastify-authjs/redis";
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
-import { Renewals } from "../src/session/renewals.ts";
+import { Renewals } from "../src/session/refresh.ts";
 import { placeOf } from "../src/session/sealed_value.ts";
 import { captureLog, type LogLine, SECRET, testApp, testConfig } from "./support/app.ts";
 import { setCookies } from "./support/client.ts";

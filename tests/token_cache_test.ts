@@ -1,6 +1,6 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import type { JWT } from "@auth/core/jwt";
-import { TokenCache } from "../src/session/token_cache.ts";
+import { TokenCache } from "../src/jwt/token_cache.ts";
 
 const opened = (text: string) => ({ text, current: true });
 

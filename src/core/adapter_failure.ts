@@ -5,9 +5,9 @@
  */
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError } from "@auth/core/errors";
-import { unavailableError } from "../database/failure.ts";
-import { renewSession, type SessionRenewal } from "../database/session_renewal.ts";
-import { recordWrites, type SignInWrites } from "../database/sign_in_writes.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { renewSession, type SessionRenewal } from "../adapter/session_renewal.ts";
+import { recordWrites, type SignInWrites } from "../adapter/sign_in_writes.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Answer } from "./answer.ts";

@@ -5,7 +5,7 @@
  */
 import { Auth } from "@auth/core";
 import type { LoggerInstance } from "@auth/core/types";
-import type { ResolvedConfig } from "../config/config.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
 

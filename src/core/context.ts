@@ -5,10 +5,10 @@
  */
 import type { LoggerInstance } from "@auth/core/types";
 import type { IncomingHttpHeaders } from "node:http";
-import type { ResolvedConfig } from "../config/config.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
-import type { ConfiguredProvider } from "../provider/facts.ts";
+import type { ConfiguredProvider } from "../provider/summary.ts";
 import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 

@@ -5,11 +5,11 @@
  */
 import type { Provider } from "@auth/core/providers";
 import type { Environment } from "../config/environment.ts";
-import { guardEmailProvider } from "../email/provider.ts";
-import { boundProvider } from "../oauth/bounded_provider.ts";
-import { keepClientKey } from "../oauth/client_key.ts";
-import { askUserinfoIfNeeded } from "../oauth/userinfo.ts";
-import { guardWebAuthnProvider } from "../webauthn/provider.ts";
+import { guardEmailProvider } from "./email.ts";
+import { boundProvider } from "./bounded_provider.ts";
+import { keepClientKey } from "./client_key.ts";
+import { askUserinfoIfNeeded } from "./userinfo.ts";
+import { guardWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds } from "./workarounds.ts";
 
 /** What the steps need to know besides the provider. */

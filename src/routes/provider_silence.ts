@@ -6,7 +6,7 @@
 import { OAuthProfileParseError } from "@auth/core/errors";
 import type { Answer } from "../core/answer.ts";
 import type { ProviderContext } from "../core/context.ts";
-import { type ProviderSilent, providerUnavailable, silenceIn } from "../oauth/provider_silence.ts";
+import { type ProviderSilent, providerUnavailable, silenceIn } from "../provider/provider_silence.ts";
 
 /**
  * Answers with 503 where the provider was silent and that is why the sign-in failed: core would show the error page for

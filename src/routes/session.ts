@@ -7,7 +7,7 @@
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
-import { unavailableError } from "../database/failure.ts";
+import { unavailableError } from "../adapter/failure.ts";
 import { withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded } from "../session/ending.ts";
 import { hasUnknownKey } from "../session/open_token.ts";

@@ -6,7 +6,7 @@
 import type { Answer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
-import type { ConfiguredProvider } from "../provider/facts.ts";
+import type { ConfiguredProvider } from "../provider/summary.ts";
 import { handleCallback } from "./callback/callback.ts";
 import { handleErrorPage } from "./pages.ts";
 import { handleSession, handleSessionUpdate } from "./session.ts";

@@ -7,9 +7,9 @@
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { ProviderContext } from "../core/context.ts";
-import { normalizeAddress } from "../email/address.ts";
+import { normalizeAddress } from "../provider/email_address.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { watchViewer } from "../webauthn/viewer.ts";
+import { watchViewer } from "../provider/webauthn/viewer.ts";
 import { checkCookies } from "./callback/check_cookies.ts";
 
 /** Answers with the options. */

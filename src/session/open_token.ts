@@ -4,10 +4,10 @@
  * @module
  */
 import type { JWT } from "@auth/core/jwt";
-import { open, type Opened, type PlainClaims } from "./jwe.ts";
-import { parseClaims, untimely } from "./jwt_codec.ts";
+import { open, type Opened, type PlainClaims } from "../jwt/jwe.ts";
+import { parseClaims, untimely } from "../jwt/codec.ts";
 import { isDue, newEnd, tokenLife } from "./lifetime.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../jwt/refusal.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** A decoded token. */

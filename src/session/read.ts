@@ -5,9 +5,9 @@
  */
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import type { AuthLogger } from "../logger.ts";
+import type { AuthLogger } from "../core/logger.ts";
 import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "../jwt/refusal.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { Session } from "../types.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 import type { JWT } from "@auth/core/jwt";
-import { requireTimeout, withDeadline } from "../deadline.ts";
+import { requireTimeout, withDeadline } from "../utils/deadline.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthOptions } from "../types.ts";
 

@@ -5,17 +5,17 @@
  */
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
-import type { ResolvedConfig } from "../config/config.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
 import { cookieSettings } from "../config/cookies.ts";
-import { decode, encode, usableSecrets } from "./jwt_codec.ts";
+import { decode, encode, usableSecrets } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
 import { type Lifetimes, requireLifetimes } from "./lifetime.ts";
-import type { Turn } from "./jwt.ts";
+import type { Turn } from "./read_jwt.ts";
 import type { RefreshSettings } from "./refresh_lock.ts";
-import { Renewals } from "./renewals.ts";
+import { Renewals } from "./refresh.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
-import { TokenCache } from "./token_cache.ts";
+import { TokenCache } from "../jwt/token_cache.ts";
 import { digestOf, tagOf, TokenFamilies } from "./token_families.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;

@@ -8,9 +8,9 @@ import { parseCookie } from "cookie";
 import { type CookieSettings, cookieSettings } from "../../config/cookies.ts";
 import { type Answer, removalOf } from "../../core/answer.ts";
 import type { ProviderContext } from "../../core/context.ts";
-import { open } from "../../session/jwe.ts";
-import { decode, usableSecrets } from "../../session/jwt_codec.ts";
-import { Refusal } from "../../session/refusal.ts";
+import { open } from "../../jwt/jwe.ts";
+import { decode, usableSecrets } from "../../jwt/codec.ts";
+import { Refusal } from "../../jwt/refusal.ts";
 import { otherSalts } from "../../session/salts.ts";
 
 /** The checks of core, with the keys of their cookies in the configuration. */

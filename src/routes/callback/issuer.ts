@@ -6,10 +6,10 @@
  */
 import { type AuthConfig, customFetch } from "@auth/core";
 import type { ProviderContext } from "../../core/context.ts";
-import { toLogText } from "../../oauth/provider_error.ts";
-import type { Fetch } from "../../oauth/fetch.ts";
-import { isIssuerOf } from "../../oauth/issuer.ts";
-import { ProviderSilent } from "../../oauth/provider_silence.ts";
+import { toLogText } from "../../provider/provider_error.ts";
+import type { Fetch } from "../../provider/fetch.ts";
+import { isIssuerOf } from "../../provider/issuer.ts";
+import { ProviderSilent } from "../../provider/provider_silence.ts";
 
 type Providers = AuthConfig["providers"];
 

@@ -9,7 +9,7 @@ import type { Answer } from "../../core/answer.ts";
 import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
-import { type ProviderError, toLoggable } from "../../oauth/provider_error.ts";
+import { type ProviderError, toLoggable } from "../../provider/provider_error.ts";
 import { orUnavailable } from "../provider_silence.ts";
 import {
   type CheckCookie,

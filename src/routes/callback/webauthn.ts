@@ -11,8 +11,8 @@ import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
 import { allowedRedirect } from "../../core/redirect.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import { credentialProblem } from "../../webauthn/credential.ts";
-import { PasskeyRefused, refusalIn, SignInElsewhere } from "../../webauthn/errors.ts";
+import { credentialProblem } from "../../provider/webauthn/credential.ts";
+import { PasskeyRefused, refusalIn, SignInElsewhere } from "../../provider/webauthn/errors.ts";
 import { checkCookies, clearChecks, openCheck, strayCheck } from "./check_cookies.ts";
 
 /** Answers the callback. */

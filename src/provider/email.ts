@@ -6,7 +6,7 @@
  */
 import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";
-import { normalizeAddress } from "./address.ts";
+import { normalizeAddress } from "./email_address.ts";
 import type { Environment } from "../config/environment.ts";
 import { redactError } from "../http/redact_error.ts";
 

@@ -4,11 +4,11 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
-import { authInstance } from "../auth_instance.ts";
-import { normalizeCallbackUrl, toAsciiUrl } from "../http/callback_url.ts";
-import { originOf } from "../http/origin.ts";
-import { parseQuery } from "../http/query.ts";
-import type { FastifyAuthConfig } from "../types.ts";
+import { authInstance } from "./auth_instance.ts";
+import { normalizeCallbackUrl, toAsciiUrl } from "./http/callback_url.ts";
+import { originOf } from "./http/origin.ts";
+import { parseQuery } from "./http/query.ts";
+import type { FastifyAuthConfig } from "./types.ts";
 
 /** What is looked at of a request: the same in HTTP/1.1 and HTTP/2, and whatever types its instance has. */
 export type PageRequest = Pick<

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { ownString } from "./token_cache.ts";
+import { ownString } from "../jwt/token_cache.ts";
 
 /** Characters of tokens held at most, a few megabytes: beyond it the oldest are forgotten before their time. */
 const CAPACITY = 2 ** 22;

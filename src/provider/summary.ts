@@ -4,7 +4,7 @@
  * @module
  */
 import type { Provider } from "@auth/core/providers";
-import { clonePlain, mergeAsCore } from "../config/clone.ts";
+import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 

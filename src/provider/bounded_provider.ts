@@ -5,7 +5,7 @@
  */
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../utils/deadline.ts";
 import { boundFetch, type Fetch, type ProviderLimits } from "./fetch.ts";
 import { isUnreachable, ProviderSilent } from "./provider_silence.ts";
 

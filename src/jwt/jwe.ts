@@ -12,7 +12,7 @@ import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { decodeBase64Url } from "../utils/base64url.ts";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
-import type { TokenLife } from "./lifetime.ts";
+import type { TokenLife } from "../session/lifetime.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
 /** What a token held, and whether the key in use for new tokens sealed it. */

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { AuthInstance } from "../auth_instance.ts";
+import type { AuthInstance } from "./auth_instance.ts";
 
 /** A configuration that an application uses. */
 export interface SessionRegistration {

@@ -8,16 +8,16 @@
  */
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { adapterProblem, bindAdapter, strategyProblem } from "../database/adapter.ts";
-import { DEFAULT_PROVIDER_TIMEOUT } from "../oauth/bounded_provider.ts";
-import { UnfinishedUsers } from "../database/unfinished_users.ts";
+import { adapterProblem, bindAdapter, strategyProblem } from "../adapter/bind.ts";
+import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/bounded_provider.ts";
+import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
-import { requireTimeout } from "../deadline.ts";
+import { requireTimeout } from "../utils/deadline.ts";
 import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
-import { decode, encode } from "../session/jwt_codec.ts";
+import { decode, encode } from "../jwt/codec.ts";
 import { lifetimeWarnings, requireLifetimes } from "../session/lifetime.ts";
 import { Notices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
@@ -27,13 +27,13 @@ import {
   providerProblem,
   providerWarnings,
   summarizeProviders,
-} from "../provider/facts.ts";
+} from "../provider/summary.ts";
 import { prepareProvider } from "../provider/prepare.ts";
 import { type RefreshSettings, refreshSettings } from "../session/refresh_lock.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "../types.ts";
-import { heedSignInPage } from "../webauthn/errors.ts";
-import { webAuthnWarnings } from "../webauthn/provider.ts";
+import { heedSignInPage } from "../provider/webauthn/errors.ts";
+import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 
 /** A configuration that has been copied, completed from the environment and checked. */
 export interface ResolvedConfig {

@@ -6,7 +6,7 @@
  */
 import type { VerificationToken } from "@auth/core/adapters";
 import { withDates } from "./dated_results.ts";
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../utils/deadline.ts";
 import { failureKind } from "./driver_errors.ts";
 import { DatabaseError } from "./failure.ts";
 import { redactError } from "../http/redact_error.ts";

@@ -7,7 +7,7 @@ import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.ts";
 import { newExpiry } from "./lifetime.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../jwt/refusal.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { announce, NOBODY, type ReadContext, refuse, type SessionRead, toSession, wrapped } from "./read.ts";
 import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./settings.ts";

@@ -6,7 +6,7 @@
  */
 import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
-import { type ProviderError, providerErrorOf } from "./oauth/provider_error.ts";
+import { type ProviderError, providerErrorOf } from "../provider/provider_error.ts";
 
 /** Core's logger, and a cheaper method for what anybody can cause any number of times. */
 export interface AuthLogger extends LoggerInstance {

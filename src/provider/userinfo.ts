@@ -8,7 +8,7 @@ import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { Profile, TokenSet } from "@auth/core/types";
 import * as oauth from "oauth4webapi";
-import type { OIDCConfigInternal, ProfileCallback } from "../provider/types.ts";
+import type { OIDCConfigInternal, ProfileCallback } from "./types.ts";
 import { FastifyAuthError } from "../errors.ts";
 
 type Part = Record<PropertyKey, unknown>;

@@ -6,7 +6,7 @@
  */
 import type { Provider } from "@auth/core/providers";
 import { isPlainAttestation } from "./attestation.ts";
-import type { PublicOrigin } from "../http/origin.ts";
+import type { PublicOrigin } from "../../http/origin.ts";
 import { type Assertion, isSignedWithEs256 } from "./signature.ts";
 
 // deno-lint-ignore no-explicit-any -- their types are in a package that is installed only where it is used

@@ -4,15 +4,15 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
-import { authInstance } from "../auth_instance.ts";
-import { unavailableError } from "../database/failure.ts";
-import { FastifyAuthError } from "../errors.ts";
-import { AUTH_ROUTE } from "../http/auth_route.ts";
-import { logError } from "../logger.ts";
+import { authInstance } from "./auth_instance.ts";
+import { unavailableError } from "./adapter/failure.ts";
+import { FastifyAuthError } from "./errors.ts";
+import { AUTH_ROUTE } from "./http/auth_route.ts";
+import { logError } from "./core/logger.ts";
 import { isRequestOrReply } from "./arguments.ts";
 import { readSession } from "./get_session.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
-import type { FastifyAuthConfig, Session } from "../types.ts";
+import type { FastifyAuthConfig, Session } from "./types.ts";
 
 /** Options of {@linkcode requireSession}: who of the signed-in users may pass. What is given must all hold. */
 export interface RequireSessionOptions {

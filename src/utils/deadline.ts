@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FastifyAuthError } from "./errors.ts";
+import { FastifyAuthError } from "../errors.ts";
 
 /** What timers can wait for; with more they fire at once. */
 const LONGEST = 2 ** 31 - 1;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError } from "./errors.ts";
 
 /** Whether it is a request or a reply of Fastify. Both have Node's own as `raw`, which a configuration has not. */
 export function isRequestOrReply(value: unknown): boolean {

@@ -5,9 +5,9 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
-import { callAdapter } from "./adapter_call.ts";
+import { callAdapter } from "./call.ts";
 import { FastifyAuthError } from "../errors.ts";
-import type { ConfiguredProvider } from "../provider/facts.ts";
+import type { ConfiguredProvider } from "../provider/summary.ts";
 
 /** How long an adapter's method may take, in milliseconds, unless the configuration says otherwise. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;

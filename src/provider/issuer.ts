@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ProviderServer } from "../provider/facts.ts";
+import type { ProviderServer } from "./summary.ts";
 import type { Fetch } from "./fetch.ts";
 import { ProviderSilent } from "./provider_silence.ts";
 

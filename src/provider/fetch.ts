@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../utils/deadline.ts";
 import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
 import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";

@@ -3,17 +3,17 @@
  *
  * @module
  */
-import { type AuthInstance, authInstance } from "../auth_instance.ts";
+import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { assertReadArguments } from "./arguments.ts";
-import { readDatabaseSession } from "./database.ts";
-import { readJwtSession } from "./jwt.ts";
-import { toCoreLogger } from "../logger.ts";
-import { originOf } from "../http/origin.ts";
-import { readSessionCookie } from "./cookie.ts";
-import { NOBODY, refuse, type SessionRead } from "./read.ts";
-import { MALFORMED } from "./refusal.ts";
-import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "../types.ts";
-import { isWrittenBack, readOnce, willCarry } from "./write_back.ts";
+import { readDatabaseSession } from "./session/read_database.ts";
+import { readJwtSession } from "./session/read_jwt.ts";
+import { toCoreLogger } from "./core/logger.ts";
+import { originOf } from "./http/origin.ts";
+import { readSessionCookie } from "./session/cookie.ts";
+import { NOBODY, refuse, type SessionRead } from "./session/read.ts";
+import { MALFORMED } from "./jwt/refusal.ts";
+import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
+import { isWrittenBack, readOnce, willCarry } from "./session/write_back.ts";
 
 /**
  * The session of a request, or `null` when there is none.
