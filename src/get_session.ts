@@ -96,6 +96,8 @@ function readWith(
     settings,
     logger: () => toCoreLogger(request.log, logger, debug),
     heard: () => !again && willCarry(request),
+    log: request.log,
+    auth,
   };
   if (cookie.token === "") return refuse(cookie, MALFORMED, context);
   return (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);

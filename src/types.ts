@@ -67,6 +67,17 @@ export interface FastifyAuthOptions {
    */
   adapterTimeout?: number;
   /**
+   * How large the session cookie may get where sessions are tokens, in bytes, with the names of its parts; 0 for no limit. A
+   * sign-in whose session is larger fails with `error=SessionTooLarge`; a read or an update that would make it larger
+   * leaves the cookie as it is. Either is logged with the names of the largest claims.
+   *
+   * Browsers send the cookie with each request, and Node refuses more than 16 KB of headers, nginx by default a line of
+   * more than 8 KB, and replies with more than 4 KB: from 3.5 KB on there is a warning.
+   *
+   * @default 8192
+   */
+  sessionCookieLimit?: number;
+  /**
    * Where several processes serve the same users: the lock that has one of them refresh a session whose `jwt` callback
    * does so, and by whose store the others hear of a sign-out; such as `redisLock()` of `fastify-authjs/redis`. In one
    * process this needs no lock. While it fails, sessions go on without it.

@@ -105,7 +105,16 @@ async function useSession(
   assertEquals(await browser.read(), undefined, "signed in after the end that it was told");
 }
 
-const PARAMETERS = { numRuns: 60, endOnFailure: false };
+/** To the millisecond at the end of 95 %. */
+const EXACT: Use = {
+  session: { maxAge: 5 },
+  tokenMaxAge: undefined,
+  gaps: [0.9498],
+  second: 1,
+  callback: "none",
+};
+
+const PARAMETERS = { numRuns: 60, endOnFailure: false, examples: [[EXACT]] as [[Use]] };
 
 Deno.test("whatever maxAge, updateAge and jwt.maxAge are, a token lasts 95 % of its life after each read, and ends when it was said to", async () => {
   await withClock((clock) =>
@@ -369,6 +378,36 @@ Deno.test("an application's own tokens that live shorter than maxAge are renewed
     }
     assertEquals(set, [0, 0, 1, 0]);
     await app.close();
+  }, NOON);
+});
+
+Deno.test("POST /auth/session tells the end of the token that it sets, and its cookie lasts as long", async () => {
+  await withClock(async (clock) => {
+    const cases: Partial<FastifyAuthConfig>[] = [
+      { session: { maxAge: 1800 } },
+      { session: { maxAge: 1800 }, jwt: { maxAge: 600 } },
+      { session: { maxAge: 1800 }, jwt: codecs(clock)["sets its own"]! },
+    ];
+    for (const overrides of cases) {
+      const app = await testApp(testConfig({
+        ...overrides,
+        callbacks: {
+          jwt: ({ token }) => token,
+          session({ session }) {
+            clock.now += 3_000; // A lookup that takes its time.
+            return session;
+          },
+        },
+      }));
+      const browser = new Browser(app, clock);
+      await browser.signIn({ username: "ada", password: "open" });
+      const json = { csrfToken: await browser.csrfToken(), data: {} };
+      const { expires } = (await browser.request("POST", "/auth/session", { json })).json();
+      const told = Date.parse(expires);
+      assertEquals(browser.ends, Math.floor(clock.now / 1000 + 1800) * 1000);
+      assertEquals(told, Math.floor(clock.now / 1000 + (overrides.jwt ? 600 : 1800)) * 1000);
+      await app.close();
+    }
   }, NOON);
 });
 

@@ -13,6 +13,7 @@ import {
   inSeconds,
   type Observed,
 } from "./support/both_ways.ts";
+import { withClock } from "./support/clock.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
 
@@ -51,6 +52,8 @@ const DIFFERENCES = {
   "database cookie only when prolonged": "the cookie is set when its row's expiry was, not with each read",
   "chunks of a database token cleared": "setting the whole token beside its chunks would break the next read",
   "ends with the token": "`expires` is the end of the token where that comes before the end of the cookie",
+  "the method that failed is named":
+    "the log says which method of the adapter failed, and what it threw below that",
   "ends as prolonged": "`expires` is the end of the row that the read has just prolonged, not the one before",
   "kept": "a token of a key that only another process may know is not removed: secrets are being rotated",
   "malformed": "what cannot be a token is told in one word",
@@ -65,10 +68,12 @@ interface Case {
   differs?: (keyof typeof DIFFERENCES)[];
   /** In how many seconds the session ends, where that differs. */
   ends?: number;
+  /** The method of the adapter that fails. */
+  failing?: string | undefined;
 }
 
 /** Applies the differences to what core did, which gives what we must do. */
-function required(theirs: Observed, differs: Case["differs"] = [], ends?: number): Observed {
+function required(theirs: Observed, { differs = [], ends, failing }: Case): Observed {
   let expected = { ...theirs };
   for (const difference of differs) {
     switch (difference) {
@@ -94,6 +99,11 @@ function required(theirs: Observed, differs: Case["differs"] = [], ends?: number
           value: "",
           attributes: "; Max-Age=0; Path=/; HttpOnly; SameSite=Lax",
         }];
+        break;
+      case "the method that failed is named":
+        expected.errors = theirs.errors.map((error) =>
+          error.replace("Error database down", `FastifyAuthError The adapter's ${failing}() failed.`)
+        );
         break;
       case "only well-formed sessions":
         expected.session = null;
@@ -437,9 +447,13 @@ const CASES: Record<string, Case> = {
   "database, updateAge 0": database({ updateAge: 0 }),
   "database, expired": database({ expires: -1 }),
   "database, not found": database({ token: "other" }),
-  "database throws": database({ fails: "getSessionAndUser" }),
-  "database throws on update": database({ fails: "updateSession", updateAge: 0 }),
-  "database throws on delete": database({ fails: "deleteSession", expires: -1 }),
+  "database throws": database({ fails: "getSessionAndUser" }, ["the method that failed is named"]),
+  "database throws on update": database({ fails: "updateSession", updateAge: 0 }, [
+    "the method that failed is named",
+  ]),
+  "database throws on delete": database({ fails: "deleteSession", expires: -1 }, [
+    "the method that failed is named",
+  ]),
   "database, default callback": database({ bare: true }, ["database cookie only when prolonged"]),
 };
 
@@ -496,6 +510,7 @@ function database(row: Row, differs?: Case["differs"], ends?: number): Case {
     }),
     carried: { cookie: `${NAME}=tok` },
     ...(differs && { differs }),
+    failing: row.fails,
     ...(ends !== undefined && { ends }),
   };
 }
@@ -521,13 +536,18 @@ function noted(
   ) as unknown as typeof adapter;
 }
 
-for (const [name, { make = () => ({}), carried, theirs = carried, differs, ends }] of Object.entries(CASES)) {
-  Deno.test(`a session read gives what core gives: ${name}`, async () => {
-    const both = new BothWays(make);
-    const ours = await both.ours(await carried);
-    assertEquals(ours, required(await both.theirs(await theirs), differs, ends));
-    await both.close();
-  });
+/** The tokens are made now: a test that is kept waiting would find them older. */
+const NOW = Date.now();
+
+for (const [name, each] of Object.entries(CASES)) {
+  Deno.test(`a session read gives what core gives: ${name}`, () =>
+    withClock(async () => {
+      const { make = () => ({}), carried, theirs = carried } = each;
+      const both = new BothWays(make);
+      const ours = await both.ours(await carried);
+      assertEquals(ours, required(await both.theirs(await theirs), each));
+      await both.close();
+    }, NOW));
 }
 
 Deno.test("`session.maxAge: undefined`: in core nobody is signed in, here it is the default", async () => {
@@ -670,7 +690,7 @@ Deno.test("the same token read again gives the same, out of the cache too, until
   const carried = await carry();
   for (let i = 0; i < 3; i++) {
     const [ours, theirs] = [await both.ours(carried), await both.theirs(carried)];
-    assertEquals(ours, required(theirs, notRenewed));
+    assertEquals(ours, required(theirs, { carried, differs: notRenewed! }));
   }
   await both.close();
 });

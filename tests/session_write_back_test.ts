@@ -82,6 +82,7 @@ Deno.test("a token is renewed once it is older than updateAge", async () => {
 Deno.test("S2: claims that grow into chunks, shrink and come shuffled; stale chunks go", async () => {
   let size = 0;
   const config = testConfig({
+    sessionCookieLimit: 0,
     callbacks: {
       jwt: ({ token }) => ({ ...token, big: "x".repeat(size) }),
       session: ({ session }) => session,

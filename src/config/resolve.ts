@@ -18,6 +18,7 @@ import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
 import { decode, encode } from "../jwt/codec.ts";
+import { requireCookieLimit } from "../session/cookie_size.ts";
 import { lifetimeWarnings, requireLifetimes } from "../session/lifetime.ts";
 import { Notices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
@@ -41,6 +42,8 @@ export interface ResolvedConfig {
   readonly core: Readonly<AuthConfig>;
   /** The providers by id, with what routing and boot checks need to know of each. */
   readonly providers: ReadonlyMap<string, ConfiguredProvider>;
+  /** The most bytes of a session cookie. */
+  readonly sessionCookieLimit: number;
   /** How requests and processes share the refreshing of a session. */
   readonly refresh: RefreshSettings;
   /** The pinned public origin; absent when it follows the request. */
@@ -82,6 +85,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
   const origin = attempt(() => configuredOrigin(config.origin ?? env.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
+  const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const production = isProduction(env);
   problems.push(
@@ -98,6 +102,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
   return {
     core: Object.freeze({ ...core, trustHost: true }),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
+    sessionCookieLimit,
     refresh,
     origin,
     trustedOrigins,
@@ -122,7 +127,8 @@ function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Noti
     );
   }
   const { origin: _origin, trustedOrigins: _trusted, providerTimeout, adapterTimeout, ...options } = config;
-  const { refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } = options;
+  const { sessionCookieLimit: _limit, refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } =
+    options;
   // Each mount has a base path of its own; core reads this one only to decide about a warning.
   const core: AuthConfig = { ...own, basePath: "/auth", providers: config.providers.map(copyProvider) };
   // Ours come first: what the application sets, it means.

@@ -10,6 +10,8 @@ import type { Adapter } from "@auth/core/adapters";
 import type { LoggerInstance } from "@auth/core/types";
 import type { SerializeOptions } from "cookie";
 import { toWebRequest } from "../http/request.ts";
+import { readSessionCookie } from "../session/cookie.ts";
+import { cookieSize, encodeWithin, SessionTooLarge } from "../session/cookie_size.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
 import { type Answer, type SetCookie, toSetCookieLine } from "./answer.ts";
 import { addressOf, type RequestContext } from "./context.ts";
@@ -52,12 +54,13 @@ async function callWith(
 ): Promise<Answer> {
   const log = deferLast(context.logger);
   const { core } = context.config;
+  const size = watchSize(jwt ?? core.jwt!, context);
   // A fresh object each time, because core writes into what it is given.
   const config = isolateFromCoreGlobals({
     ...core,
     // What core does with its secret itself is hashing; encrypted are tokens and cookies.
     secret: hashSecrets(core.secret).current,
-    jwt: { secret: core.secret, ...(jwt ?? core.jwt) } as AuthConfig["jwt"] & object,
+    jwt: { secret: core.secret, ...size.jwt } as AuthConfig["jwt"] & object,
     ...(adapter && { adapter }),
     ...(cookies && { cookies }),
     ...(providers && { providers }),
@@ -71,6 +74,11 @@ async function callWith(
     if (result instanceof Response || result === undefined) {
       return errorAnswer(log.take() ?? noAnswer(), context);
     }
+    if (size.exceeded() !== undefined) {
+      // Core takes it for a token that cannot be read, and would remove the session that is to be updated.
+      log.take();
+      return errorAnswer(size.exceeded()!, context);
+    }
     const answer = toAnswer(result as RawAnswer);
     log.flush();
     return answer;
@@ -78,6 +86,30 @@ async function callWith(
     log.take(error);
     return errorAnswer(error as Error, context);
   }
+}
+
+/** Has core refuse a session that is too large for its cookie, and an update that makes it so. */
+function watchSize(
+  jwt: NonNullable<AuthConfig["jwt"]>,
+  { settings, action, cookies, warnOnce }: RequestContext,
+) {
+  const { cookie, cookieLimit } = settings;
+  const held = action === "session" ? readSessionCookie(cookies, cookie.name).token : "";
+  const limit = Math.max(cookieLimit, cookieSize(cookie.name, held));
+  let exceeded: SessionTooLarge | undefined;
+  const encode: typeof jwt.encode = async (params) => {
+    if (params.salt !== cookie.name) return await jwt.encode!(params);
+    try {
+      return await encodeWithin(jwt as Required<typeof jwt>, params, {
+        limit,
+        warn: (text) => warnOnce("large session", text),
+      });
+    } catch (error) {
+      if (error instanceof SessionTooLarge) exceeded = error;
+      throw error;
+    }
+  };
+  return { jwt: { ...jwt, encode }, exceeded: () => exceeded };
 }
 
 /** What core answers with `raw`. */

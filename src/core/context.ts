@@ -50,6 +50,8 @@ export interface RequestContext {
   readonly readSession: () => Promise<SessionRead>;
   /** Where messages about this request go. */
   readonly logger: LoggerInstance;
+  /** Says something about the configuration, the first time it is asked to for `what`. */
+  readonly warnOnce: (what: string, message: string) => void;
 }
 
 /** A request about one provider. */

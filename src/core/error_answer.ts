@@ -4,6 +4,8 @@
  * @module
  */
 import { type AuthError, CredentialsSignin, EmailSignInError } from "@auth/core/errors";
+import { FastifyAuthError } from "../errors.ts";
+import { SessionTooLarge } from "../session/cookie_size.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -17,6 +19,8 @@ const CLIENT_ERRORS = new Set([
   "OAuthCallbackError",
   "Verification",
   "WebAuthnVerificationError",
+  // Ours.
+  SessionTooLarge.type,
 ]);
 
 /**
@@ -27,7 +31,11 @@ const CLIENT_ERRORS = new Set([
  */
 export function errorAnswer(error: Error, context: RequestContext): Answer {
   // A script asked, so no page is shown.
-  if (context.action === "session") return { ...jsonAnswer(null, 400), error };
+  if (context.action === "session") {
+    return error instanceof SessionTooLarge
+      ? notUpdated(error, context)
+      : { ...jsonAnswer(null, 400), error };
+  }
   const { type, kind } = error as AuthError & { kind?: PageKind };
   const parameters: Record<string, string> = {
     error: error instanceof EmailSignInError
@@ -38,6 +46,13 @@ export function errorAnswer(error: Error, context: RequestContext): Answer {
   };
   if (error instanceof CredentialsSignin) parameters.code = error.code;
   return { ...redirectAnswer(errorPage(kind ?? "error", parameters, context)), error };
+}
+
+/** An update that would make a session too large. */
+function notUpdated(error: SessionTooLarge, { logger }: RequestContext): Answer {
+  logger.error(error);
+  const message = "The session would be too large for its cookie, and was not updated.";
+  return { ...jsonAnswer(null, 413), error: new FastifyAuthError("FST_AUTHJS_SESSION_TOO_LARGE", message) };
 }
 
 /** The pages that errors are shown on. */

@@ -29,6 +29,8 @@ export interface Log {
 interface ErrorSummary extends Partial<ProviderError> {
   type: string;
   message: string;
+  /** Of our own errors. */
+  code?: string;
   stack?: string;
   provider?: string;
   cause?: ErrorSummary;
@@ -128,6 +130,8 @@ function summarize(error: Error, withStack: boolean, depth = 0): ErrorSummary {
   const { type = error.name } = error as { type?: string };
   const summary: ErrorSummary = { type, message: error.message.replace(/\.? ?Read more at .*$/, "") };
   if (withStack && error.stack !== undefined) summary.stack = error.stack;
+  const { code } = error as { code?: unknown };
+  if (typeof code === "string" && code.startsWith("FST_AUTHJS_")) summary.code = code;
   const { provider } = (error.cause ?? {}) as { provider?: unknown };
   if (typeof provider === "string") summary.provider = provider;
   const cause = causeOf(error);

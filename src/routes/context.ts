@@ -59,6 +59,7 @@ export function requestContext(
     callbackUrl: body?.callbackUrl as string | undefined,
     readSession: () => readSession(request, config),
     logger: toCoreLogger(request.log, logger, debug),
+    warnOnce: (what, message) => auth.once(what, () => request.log.warn(`Auth.js: ${message}`)),
   };
 }
 

@@ -123,7 +123,7 @@ function isAuthorizationParameter(name: string): boolean {
   return PARAMETER_NAME.test(name) && !PROTECTED.has(folded) && !folded.startsWith("code_challenge");
 }
 
-/** What core and its documentation name; the pages have a text for some of them, and one for all others. */
+/** What core, its documentation and we name; the pages have a text for some of them, and one for all others. */
 const ERRORS: ReadonlySet<string> = new Set([
   "AccessDenied",
   "AccountNotLinked",
@@ -139,6 +139,7 @@ const ERRORS: ReadonlySet<string> = new Set([
   "OAuthCreateAccount",
   "OAuthSignin",
   "SessionRequired",
+  "SessionTooLarge",
   "Signin",
   "Verification",
   "WebAuthnVerificationError",

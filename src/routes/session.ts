@@ -10,7 +10,8 @@ import type { RequestContext } from "../core/context.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded } from "../session/ending.ts";
-import { hasUnknownKey } from "../session/open_token.ts";
+import { newExpiry, withEnd } from "../session/lifetime.ts";
+import { hasUnknownKey, openToken } from "../session/open_token.ts";
 import {
   endingContext,
   endRemovedSession,
@@ -40,6 +41,10 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
  * it a second time. And requests that are on their way with it are led to the update, which they would otherwise undo.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
+  return await withTrueEnd(await updateSession(context), context);
+}
+
+async function updateSession(context: RequestContext): Promise<Answer> {
   const held = heldSession(context);
   // Another process may have its key, and core would remove it.
   if (hasUnknownKey(held.token, context.settings)) return jsonAnswer(null);
@@ -68,4 +73,25 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
     await continueSession(newest, updated, ending);
   }
   return answer;
+}
+
+/**
+ * Core takes the end of the cookie from before the `session` callback, and says it of the session also where the token ends
+ * sooner.
+ */
+async function withTrueEnd(answer: Answer, context: RequestContext): Promise<Answer> {
+  const { settings } = context;
+  const token = settings.strategy === "jwt" ? givenSession(answer, context) : "";
+  const opened = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
+  if (opened === undefined) return answer;
+  const expires = newExpiry(settings);
+  let told: string | undefined;
+  const cookies = answer.cookies.map((cookie) => {
+    const { name } = settings.cookie;
+    const isSession = cookie.name === name || cookie.name.startsWith(`${name}.`);
+    if (!isSession || cookie.value === "") return cookie;
+    told = cookie.options.expires?.toISOString();
+    return { ...cookie, options: { ...cookie.options, expires } };
+  });
+  return { ...answer, cookies, body: withEnd(answer.body, told, opened.ends.kept) };
 }

@@ -83,7 +83,7 @@ function lifeOf({ maxAge, tokenMaxAge }: Pick<Lifetimes, "maxAge" | "tokenMaxAge
  */
 export function newExpiry({ maxAge }: Lifetimes): Date {
   const now = Date.now() / 1000;
-  return new Date(1000 * Math.max(Math.floor(Math.floor(now) + maxAge), Math.ceil(now + LEFT * maxAge)));
+  return new Date(1000 * Math.max(Math.floor(Math.floor(now) + maxAge), Math.floor(now + LEFT * maxAge) + 1));
 }
 
 /** When a session ends whose cookie, and whose token if it has one, is written now. */
@@ -137,4 +137,11 @@ export function tokenLife(
 export function isDue({ issued, renewFrom }: TokenLife): boolean {
   const now = Date.now();
   return now >= renewFrom || now < issued - CLOCK_TOLERANCE;
+}
+
+/** What a session callback returned, with another end where it left the one that it was given. */
+export function withEnd(session: unknown, given: string | undefined, end: Date): unknown {
+  if (typeof session !== "object" || session === null || !("expires" in session)) return session;
+  const expires = end.toISOString();
+  return session.expires !== given || given === expires ? session : { ...session, expires };
 }

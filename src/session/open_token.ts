@@ -12,6 +12,8 @@ import type { SessionSettings } from "./settings.ts";
 
 /** A decoded token. */
 export interface OpenToken {
+  /** The token itself. */
+  readonly token: string;
   /** Its claims, a copy of its own for the callbacks to write to. */
   readonly claims: JWT;
   /** The claims as they came, in JSON where JSON can hold them. */
@@ -35,7 +37,7 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
   if (!claims) throw new Error("Invalid JWT");
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
-  return opened(claims, toJson(claims), secrets !== undefined, settings);
+  return opened({ token, claims, text: toJson(claims) }, secrets !== undefined, settings);
 }
 
 /** Decodes a token that is in core's format, at once; `undefined` for one that only the decoder can read. */
@@ -45,21 +47,22 @@ function openKnown(token: string, settings: SessionSettings): OpenToken | Refusa
   const claims = parseClaims(known.text);
   if (claims === undefined || claims instanceof Refusal) return claims;
   remember(token, known, claims, settings);
-  return opened(claims, known.text, !known.current, settings);
+  return opened({ token, claims, text: known.text }, !known.current, settings);
 }
 
 function opened(
-  claims: JWT,
-  text: string | undefined,
+  token: Pick<OpenToken, "token" | "claims" | "text">,
   outdated: boolean,
   settings: SessionSettings,
 ): OpenToken {
+  const { claims } = token;
   const life = tokenLife(claims, settings, settings.ownTokens);
   // One that does not tell its age is always renewed, as all are in core.
   const due = outdated || life === undefined || isDue(life);
   const end = newEnd(settings);
   const kept = life === undefined ? end : new Date(life.ends);
-  return { claims, text, due, ends: { kept, renewed: settings.ownTokens ? end : earlier(end, claims.exp) } };
+  const renewed = settings.ownTokens ? end : earlier(end, claims.exp);
+  return { ...token, due, ends: { kept, renewed } };
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import type { AuthLogger } from "../core/logger.ts";
+import type { AuthLogger, Log } from "../core/logger.ts";
 import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
 import type { Refusal } from "../jwt/refusal.ts";
 import type { SessionSettings } from "./settings.ts";
@@ -32,6 +32,10 @@ export interface ReadContext {
   readonly logger: () => AuthLogger;
   /** Whether the reply can carry a cookie. */
   readonly heard: () => boolean;
+  /** Where to say what concerns the application rather than Auth.js. */
+  readonly log: Log;
+  /** Says once what concerns all requests. */
+  readonly auth: { once(what: string, tell: () => void): void };
 }
 
 /** Nobody is signed in, and the browser holds nothing to change. */

@@ -6,7 +6,8 @@
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.ts";
-import { newExpiry } from "./lifetime.ts";
+import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
+import { newExpiry, withEnd } from "./lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { announce, NOBODY, type ReadContext, refuse, type SessionRead, toSession, wrapped } from "./read.ts";
@@ -150,8 +151,9 @@ function copy(token: JWT): JWT {
 }
 
 /** Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token. */
-async function take(opened: OpenToken, { settings, heard }: ReadContext): Promise<Turn> {
-  const { callbacks, jwt, cookie } = settings;
+async function take(opened: OpenToken, context: ReadContext): Promise<Turn> {
+  const { settings, heard } = context;
+  const { callbacks } = settings;
   const { claims } = opened;
   // `session` is what a browser sends to update it; core names it in every call.
   const token = callbacks.jwt === defaultJwtCallback
@@ -163,25 +165,40 @@ async function take(opened: OpenToken, { settings, heard }: ReadContext): Promis
   const turn = await present(token, opened.due ? renewed : kept, settings);
   if (!opened.due && !(settings.custom && !isUnchanged(token, opened))) return turn;
   try {
-    const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name });
-    return { ...endingAt(turn, renewed), sealed };
+    const sealed = await reseal(opened, token, context);
+    return sealed === undefined ? endingAt(turn, kept) : { ...endingAt(turn, renewed), sealed };
   } catch (error) {
     return { ...turn, error: error as Error };
   }
 }
 
-/** The turn with another end, where the callback left it as it was: whether a token is renewed is known after it. */
-function endingAt(turn: Turn, expires: Date): Turn {
-  const { session } = turn;
-  if (expires.getTime() === turn.expires.getTime() || !hasEnd(session, turn.expires)) {
-    return { ...turn, expires };
+/**
+ * The token that takes the place of another, if it is not too large. A session that may not grow still goes on: its claims
+ * as they were are sealed anew if it is time to.
+ */
+async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
+  const { settings, logger, log, auth } = context;
+  const { jwt, cookie, cookieLimit } = settings;
+  const params = { ...jwt, token, salt: cookie.name };
+  const watch = {
+    // What is larger already was accepted under another limit: it may stay, and not grow.
+    limit: Math.max(cookieLimit, cookieSize(cookie.name, opened.token)),
+    warn: (message: string) => auth.once("large session", () => log.warn({}, `Auth.js: ${message}`)),
+  };
+  try {
+    return await encodeWithin(jwt, params, watch);
+  } catch (error) {
+    if (!(error instanceof SessionTooLarge)) throw error;
+    auth.once("session too large", () => logger().error(error));
+    logger().debug("session_too_large", error);
+    if (!opened.due || opened.text === undefined) return undefined;
+    return await jwt.encode({ ...params, token: JSON.parse(opened.text) });
   }
-  return { ...turn, expires, session: { ...session, expires: expires.toISOString() } };
 }
 
-function hasEnd(session: unknown, expires: Date): session is { expires: string } {
-  return typeof session === "object" &&
-    (session as { expires?: unknown } | null)?.expires === expires.toISOString();
+/** The turn with another end: whether a token is renewed is known after the session callback. */
+function endingAt(turn: Turn, expires: Date): Turn {
+  return { ...turn, expires, session: withEnd(turn.session, turn.expires.toISOString(), expires) };
 }
 
 /** The session for the claims, through the `session` callback. */

@@ -31,6 +31,8 @@ export const defaultSessionCallback: NonNullable<Callbacks["session"]> = ({ sess
 export interface SessionSettings extends Lifetimes {
   readonly strategy: "jwt" | "database";
   readonly cookie: SessionCookieSettings;
+  /** The most bytes of the cookie where it holds a token. */
+  readonly cookieLimit: number;
   /** What core hands to `encode` and `decode`, which may be the application's. */
   readonly jwt: JWTOptions & { secret: string | string[] };
   /** Whether tokens are encoded and decoded as core does it, so that their times are what the configuration says. */
@@ -66,7 +68,7 @@ export function sessionSettings(resolved: ResolvedConfig, secure: boolean): Sess
 }
 
 /** The merging is core's, quirks included: a member set to `undefined` replaces the default. */
-function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSettings {
+function settle({ core, refresh, sessionCookieLimit }: ResolvedConfig, secure: boolean): SessionSettings {
   const strategy = core.adapter ? "database" as const : "jwt" as const;
   const session = { strategy, ...core.session };
   const lifetimes = requireLifetimes(core);
@@ -82,6 +84,7 @@ function settle({ core, refresh }: ResolvedConfig, secure: boolean): SessionSett
     strategy: session.strategy,
     ...lifetimes,
     cookie,
+    cookieLimit: sessionCookieLimit,
     jwt,
     ownTokens: jwt.encode === encode && jwt.decode === decode,
     otherSalts: otherSalts(core, cookie.name),

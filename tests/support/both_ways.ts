@@ -157,6 +157,7 @@ function complete(make: ConfigMaker, notes: Notes): FastifyAuthConfig {
     providers: [],
     secret: SECRET,
     trustHost: true,
+    sessionCookieLimit: 0, // As core, which has none.
     logger: {
       error: (error) => {
         const { err } = (error.cause ?? {}) as { err?: Error };

@@ -1,0 +1,115 @@
+/**
+ * How large a session cookie may get. A browser sends it with every request, and servers limit the headers they take: one
+ * that is too large is refused by each of them, also where its user wants to sign out.
+ *
+ * @module
+ */
+import { AuthError } from "@auth/core/errors";
+import type { JWT, JWTEncodeParams, JWTOptions } from "@auth/core/jwt";
+import { Buffer } from "node:buffer";
+import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
+import { CHUNK_SIZE } from "./cookie.ts";
+
+/**
+ * Node refuses requests with more than 16 KB of headers, nginx those with a line of more than 8 KB. Half of the former leaves
+ * room for what else a browser sends.
+ */
+const DEFAULT_LIMIT = 8 * 1024;
+
+/** No session fits in less. */
+const LEAST_LIMIT = 1024;
+
+/** By default nginx answers 502 for replies with more than 4 KB of headers, which have other cookies too. */
+const LARGE = 3.5 * 1024;
+
+/**
+ * The limit of a configuration, in bytes.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is none.
+ */
+export function requireCookieLimit(limit: number | undefined): number {
+  if (limit === undefined) return DEFAULT_LIMIT;
+  if (limit === 0) return Infinity;
+  if (typeof limit === "number" && limit >= LEAST_LIMIT) return limit;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `\`sessionCookieLimit\` must be a number of bytes, ${LEAST_LIMIT} or more, or 0 for no limit; it is ${
+      String(limit)
+    }.`,
+  );
+}
+
+/** The bytes that a token takes in a Cookie header, in as many cookies as it needs. */
+export function cookieSize(name: string, token: string): number {
+  const value = encodeURIComponent(token).length;
+  const count = Math.ceil(value / CHUNK_SIZE);
+  const pair = name.length + "=; ".length;
+  return count <= 1 ? pair + value : count * (pair + ".0".length) + value;
+}
+
+/** A session that does not fit in the cookie. */
+export class SessionTooLarge extends AuthError {
+  /** As clients of Auth.js read it from `?error=`. */
+  static type = "SessionTooLarge";
+  /** The stable code, for the log. */
+  readonly code: FastifyAuthErrorCode = "FST_AUTHJS_SESSION_TOO_LARGE";
+
+  /** @param claims What is in the token: only names and sizes are told. */
+  constructor(size: number, limit: number, claims: JWT | undefined) {
+    super(
+      `The session cookie would have ${size} bytes, and \`sessionCookieLimit\` is ${limit}. The largest claims: ${
+        largestClaims(claims)
+      }. Put less in the token in \`callbacks.jwt\`, keep sessions in a database, or raise the limit and that of the ` +
+        "servers before the application",
+    );
+  }
+}
+
+/** How the size of a session is watched. */
+export interface SizeWatch {
+  /** The most bytes the cookie may have. */
+  readonly limit: number;
+  /** Told of a cookie that some servers refuse already. */
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * Encodes a token.
+ *
+ * @throws {SessionTooLarge} where its cookie would be larger than the limit.
+ */
+export async function encodeWithin(
+  jwt: Pick<JWTOptions, "encode">,
+  params: JWTEncodeParams,
+  { limit, warn }: SizeWatch,
+): Promise<string> {
+  const token = await jwt.encode(params);
+  const size = cookieSize(params.salt, token);
+  if (size > limit) throw new SessionTooLarge(size, limit, params.token);
+  if (size > LARGE) {
+    warn(
+      `The session cookie has ${size} bytes. Servers before the application may refuse requests and replies with it: nginx ` +
+        "answers 502 for replies with more than 4 KB of headers (`proxy_buffer_size`). The largest claims: " +
+        `${
+          largestClaims(params.token)
+        }. Put less in the token in \`callbacks.jwt\`, or keep sessions in a database.`,
+    );
+  }
+  return token;
+}
+
+/** Names and sizes: values are nobody's business. */
+function largestClaims(claims: JWT = {}): string {
+  const sizes = Object.entries(claims).map(([name, value]) => [name, sizeOf(value)] as const);
+  return sizes.sort(([, a], [, b]) => b - a).slice(0, 3).map(([name, size]) =>
+    `${name.slice(0, 40)} (${size} bytes)`
+  ).join(", ");
+}
+
+function sizeOf(value: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value) ?? "");
+  } catch {
+    return 0; // An encoder of the application's may keep what JSON cannot.
+  }
+}
