@@ -22,7 +22,7 @@ import { requireOrigin } from "./http/origin.ts";
 import { holdReceived, receive } from "./http/received.ts";
 import { redactingSerializers } from "./http/redact.ts";
 import { protectReply } from "./http/security_headers.ts";
-import type { ConfiguredProvider } from "./provider/summary.ts";
+import type { ProviderSummary } from "./provider/summary.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
 import { sendAnswer } from "./routes/reply.ts";
@@ -221,7 +221,7 @@ function assertServed(
   reply: FastifyReply,
   route: AuthRoute,
   config: ResolvedConfig,
-): ConfiguredProvider | undefined {
+): ProviderSummary | undefined {
   const id = request.params.provider;
   const provider = id === undefined ? undefined : config.providers.get(id);
   if (route.provider && provider === undefined) {

@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createClient } from "@libsql/client";
 import { AdapterError } from "@auth/core/errors";
 import { failureKind } from "../src/adapter/driver_errors.ts";
-import { DatabaseError, unavailableError } from "../src/adapter/failure.ts";
+import { AdapterFailure, unavailableError } from "../src/adapter/failure.ts";
 
 /** An error with members, as drivers make them. */
 function thrown(members: Record<string, unknown>): Error {
@@ -143,7 +143,7 @@ Deno.test("failureKind() tells what libSQL throws", async () => {
 
 Deno.test("a client is told whether trying again helps, and nothing of what was asked", () => {
   const messages = (["unanswered", "refused", "failed"] as const).map((kind) => {
-    const cause = new DatabaseError("createUser", kind, { cause: new Error("value too long: ada") });
+    const cause = new AdapterFailure("createUser", kind, { cause: new Error("value too long: ada") });
     const wrapped = new AdapterError(cause as never);
     for (const error of [cause, wrapped]) {
       const { code, statusCode, message } = unavailableError(error);

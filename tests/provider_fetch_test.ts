@@ -9,8 +9,8 @@ import {
 import { DISCOVERY_ENTRIES, DISCOVERY_LIFETIME, DiscoveryCache } from "../src/provider/discovery_cache.ts";
 import { checkedDocument } from "../src/provider/discovery.ts";
 import { FastifyAuthError } from "../src/errors.ts";
-import { ProviderSilent } from "../src/provider/provider_silence.ts";
-import { boundFetch, type Fetch, RESPONSE_LIMIT } from "../src/provider/fetch.ts";
+import { ProviderUnavailable } from "../src/provider/provider_unavailable.ts";
+import { type Fetch, limitedFetch, RESPONSE_LIMIT } from "../src/provider/fetch.ts";
 
 const DEVELOPMENT = { timeout: 1000, production: false };
 const PRODUCTION = { timeout: 1000, production: true };
@@ -32,7 +32,7 @@ function document(): Response {
   return Response.json({ issuer: "https://idp.example", token_endpoint: "https://idp.example/token" });
 }
 
-Deno.test("boundFetch() hands on status, headers and body, and what the request carries", async () => {
+Deno.test("limitedFetch() hands on status, headers and body, and what the request carries", async () => {
   let seen: RequestInit | undefined;
   const inner: Fetch = (_input, init) => {
     seen = init;
@@ -40,7 +40,7 @@ Deno.test("boundFetch() hands on status, headers and body, and what the request 
       new Response("body", { status: 418, statusText: "Teapot", headers: { "x-a": "b" } }),
     );
   };
-  const response = await boundFetch("op", inner, DEVELOPMENT)("http://idp.example/token", {
+  const response = await limitedFetch("op", inner, DEVELOPMENT)("http://idp.example/token", {
     method: "POST",
     body: "a=b",
     headers: { authorization: "Basic x" },
@@ -57,39 +57,41 @@ Deno.test("boundFetch() hands on status, headers and body, and what the request 
   });
 });
 
-Deno.test("boundFetch() takes a Request and a URL as well", async () => {
+Deno.test("limitedFetch() takes a Request and a URL as well", async () => {
   const { inner } = answering(() => new Response("x"));
-  const bounded = boundFetch("op", inner, PRODUCTION);
+  const bounded = limitedFetch("op", inner, PRODUCTION);
   assertEquals(await (await bounded(new URL("https://idp.example/a"))).text(), "x");
   assertEquals(await (await bounded(new Request("https://idp.example/a"))).text(), "x");
   await assertRejects(() => bounded(new Request("http://idp.example/a")), FastifyAuthError);
 });
 
-Deno.test("boundFetch() hands on a response without a body", async () => {
+Deno.test("limitedFetch() hands on a response without a body", async () => {
   for (const status of [204, 205, 304]) {
     const { inner } = answering(() => new Response(null, { status }));
-    const response = await boundFetch("op", inner, DEVELOPMENT)("http://idp.example/");
+    const response = await limitedFetch("op", inner, DEVELOPMENT)("http://idp.example/");
     assertEquals([response.status, response.body], [status, null]);
   }
 });
 
-Deno.test("boundFetch() does not repeat how the body was encoded on the way", async () => {
+Deno.test("limitedFetch() does not repeat how the body was encoded on the way", async () => {
   const headers = { "content-encoding": "gzip", "content-length": "3", "content-type": "application/json" };
   const { inner } = answering(() => new Response("{}", { headers }));
-  const response = await boundFetch("op", inner, DEVELOPMENT)("http://idp.example/token", { method: "POST" });
+  const response = await limitedFetch("op", inner, DEVELOPMENT)("http://idp.example/token", {
+    method: "POST",
+  });
   assertEquals(Object.fromEntries(response.headers), { "content-type": "application/json" });
 });
 
-Deno.test("boundFetch() reads a body of the cap, and not a byte more", async () => {
+Deno.test("limitedFetch() reads a body of the cap, and not a byte more", async () => {
   let size = RESPONSE_LIMIT;
   const { inner } = answering(() => new Response(new Uint8Array(size)));
-  const bounded = boundFetch("op", inner, DEVELOPMENT);
+  const bounded = limitedFetch("op", inner, DEVELOPMENT);
   assertEquals((await (await bounded("http://idp.example/")).arrayBuffer()).byteLength, RESPONSE_LIMIT);
   size++;
   await assertRejects(() => bounded("http://idp.example/"), FastifyAuthError, "over 1048576 bytes");
 });
 
-Deno.test("boundFetch() aborts what it no longer waits for, and ends with the caller's signal, too", async () => {
+Deno.test("limitedFetch() aborts what it no longer waits for, and ends with the caller's signal, too", async () => {
   const signals: AbortSignal[] = [];
   const inner: Fetch = (_input, init) => {
     signals.push(init!.signal!);
@@ -97,20 +99,20 @@ Deno.test("boundFetch() aborts what it no longer waits for, and ends with the ca
       init!.signal!.addEventListener("abort", () => reject(new Error("gone")))
     );
   };
-  const bounded = boundFetch("op", inner, { timeout: 20, production: false });
+  const bounded = limitedFetch("op", inner, { timeout: 20, production: false });
   await assertRejects(() => bounded("http://idp.example/?code=x"), FastifyAuthError, "within 20 ms");
   assertEquals(signals[0]!.aborted, true);
 
   const caller = new AbortController();
-  const patient = boundFetch("op", inner, { timeout: 0, production: false });
+  const patient = limitedFetch("op", inner, { timeout: 0, production: false });
   const waiting = patient("http://idp.example/", { signal: caller.signal });
   caller.abort();
   await assertRejects(() => waiting, Error, "gone");
 });
 
-Deno.test("boundFetch() tells a provider that cannot be reached from one that breaks off", async () => {
+Deno.test("limitedFetch() tells a provider that cannot be reached from one that breaks off", async () => {
   const failing = (members: object) =>
-    boundFetch(
+    limitedFetch(
       "op",
       () => Promise.reject(Object.assign(new TypeError("fetch failed"), members)),
       DEVELOPMENT,
@@ -126,7 +128,7 @@ Deno.test("boundFetch() tells a provider that cannot be reached from one that br
   ];
   for (const members of unreachable) {
     const error = await assertRejects(() => failing(members)("http://idp.example/token?code=x")) as Error;
-    assert(error instanceof ProviderSilent, JSON.stringify(members));
+    assert(error instanceof ProviderUnavailable, JSON.stringify(members));
     assertEquals([error.provider, error.message], [
       "op",
       '"op" cannot be reached at http://idp.example/token.',
@@ -142,13 +144,13 @@ Deno.test("boundFetch() tells a provider that cannot be reached from one that br
   ];
   for (const members of answered) {
     const error = await assertRejects(() => failing(members)("http://idp.example/token"));
-    assertFalse(error instanceof ProviderSilent, JSON.stringify(members));
+    assertFalse(error instanceof ProviderUnavailable, JSON.stringify(members));
   }
 });
 
-Deno.test("boundFetch() keeps the query of an address out of its messages", async () => {
+Deno.test("limitedFetch() keeps the query of an address out of its messages", async () => {
   const silent: Fetch = () => new Promise(() => {});
-  const bounded = boundFetch("op", silent, { timeout: 10, production: false });
+  const bounded = limitedFetch("op", silent, { timeout: 10, production: false });
   const error = await assertRejects(
     () => bounded("http://idp.example/me?access_token=secret"),
     FastifyAuthError,
@@ -157,9 +159,9 @@ Deno.test("boundFetch() keeps the query of an address out of its messages", asyn
   assertEquals(error.message.includes("secret"), false);
 });
 
-Deno.test("boundFetch() refuses an error where core would read a profile, and nothing that others ask", async () => {
+Deno.test("limitedFetch() refuses an error where core would read a profile, and nothing that others ask", async () => {
   const { inner } = answering(() => Response.json({ message: "no" }, { status: 403 }));
-  const bounded = boundFetch("op", inner, DEVELOPMENT);
+  const bounded = limitedFetch("op", inner, DEVELOPMENT);
   const manual = { redirect: "manual" as const };
   await assertRejects(() => bounded("http://idp.example/me", manual), FastifyAuthError, "answered 403");
   // The reason is in the body, for core to read.
@@ -167,9 +169,9 @@ Deno.test("boundFetch() refuses an error where core would read a profile, and no
   assertEquals((await bounded("http://idp.example/emails")).status, 403);
 });
 
-Deno.test("boundFetch() asks for a discovery document once, and every answer can be read", async () => {
+Deno.test("limitedFetch() asks for a discovery document once, and every answer can be read", async () => {
   const { inner, asked } = answering(document);
-  const bounded = boundFetch("op", inner, PRODUCTION);
+  const bounded = limitedFetch("op", inner, PRODUCTION);
   const responses = await Promise.all([bounded(WELL_KNOWN), bounded(WELL_KNOWN)]);
   responses.push(await bounded(WELL_KNOWN));
   for (const response of responses) {
@@ -180,10 +182,10 @@ Deno.test("boundFetch() asks for a discovery document once, and every answer can
   assertEquals(asked, [WELL_KNOWN]);
 });
 
-Deno.test("boundFetch() keeps documents by address", async () => {
+Deno.test("limitedFetch() keeps documents by address", async () => {
   const issuers = ["https://idp.example/a", "https://idp.example/b"];
   const { inner, asked } = answering((url) => Response.json({ issuer: url.split("/.well-known")[0] }));
-  const bounded = boundFetch("op", inner, PRODUCTION);
+  const bounded = limitedFetch("op", inner, PRODUCTION);
   for (const issuer of [...issuers, ...issuers]) {
     const response = await bounded(`${issuer}/.well-known/openid-configuration`);
     assertEquals((await response.json()).issuer, issuer);
@@ -191,10 +193,10 @@ Deno.test("boundFetch() keeps documents by address", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("boundFetch() tells everyone who waits of a failure, and asks again", async () => {
+Deno.test("limitedFetch() tells everyone who waits of a failure, and asks again", async () => {
   let answer = () => new Response("down", { status: 503 });
   const { inner, asked } = answering(() => answer());
-  const bounded = boundFetch("op", inner, DEVELOPMENT);
+  const bounded = limitedFetch("op", inner, DEVELOPMENT);
   const waiting = await Promise.allSettled([bounded(WELL_KNOWN), bounded(WELL_KNOWN)]);
   assertEquals(waiting.map(({ status }) => status), ["rejected", "rejected"]);
   assertEquals(asked.length, 1);

@@ -7,7 +7,7 @@ import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { callAdapter } from "./call.ts";
 import { FastifyAuthError } from "../errors.ts";
-import type { ConfiguredProvider } from "../provider/summary.ts";
+import type { ProviderSummary } from "../provider/summary.ts";
 
 /** How long an adapter's method may take, in milliseconds, unless the configuration says otherwise. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
@@ -113,7 +113,7 @@ function inWholeSeconds(session: unknown): unknown {
 /** What the configuration needs of the adapter and does not get. */
 export function adapterProblem(
   core: AuthConfig,
-  providers: readonly ConfiguredProvider[],
+  providers: readonly ProviderSummary[],
 ): FastifyAuthError | undefined {
   const { adapter, session } = core;
   const needs: [why: string, methods: readonly (keyof Adapter)[]][] = [];
@@ -145,7 +145,7 @@ export function adapterProblem(
  */
 export function strategyProblem(
   { adapter, session }: AuthConfig,
-  providers: readonly ConfiguredProvider[],
+  providers: readonly ProviderSummary[],
   jwt: AuthConfig["jwt"],
 ): FastifyAuthError | undefined {
   const strategy = session?.strategy ?? (adapter ? "database" : "jwt");

@@ -8,7 +8,7 @@ import type { VerificationToken } from "@auth/core/adapters";
 import { withDates } from "./dated_results.ts";
 import { withDeadline } from "../utils/deadline.ts";
 import { failureKind } from "./driver_errors.ts";
-import { DatabaseError } from "./failure.ts";
+import { AdapterFailure } from "./failure.ts";
 import { redactError } from "../http/redact_error.ts";
 
 /** A call that is to be made. */
@@ -39,7 +39,7 @@ const LOOKUPS = new Set([
 /**
  * Makes the call.
  *
- * @throws {DatabaseError} Where it fails or takes too long.
+ * @throws {AdapterFailure} Where it fails or takes too long.
  */
 export async function callAdapter(call: AdapterCall): Promise<unknown> {
   const { name, timeout } = call;
@@ -47,7 +47,7 @@ export async function callAdapter(call: AdapterCall): Promise<unknown> {
   return await withDeadline(
     result,
     timeout,
-    () => new DatabaseError(name, "unanswered", { timeout, late: result }),
+    () => new AdapterFailure(name, "unanswered", { timeout, late: result }),
   );
 }
 
@@ -58,7 +58,7 @@ async function answer(call: AdapterCall): Promise<unknown> {
     return withDates(call, believable(name, args, await run()));
   } catch (error) {
     if (LOOKUPS.has(name) && isImpossibleKey(args, error)) return null;
-    throw new DatabaseError(name, failureKind(error), { cause: redactError(error, args) });
+    throw new AdapterFailure(name, failureKind(error), { cause: redactError(error, args) });
   }
 }
 

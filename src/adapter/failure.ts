@@ -14,7 +14,7 @@ import { FastifyAuthError } from "../errors.ts";
 export type FailureKind = "unanswered" | "refused" | "failed";
 
 /** What a failed call of the adapter is thrown as: 503, and in `cause` what the adapter threw, without secrets. */
-export class DatabaseError extends FastifyAuthError {
+export class AdapterFailure extends FastifyAuthError {
   /** Why it failed. */
   readonly kind: FailureKind;
   /** The adapter's method. */
@@ -68,7 +68,7 @@ export function unavailableError(failure: unknown): FastifyAuthError {
 /** The kind of the failure in an error or its causes; core puts what it caught into `cause.err`. */
 function kindIn(error: unknown): FailureKind {
   for (const each of errorChain(error)) {
-    if (each instanceof DatabaseError) return each.kind;
+    if (each instanceof AdapterFailure) return each.kind;
   }
   return "failed";
 }

@@ -8,7 +8,7 @@
  * @module
  */
 import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@auth/core/adapters";
-import { DatabaseError } from "./failure.ts";
+import { AdapterFailure } from "./failure.ts";
 import type { UnfinishedUsers } from "./unfinished_users.ts";
 
 /** How a sign-in is followed. */
@@ -30,13 +30,13 @@ export interface SignInWrites {
    *
    * @param failed Whether the database failed, so that the person has to try again.
    */
-  settle(failed: boolean): Promise<void>;
+  cleanUp(failed: boolean): Promise<void>;
 }
 
 /** Follows what core writes with an adapter. */
-export function recordWrites(adapter: Adapter, options: SignInOptions): SignInWrites {
+export function trackWrites(adapter: Adapter, options: SignInOptions): SignInWrites {
   const recorder = new Recorder(adapter, options);
-  return { adapter: recorder.watched(), settle: (failed) => recorder.settle(failed) };
+  return { adapter: recorder.watched(), cleanUp: (failed) => recorder.cleanUp(failed) };
 }
 
 type Account = Pick<AdapterAccount, "provider" | "providerAccountId">;
@@ -104,7 +104,7 @@ class Recorder {
     };
   }
 
-  async settle(failed: boolean): Promise<void> {
+  async cleanUp(failed: boolean): Promise<void> {
     if (failed) await this.#restoreLink();
     if (this.#user !== undefined) await this.#removeUser(this.#user);
     // A passkey that is not stored is no account of the user who was adding it.
@@ -202,7 +202,7 @@ class Recorder {
 }
 
 function isUnanswered(error: unknown): boolean {
-  return error instanceof DatabaseError && error.kind === "unanswered";
+  return error instanceof AdapterFailure && error.kind === "unanswered";
 }
 
 /** The result; where it comes after the call was given up, it goes to `undo`. */
@@ -211,7 +211,7 @@ async function orLate<T>(call: T | PromiseLike<T>, undo: (late: T) => Promise<vo
     return await call;
   } catch (error) {
     // A failure that comes late changes nothing.
-    if (error instanceof DatabaseError) error.late?.then((late) => undo(late as T), () => {});
+    if (error instanceof AdapterFailure) error.late?.then((late) => undo(late as T), () => {});
     throw error;
   }
 }

@@ -9,7 +9,7 @@
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { adapterProblem, bindAdapter, strategyProblem } from "../adapter/bind.ts";
-import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/bounded_provider.ts";
+import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
 import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
@@ -23,9 +23,9 @@ import { lifetimeWarnings, requireLifetimes } from "../session/lifetime.ts";
 import { Notices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
 import {
-  type ConfiguredProvider,
   copyProvider,
   providerProblem,
+  type ProviderSummary,
   providerWarnings,
   summarizeProviders,
 } from "../provider/summary.ts";
@@ -33,7 +33,7 @@ import { prepareProvider } from "../provider/prepare.ts";
 import { type RefreshSettings, refreshSettings } from "../session/refresh_lock.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "../types.ts";
-import { heedSignInPage } from "../provider/webauthn/errors.ts";
+import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 
 /** A configuration that has been copied, completed from the environment and checked. */
@@ -41,7 +41,7 @@ export interface ResolvedConfig {
   /** What core is given: a private copy with the environment's defaults in it. */
   readonly core: Readonly<AuthConfig>;
   /** The providers by id, with what routing and boot checks need to know of each. */
-  readonly providers: ReadonlyMap<string, ConfiguredProvider>;
+  readonly providers: ReadonlyMap<string, ProviderSummary>;
   /** The most bytes of a session cookie. */
   readonly sessionCookieLimit: number;
   /** How requests and processes share the refreshing of a session. */
@@ -145,7 +145,7 @@ function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Noti
   if (config.callbacks) {
     const { redirect } = config.callbacks;
     core.callbacks = {
-      ...heedSignInPage(config.callbacks),
+      ...redirectFromSignIn(config.callbacks),
       ...(redirect && { redirect: toAsciiRedirect(redirect) }),
     };
   }

@@ -6,8 +6,8 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
-import { renewSession, type SessionRenewal } from "../adapter/session_renewal.ts";
-import { recordWrites, type SignInWrites } from "../adapter/sign_in_writes.ts";
+import { replaceSession, type SessionReplacement } from "../adapter/session_replacement.ts";
+import { type SignInWrites, trackWrites } from "../adapter/sign_in_writes.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Answer } from "./answer.ts";
@@ -38,7 +38,7 @@ export async function answerWithAdapter(
   }
   const failure = watched.failed();
   const decided = failure !== undefined && decides(failure, context);
-  await writes?.settle(decided);
+  await writes?.cleanUp(decided);
   return decided ? unavailable(answered, failure, context) : answered;
 }
 
@@ -103,7 +103,7 @@ function writesOf(
 ): SignInWrites | undefined {
   if (action !== "callback" || provider === undefined) return undefined;
   const { unfinishedUsers: unfinished } = config;
-  return recordWrites(adapter, { type: provider.type, unfinished, report: logger.error });
+  return trackWrites(adapter, { type: provider.type, unfinished, report: logger.error });
 }
 
 /** Tokens in cookies have no row that could outlive them. */
@@ -111,11 +111,11 @@ function renewalOf(
   { action, config, cookies }: RequestContext,
   { strategy, cookie, maxAge }: SessionSettings,
   adapter: Adapter,
-): SessionRenewal | undefined {
+): SessionReplacement | undefined {
   if (action !== "callback" || strategy === "jwt") return undefined;
   const { token } = readSessionCookie(cookies, cookie.name);
   const { generateSessionToken: generate = () => crypto.randomUUID() } = config.core.session ?? {};
-  return token === "" ? undefined : renewSession(adapter, { token, generate, maxAge });
+  return token === "" ? undefined : replaceSession(adapter, { token, generate, maxAge });
 }
 
 /** The session token that an answer gives the browser. */

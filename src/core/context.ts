@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
-import type { ConfiguredProvider } from "../provider/summary.ts";
+import type { ProviderSummary } from "../provider/summary.ts";
 import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 
@@ -34,7 +34,7 @@ export interface RequestContext {
   readonly origin: PublicOrigin;
   readonly action: AuthAction;
   /** The provider that the path names. */
-  readonly provider: ConfiguredProvider | undefined;
+  readonly provider: ProviderSummary | undefined;
   readonly method: "GET" | "POST";
   /** The headers as Node gives them. */
   readonly headers: IncomingHttpHeaders;
@@ -55,7 +55,7 @@ export interface RequestContext {
 }
 
 /** A request about one provider. */
-export type ProviderContext = RequestContext & { readonly provider: ConfiguredProvider };
+export type ProviderContext = RequestContext & { readonly provider: ProviderSummary };
 
 /** The public address of the request. */
 export function addressOf({ origin, mountPath, action, provider, query }: RequestContext): string {

@@ -26,7 +26,7 @@ class EmailNotSent extends EmailSignInError {
  * @param provider A provider that has the environment's defaults.
  * @param env Where its API key may be.
  */
-export function guardEmailProvider(provider: Provider, env: Environment): Provider {
+export function prepareEmailProvider(provider: Provider, env: Environment): Provider {
   if (typeof provider === "function" || provider.type !== "email") return provider;
   const { options, ...own } = provider as EmailConfig & { options?: Partial<EmailConfig> };
   const merged: EmailConfig = { ...own, ...options };

@@ -8,7 +8,7 @@ import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
 import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { isUnreachable, ProviderSilent } from "./provider_silence.ts";
+import { isUnreachable, ProviderUnavailable } from "./provider_unavailable.ts";
 
 /** The most bytes of a response that are read; a token response with many claims has some ten thousand. */
 export const RESPONSE_LIMIT = 1024 * 1024;
@@ -37,7 +37,7 @@ const TRANSFER_HEADERS = ["content-encoding", "content-length", "transfer-encodi
  * @param inner What sends the requests: the provider's `customFetch` or the global `fetch`.
  * @param limits How long and how safe.
  */
-export function boundFetch(provider: string, inner: Fetch, limits: ProviderLimits): Fetch {
+export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLimits): Fetch {
   const documents = new DiscoveryCache();
 
   /** One request, answered in full. */
@@ -56,11 +56,11 @@ export function boundFetch(provider: string, inner: Fetch, limits: ProviderLimit
       const response = await withDeadline(
         exchange(inner, input, { ...init, signal }).catch((error) => {
           if (!isUnreachable(error)) throw error;
-          throw new ProviderSilent(provider, `"${provider}" cannot be reached at ${href}.`, error);
+          throw new ProviderUnavailable(provider, `"${provider}" cannot be reached at ${href}.`, error);
         }),
         limits.timeout,
         () =>
-          new ProviderSilent(
+          new ProviderUnavailable(
             provider,
             `"${provider}" did not answer in full within ${limits.timeout} ms at ${href}.`,
           ),

@@ -5,7 +5,7 @@
  */
 import type { ProviderServer } from "./summary.ts";
 import type { Fetch } from "./fetch.ts";
-import { ProviderSilent } from "./provider_silence.ts";
+import { ProviderUnavailable } from "./provider_unavailable.ts";
 
 /** Metadata of an authorization server (RFC 8414, OpenID Connect Discovery 1.0). */
 interface Metadata {
@@ -22,7 +22,7 @@ interface Metadata {
  * @param iss What the response says.
  * @param server What is configured.
  * @param send The provider's `fetch`.
- * @throws {ProviderSilent} where the provider does not answer.
+ * @throws {ProviderUnavailable} where the provider does not answer.
  */
 export async function isIssuerOf(iss: string, server: ProviderServer, send: Fetch): Promise<boolean> {
   if (server.wellKnown !== undefined) {
@@ -56,7 +56,7 @@ async function fetchMetadata(url: string, send: Fetch): Promise<Metadata | undef
     const metadata: unknown = await response.json();
     return typeof metadata === "object" && metadata !== null ? metadata : undefined;
   } catch (error) {
-    if (error instanceof ProviderSilent) throw error;
+    if (error instanceof ProviderUnavailable) throw error;
     // Whoever asks refuses the response, and says what to configure.
     return undefined;
   }

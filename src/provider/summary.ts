@@ -9,7 +9,7 @@ import { FastifyAuthError } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 
 /** The facts of one configured provider, its user options applied. */
-export interface ConfiguredProvider {
+export interface ProviderSummary {
   /** Its id, the last part of its callback URL. */
   readonly id: string;
   /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
@@ -64,7 +64,7 @@ export function copyProvider(provider: Provider): Provider {
 export function summarizeProviders(
   providers: readonly Provider[],
   redirectProxyUrl?: string,
-): ConfiguredProvider[] {
+): ProviderSummary[] {
   return providers.map((provider) => {
     const { options, ...defaults } = provider as unknown as ProviderShape;
     const merged: ProviderShape = mergeAsCore(clonePlain(defaults), options ?? {});
@@ -129,7 +129,7 @@ function isPathSegment(id: unknown): boolean {
 
 /** The first thing that makes the providers unusable. */
 export function providerProblem(
-  providers: readonly ConfiguredProvider[],
+  providers: readonly ProviderSummary[],
   production: boolean,
 ): FastifyAuthError | undefined {
   const invalid = (message: string) => new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
@@ -164,7 +164,7 @@ export function providerProblem(
  * @param origin The pinned public origin.
  */
 export function providerWarnings(
-  providers: readonly ConfiguredProvider[],
+  providers: readonly ProviderSummary[],
   origin: PublicOrigin | undefined,
 ): string[] {
   return providers.flatMap(({ id, type, checks, formPost }) => {

@@ -29,7 +29,7 @@ const NO_HOST = "authjs.dev";
  *
  * @param provider A provider that is ours to change.
  */
-export function askUserinfoIfNeeded(provider: Provider): Provider {
+export function completeFromUserinfo(provider: Provider): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part };
   if (own.type !== "oidc" || (options?.idToken ?? own.idToken) !== undefined) return provider;
   return {

@@ -6,7 +6,11 @@
 import { OAuthProfileParseError } from "@auth/core/errors";
 import type { Answer } from "../core/answer.ts";
 import type { ProviderContext } from "../core/context.ts";
-import { type ProviderSilent, providerUnavailable, silenceIn } from "../provider/provider_silence.ts";
+import {
+  findUnavailable,
+  type ProviderUnavailable,
+  unavailableProviderError,
+} from "../provider/provider_unavailable.ts";
 
 /**
  * Answers with 503 where the provider was silent and that is why the sign-in failed: core would show the error page for
@@ -17,15 +21,15 @@ export async function orUnavailable<Context extends ProviderContext>(
   handle: (context: Context) => Promise<Answer>,
 ): Promise<Answer> {
   const { logger } = context;
-  let silence: ProviderSilent | undefined;
+  let silence: ProviderUnavailable | undefined;
   const error = (error: Error) => {
     // Of a profile that it did not get core says nothing but this.
-    if (error instanceof OAuthProfileParseError) silence ??= silenceIn(error);
+    if (error instanceof OAuthProfileParseError) silence ??= findUnavailable(error);
     logger.error(error);
   };
   const answer = await handle({ ...context, logger: { ...logger, error } });
-  silence ??= silenceIn(answer.error);
+  silence ??= findUnavailable(answer.error);
   if (silence === undefined) return answer;
   if (answer.error !== undefined) logger.error(answer.error);
-  return { status: 503, headers: {}, cookies: answer.cookies, error: providerUnavailable(silence) };
+  return { status: 503, headers: {}, cookies: answer.cookies, error: unavailableProviderError(silence) };
 }

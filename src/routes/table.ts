@@ -6,7 +6,7 @@
 import type { Answer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
-import type { ConfiguredProvider } from "../provider/summary.ts";
+import type { ProviderSummary } from "../provider/summary.ts";
 import { handleCallback } from "./callback/callback.ts";
 import { handleErrorPage } from "./pages.ts";
 import { handleSession, handleSessionUpdate } from "./session.ts";
@@ -63,12 +63,12 @@ function routeOfProvider(
 }
 
 /** The methods of a route for one provider: a password or an authenticator's response never comes in a URL. */
-export function methodsFor(route: AuthRoute, provider: ConfiguredProvider): readonly Method[] {
+export function methodsFor(route: AuthRoute, provider: ProviderSummary): readonly Method[] {
   const posted = provider.type === "credentials" || provider.type === "webauthn";
   return route.action === "callback" && posted ? ["POST"] : route.methods;
 }
 
 /** Whether another site sends a POST here by design: a provider with `response_mode=form_post`, whose `state` is checked. */
-export function isPostedByProvider({ action }: AuthRoute, provider: ConfiguredProvider | undefined): boolean {
+export function isPostedByProvider({ action }: AuthRoute, provider: ProviderSummary | undefined): boolean {
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }

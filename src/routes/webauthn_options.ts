@@ -9,15 +9,15 @@ import { callCore } from "../core/auth.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { normalizeAddress } from "../provider/email_address.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { watchViewer } from "../provider/webauthn/viewer.ts";
+import { sessionLookup } from "../provider/webauthn/session_lookup.ts";
 import { checkCookies } from "./callback/check_cookies.ts";
 
 /** Answers with the options. */
 export async function handleWebAuthnOptions(context: ProviderContext): Promise<Answer> {
   const parameters = new URLSearchParams(context.query);
   if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
-  const { jwt, view, hasNoAddress } = watchViewer(context.config.core.jwt);
-  const answer = await callCore({ ...context, query: parameters.toString() }, { jwt, viewOf: view });
+  const { jwt, wrapAdapter, hasNoAddress } = sessionLookup(context.config.core.jwt);
+  const answer = await callCore({ ...context, query: parameters.toString() }, { jwt, viewOf: wrapAdapter });
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
   if (error === undefined) return withOnlyChallenge(answer, context);

@@ -23,7 +23,7 @@ export class PasskeyRefused extends WebAuthnVerificationError {
 }
 
 /** The application's `signIn` callback sends this person to a page instead of in. */
-export class SignInElsewhere extends AccessDenied {
+export class SignInRedirect extends AccessDenied {
   constructor(readonly url: string) {
     super("The signIn callback answered with a page.");
   }
@@ -50,7 +50,7 @@ type Callbacks = NonNullable<AuthConfig["callbacks"]>;
  * The callbacks, with one that keeps people out by answering with a page. Core looks at that answer for every kind of
  * provider but this one, and lets them in.
  */
-export function heedSignInPage(callbacks: Callbacks): Callbacks {
+export function redirectFromSignIn(callbacks: Callbacks): Callbacks {
   const { signIn } = callbacks;
   if (!signIn) return callbacks;
   return {
@@ -60,7 +60,7 @@ export function heedSignInPage(callbacks: Callbacks): Callbacks {
       // Of either id the type is this one, whatever core's own types say.
       const type: string | undefined = params.account?.type;
       if (typeof answer === "string" && answer !== "" && type === "webauthn") {
-        throw new SignInElsewhere(answer);
+        throw new SignInRedirect(answer);
       }
       return answer;
     },

@@ -23,7 +23,7 @@ interface WebAuthnProvider {
 }
 
 /** The provider with its verification guarded; any other provider as it is. */
-export function guardWebAuthnProvider(provider: Provider): Provider {
+export function prepareWebAuthnProvider(provider: Provider): Provider {
   const shipped = provider as unknown as WebAuthnProvider;
   if (shipped.type !== "webauthn") return provider;
   const { simpleWebAuthn, registrationOptions } = shipped;

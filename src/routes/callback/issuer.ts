@@ -9,7 +9,7 @@ import type { ProviderContext } from "../../core/context.ts";
 import { toLogText } from "../../provider/provider_error.ts";
 import type { Fetch } from "../../provider/fetch.ts";
 import { isIssuerOf } from "../../provider/issuer.ts";
-import { ProviderSilent } from "../../provider/provider_silence.ts";
+import { ProviderUnavailable } from "../../provider/provider_unavailable.ts";
 
 type Providers = AuthConfig["providers"];
 
@@ -32,7 +32,7 @@ interface ResolvedProvider {
 export async function checkIssuer(
   { provider: { id, server }, config }: ProviderContext,
   iss: unknown,
-): Promise<{ providers?: Providers; problem?: string; failure?: ProviderSilent }> {
+): Promise<{ providers?: Providers; problem?: string; failure?: ProviderUnavailable }> {
   if (server.issuer !== undefined || typeof iss !== "string" || iss === "") return {};
   const providers = config.core.providers as unknown as ResolvedProvider[];
   const own = providers.find((each) => (each.options?.id ?? each.id) === id)!;
@@ -41,7 +41,7 @@ export async function checkIssuer(
       return { problem: unknownIssuer(id, "callback", iss) };
     }
   } catch (error) {
-    if (error instanceof ProviderSilent) return { failure: error };
+    if (error instanceof ProviderUnavailable) return { failure: error };
     throw error;
   }
   const withIssuer = providers.map((each) => each === own ? { ...own, issuer: iss } : each);

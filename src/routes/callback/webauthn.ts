@@ -12,7 +12,7 @@ import { errorAnswer } from "../../core/error_answer.ts";
 import { allowedRedirect } from "../../core/redirect.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { credentialProblem } from "../../provider/webauthn/credential.ts";
-import { PasskeyRefused, refusalIn, SignInElsewhere } from "../../provider/webauthn/errors.ts";
+import { PasskeyRefused, refusalIn, SignInRedirect } from "../../provider/webauthn/errors.ts";
 import { checkCookies, clearChecks, openCheck, strayCheck } from "./check_cookies.ts";
 
 /** Answers the callback. */
@@ -37,7 +37,7 @@ async function fromCore(context: ProviderContext, registers: boolean): Promise<A
   const { error } = answer;
   // The database failed, which is another matter.
   if (error === undefined || error instanceof FastifyAuthError) return answer;
-  if (error instanceof SignInElsewhere) return redirectAnswer(await allowedRedirect(error.url, context));
+  if (error instanceof SignInRedirect) return redirectAnswer(await allowedRedirect(error.url, context));
   const refusal = refusalIn(error);
   return refusal === undefined ? answer : errorAnswer(refusal, context);
 }

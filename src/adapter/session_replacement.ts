@@ -9,7 +9,7 @@
 import type { Adapter, AdapterSession } from "@auth/core/adapters";
 
 /** How the new session is made. */
-export interface RenewalSettings {
+export interface ReplacementSettings {
   /** The token the browser came with. */
   readonly token: string;
   /** Makes the token of the new one. */
@@ -19,7 +19,7 @@ export interface RenewalSettings {
 }
 
 /** A sign-in that is going on. */
-export interface SessionRenewal {
+export interface SessionReplacement {
   /** What core is to work with until it has answered. */
   readonly adapter: Adapter;
   /**
@@ -37,7 +37,10 @@ export interface SessionRenewal {
  * @param adapter The adapter to work with.
  * @param settings The old session and how a new one is made.
  */
-export function renewSession(adapter: Adapter, { token, generate, maxAge }: RenewalSettings): SessionRenewal {
+export function replaceSession(
+  adapter: Adapter,
+  { token, generate, maxAge }: ReplacementSettings,
+): SessionReplacement {
   const expires = new Date(Date.now() + maxAge * 1000);
   let old: AdapterSession | undefined | null;
   let successor: AdapterSession | undefined;

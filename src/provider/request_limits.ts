@@ -6,8 +6,8 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { withDeadline } from "../utils/deadline.ts";
-import { boundFetch, type Fetch, type ProviderLimits } from "./fetch.ts";
-import { isUnreachable, ProviderSilent } from "./provider_silence.ts";
+import { type Fetch, limitedFetch, type ProviderLimits } from "./fetch.ts";
+import { isUnreachable, ProviderUnavailable } from "./provider_unavailable.ts";
 
 /** How long a request to a provider may take, in milliseconds, unless the configuration says otherwise. */
 export const DEFAULT_PROVIDER_TIMEOUT = 10_000;
@@ -22,7 +22,7 @@ type Part = Record<PropertyKey, unknown>;
  * @param provider A provider that is ours to change.
  * @param limits How long and how safe.
  */
-export function boundProvider(provider: Provider, limits: ProviderLimits): Provider {
+export function limitRequests(provider: Provider, limits: ProviderLimits): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part; id: string; type: string };
   const id = String(options?.id ?? own.id);
   const bounded: Part = {
@@ -33,7 +33,7 @@ export function boundProvider(provider: Provider, limits: ProviderLimits): Provi
     // The provider's own comes before the application's, as in core.
     const inner = own[customFetch] ?? options?.[customFetch] ??
       ((...args: Parameters<Fetch>) => fetch(...args));
-    bounded[customFetch] = boundFetch(id, inner as Fetch, limits);
+    bounded[customFetch] = limitedFetch(id, inner as Fetch, limits);
   }
   return bounded as unknown as Provider;
 }
@@ -57,10 +57,10 @@ function bindFunctions(part: Part, names: readonly string[], id: string, timeout
       return withDeadline(
         (async () => await own.apply(this, args))().catch((error) => {
           if (!isUnreachable(error)) throw error;
-          throw new ProviderSilent(id, `${name}() of "${id}" could not reach what it asks.`, error);
+          throw new ProviderUnavailable(id, `${name}() of "${id}" could not reach what it asks.`, error);
         }),
         timeout,
-        () => new ProviderSilent(id, `"${id}" was not done with ${name}() in ${timeout} ms.`),
+        () => new ProviderUnavailable(id, `"${id}" was not done with ${name}() in ${timeout} ms.`),
       );
     };
   }

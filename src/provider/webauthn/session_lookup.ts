@@ -7,9 +7,9 @@ import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 
 /** What core is given to look with, and what it saw. */
-export interface Viewer {
+export interface SessionLookup {
   readonly jwt: NonNullable<AuthConfig["jwt"]>;
-  readonly view: (adapter: Adapter) => Adapter;
+  readonly wrapAdapter: (adapter: Adapter) => Adapter;
   /** Whether somebody is signed in of whom no e-mail address is known. */
   hasNoAddress(): boolean;
 }
@@ -18,7 +18,7 @@ export interface Viewer {
  * Has a session that is not valid be none. Core would fail over a token that it cannot read, and takes an expired row
  * for a session.
  */
-export function watchViewer(jwt: AuthConfig["jwt"]): Viewer {
+export function sessionLookup(jwt: AuthConfig["jwt"]): SessionLookup {
   let address: unknown = "";
   return {
     jwt: {
@@ -29,7 +29,7 @@ export function watchViewer(jwt: AuthConfig["jwt"]): Viewer {
         return token;
       },
     },
-    view: (adapter) => ({
+    wrapAdapter: (adapter) => ({
       ...adapter,
       async getSessionAndUser(sessionToken) {
         const found = await adapter.getSessionAndUser!(sessionToken);

@@ -8,7 +8,7 @@ import { errorChain } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 
 /** A provider took too long, or there was no connection to it. */
-export class ProviderSilent extends FastifyAuthError {
+export class ProviderUnavailable extends FastifyAuthError {
   /** The provider's id. */
   readonly provider: string;
 
@@ -24,7 +24,7 @@ export class ProviderSilent extends FastifyAuthError {
 }
 
 /** What a client is told. */
-export function providerUnavailable({ provider }: ProviderSilent): FastifyAuthError {
+export function unavailableProviderError({ provider }: ProviderUnavailable): FastifyAuthError {
   return new FastifyAuthError(
     "FST_AUTHJS_UNAVAILABLE",
     `The provider "${provider}" did not answer. Try again in a moment.`,
@@ -32,8 +32,8 @@ export function providerUnavailable({ provider }: ProviderSilent): FastifyAuthEr
 }
 
 /** The silence behind an error; core puts what it caught into `cause.err`. */
-export function silenceIn(error: unknown): ProviderSilent | undefined {
-  return [...errorChain(error)].find((each) => each instanceof ProviderSilent);
+export function findUnavailable(error: unknown): ProviderUnavailable | undefined {
+  return [...errorChain(error)].find((each) => each instanceof ProviderUnavailable);
 }
 
 /** Whether a request failed before it reached anybody. What is cut off later on is an answer, if a bad one. */
