@@ -261,9 +261,16 @@ Deno.test("a session that was larger before there was a limit goes on, and does 
   assertEquals(answer.json().session.user.name, "ada");
   assertEquals(held(client), [0, 1, 2].map((i) => `${NAME}.${i}`));
   assertEquals(above(lines, 50), []);
+  const update = async () => {
+    const json = { csrfToken: await client.csrfToken(), data: {} };
+    return (await client.request("POST", "/auth/session", { json })).statusCode;
+  };
+  assertEquals(await update(), 200);
+  assertEquals(above(lines, 50), []);
   size.bytes = 9_000;
   assertEquals(sessionCookies(await client.get("/me")), []);
   assertEquals(above(lines, 50).length, 1);
+  assertEquals(await update(), 413);
   await app.close();
 });
 

@@ -4,8 +4,8 @@
  * @module
  */
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
-import type { User } from "fastify-authjs";
-import { Client } from "./client.ts";
+import type { FastifyAuthConfig, User } from "fastify-authjs";
+import { type Answer, Client } from "./client.ts";
 import {
   ADA,
   BOB,
@@ -23,8 +23,11 @@ import { signedIn, signInAs } from "./identity.ts";
 
 /** Declares the tests for one kind of database. */
 export function testDatabase(kind: DatabaseKind): void {
-  const test = (name: string, run: (setup: Setup) => Promise<void>) =>
-    Deno.test(`${kind.name}: ${name}`, () => withSetup(kind, run));
+  const test = (
+    name: string,
+    run: (setup: Setup) => Promise<void>,
+    overrides: Partial<FastifyAuthConfig> = {},
+  ) => Deno.test(`${kind.name}: ${name}`, () => withSetup(kind, run, overrides));
 
   test("signing in creates the user, links the account and opens a session", async ({ app, database }) => {
     const client = new Client(app);
@@ -69,6 +72,28 @@ export function testDatabase(kind: DatabaseKind): void {
     const { expires } = (await rowOf(database, sessionToken))!;
     assert(expires.valueOf() > Date.now() + 29 * DAY, String(expires));
   });
+
+  test(
+    "a session that is shorter than updateAge is prolonged while it is used",
+    async ({ app, database }) => {
+      const client = await signedIn(app, "one", ADA);
+      const sessionToken = client.cookies.get(COOKIE)!;
+      const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000);
+      const row = async () => (await rowOf(database, sessionToken))!.expires;
+      const expiryIn = ({ headers }: Answer) =>
+        Date.parse(/Expires=([^;]+)/.exec(String(headers["set-cookie"]))?.[1] ?? "");
+      for (const [left, prolonged] of [[29, false], [28, true], [1, true]] as const) {
+        await database.adapter.updateSession!({ sessionToken, expires: inMinutes(left) });
+        const answer = await client.get("/me");
+        const told = Date.parse(answer.json().session.expires);
+        assertEquals(told > inMinutes(29.5).valueOf(), prolonged, `${left} minutes left`);
+        // What the cookie, the row and the session say is the same, to the second.
+        assertEquals(told, (await row()).valueOf());
+        if (prolonged) assertEquals(expiryIn(answer), told);
+      }
+    },
+    { session: { maxAge: 1800 } },
+  );
 
   test("an expired session is nobody's and its row is removed", async ({ app, database }) => {
     const client = await signedIn(app, "one", ADA);
