@@ -31,7 +31,6 @@ export {
   type SessionGuard,
 } from "./src/require_session.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
-export type { RefreshLock } from "./src/session/refresh_lock.ts";
 export { getSession } from "./src/get_session.ts";
 export type {
   Account,
@@ -40,6 +39,7 @@ export type {
   FastifyAuthOptions,
   GetSessionResult,
   Profile,
+  RefreshLock,
   Session,
   SessionRequest,
   User,

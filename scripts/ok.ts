@@ -33,6 +33,7 @@ const TOOLS: Step[] = [
 
 const CHECKS: Step[] = [
   { name: "types", args: deno("check", ...noLock) },
+  { name: "imports point down", args: ["run", "--no-lock", "-A", "scripts/layers.ts"] },
   { name: "generated files up to date", args: script("generate_providers", "--check") },
   { name: "docs/providers.md up to date", args: script("generate_provider_docs", "--check") },
   { name: "publishable, no slow types", args: ["publish", "--dry-run", "--allow-dirty", "--no-lock"] },

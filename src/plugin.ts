@@ -15,6 +15,7 @@ import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
+import { readSession } from "./get_session.ts";
 import { AUTH_ROUTE } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import { assertNotCrossSite } from "./http/cross_site.ts";
@@ -75,7 +76,13 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       const mountPath = toMountPath(scope.prefix);
       assertBasePath(config.basePath, mountPath);
       auth.addMount(scope.server, mountPath);
-      addRoutes(scope, { config, auth, mountPath });
+      addRoutes(scope, {
+        config: auth.config,
+        mountPath,
+        settings: (secure) => auth.settings(secure),
+        readSession: (request) => readSession(request, config),
+        once: (what, tell) => auth.once(what, tell),
+      });
       addNotFound(scope, Boolean(options.prefix));
     }, options);
     reportSharing(instance, auth);
@@ -186,7 +193,7 @@ function addNotFound(scope: FastifyInstance, own: boolean): void {
 }
 
 function addRoute(scope: FastifyInstance, url: string, route: AuthRoute, mount: Mount): void {
-  const { config } = mount.auth;
+  const { config } = mount;
   scope.route<{ Params: { provider?: string } }>({
     ...routeDefaults(scope),
     url,

@@ -18,7 +18,7 @@
  *
  * @module
  */
-import type { RefreshLock } from "./session/refresh_lock.ts";
+import type { RefreshLock } from "./types.ts";
 
 export type { RefreshLock };
 

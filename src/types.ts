@@ -11,7 +11,6 @@ import type { JWT } from "@auth/core/jwt";
 import type { DefaultSession, Profile, Session, User } from "@auth/core/types";
 import type { FastifyRequest } from "fastify";
 import type { ProviderType, TokenSet } from "./provider/types.ts";
-import type { RefreshLock } from "./session/refresh_lock.ts";
 
 export type { DefaultSession, Profile, Session, User };
 
@@ -35,6 +34,40 @@ export interface Account extends TokenSet {
   userId?: string;
   /** When `access_token` expires, in seconds since 1970; core calculates it from `expires_in`. */
   expires_at?: number;
+}
+
+/**
+ * A lock and a store that several processes share, such as `redisLock()` of `fastify-authjs/redis`.
+ *
+ * Keys and values are opaque texts of up to some ten thousand characters in the alphabet of base64url. Values are sealed:
+ * who reads the store learns no session token, and what somebody else wrote to it is not believed.
+ */
+export interface RefreshLock {
+  /**
+   * Takes the lock, unless somebody holds it.
+   *
+   * @param key What is locked.
+   * @param owner Who takes it: only they may extend or release it.
+   * @param milliseconds After how long it is free again by itself, should its owner have died.
+   * @returns Whether it was taken.
+   */
+  acquire(key: string, owner: string, milliseconds: number): Promise<boolean>;
+  /**
+   * Holds the lock for longer: called every few seconds while a session is refreshed. A lock that lacks it is acquired
+   * for two minutes at once.
+   *
+   * @param key What is locked.
+   * @param owner Who holds it.
+   * @param milliseconds From now on, after how long it is free again by itself.
+   * @returns Whether it was still its owner's.
+   */
+  extend?(key: string, owner: string, milliseconds: number): Promise<boolean>;
+  /** Gives the lock back, unless it is no longer its owner's. */
+  release(key: string, owner: string): Promise<void>;
+  /** Leaves a value for the others, for so many milliseconds. It replaces the one before. */
+  put(key: string, value: string, milliseconds: number): Promise<void>;
+  /** The value somebody left, if there is one. */
+  get(key: string): Promise<string | null | undefined>;
 }
 
 /** What the plugin adds to core's configuration. */

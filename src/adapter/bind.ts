@@ -1,62 +1,35 @@
 /**
- * The database adapter as core is given it, and what a configuration needs of it.
+ * The database adapter as core is given it.
  *
  * @module
  */
-import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { callAdapter } from "./call.ts";
-import { FastifyAuthError } from "../errors.ts";
-import type { ProviderSummary } from "../provider/summary.ts";
 
 /** How long an adapter's method may take, in milliseconds, unless the configuration says otherwise. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
-/** What core calls for each purpose; it finds out only when a request comes, we say so at boot. */
-const SESSION_METHODS = [
-  "createUser",
-  "getUser",
-  "getUserByEmail",
-  "getUserByAccount",
-  "updateUser",
-  "linkAccount",
-  "createSession",
-  "getSessionAndUser",
-  "updateSession",
-  "deleteSession",
-] as const satisfies readonly (keyof Adapter)[];
-
-/** Among them, those that core calls for nothing but accounts at providers, which a sign-in by e-mail has not. */
-const ACCOUNT_METHODS: readonly (keyof Adapter)[] = ["getUser", "getUserByAccount", "linkAccount"];
-
-const EMAIL_METHODS = [
-  "createVerificationToken",
-  "useVerificationToken",
-  "getUserByEmail",
-  "createUser",
-  "updateUser",
-] as const satisfies readonly (keyof Adapter)[];
-
-const WEBAUTHN_METHODS = [
-  "createUser",
-  "getUser",
-  "linkAccount",
-  "getAccount",
-  "getAuthenticator",
-  "createAuthenticator",
-  "listAuthenticatorsByUserId",
-  "updateAuthenticatorCounter",
-] as const satisfies readonly (keyof Adapter)[];
-
 /** Every method of the adapter interface. */
 const ADAPTER_METHODS: readonly (keyof Adapter)[] = [
-  ...new Set<keyof Adapter>([
-    ...SESSION_METHODS,
-    ...EMAIL_METHODS,
-    ...WEBAUTHN_METHODS,
-    "deleteUser",
-    "unlinkAccount",
-  ]),
+  "createAuthenticator",
+  "createSession",
+  "createUser",
+  "createVerificationToken",
+  "deleteSession",
+  "deleteUser",
+  "getAccount",
+  "getAuthenticator",
+  "getSessionAndUser",
+  "getUser",
+  "getUserByAccount",
+  "getUserByEmail",
+  "linkAccount",
+  "listAuthenticatorsByUserId",
+  "unlinkAccount",
+  "updateAuthenticatorCounter",
+  "updateSession",
+  "updateUser",
+  "useVerificationToken",
 ];
 
 type Method = (...args: unknown[]) => unknown;
@@ -108,53 +81,4 @@ function inWholeSeconds(session: unknown): unknown {
   const { expires } = session as { expires?: unknown };
   if (!(expires instanceof Date)) return session;
   return { ...session as object, expires: new Date(Math.floor(expires.valueOf() / 1000) * 1000) };
-}
-
-/** What the configuration needs of the adapter and does not get. */
-export function adapterProblem(
-  core: AuthConfig,
-  providers: readonly ProviderSummary[],
-): FastifyAuthError | undefined {
-  const { adapter, session } = core;
-  const needs: [why: string, methods: readonly (keyof Adapter)[]][] = [];
-  for (const { id, type } of providers) {
-    if (type === "email") needs.push([`The e-mail provider "${id}"`, EMAIL_METHODS]);
-    if (type === "webauthn") needs.push([`The WebAuthn provider "${id}"`, WEBAUTHN_METHODS]);
-  }
-  if (session?.strategy === "database" || (adapter && session?.strategy === undefined)) {
-    const accounts = providers.some(({ type }) => type !== "email") || providers.length === 0;
-    const methods = SESSION_METHODS.filter((method) => accounts || !ACCOUNT_METHODS.includes(method));
-    needs.push(["Keeping sessions in a database", methods]);
-  }
-
-  for (const [why, methods] of needs) {
-    const missing = methods.filter((method) => !adapter?.[method]);
-    if (missing.length === 0) continue;
-    return new FastifyAuthError(
-      "FST_AUTHJS_ADAPTER_INVALID",
-      adapter
-        ? `${why} needs these methods of the adapter, which it lacks: ${missing.join(", ")}.`
-        : `${why} needs a database: set \`adapter\` (see https://authjs.dev/getting-started/database).`,
-    );
-  }
-}
-
-/**
- * Core puts a JWT into the cookie after a password sign-in, whatever the strategy; with the other one it is then
- * looked up as a database key and never found.
- */
-export function strategyProblem(
-  { adapter, session }: AuthConfig,
-  providers: readonly ProviderSummary[],
-  jwt: AuthConfig["jwt"],
-): FastifyAuthError | undefined {
-  const strategy = session?.strategy ?? (adapter ? "database" : "jwt");
-  const credentials = providers.find(({ type }) => type === "credentials");
-  // Who encodes tokens themselves may well store them.
-  if (strategy === "jwt" || credentials === undefined || jwt?.encode) return;
-  return new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `The credentials provider "${credentials.id}" cannot keep its sessions in a database: sign-in would succeed and ` +
-      'the session stay empty. Set `session: { strategy: "jwt" }`; users and accounts stay in the database.',
-  );
 }

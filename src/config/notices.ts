@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Log } from "../core/logger.ts";
+import type { Log } from "../utils/log.ts";
 
 /** Where they go: to the log of the application, as soon as it is known. */
 export class Notices {

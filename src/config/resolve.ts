@@ -8,7 +8,8 @@
  */
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { adapterProblem, bindAdapter, strategyProblem } from "../adapter/bind.ts";
+import { bindAdapter } from "../adapter/bind.ts";
+import { adapterProblem, strategyProblem } from "./adapter_problem.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
 import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
@@ -18,8 +19,8 @@ import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
 import { decode, encode } from "../jwt/codec.ts";
-import { requireCookieLimit } from "../session/cookie_size.ts";
-import { lifetimeWarnings, requireLifetimes } from "../session/lifetime.ts";
+import { requireCookieLimit } from "./cookie_limit.ts";
+import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { Notices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
 import {
@@ -30,7 +31,7 @@ import {
   summarizeProviders,
 } from "../provider/summary.ts";
 import { prepareProvider } from "../provider/prepare.ts";
-import { type RefreshSettings, refreshSettings } from "../session/refresh_lock.ts";
+import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";

@@ -6,25 +6,9 @@
  */
 import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
+import type { AuthLogger } from "../session/read.ts";
+import type { Log } from "../utils/log.ts";
 import { type ProviderError, providerErrorOf } from "../provider/provider_error.ts";
-
-/** Core's logger, and a cheaper method for what anybody can cause any number of times. */
-export interface AuthLogger extends LoggerInstance {
-  /** Says why a session token is no session of ours, as core's `JWTSessionError` would. */
-  refusal(reason: Error): void;
-}
-
-/** The part of Fastify's logger that is used here. */
-export interface Log {
-  /** A fault of the application, its database or a provider. */
-  error(details: object, message: string): void;
-  /** Something to look at. */
-  warn(details: object, message: string): void;
-  /** A client's mistake. */
-  info(details: object, message: string): void;
-  /** What happens, for the curious. */
-  debug(details: object, message: string): void;
-}
 
 interface ErrorSummary extends Partial<ProviderError> {
   type: string;

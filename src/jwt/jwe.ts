@@ -12,8 +12,16 @@ import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { decodeBase64Url } from "../utils/base64url.ts";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
-import type { TokenLife } from "../session/lifetime.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
+
+/** What is known of a token in a browser. Times are in milliseconds since 1970. */
+export interface TokenLife {
+  readonly issued: number;
+  /** From when on a read renews it. */
+  readonly renewFrom: number;
+  /** When it or its cookie ends, whichever is first. */
+  readonly ends: number;
+}
 
 /** What a token held, and whether the key in use for new tokens sealed it. */
 export interface Opened {

@@ -7,8 +7,10 @@
 import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import { normalizeAddress } from "./email_address.ts";
-import type { Environment } from "../config/environment.ts";
 import { redactError } from "../http/redact_error.ts";
+
+/** The environment, in which an empty variable is an unset one. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What was typed is no e-mail address; the message does not repeat it. */
 class EmailAddressRefused extends EmailSignInError {

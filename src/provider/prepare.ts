@@ -4,8 +4,7 @@
  * @module
  */
 import type { Provider } from "@auth/core/providers";
-import type { Environment } from "../config/environment.ts";
-import { prepareEmailProvider } from "./email.ts";
+import { type Environment, prepareEmailProvider } from "./email.ts";
 import { limitRequests } from "./request_limits.ts";
 import { keepClientKey } from "./client_key.ts";
 import { completeFromUserinfo } from "./userinfo.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
-import type { AuthInstance } from "../auth_instance.ts";
 import { type AuthCookie, cookieSettings } from "../config/cookies.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
 import type { RequestContext } from "../core/context.ts";
 import { withKnownCsrfCookie } from "../core/csrf.ts";
 import { hashSecrets } from "../core/secrets.ts";
@@ -15,16 +15,21 @@ import { queryOf } from "../http/query.ts";
 import { received } from "../http/received.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { withoutLookAlikes } from "../session/cookie.ts";
-import { readSession } from "../get_session.ts";
-import type { FastifyAuthConfig } from "../types.ts";
+import type { SessionRead } from "../session/read.ts";
+import type { SessionSettings } from "../session/settings.ts";
 import { authQuery } from "./query.ts";
 import type { AuthRoute } from "./table.ts";
 
 /** A configuration and where it is mounted. */
 export interface Mount {
-  readonly config: FastifyAuthConfig;
-  readonly auth: AuthInstance;
+  readonly config: ResolvedConfig;
   readonly mountPath: string;
+  /** How sessions are read over https (`secure`) or http. */
+  readonly settings: (secure: boolean) => SessionSettings;
+  /** Reads the session of a request, once for all who ask. */
+  readonly readSession: (request: FastifyRequest) => Promise<SessionRead>;
+  /** Runs `tell` the first time it is asked to for `what`. */
+  readonly once: (what: string, tell: () => void) => void;
 }
 
 /**
@@ -36,35 +41,33 @@ export interface Mount {
 export function requestContext(
   request: FastifyRequest,
   { action }: AuthRoute,
-  { config, auth, mountPath }: Mount,
+  { config, mountPath, settings, readSession, once }: Mount,
 ): RequestContext {
-  const resolved = auth.config;
   const { method, url, origin, headers, params, body: parsed } = received(request);
-  const { logger, debug } = resolved.core;
-  const provider = resolved.providers.get(params.provider ?? "");
+  const { logger, debug } = config.core;
+  const provider = config.providers.get(params.provider ?? "");
   const { query, callbackUrl } = authQuery(queryOf(url), { action, method, type: provider?.type });
   const body = method === "POST" ? normalizeBody(authBody(parsed, action), callbackUrl) : undefined;
   return {
-    config: resolved,
-    settings: auth.settings(origin.secure),
+    config,
+    settings: settings(origin.secure),
     mountPath,
     origin,
     action,
     provider,
     method,
     headers,
-    cookies: normalizeCookies(headers.cookie ?? "", auth, origin.secure),
+    cookies: normalizeCookies(headers.cookie ?? "", config, origin.secure),
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
-    readSession: () => readSession(request, config),
+    readSession: () => readSession(request),
     logger: toCoreLogger(request.log, logger, debug),
-    warnOnce: (what, message) => auth.once(what, () => request.log.warn(`Auth.js: ${message}`)),
+    warnOnce: (what, message) => once(what, () => request.log.warn(`Auth.js: ${message}`)),
   };
 }
 
-function normalizeCookies(header: string, auth: AuthInstance, secure: boolean): string {
-  const { core } = auth.config;
+function normalizeCookies(header: string, { core }: ResolvedConfig, secure: boolean): string {
   const nameOf = (cookie: AuthCookie) => cookieSettings(cookie, core, secure).name;
   return withKnownCsrfCookie(
     withoutLookAlikes(normalizeCallbackCookie(header, nameOf("callbackUrl")), nameOf("sessionToken")),

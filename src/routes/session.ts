@@ -10,7 +10,7 @@ import type { RequestContext } from "../core/context.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded } from "../session/ending.ts";
-import { newExpiry, withEnd } from "../session/lifetime.ts";
+import { newExpiry, withEnd } from "../config/lifetime.ts";
 import { hasUnknownKey, openToken } from "../session/open_token.ts";
 import {
   endingContext,

@@ -7,37 +7,11 @@
 import { AuthError } from "@auth/core/errors";
 import type { JWT, JWTEncodeParams, JWTOptions } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
-import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
+import type { FastifyAuthErrorCode } from "../errors.ts";
 import { CHUNK_SIZE } from "./cookie.ts";
-
-/**
- * Node refuses requests with more than 16 KB of headers, nginx those with a line of more than 8 KB. Half of the former leaves
- * room for what else a browser sends.
- */
-const DEFAULT_LIMIT = 8 * 1024;
-
-/** No session fits in less. */
-const LEAST_LIMIT = 1024;
 
 /** By default nginx answers 502 for replies with more than 4 KB of headers, which have other cookies too. */
 const LARGE = 3.5 * 1024;
-
-/**
- * The limit of a configuration, in bytes.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is none.
- */
-export function requireCookieLimit(limit: number | undefined): number {
-  if (limit === undefined) return DEFAULT_LIMIT;
-  if (limit === 0) return Infinity;
-  if (typeof limit === "number" && limit >= LEAST_LIMIT) return limit;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`sessionCookieLimit\` must be a number of bytes, ${LEAST_LIMIT} or more, or 0 for no limit; it is ${
-      String(limit)
-    }.`,
-  );
-}
 
 /** The bytes that a token takes in a Cookie header, in as many cookies as it needs. */
 export function cookieSize(name: string, token: string): number {

@@ -6,7 +6,7 @@
 import type { JWT } from "@auth/core/jwt";
 import { open, type Opened, type PlainClaims } from "../jwt/jwe.ts";
 import { parseClaims, untimely } from "../jwt/codec.ts";
-import { isDue, newEnd, tokenLife } from "./lifetime.ts";
+import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import type { SessionSettings } from "./settings.ts";
 

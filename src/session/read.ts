@@ -5,7 +5,8 @@
  */
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import type { AuthLogger, Log } from "../core/logger.ts";
+import type { LoggerInstance } from "@auth/core/types";
+import type { Log } from "../utils/log.ts";
 import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
 import type { Refusal } from "../jwt/refusal.ts";
 import type { SessionSettings } from "./settings.ts";
@@ -23,6 +24,12 @@ export interface SessionRead {
   readonly askOthers?: () => Promise<unknown>;
   /** Why it could not be found out whether somebody is signed in: the database did not answer. */
   readonly failure?: unknown;
+}
+
+/** Core's logger, and a cheaper method for what anybody can cause any number of times. */
+export interface AuthLogger extends LoggerInstance {
+  /** Says why a session token is no session of ours, as core's `JWTSessionError` would. */
+  refusal(reason: Error): void;
 }
 
 /** What a read works with besides the cookie. */

@@ -7,7 +7,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, SessionTokenError } from "@auth/core/errors";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { goesOn, hasEnded, readEnded } from "./ending.ts";
-import { newExpiry, rowEnd } from "./lifetime.ts";
+import { newExpiry, rowEnd } from "../config/lifetime.ts";
 import { announce, NOBODY, type ReadContext, type SessionRead, toSession, wrapped } from "./read.ts";
 
 type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";

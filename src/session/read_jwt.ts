@@ -7,8 +7,9 @@ import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
-import { newExpiry, withEnd } from "./lifetime.ts";
+import { newExpiry, withEnd } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
+import type { Turn } from "./refresh.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { announce, NOBODY, type ReadContext, refuse, type SessionRead, toSession, wrapped } from "./read.ts";
 import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./settings.ts";
@@ -23,22 +24,6 @@ import {
   sharedStore,
 } from "./ending.ts";
 import { refreshOnce } from "./refresh_once.ts";
-
-/** What became of a token. */
-export interface Turn {
-  /** What the `jwt` callback made of the claims; null ends the session. */
-  readonly token: JWT | null;
-  /** What the `session` callback returned. */
-  readonly session: unknown;
-  /** When the session ends if nobody reads it again. */
-  readonly expires: Date;
-  /** The token to put in the browser, where it is not the one that came. */
-  readonly sealed?: string;
-  /** Why the claims could not be sealed. */
-  readonly error?: Error;
-  /** How often the session ended by now, where it did: the callback said so, or it signed out meanwhile. */
-  readonly endings?: number;
-}
 
 /** What becomes of a token whose session ended before its turn did. */
 const ENDED: Turn = Object.freeze({ token: null, session: null, expires: new Date(0) });

@@ -6,8 +6,24 @@
  *
  * @module
  */
-
+import type { JWT } from "@auth/core/jwt";
 import { ownString } from "../jwt/token_cache.ts";
+
+/** What became of a token. */
+export interface Turn {
+  /** What the `jwt` callback made of the claims; null ends the session. */
+  readonly token: JWT | null;
+  /** What the `session` callback returned. */
+  readonly session: unknown;
+  /** When the session ends if nobody reads it again. */
+  readonly expires: Date;
+  /** The token to put in the browser, where it is not the one that came. */
+  readonly sealed?: string;
+  /** Why the claims could not be sealed. */
+  readonly error?: Error;
+  /** How often the session ended by now, where it did: the callback said so, or it signed out meanwhile. */
+  readonly endings?: number;
+}
 
 /** Characters of tokens held at most, a few megabytes: beyond it the oldest are forgotten before their time. */
 const CAPACITY = 2 ** 22;

@@ -4,44 +4,8 @@
  *
  * @module
  */
-import type { JWT } from "@auth/core/jwt";
-import { requireTimeout, withDeadline } from "../utils/deadline.ts";
-import { FastifyAuthError } from "../errors.ts";
-import type { FastifyAuthOptions } from "../types.ts";
-
-/**
- * A lock and a store that several processes share, such as `redisLock()` of `fastify-authjs/redis`.
- *
- * Keys and values are opaque texts of up to some ten thousand characters in the alphabet of base64url. Values are sealed:
- * who reads the store learns no session token, and what somebody else wrote to it is not believed.
- */
-export interface RefreshLock {
-  /**
-   * Takes the lock, unless somebody holds it.
-   *
-   * @param key What is locked.
-   * @param owner Who takes it: only they may extend or release it.
-   * @param milliseconds After how long it is free again by itself, should its owner have died.
-   * @returns Whether it was taken.
-   */
-  acquire(key: string, owner: string, milliseconds: number): Promise<boolean>;
-  /**
-   * Holds the lock for longer: called every few seconds while a session is refreshed. A lock that lacks it is acquired
-   * for two minutes at once.
-   *
-   * @param key What is locked.
-   * @param owner Who holds it.
-   * @param milliseconds From now on, after how long it is free again by itself.
-   * @returns Whether it was still its owner's.
-   */
-  extend?(key: string, owner: string, milliseconds: number): Promise<boolean>;
-  /** Gives the lock back, unless it is no longer its owner's. */
-  release(key: string, owner: string): Promise<void>;
-  /** Leaves a value for the others, for so many milliseconds. It replaces the one before. */
-  put(key: string, value: string, milliseconds: number): Promise<void>;
-  /** The value somebody left, if there is one. */
-  get(key: string): Promise<string | null | undefined>;
-}
+import { withDeadline } from "../utils/deadline.ts";
+import type { RefreshLock } from "../types.ts";
 
 /** The refresh lock, and how it is used. */
 export interface SharedStore {
@@ -57,57 +21,11 @@ export interface SharedStore {
   readonly onError: (error: Error) => void;
 }
 
-/** How refreshing is shared, as the configuration says. */
-export interface RefreshSettings {
-  /** The lock, where there are several processes. */
-  readonly lock: FailOpenLock | undefined;
-  /** Whether the `jwt` callback is going to refresh a token with these claims. */
-  readonly due: ((token: JWT) => boolean) | undefined;
-  /** Milliseconds for which a token that was refreshed still leads to the one that took its place. */
-  readonly grace: number;
-  /** Milliseconds for which a process waits for another one of which nothing is heard. */
-  readonly waitLimit: number;
-}
-
-/** Long enough for what a page requested together to arrive over a slow connection, in milliseconds. */
-const DEFAULT_GRACE_MS = 30_000;
-
-/** How long another process is waited for where requests to providers have no limit of their own, in milliseconds. */
-const DEFAULT_WAIT_MS = 10_000;
-
 /** How long the lock may take to answer before it is done without, in milliseconds. */
 const LOCK_TIMEOUT_MS = 2_000;
 
 /** How long a lock that failed is done without, in milliseconds: each read would wait for it. */
 const LOCK_PAUSE_MS = 5_000;
-
-/**
- * The settings of a configuration.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a lock that lacks a method, or a time that is none.
- */
-export function refreshSettings(config: FastifyAuthOptions): RefreshSettings {
-  const { refreshLock, refreshDue, refreshGrace, providerTimeout } = config;
-  return {
-    lock: refreshLock && new FailOpenLock(requireLock(refreshLock)),
-    due: refreshDue,
-    grace: requireTimeout("refreshGrace", refreshGrace) ?? DEFAULT_GRACE_MS,
-    waitLimit: requireTimeout("providerTimeout", providerTimeout) || DEFAULT_WAIT_MS,
-  };
-}
-
-const METHODS = ["acquire", "release", "put", "get"] as const;
-
-function requireLock(lock: RefreshLock): RefreshLock {
-  const missing = METHODS.filter((name) => typeof lock[name] !== "function");
-  if (missing.length === 0) return lock;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`refreshLock\` lacks ${
-      missing.map((name) => `${name}()`).join(", ")
-    }: use redisLock() of "fastify-authjs/redis", or an object with these methods.`,
-  );
-}
 
 /** A lock that fails open: while it is down sessions are read and refreshed without it, as in one process. */
 export class FailOpenLock {

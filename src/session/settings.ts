@@ -9,10 +9,10 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { cookieSettings } from "../config/cookies.ts";
 import { decode, encode, usableSecrets } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
-import { type Lifetimes, requireLifetimes } from "./lifetime.ts";
-import type { Turn } from "./read_jwt.ts";
-import type { RefreshSettings } from "./refresh_lock.ts";
-import { Renewals } from "./refresh.ts";
+import { type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
+import type { RefreshSettings } from "../config/refresh.ts";
+import { FailOpenLock } from "./refresh_lock.ts";
+import { Renewals, type Turn } from "./refresh.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { TokenCache } from "../jwt/token_cache.ts";
@@ -57,7 +57,7 @@ export interface SessionSettings extends Lifetimes {
   readonly renewals: Renewals<Turn>;
   /** Which tokens are of one session, and which sessions ended. */
   readonly families: TokenFamilies;
-  readonly refresh: RefreshSettings;
+  readonly refresh: Omit<RefreshSettings, "lock"> & { readonly lock: FailOpenLock | undefined };
 }
 
 /**
@@ -97,6 +97,6 @@ function settle({ core, refresh, sessionCookieLimit }: ResolvedConfig, secure: b
     cache: new TokenCache(),
     renewals: new Renewals(refresh.grace),
     families,
-    refresh,
+    refresh: { ...refresh, lock: refresh.lock && new FailOpenLock(refresh.lock) },
   };
 }

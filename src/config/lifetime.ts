@@ -10,6 +10,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import { FastifyAuthError } from "../errors.ts";
+import type { TokenLife } from "../jwt/jwe.ts";
 
 const DAY = 24 * 60 * 60;
 
@@ -97,15 +98,6 @@ export function newEnd(lifetimes: Lifetimes): Date {
 export function rowEnd(expires: Date, { maxAge }: Lifetimes): Date {
   const outlived = Math.max(0, maxAge - COOKIE_MAX_AGE);
   return outlived === 0 ? expires : new Date(expires.valueOf() - outlived * 1000);
-}
-
-/** What is known of a token in a browser. Times are in milliseconds since 1970. */
-export interface TokenLife {
-  readonly issued: number;
-  /** From when on a read renews it. */
-  readonly renewFrom: number;
-  /** When it or its cookie ends, whichever is first. */
-  readonly ends: number;
 }
 
 /**

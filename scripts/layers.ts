@@ -1,0 +1,184 @@
+/**
+ * Checks that imports point down: no cycle between files or between folders, and none against the layers below.
+ *
+ * The layers are also shown in CONTRIBUTING.md; `--print` writes that table.
+ *
+ * @module
+ */
+const root = new URL("../", import.meta.url);
+
+/** What a layer may import besides itself, {@linkcode SHARED} and packages. From top to bottom. */
+const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[] }>> = {
+  "src/": {
+    about: "the public functions, and `auth_instance.ts`, the one object behind them",
+    imports: ["routes", "core", "session", "config", "provider", "adapter", "jwt", "http", "utils"],
+  },
+  "routes": {
+    about: "one handler per action or provider type, the request context, the reply",
+    imports: ["core", "session", "config", "provider", "adapter", "jwt", "http", "utils"],
+  },
+  "core": {
+    about: "calling `@auth/core`: answers as data, error pages, a failing database, its log",
+    imports: ["session", "config", "provider", "adapter", "jwt", "http", "utils"],
+  },
+  "session": {
+    about: "reading a session, renewing it, refreshing it once, writing it back",
+    imports: ["config", "adapter", "jwt", "http", "utils"],
+  },
+  "config": {
+    about: "from the caller's object and the environment to one checked configuration",
+    imports: ["provider", "adapter", "jwt", "http", "utils"],
+  },
+  "provider": {
+    about: "what core is given of a provider: workarounds, bounded requests, e-mail, WebAuthn",
+    imports: ["http", "utils"],
+  },
+  "adapter": { about: "what core is given of a database adapter", imports: ["http", "utils"] },
+  "jwt": { about: "tokens: opening, sealing, keys, the cache; knows no configuration", imports: ["utils"] },
+  "http": { about: "between Fastify and web requests; knows nothing of Auth.js", imports: ["utils"] },
+  "utils": { about: "small functions about nothing of ours", imports: [] },
+};
+
+/** Files that every layer may import: they import nothing of ours but each other and types. */
+const SHARED = ["src/errors.ts", "src/types.ts", "src/provider/types.ts", "src/provider/oauth_type.ts"];
+
+interface Module {
+  specifier: string;
+  dependencies?: { code?: { specifier?: string }; type?: { specifier?: string } }[];
+}
+
+/** What users import. */
+const ENTRIES = ["mod.ts", "src/redis.ts", "providers/mod.ts"];
+
+/** The files of src/ with the files of src/ that each imports, types included. */
+async function readGraph(): Promise<Map<string, string[]>> {
+  const graph = new Map<string, string[]>();
+  for (const entry of ENTRIES) {
+    for (const { specifier, dependencies = [] } of await modulesOf(entry)) {
+      const imported = dependencies.map(({ code, type }) => nameOf((code ?? type)?.specifier));
+      if (isSource(nameOf(specifier))) graph.set(nameOf(specifier), imported.filter(isSource));
+    }
+  }
+  return graph;
+}
+
+async function modulesOf(entry: string): Promise<Module[]> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", "--no-lock", entry],
+    cwd: root,
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout)).modules;
+}
+
+function nameOf(specifier = ""): string {
+  return specifier.startsWith(root.href) ? specifier.slice(root.href.length) : "";
+}
+
+function isSource(file: string): boolean {
+  return file.startsWith("src/");
+}
+
+/** Every file below a folder. */
+async function filesIn(folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(new URL(folder, root))) {
+    if (isDirectory) files.push(...await filesIn(`${folder}${name}/`));
+    else files.push(`${folder}${name}`);
+  }
+  return files;
+}
+
+/** The layer of a file: its first folder below src/. */
+function layerOf(file: string): string {
+  const [, folder, ...rest] = file.split("/");
+  return rest.length === 0 ? "src/" : folder!;
+}
+
+/** One cycle, from a node back to itself, if there is one. */
+function findCycle(graph: ReadonlyMap<string, Iterable<string>>): string[] | undefined {
+  const done = new Set<string>();
+  const visit = (node: string, path: readonly string[]): string[] | undefined => {
+    const at = path.indexOf(node);
+    if (at !== -1) return [...path.slice(at), node];
+    if (done.has(node)) return undefined;
+    for (const next of graph.get(node) ?? []) {
+      const cycle = visit(next, [...path, node]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(node);
+  };
+  for (const node of graph.keys()) {
+    const cycle = visit(node, []);
+    if (cycle !== undefined) return cycle;
+  }
+}
+
+/** The imports between layers. */
+function layerGraph(files: ReadonlyMap<string, readonly string[]>): Map<string, Set<string>> {
+  const graph = new Map<string, Set<string>>();
+  for (const [file, imported] of files) {
+    if (SHARED.includes(file)) continue;
+    const layers = imported.filter((other) => !SHARED.includes(other)).map(layerOf);
+    const known = graph.get(layerOf(file)) ?? new Set();
+    for (const layer of layers) if (layer !== layerOf(file)) known.add(layer);
+    graph.set(layerOf(file), known);
+  }
+  return graph;
+}
+
+function importProblems(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = [];
+  for (const [file, imported] of graph) {
+    const layer = layerOf(file);
+    if (LAYERS[layer] === undefined) found.push(`${file}: no layer is called "${layer}"`);
+    for (const other of imported) {
+      if (SHARED.includes(other) || layerOf(other) === layer) continue;
+      if (SHARED.includes(file) || !LAYERS[layer]?.imports.includes(layerOf(other))) {
+        found.push(`${file} imports ${other}, which is against the layers`);
+      }
+    }
+  }
+  for (
+    const [what, cycle] of [["files", findCycle(graph)], ["folders", findCycle(layerGraph(graph))]] as const
+  ) {
+    if (cycle !== undefined) found.push(`${what} import one another: ${cycle.join(" → ")}`);
+  }
+  return found;
+}
+
+/** The table of CONTRIBUTING.md. */
+function table(): string {
+  const rows = Object.entries(LAYERS).map(([name, { about, imports }]) =>
+    `| \`${name === "src/" ? name : `src/${name}/`}\` | ${about} | ${imports.join(", ") || "–"} |`
+  );
+  return ["| layer | what it is about | may import |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+async function problems(): Promise<string[]> {
+  const graph = await readGraph();
+  const unused = (await filesIn("src/")).filter((file) => !graph.has(file));
+  const contributing = await Deno.readTextFile(new URL("CONTRIBUTING.md", root));
+  return [
+    ...importProblems(graph),
+    ...unused.map((file) => `${file} is imported by nothing`),
+    ...(withoutSpaces(contributing).includes(withoutSpaces(table()))
+      ? []
+      : ["CONTRIBUTING.md has another table of layers: put in what `--print` writes"]),
+  ];
+}
+
+/** The formatter aligns the columns of tables. */
+function withoutSpaces(text: string): string {
+  return text.replace(/[ -]+/g, "");
+}
+
+if (import.meta.main) {
+  if (Deno.args.includes("--print")) {
+    console.log(table());
+  } else {
+    const found = await problems();
+    for (const problem of found) console.error(problem);
+    Deno.exit(found.length === 0 ? 0 : 1);
+  }
+}
