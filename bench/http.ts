@@ -26,10 +26,12 @@ export interface HttpResult {
   ofBare: number;
   /** Resident memory in bytes, the most that was seen right after a round. */
   memory: number;
+  /** Microseconds of CPU that the server takes for a request: the median of the rounds. */
+  cpu: number;
 }
 
 /** The applications by what is asked of them. */
-export const CONTESTANTS: readonly [name: string, app: string, path: string][] = [
+export const CONTESTANTS: readonly [name: string, app: string, path: string, cookie?: Cookie][] = [
   ["bare", "bare", "/me"],
   ["fastify-authjs", "fastify-authjs", "/me"],
   ["fastify-authjs many", "fastify-authjs", "/me"],
@@ -42,7 +44,15 @@ export const CONTESTANTS: readonly [name: string, app: string, path: string][] =
   ["hono-auth-js", "hono-auth-js", "/me"],
   ["fastify-authjs session", "fastify-authjs", "/auth/session"],
   ["port session", "port", "/auth/session"],
+  ["secure-session anonymous", "secure-session", "/anybody", "anonymous"],
+  ["secure-session forged", "secure-session", "/anybody", "forged"],
+  ["fastify-authjs anonymous", "fastify-authjs", "/anybody", "anonymous"],
+  ["fastify-authjs forged", "fastify-authjs", "/anybody", "forged"],
+  ["fastify-authjs forged chunks", "fastify-authjs", "/anybody", "forgedChunks"],
 ];
+
+/** Which of an application's cookies is sent: by default that of its user. */
+type Cookie = "cookie" | "anonymous" | "forged" | "forgedChunks";
 
 const CONNECTIONS = 32;
 
@@ -78,10 +88,7 @@ class Conversation {
   }
 }
 
-interface Address {
-  port: number;
-  cookie: string;
-}
+type Address = { port: number } & Record<Cookie, string>;
 
 /** Measures every contestant on one runtime. */
 export async function measureHttp(
@@ -97,10 +104,13 @@ export async function measureHttp(
   try {
     const addresses = new Map<string, Address>();
     for (const [name, app] of apps) addresses.set(name, await app.listen());
-    const load = async ([name, , path]: typeof CONTESTANTS[number], seconds: number) => {
-      const { port, cookie } = addresses.get(name)!;
+    const load = async (
+      [name, , path, sent = "cookie"]: typeof CONTESTANTS[number],
+      seconds: number,
+    ) => {
+      const { port, [sent]: cookie } = addresses.get(name)!;
       const url = `http://127.0.0.1:${port}${path}`;
-      await assertAnswers(url, cookie);
+      await assertAnswers(url, cookie, sent === "cookie");
       await quiet();
       const everyone = name.endsWith(" many");
       const order = {
@@ -109,14 +119,14 @@ export async function measureHttp(
         seconds,
         connections: CONNECTIONS,
       };
-      const { perSecond, failed } = await generator.ask<
-        { perSecond: number; failed: number }
+      const used = () => apps.get(name)!.ask<{ memory: number; cpu: number }>("used?");
+      const before = await used();
+      const { requests, perSecond, failed } = await generator.ask<
+        { requests: number; perSecond: number; failed: number }
       >(order);
       if (failed > 0) throw new Error(`${name} failed ${failed} requests`);
-      return {
-        perSecond,
-        memory: await apps.get(name)!.ask<number>("memory?"),
-      };
+      const { memory, cpu } = await used();
+      return { perSecond, memory, cpu: (cpu - before.cpu) / requests };
     };
 
     for (const contestant of CONTESTANTS) await load(contestant, 1);
@@ -131,6 +141,7 @@ export async function measureHttp(
       perSecond: median(loads.map(({ perSecond }) => perSecond)),
       ofBare: median(loads.map(({ perSecond }, round) => perSecond / bare[round]!.perSecond)),
       memory: Math.max(...loads.map(({ memory }) => memory)),
+      cpu: median(loads.map(({ cpu }) => cpu)),
     }]));
   } finally {
     for (const app of [...apps.values(), generator]) app.end();
@@ -138,10 +149,9 @@ export async function measureHttp(
 }
 
 /** A wrong answer is often a fast one. */
-async function assertAnswers(url: string, cookie: string): Promise<void> {
+async function assertAnswers(url: string, cookie: string, signedIn: boolean): Promise<void> {
   const response = await fetch(url, cookie ? { headers: { cookie } } : {});
   const body = await response.json();
-  if ((body.user ?? body).name !== "Ada Lovelace") {
-    throw new Error(`${url} answered ${JSON.stringify(body)}`);
-  }
+  const right = signedIn ? (body.user ?? body).name === "Ada Lovelace" : body.session === null;
+  if (!right) throw new Error(`${url} answered ${JSON.stringify(body)}`);
 }

@@ -36,6 +36,11 @@ export const TITLES: Readonly<Record<string, string>> = {
   "hono-auth-js": "@hono/auth-js",
   "fastify-authjs session": "fastify-authjs",
   "port session": "@auth/core for each read",
+  "secure-session anonymous": "@fastify/secure-session, no cookie",
+  "secure-session forged": "@fastify/secure-session, a forged cookie",
+  "fastify-authjs anonymous": "fastify-authjs, no cookie",
+  "fastify-authjs forged": "fastify-authjs, a forged cookie",
+  "fastify-authjs forged chunks": "fastify-authjs, sixteen forged chunks",
 };
 
 /** What a figure should be. */
@@ -67,6 +72,7 @@ interface Target {
 const perSecond = ({ http }: Pass, name: string) => http[name]!.perSecond;
 const bestBetterAuth = (pass: Pass) =>
   Math.max(perSecond(pass, "better-auth"), perSecond(pass, "better-auth-cached"));
+const cpuRatio = ({ http }: Pass, name: string) => http[name]!.cpu / http["fastify-authjs anonymous"]!.cpu;
 const limitOn = ({ limit, onDeno }: Target, runtime: string) =>
   runtime.startsWith("Deno") ? onDeno ?? limit : limit;
 
@@ -135,6 +141,18 @@ const TARGETS: Target[] = [
     digits: 1,
   },
   {
+    measure: "CPU of a request with a forged session cookie, against one without a cookie",
+    limit: atMost(3),
+    value: (pass) => cpuRatio(pass, "fastify-authjs forged"),
+    digits: 2,
+  },
+  {
+    measure: "the same, sixteen chunks of 15 KB",
+    limit: atMost(5),
+    value: (pass) => cpuRatio(pass, "fastify-authjs forged chunks"),
+    digits: 2,
+  },
+  {
     measure: "a read with 80 providers configured, against one",
     // What two equal reads may differ by.
     limit: { ...atMost(1.1), text: "1 ×" },
@@ -169,7 +187,9 @@ const TARGETS: Target[] = [
 
 /** The contestants on the route with a session. */
 const ON_ROUTE = CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name);
-const ON_ENDPOINT = CONTESTANTS.filter(([, , path]) => path !== "/me").map(([name]) => name);
+const ON_ENDPOINT = CONTESTANTS.filter(([, , path]) => path === "/auth/session").map(([name]) => name);
+/** Those that anybody can be. */
+const ANYBODY = CONTESTANTS.filter(([, , path]) => path === "/anybody").map(([name]) => name);
 
 /** Every table, with what they were measured on. */
 export function tables(measured: Measured): string {
@@ -181,6 +201,8 @@ export function tables(measured: Measured): string {
     http(measured, ON_ROUTE),
     `### Over HTTP: \`GET /auth/session\``,
     http(measured, ON_ENDPOINT),
+    `### Over HTTP: what anybody can send, in microseconds of the server's CPU`,
+    cpu(measured, ANYBODY),
     `### Resident memory under load, in MB`,
     memory(measured, ON_ROUTE),
     `### One read, in microseconds`,
@@ -228,6 +250,14 @@ function memory({ runtimes }: Measured, names: string[]): string {
     ...runtimes.map(({ passes }) =>
       passes.map(({ http }) => Math.round(http[name]!.memory / 1e6)).join(" / ")
     ),
+  ]);
+  return table(["", ...runtimes.map(({ name }) => name)], rows);
+}
+
+function cpu({ runtimes }: Measured, names: string[]): string {
+  const rows = names.map((name) => [
+    TITLES[name]!,
+    ...runtimes.map(({ passes }) => passes.map(({ http }) => digits(http[name]!.cpu)).join(" / ")),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }

@@ -30,6 +30,26 @@ export async function sessionCookie(claims = {}) {
   return chunks.map((chunk, index) => `${COOKIE}.${index}=${chunk}`).join("; ");
 }
 
+/** A text that is like another but for its end, where a tag is. */
+export const changedEnd = (text) =>
+  text.replace(
+    /[\w+/-]{6}(=*)$/,
+    (end, padding) => (end.startsWith("AAAAAA") ? "BBBBBB" : "AAAAAA") + padding,
+  );
+
+/** What anybody can send: no cookie, one whose tag is wrong, and sixteen chunks of such a token as Node lets pass. */
+export async function forgedCookies() {
+  const forged = changedEnd(await sessionCookie());
+  const large = await sessionCookie({ picture: randomBytes(8_000).toString("base64url") });
+  const token = changedEnd(large).replace(/; [^=]+=/g, "").split("=")[1];
+  const chunk = Math.ceil(token.length / 16);
+  const chunks = Array.from(
+    { length: 16 },
+    (_, index) => `${COOKIE}.${index}=${token.slice(index * chunk, (index + 1) * chunk)}`,
+  );
+  return { anonymous: "", forged, forgedChunks: chunks.join("; ") };
+}
+
 /** Claims that make a cookie of three chunks, as they do it in practice: the provider's tokens, kept in the session. */
 export const LARGE_CLAIMS = {
   access_token: randomBytes(2250).toString("base64url"),

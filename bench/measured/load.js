@@ -33,6 +33,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   });
   const { requests, latency, non2xx, errors, timeouts } = result;
   console.log(JSON.stringify({
+    requests: requests.total,
     perSecond: requests.total / result.duration,
     p99: latency.p99,
     failed: non2xx + errors + timeouts,

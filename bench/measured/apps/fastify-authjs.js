@@ -1,11 +1,12 @@
 import Fastify from "fastify";
 import { FastifyAuth, getSession } from "fastify-authjs";
-import { authConfig, listen, sessionCookie } from "../fixture.js";
+import { authConfig, forgedCookies, listen, sessionCookie } from "../fixture.js";
 
 export async function start() {
   const config = authConfig();
   const app = Fastify();
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/me", async (request) => (await getSession(request, config)).user);
-  return { port: await listen(app), cookie: await sessionCookie() };
+  app.get("/anybody", async (request) => ({ session: await getSession(request, config) }));
+  return { port: await listen(app), cookie: await sessionCookie(), ...await forgedCookies() };
 }

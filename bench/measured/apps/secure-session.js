@@ -1,6 +1,6 @@
 import secureSession from "@fastify/secure-session";
 import Fastify from "fastify";
-import { listen, USER } from "../fixture.js";
+import { changedEnd, listen, USER } from "../fixture.js";
 
 export async function start() {
   const app = Fastify();
@@ -13,8 +13,11 @@ export async function start() {
     reply.send();
   });
   app.get("/me", (request) => request.session.get("user"));
+  app.get("/anybody", (request) => ({ session: request.session.get("user") ?? null }));
   const port = await listen(app);
   const signedIn = await app.inject({ method: "POST", url: "/sign-in" });
   const [{ name, value }] = signedIn.cookies;
-  return { port, cookie: `${name}=${encodeURIComponent(value)}` };
+  const [text, nonce] = value.split(";");
+  const forged = `${name}=${encodeURIComponent(`${changedEnd(text)};${nonce}`)}`;
+  return { port, cookie: `${name}=${encodeURIComponent(value)}`, forged, anonymous: "" };
 }
