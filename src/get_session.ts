@@ -9,7 +9,7 @@ import { readDatabaseSession } from "./session/read_database.ts";
 import { readJwtSession } from "./session/read_jwt.ts";
 import { toCoreLogger } from "./core/logger.ts";
 import { originOf } from "./http/origin.ts";
-import { readSessionCookie } from "./session/cookie.ts";
+import { longestToken, readSessionCookie } from "./session/cookie.ts";
 import { NOBODY, refuse, type SessionRead } from "./session/read.ts";
 import { MALFORMED } from "./jwt/refusal.ts";
 import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
@@ -99,7 +99,8 @@ function readWith(
     log: request.log,
     auth,
   };
-  if (cookie.token === "") return refuse(cookie, MALFORMED, context);
+  const { length } = cookie.token;
+  if (length === 0 || length > longestToken(settings.cookieLimit)) return refuse(cookie, MALFORMED, context);
   return (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
 }
 

@@ -56,10 +56,24 @@ for (const [kind, overrides] of Object.entries(CONFIGS)) {
     assertEquals(await signedInName(client), undefined);
     assertKept();
     assertEquals([...client.cookies.keys()].filter((key) => key.startsWith(name)), Object.keys(foreign));
-    assertEquals(lines.filter(({ level }) => level >= 40), []);
+    assertEquals(lines.filter(({ level }) => level >= 50), []);
     await app.close();
   });
 }
+
+Deno.test("a session cookie whose name begins another cookie's stops the boot: core would take that for a part of it", async () => {
+  const named = (name: string, more = {}) =>
+    testConfig({ cookies: { sessionToken: { name, options: {} }, ...more } });
+  const own = { csrfToken: { name: "sid-csrf", options: {} } };
+  for (const config of [named("authjs"), named("a"), named("__Secure-authjs."), named("sid", own)]) {
+    const error = await testApp(config).catch((error) => error);
+    assertEquals(error.code, "FST_AUTHJS_CONFIG_INVALID");
+    assert(/begins the name of another cookie, ".*choose another/.test(error.message), error.message);
+  }
+  for (const config of [named("sid"), named("authjs.session"), named("session-csrf", own)]) {
+    await (await testApp(config)).close();
+  }
+});
 
 /** A browser with a session of this many cookies. */
 async function signedInWith(
@@ -77,9 +91,10 @@ const partsOf = (client: Client) => [...client.cookies.keys()].filter((key) => k
 
 Deno.test("a sign-in over a session of another size leaves no part of it", async () => {
   let size = 0;
-  const app = await testApp(
-    testConfig({ callbacks: { jwt: ({ token }) => ({ ...token, big: "x".repeat(size) }) } }),
-  );
+  const app = await testApp(testConfig({
+    sessionCookieLimit: 0,
+    callbacks: { jwt: ({ token }) => ({ ...token, big: "x".repeat(size) }) },
+  }));
   const sizes = {
     0: [NAME],
     3000: [0, 1].map((i) => `${NAME}.${i}`),
@@ -136,6 +151,7 @@ for (const [before, after] of [[6000, 0], [0, 6000], [9000, 3000]] as const) {
     let size = before as number;
     const overrides: Partial<FastifyAuthConfig> = {
       origin: "https://app.example",
+      sessionCookieLimit: 0,
       callbacks: { jwt: ({ token }) => ({ ...token, big: "x".repeat(size) }) },
     };
     await withProvider(

@@ -6,7 +6,7 @@ import { parseCookie, parseSetCookie, stringifySetCookie } from "cookie";
 import {
   CHUNK_SIZE,
   clearSessionCookie,
-  LONGEST_TOKEN,
+  longestToken,
   MOST_CHUNKS,
   possibleParts,
   readSessionCookie,
@@ -123,19 +123,28 @@ Deno.test("only the configured name, or a run of its chunks from .0 on, is the s
   }
 });
 
-Deno.test("a token is read up to sixteen chunks and 16 KB; what is larger is none, and is removed in part", () => {
+Deno.test("sixteen chunks are read, of the size that browsers keep; what is more is none, and is removed in part", () => {
   const run = (count: number, size = 1) =>
     Array.from({ length: count }, (_, i) => `${NAME}.${i}=${"x".repeat(size)}`).join("; ");
   assertEquals(readSessionCookie(run(MOST_CHUNKS), NAME).token, "x".repeat(MOST_CHUNKS));
-  assertEquals(readSessionCookie(run(8, LONGEST_TOKEN / 8), NAME).token.length, LONGEST_TOKEN);
+  const longest = MOST_CHUNKS * CHUNK_SIZE;
+  assertEquals(readSessionCookie(run(MOST_CHUNKS, CHUNK_SIZE), NAME).token.length, longest);
   const many = { token: "", parts: [], names: Array.from({ length: MOST_CHUNKS }, (_, i) => `${NAME}.${i}`) };
   for (const header of [run(MOST_CHUNKS + 1), run(1000), `a=%; ${run(1000)}`, `${NAME}-x=1; ${run(1000)}`]) {
     assertEquals(readSessionCookie(header, NAME), many);
     assertEquals(withoutLookAlikes(header, NAME).includes(NAME), false);
   }
-  const large = `${NAME}=${"x".repeat(LONGEST_TOKEN + 1)}`;
+  const large = `${NAME}=${"x".repeat(longest + 1)}`;
   assertEquals(readSessionCookie(large, NAME), { token: "", parts: [], names: [NAME] });
   assertEquals(withoutLookAlikes(`a=1; ${large}`, NAME), "a=1");
+});
+
+Deno.test("a token is looked at up to 16 KB, or as far as sessionCookieLimit allows", () => {
+  assertEquals(longestToken(8 * 1024), 16_384);
+  assertEquals(longestToken(20_000), 20_000);
+  assertEquals(longestToken(Infinity), MOST_CHUNKS * CHUNK_SIZE);
+  assertEquals(possibleParts(NAME, longestToken(8 * 1024)).length, 6);
+  assertEquals(possibleParts(NAME, longestToken(Infinity)).length, 17);
 });
 
 Deno.test("core is shown every other cookie as it came", () => {

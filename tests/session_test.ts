@@ -284,6 +284,20 @@ Deno.test("however many cookies of a session come, sixteen are removed at most",
   await app.close();
 });
 
+Deno.test("a token of more than 16 KB is not looked at, unless sessionCookieLimit allows it", async () => {
+  const token = await encode({ token: { name: "ada", big: "x".repeat(14_000) }, secret: SECRET, salt: NAME });
+  const chunks = token.match(/.{1,3936}/g)!.map((chunk, i) => `${NAME}.${i}=${chunk}`);
+  for (const [sessionCookieLimit, name] of [[undefined, undefined], [32_000, "ada"], [0, "ada"]] as const) {
+    const app = await testApp(
+      testConfig({ ...(sessionCookieLimit !== undefined && { sessionCookieLimit }) }),
+    );
+    const answer = await app.inject({ url: "/me", headers: { cookie: chunks.join("; ") } });
+    assertEquals(answer.json().session?.user.name, name);
+    assertEquals(setCookies(answer).length, name === undefined ? chunks.length : 0);
+    await app.close();
+  }
+});
+
 Deno.test("a token that is remembered ends when it expires", async () => {
   // Core accepts a token for 15 seconds after its end: this one for another four.
   const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME, maxAge: -11 });

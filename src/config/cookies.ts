@@ -5,6 +5,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { SerializeOptions } from "cookie";
+import { FastifyAuthError } from "../errors.ts";
 
 /** The name and attributes of one cookie. */
 export interface CookieSettings {
@@ -56,4 +57,23 @@ export function cookieSettings(
   }
   const prefix = prefixed ? (cookie === "csrfToken" ? "__Host-" : "__Secure-") : "";
   return { name: own?.name ?? `${prefix}${NAMES[cookie]}`, options: options as SerializeOptions };
+}
+
+/**
+ * What is wrong with the names. Core takes every cookie whose name starts with the session cookie's for a part of the session:
+ * it would remove its own others with each sign-in.
+ */
+export function cookieNameProblem(core: AuthConfig): FastifyAuthError | undefined {
+  const others = (Object.keys(NAMES) as AuthCookie[]).filter((cookie) => cookie !== "sessionToken");
+  for (const secure of [true, false]) {
+    const { name } = cookieSettings("sessionToken", core, secure);
+    const taken = others.map((cookie) => cookieSettings(cookie, core, secure).name)
+      .find((other) => other.startsWith(name));
+    if (taken === undefined) continue;
+    return new FastifyAuthError(
+      "FST_AUTHJS_CONFIG_INVALID",
+      `The name of the session cookie, "${name}", begins the name of another cookie, "${taken}", which Auth.js would take ` +
+        "for a part of the session: choose another for `cookies.sessionToken.name`.",
+    );
+  }
 }

@@ -15,6 +15,7 @@ import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../utils/deadline.ts";
+import { cookieNameProblem } from "./cookies.ts";
 import { type Environment, environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
@@ -92,6 +93,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
   problems.push(
     ...[
       secretProblem(core),
+      cookieNameProblem(core),
       hostProblem(core, origin, production),
       redirectProxyProblem(core),
       providerProblem(providers, production),

@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { possibleParts, readSessionCookie, setsSession, withoutStaleParts } from "../session/cookie.ts";
+import {
+  longestToken,
+  possibleParts,
+  readSessionCookie,
+  setsSession,
+  withoutStaleParts,
+} from "../session/cookie.ts";
 import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -18,10 +24,10 @@ export function withoutLeftovers(answer: Answer, context: RequestContext): Answe
 
 function leftovers({ cookies, error }: Answer, context: RequestContext): string[] {
   const { action, method, headers: { cookie: header = "" }, settings } = context;
-  const { name } = settings.cookie;
+  const { cookie: { name }, cookieLimit } = settings;
   const held = readSessionCookie(header, name).names;
   if (action === "callback" && setsSession(cookies, name)) {
-    const left = possibleParts(name).filter((part) =>
+    const left = possibleParts(name, longestToken(cookieLimit)).filter((part) =>
       header.includes(`${part}=`) || comesWithoutSession(context)
     );
     return [...left, ...held];

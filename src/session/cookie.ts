@@ -34,9 +34,17 @@ export interface SessionCookieSettings {
 /** The most characters core puts in one cookie: 4096 bytes less its estimate for the name and the attributes. */
 export const CHUNK_SIZE = 4096 - 160;
 
-/** The most characters of a token that is read, and the most chunks. Node refuses a request with longer headers. */
-export const LONGEST_TOKEN = 16_384;
+/** The most chunks that are read, and the most characters in them. */
 export const MOST_CHUNKS = 16;
+const LONGEST_VALUE = MOST_CHUNKS * CHUNK_SIZE;
+
+/** Node refuses requests with more characters of headers. Where it is told not to, `sessionCookieLimit` may allow longer tokens. */
+const LONGEST_BY_DEFAULT = 16_384;
+
+/** The most characters of a token that is looked at. */
+export function longestToken(cookieLimit: number): number {
+  return Math.min(Math.max(LONGEST_BY_DEFAULT, cookieLimit), LONGEST_VALUE);
+}
 
 const NONE: SessionCookie = Object.freeze({
   token: "",
@@ -58,7 +66,7 @@ export function readSessionCookie(header: string | undefined, name: string): Ses
   const at = header ? header.indexOf(name) : -1;
   if (at === -1) return NONE;
   const cookie = readUsual(header!, name, at) ?? readAny(header!, name);
-  if (cookie.token.length <= LONGEST_TOKEN && cookie.names.length <= MOST_CHUNKS) return cookie;
+  if (cookie.token.length <= LONGEST_VALUE && cookie.names.length <= MOST_CHUNKS) return cookie;
   return { token: "", parts: [], names: cookie.names.slice(0, MOST_CHUNKS) };
 }
 
@@ -215,12 +223,13 @@ interface CookieToSet {
   readonly options: SerializeOptions;
 }
 
-/** How many chunks the longest token that is read may have left in a browser. */
-const STALE_CHUNKS = Math.ceil(LONGEST_TOKEN / CHUNK_SIZE);
-
-/** The names of all cookies that a session may have left in a browser. */
-export function possibleParts(name: string): string[] {
-  return [name, ...Array.from({ length: STALE_CHUNKS }, (_, i) => chunkName(name, i))];
+/**
+ * The names of all cookies that a session may have left in a browser.
+ *
+ * @param longest The most characters of its token.
+ */
+export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT): string[] {
+  return [name, ...Array.from({ length: Math.ceil(longest / CHUNK_SIZE) }, (_, i) => chunkName(name, i))];
 }
 
 /**

@@ -8,6 +8,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { decodeBase64Url } from "../utils/base64url.ts";
 
 /** What HKDF separates these keys by from all others (RFC 5869, section 3.1). */
 const SALT = "fastify-authjs shared sessions v1";
@@ -45,9 +46,8 @@ export function placeOf(secret: string, purpose: string): Place {
       return Buffer.concat(parts).toString("base64url");
     },
     open(value) {
-      if (typeof value !== "string") return undefined;
-      const bytes = Buffer.from(value, "base64url");
-      if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+      const bytes = typeof value === "string" ? decodeBase64Url(value) : undefined;
+      if (bytes === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
       try {
         const nonce = bytes.subarray(0, NONCE_BYTES);
         const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES });

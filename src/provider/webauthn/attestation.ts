@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Buffer } from "node:buffer";
+import { decodeBase64Url } from "../../utils/base64url.ts";
 
 /**
  * Whether an attestation object vouches for nothing: its format is "none", or "packed" signed by the new key itself.
@@ -15,9 +15,9 @@ import { Buffer } from "node:buffer";
  */
 export async function isPlainAttestation(attestationObject: unknown): Promise<boolean> {
   if (typeof attestationObject !== "string") return false;
-  const bytes = Buffer.from(attestationObject, "base64url");
+  const bytes = decodeBase64Url(attestationObject);
   // Decoders of base64url differ in what they skip.
-  if (bytes.toString("base64url") !== attestationObject) return false;
+  if (bytes === undefined) return false;
   const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
   try {
     const decoded = decodeAttestationObject(bytes) as unknown;

@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { decodeBase64Url } from "../../utils/base64url.ts";
 
 /** A credential id has up to 1023 bytes (WebAuthn section 4), here in base64url. */
-const CREDENTIAL_ID = /^[\w-]{1,1364}$/;
+const LONGEST_ID = 1364;
 
 /** Such as "usb"; they are stored as they come, and sent to browsers again. */
 const TRANSPORT = /^[\w-]{1,32}$/;
@@ -21,13 +22,18 @@ export function credentialProblem({ action, data }: Record<string, unknown>): st
     return 'The field "data" must be the text of a JSON object: JSON.stringify(credential).';
   }
   const { id, response } = credential;
-  if (typeof id !== "string" || !CREDENTIAL_ID.test(id) || !isRecord(response)) {
+  if (!isCredentialId(id) || !isRecord(response)) {
     return 'The field "data" is no credential: it must have an `id` and a `response`.';
   }
   const { transports } = response;
   if (transports !== undefined && !areTransports(transports)) {
     return 'The field "data" has `transports` that are none.';
   }
+}
+
+/** In one spelling: another of the same bytes would be a second credential to the database. */
+function isCredentialId(id: unknown): boolean {
+  return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && decodeBase64Url(id) !== undefined;
 }
 
 function parse(text: unknown): unknown {

@@ -9,6 +9,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
+import { decodeBase64Url } from "../../utils/base64url.ts";
 
 /** What was signed, the signature and the key, as the library is given them. */
 export interface Assertion {
@@ -31,16 +32,10 @@ export async function isSignedWithEs256(
     response.authenticatorData,
     response.clientDataJSON,
     response.signature,
-  ].map(fromBase64Url);
+  ].map(decodeBase64Url);
   if (!key || !authenticatorData || !clientData || !signature) return false;
   const signed = Buffer.concat([authenticatorData, createHash("sha256").update(clientData).digest()]);
   return verify("sha256", signed, key, signature);
-}
-
-/** The bytes, where there is but one way to read them: the library checked what it read. */
-function fromBase64Url(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, "base64url");
-  return bytes.toString("base64url") === text ? bytes : undefined;
 }
 
 /** The public key, if it is one for ES256 on P-256 (RFC 9053 section 7.1). */
