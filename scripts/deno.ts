@@ -10,6 +10,8 @@
  *
  * @module
  */
+import { readdir } from "node:fs/promises";
+
 const root = new URL("../", import.meta.url);
 const LOCK = "deno.lock";
 const OFFLINE_CONFIG = "deno.offline.json"; // beside deno.json, so that its relative paths mean the same; git-ignored
@@ -45,12 +47,13 @@ export async function jsrAnswers(): Promise<boolean> {
 async function writeOfflineConfig(): Promise<void> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
   for (const [name, target] of Object.entries<string>(config.imports)) {
-    if (name === "@deno/dnt") config.imports[name] = DNT_TYPES;
-    if (!target.startsWith("jsr:@std/")) continue;
-    const standIn = STAND_INS + name.slice("@std/".length);
-    config.imports[name] = `${standIn}.ts`;
-    config.imports[`${name}/`] = `${standIn}/`;
+    if (target.startsWith("jsr:@std/")) delete config.imports[name];
   }
+  for (const file of await readdir(new URL(STAND_INS, root), { recursive: true })) {
+    const path = file.replaceAll("\\", "/");
+    if (path.endsWith(".ts")) config.imports[`@std/${path.slice(0, -".ts".length)}`] = STAND_INS + path;
+  }
+  config.imports["@deno/dnt"] = DNT_TYPES;
   config.lock = { path: OFFLINE_LOCK };
   await replace(OFFLINE_CONFIG, JSON.stringify(config, null, 2));
 }

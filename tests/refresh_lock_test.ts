@@ -1,5 +1,6 @@
 /** Several processes and one lock, played by configurations that share nothing else: each keeps its own renewals. */
 import { assert, assertEquals, assertFalse, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { decode, encode } from "@auth/core/jwt";
 import fc from "fast-check";
 import type { FastifyInstance } from "fastify";
@@ -375,22 +376,18 @@ Deno.test("a refresh lock that lacks a method, or a grace that is no time, stops
 
 Deno.test("Renewals lead from any replaced token to the newest, for their time", () => {
   const renewals = new Renewals(1_000);
-  const { now } = Date;
-  const start = now();
-  try {
-    Date.now = () => start;
-    for (let i = 0; i < 50; i++) {
-      assertEquals(renewals.newest("t0"), `t${i}`);
-      renewals.remember(`t${i}`, `t${i + 1}`);
-    }
-    const newest = () => ["t0", "t7", "t50", "other"].map((token) => renewals.newest(token));
-    Date.now = () => start + 999;
-    assertEquals(newest(), ["t50", "t50", "t50", "other"]);
-    Date.now = () => start + 1_000;
-    assertEquals(newest(), ["t0", "t7", "t50", "other"]);
-  } finally {
-    Date.now = now;
+  const start = Date.now();
+  let time = start;
+  using _ = stub(Date, "now", () => time);
+  for (let i = 0; i < 50; i++) {
+    assertEquals(renewals.newest("t0"), `t${i}`);
+    renewals.remember(`t${i}`, `t${i + 1}`);
   }
+  const newest = () => ["t0", "t7", "t50", "other"].map((token) => renewals.newest(token));
+  time = start + 999;
+  assertEquals(newest(), ["t50", "t50", "t50", "other"]);
+  time = start + 1_000;
+  assertEquals(newest(), ["t0", "t7", "t50", "other"]);
 });
 
 Deno.test("Renewals come to an end where a codec makes a token again", () => {

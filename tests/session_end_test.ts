@@ -1,5 +1,6 @@
 /** A session that ended stays so, whatever requests of its browser were under way: in one process and in several. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import type { JWT } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
@@ -166,15 +167,11 @@ Deno.test("a renewed cookie that reaches the browser after the sign-out's reply 
   await browser.signOut();
   await assertRefused(app, late);
 
-  const { now } = Date;
-  try {
-    Date.now = () => now() + 60_000;
-    const answer = await late.get("/me");
-    assertEquals(userOf(answer), null);
-    assertEquals(late.cookies.has(NAME), false, "no request sent before the sign-out takes a minute");
-  } finally {
-    Date.now = now;
-  }
+  const later = Date.now() + 60_000;
+  using _ = stub(Date, "now", () => later);
+  const answer = await late.get("/me");
+  assertEquals(userOf(answer), null);
+  assertEquals(late.cookies.has(NAME), false, "no request sent before the sign-out takes a minute");
   await app.close();
 });
 
@@ -496,26 +493,22 @@ Deno.test("several processes: a database session that was signed out elsewhere i
 
 Deno.test("TokenFamilies: all tokens of a session end with any of them, for their time, and few are remembered", () => {
   const families = new TokenFamilies();
-  const { now } = Date;
-  const start = now();
-  try {
-    Date.now = () => start;
-    families.join("t0", "t1");
-    families.join("t1", "t2");
-    families.join("other", "o1");
-    assertEquals(families.end("t1"), 1);
-    assertEquals(["t0", "t1", "t2", "other", "o1"].map((token) => families.endings(token)), [1, 1, 1, 0, 0]);
-    families.begin("t0");
-    assertEquals(families.endings("t0"), 0);
-    // In use it stays known.
-    Date.now = () => start + 10 * 60_000;
-    assertEquals(families.endedAt("t2"), start);
-    Date.now = () => start + 20 * 60_000;
-    assertEquals(["t1", "t2"].map((token) => families.endings(token)), [0, 1]);
-    for (let i = 0; i < 2 ** 15; i++) families.end(`many ${i}`);
-    assertEquals(families.endings("t2"), 0);
-    assertEquals(families.endings(`many ${2 ** 15 - 1}`), 1);
-  } finally {
-    Date.now = now;
-  }
+  const start = Date.now();
+  let time = start;
+  using _ = stub(Date, "now", () => time);
+  families.join("t0", "t1");
+  families.join("t1", "t2");
+  families.join("other", "o1");
+  assertEquals(families.end("t1"), 1);
+  assertEquals(["t0", "t1", "t2", "other", "o1"].map((token) => families.endings(token)), [1, 1, 1, 0, 0]);
+  families.begin("t0");
+  assertEquals(families.endings("t0"), 0);
+  // In use it stays known.
+  time = start + 10 * 60_000;
+  assertEquals(families.endedAt("t2"), start);
+  time = start + 20 * 60_000;
+  assertEquals(["t1", "t2"].map((token) => families.endings(token)), [0, 1]);
+  for (let i = 0; i < 2 ** 15; i++) families.end(`many ${i}`);
+  assertEquals(families.endings("t2"), 0);
+  assertEquals(families.endings(`many ${2 ** 15 - 1}`), 1);
 });

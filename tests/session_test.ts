@@ -1,5 +1,6 @@
 /** Reading the session: once a request, from a token or a database, with core's own tokens both ways (rows S3 to S6). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { decode, encode, getToken, type JWT } from "@auth/core/jwt";
 import { EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
 import { createSecretKey, hkdfSync } from "node:crypto";
@@ -155,17 +156,16 @@ Deno.test("tokens made here are read by core, and by its getToken()", async () =
 Deno.test("a request that lasts reads anew: its session may have ended", async () => {
   const { config, calls } = counted();
   const app = await testApp(config);
-  const now = Date.now;
   app.get("/stream", async (request) => {
     await getSession(request, config);
-    Date.now = () => now() + 11_000;
+    const later = Date.now() + 11_000;
+    using _ = stub(Date, "now", () => later);
     return (await getSession(request, config))?.user?.name;
   });
   try {
     assertEquals((await app.inject({ url: "/stream", headers: await carrying() })).body, "ada");
     assertEquals(calls.jwt, 2);
   } finally {
-    Date.now = now;
     await app.close();
   }
 });
