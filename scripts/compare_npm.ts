@@ -1,20 +1,21 @@
 /**
- * Builds the npm package with both builders and compares the two: `deno task compare:npm`, where JSR answers. Two
- * directories as arguments are compared as they are.
+ * Compares what the two builders make of the sources: `deno task compare:npm npm` the build in `npm/` with one of
+ * `deno pack`'s, `deno task compare:npm` two new ones, where JSR answers.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { buildNpm } from "./build_npm.ts";
 import { compareBuilds } from "./npm_compare.ts";
 
-async function main([one, other]: string[]): Promise<void> {
-  if (one && other) return await report(one, other);
+async function main([built]: string[]): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), "fastify-authjs-builds-"));
   try {
-    for (const builder of ["dnt", "pack"] as const) await buildNpm(builder, join(work, builder));
-    await report(join(work, "dnt"), join(work, "pack"));
+    const [dnt, pack] = [join(work, "dnt"), join(work, "pack")];
+    if (!built) await buildNpm("dnt", dnt);
+    await buildNpm("pack", pack);
+    await report(built ? resolve(built) : dnt, pack);
   } finally {
     await rm(work, { recursive: true });
   }

@@ -38,7 +38,7 @@ export const REPOSITORY = "fastify-authjs/fastify-authjs";
 export const NODE_FLOOR = "20.19.0";
 
 /** The oldest Deno: the first release on which all tests pass. */
-export const DENO_FLOOR = "2.7.13";
+export const DENO_FLOOR = "2.8.0";
 
 /** Installed with the package. */
 const DEPENDENCIES = ["@auth/core", "cookie", "fastify-plugin", "oauth4webapi"];

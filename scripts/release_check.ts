@@ -1,10 +1,12 @@
 /**
  * Holds a release back whose papers disagree: `deno task check:release v1.2.3` passes where the tag, the version in
- * deno.json and the newest heading of CHANGELOG.md are the same, and the package names the repository it comes from.
+ * deno.json and the newest heading of CHANGELOG.md are the same, the package names the repository it comes from, no file
+ * links to another one, and deno.lock fixes what builds the package.
  */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import process from "node:process";
-import { packageJson } from "./package_json.ts";
+import { packageJson, REPOSITORY } from "./package_json.ts";
 
 /** What must agree. */
 export interface Release {
@@ -18,11 +20,15 @@ export interface Release {
   repository: string;
   /** `owner/name` of the repository that runs the release, where one does: npm's provenance compares the two. */
   runningRepository?: string | undefined;
+  /** The text of deno.lock. */
+  lock: string;
+  /** The files that may name the repository, by path. */
+  papers: Record<string, string>;
 }
 
 /** Names everything that disagrees; nothing where the release may go out. */
 export function releaseFaults(release: Release): string[] {
-  const { tag, version, changelog, repository, runningRepository } = release;
+  const { tag, version, changelog, repository, runningRepository, lock, papers } = release;
   const faults = [];
   if (tag !== `v${version}`) {
     faults.push(`the tag is ${tag}, and deno.json's version ${version} asks for v${version}`);
@@ -35,7 +41,41 @@ export function releaseFaults(release: Release): string[] {
   if (runningRepository && !repository.endsWith(`github.com/${runningRepository}.git`)) {
     faults.push(`package.json names the repository ${repository}, and this is ${runningRepository}`);
   }
+  if (!Object.keys(JSON.parse(lock).jsr ?? {}).some((name) => name.startsWith("@deno/dnt@"))) {
+    faults.push("deno.lock does not have dnt: run `deno task lock` where JSR answers, and commit it");
+  }
+  for (const [path, text] of Object.entries(papers)) {
+    for (const other of otherRepositories(path, text)) {
+      faults.push(`${path} names ${other}, and the repository is ${REPOSITORY}`);
+    }
+  }
   return faults;
+}
+
+/** The repositories that a file takes for this one: those whose workflows or security pages it links to, and the owner of a team. */
+export function otherRepositories(path: string, text: string): string[] {
+  const [owner] = REPOSITORY.split("/");
+  const links = text.matchAll(/github\.com\/([\w-]+\/[\w.-]+)\/(?:actions|security)\b/g);
+  const teams = path.endsWith("CODEOWNERS") ? text.matchAll(/@([\w-]+)\/[\w-]+/g) : [];
+  const others = [
+    ...[...links].map(([, name = ""]) => name).filter((name) => name !== REPOSITORY),
+    ...[...teams].map(([, name = ""]) => name).filter((name) => name !== owner),
+  ];
+  return [...new Set(others)];
+}
+
+/** The files at the root and in .github/ and docs/ that people read. */
+export async function readPapers(): Promise<Record<string, string>> {
+  const root = new URL("../", import.meta.url);
+  const inDirectory = async (directory: string) => {
+    const names = await readdir(new URL(directory, root), { recursive: directory !== "./" });
+    return names.map((name) => join(directory, name).replaceAll("\\", "/"));
+  };
+  const paths = (await Promise.all(["./", ".github/", "docs/"].map(inDirectory))).flat()
+    .filter((path) => /\.(?:md|yml)$|CODEOWNERS$/.test(path));
+  return Object.fromEntries(
+    await Promise.all(paths.map(async (path) => [path, await readFile(new URL(path, root), "utf8")])),
+  );
 }
 
 async function main(): Promise<void> {
@@ -48,6 +88,8 @@ async function main(): Promise<void> {
     changelog: await read("CHANGELOG.md"),
     repository: repository?.url ?? "",
     runningRepository: process.env.GITHUB_REPOSITORY,
+    lock: await read("deno.lock"),
+    papers: await readPapers(),
   });
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) process.exit(1);

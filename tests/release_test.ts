@@ -1,6 +1,8 @@
 /** A release goes out only where its papers agree. */
 import { assertEquals } from "@std/assert";
-import { type Release, releaseFaults } from "../scripts/release_check.ts";
+import { DENO_FLOOR, NODE_FLOOR, packageJson, REPOSITORY } from "../scripts/package_json.ts";
+import { otherRepositories, readPapers, type Release, releaseFaults } from "../scripts/release_check.ts";
+import config from "../deno.json" with { type: "json" };
 
 const release: Release = {
   tag: "v1.2.3",
@@ -8,6 +10,8 @@ const release: Release = {
   changelog: "# Changelog\n\n## [1.2.3] - 2026-01-31\n\n- Something.\n\n## [1.2.2] - 2026-01-01\n",
   repository: "git+https://github.com/owner/name.git",
   runningRepository: "owner/name",
+  lock: JSON.stringify({ version: "5", jsr: { "@deno/dnt@0.43.2": { integrity: "00" } } }),
+  papers: { "README.md": `https://github.com/${REPOSITORY}/actions and https://github.com/denoland/dnt` },
 };
 
 Deno.test("releaseFaults() finds none where tag, version and heading agree", () => {
@@ -46,6 +50,21 @@ const faulty: [what: string, part: Partial<Release>, fault: string][] = [
     { runningRepository: "somebody/name" },
     "package.json names the repository git+https://github.com/owner/name.git, and this is somebody/name",
   ],
+  [
+    "a lock file without the builder",
+    { lock: JSON.stringify({ version: "5", specifiers: {} }) },
+    "deno.lock does not have dnt: run `deno task lock` where JSR answers, and commit it",
+  ],
+  [
+    "a link to another repository",
+    { papers: { "SECURITY.md": "https://github.com/somebody/fork/security/advisories/new" } },
+    `SECURITY.md names somebody/fork, and the repository is ${REPOSITORY}`,
+  ],
+  [
+    "a team of another owner",
+    { papers: { ".github/CODEOWNERS": "* @somebody/team" } },
+    `.github/CODEOWNERS names somebody, and the repository is ${REPOSITORY}`,
+  ],
 ];
 
 for (const [what, part, fault] of faulty) {
@@ -53,3 +72,31 @@ for (const [what, part, fault] of faulty) {
     assertEquals(releaseFaults({ ...release, ...part }), [fault]);
   });
 }
+
+Deno.test("every paper that names the repository names the one that package.json does", async () => {
+  const papers = await readPapers();
+  assertEquals(Object.entries(papers).flatMap(([path, text]) => otherRepositories(path, text)), []);
+});
+
+Deno.test("the badges and the table of versions in the README say what package.json and CI say", async () => {
+  const readme = (await readPapers())["README.md"]!;
+  const { engines, peerDependencies, license } = packageJson(config);
+  assertEquals(engines, { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}` });
+  const fastify = peerDependencies.fastify!.replace("^", "");
+  const badges = [...readme.matchAll(/img\.shields\.io\/badge\/([^)\s]+)-blue/g)].map(([, text = ""]) =>
+    decodeURIComponent(text)
+  );
+  assertEquals(badges, [
+    `node-≥ ${NODE_FLOOR}`,
+    `deno-≥ ${DENO_FLOOR}`,
+    `fastify-≥ ${fastify}`,
+    `licence-${license}`,
+  ]);
+  for (const [name, floor] of [["Node", NODE_FLOOR], ["Deno", DENO_FLOOR], ["Fastify", fastify]]) {
+    assertEquals(
+      readme.includes(`| ${name}`) && readme.includes(` ${floor} `),
+      true,
+      `${name} from ${floor} on`,
+    );
+  }
+});

@@ -23,7 +23,10 @@ import { prepareOwnTests, runOwnTests } from "./own_tests.ts";
 import { checkAttw, checkContents, checkFootprint, checkPeers, checkPublint } from "./package_checks.ts";
 import { runFixture } from "./process.ts";
 import { findRuntimes, type Runtime } from "./runtimes.ts";
-import { checkTypes, RESOLUTIONS } from "./types.ts";
+import { checkOldestTypes, checkTypes, RESOLUTIONS } from "./types.ts";
+
+/** The oldest compiler, under an alias. */
+const OLDEST_COMPILER = { "typescript-oldest": "typescript-oldest@npm:typescript@5.0" };
 
 /** The compilers that apps use: the last of TypeScript's own, and the native one, under an alias. */
 const COMPILERS = { "typescript": "typescript@5", "typescript-native": "typescript-native@npm:typescript@7" };
@@ -129,12 +132,16 @@ async function optionalPeers(project: string): Promise<string[]> {
 
 /** Compiles apps against the installed package, and lets the packagers' linters look at the tarball. */
 async function checkTools(node: string, project: string, tools: string, tarball: string): Promise<void> {
-  await install(project, ["@types/node@22", ...Object.values(COMPILERS)]);
+  await install(project, ["@types/node@22", ...Object.values({ ...COMPILERS, ...OLDEST_COMPILER })]);
   for (const compiler of Object.keys(COMPILERS)) {
     const name = `TypeScript ${(await readManifest(project, compiler)).version}`;
     for (const resolution of Object.keys(RESOLUTIONS) as (keyof typeof RESOLUTIONS)[]) {
       await matrix.check(name, resolution, () => checkTypes(node, compiler, resolution, project));
     }
+  }
+  for (const compiler of Object.keys(OLDEST_COMPILER)) {
+    const name = `TypeScript ${(await readManifest(project, compiler)).version}`;
+    await matrix.check(name, "NodeNext", () => checkOldestTypes(node, compiler, project));
   }
   await install(tools, ["publint@0.3", "@arethetypeswrong/cli@0.18"]);
   await matrix.check("package", "publint", () => checkPublint(tools, node, tarball));

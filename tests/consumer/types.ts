@@ -46,6 +46,20 @@ export async function checkTypes(
   return { passed: 2, failed, note: `2 ok (${excused} excused)` };
 }
 
+/** Compiles an app of ES modules with a compiler that is too old for anything else, taking libraries as they are. */
+export async function checkOldestTypes(node: string, compiler: string, project: string): Promise<Result> {
+  const file = "tsconfig.oldest.json";
+  const config = tsconfig("NodeNext", true);
+  const compilerOptions = { ...config.compilerOptions, target: "ES2022", lib: ["ES2022"] };
+  await writeFile(
+    join(project, file),
+    JSON.stringify({ ...config, files: ["types/app.ts"], compilerOptions }),
+  );
+  const tsc = join(project, "node_modules", compiler, "bin/tsc");
+  const failed = await errorsOf(node, [tsc, "--project", file, "--pretty", "false"], project);
+  return { passed: failed.length === 0 ? 1 : 0, failed };
+}
+
 function tsconfig(resolution: keyof typeof RESOLUTIONS, skipLibCheck: boolean) {
   const { files, module, lib } = RESOLUTIONS[resolution];
   return {
