@@ -1,6 +1,11 @@
 /**
  * Auth.js for Fastify: one call adds every route of Auth.js to an application, another reads the session anywhere.
  *
+ * Install it with `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`, which gives the package from JSR the
+ * name that the examples import it by, or from npm with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`,
+ * `bun add`). On Deno a server needs `--allow-net` and, where the configuration comes from the environment,
+ * `--allow-env`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

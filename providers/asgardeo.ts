@@ -7,6 +7,9 @@
  * - Callback URL to register: `<origin>/auth/callback/asgardeo`, for a plugin mounted at `/auth`.
  * - Checks: `pkce`. Scope: `openid profile email`.
  *
+ * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

@@ -8,6 +8,9 @@
  * - Checks: `pkce`. Scope: `vso.profile`.
  * - Options of its own: `scope`.
  *
+ * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

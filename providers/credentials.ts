@@ -7,6 +7,9 @@
  * - The form posts its fields and `csrfToken` to the callback URL `<origin>/auth/callback/credentials`.
  * - Sessions must be JSON Web Tokens, the default without a database adapter.
  *
+ * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

@@ -8,6 +8,9 @@
  * - Checks: `pkce`, `state`. Scope: `openid offline_access email profile`.
  * - Options of its own: `tenantId`.
  *
+ * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

@@ -8,6 +8,9 @@
  * - Needs a database adapter, which keeps the verification tokens.
  * - Options of its own: `region`.
  *
+ * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

@@ -7,6 +7,9 @@
  * - The link leads to the callback URL `<origin>/auth/callback/postmark`, for a plugin mounted at `/auth`.
  * - Needs a database adapter, which keeps the verification tokens.
  *
+ * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

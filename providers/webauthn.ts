@@ -7,6 +7,9 @@
  * - The page posts to the callback URL `<origin>/auth/callback/webauthn`, for a plugin mounted at `/auth`.
  * - Needs a database adapter that keeps authenticators, and `@simplewebauthn/server` 9.
  *
+ * Installed with `npm install fastify-authjs fastify @simplewebauthn/server@9` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

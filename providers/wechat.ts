@@ -8,6 +8,9 @@
  * - Checks: `state`. Scope: `snsapi_userinfo`.
  * - Options of its own: `platformType`.
  *
+ * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example
  * ```ts
  * import Fastify from "fastify";

@@ -40,6 +40,9 @@ All ${facts.length} providers of Auth.js, each imported from a subpath of its ow
 import GitHub from "fastify-authjs/providers/github";
 \`\`\`
 
+That name is the package's on npm; on Deno it is given to the package on JSR by
+\`deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify\`.
+
 Register \`<origin>/auth/callback/<id>\` as the callback URL with the provider; \`/auth\` is the prefix of the plugin. The
 variables are read from the environment where the configuration does not set \`clientId\`, \`clientSecret\`, \`issuer\` or
 \`apiKey\` itself.

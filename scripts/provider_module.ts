@@ -15,12 +15,17 @@ const RETYPED: Record<string, { options: string; from: string }> = {
   nodemailer: { options: "NodemailerUserConfig", from: "nodemailer" },
 };
 
+/** The newest release of core's optional peers that core takes. */
+const PEER_MAJORS: Record<string, number> = { "@simplewebauthn/server": 9, "nodemailer": 8 };
+
 /** The source of `providers/<module>.ts`. */
 export function providerModule(facts: ProviderFacts): string {
   const comment = [
     summary(facts),
     "",
     ...notes(facts).map((note) => `- ${note}`),
+    "",
+    ...installation(facts),
     "",
     "@example",
     "```ts",
@@ -38,6 +43,16 @@ export function providerModule(facts: ProviderFacts): string {
     ...facts.module in RETYPED ? retypedExports(facts) : exports(facts),
     "",
   ].join("\n");
+}
+
+/** How the module gets the name that the example imports it by; its peer comes along on Deno. */
+function installation(facts: ProviderFacts): string[] {
+  const peer = peerOf(facts);
+  const packages = ["fastify-authjs", "fastify", ...peer ? [`${peer}@${PEER_MAJORS[peer]}`] : []];
+  return [
+    `Installed with \`npm install ${packages.join(" ")}\` (\`pnpm add\`, \`yarn add\`, \`bun add\`), or with`,
+    "`deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.",
+  ];
 }
 
 function exports({ module, values, types }: ProviderFacts): string[] {
@@ -176,10 +191,14 @@ function usage({ factory, type, module, requiredOptions }: ProviderFacts): strin
   return `(fromEnv) => ${factory}({ ...fromEnv, ${options.join(", ")} })`;
 }
 
-function peerImport({ type, module }: ProviderFacts): string[] {
-  const peer = type === "webauthn" ? "@simplewebauthn/server" : isSmtp(module) ? "nodemailer" : undefined;
+function peerImport(facts: ProviderFacts): string[] {
+  const peer = peerOf(facts);
   if (peer === undefined) return [];
   return ["// Deno gives core its optional peer only where something imports it.", `import "${peer}";`];
+}
+
+function peerOf({ type, module }: ProviderFacts): string | undefined {
+  return type === "webauthn" ? "@simplewebauthn/server" : isSmtp(module) ? "nodemailer" : undefined;
 }
 
 function isSmtp(module: string): boolean {

@@ -32,15 +32,31 @@ const NO_SECRET = `
   await Fastify().register(FastifyAuth({ providers: [], trustHost: true }), { prefix: "/auth" });
 `;
 
-async function runWithout(permission: string, code: string): Promise<{ output: string; errors: string }> {
+const FROM_ENVIRONMENT = `
+  import Fastify from "fastify";
+  import { FastifyAuth } from "fastify-authjs";
+  import GitHub from "fastify-authjs/providers/github";
+  const app = Fastify();
+  await app.register(FastifyAuth({ providers: [GitHub] }), { prefix: "/auth" });
+  const origin = await app.listen({ port: 0, host: "127.0.0.1" });
+  console.log(Object.keys(await (await fetch(origin + "/auth/providers")).json()).join());
+  await app.close();
+`;
+
+async function runWith(permissions: string[], code: string): Promise<{ output: string; errors: string }> {
   const directory = fileURLToPath(new URL("../", import.meta.url));
   const file = await Deno.makeTempFile({ dir: directory, prefix: ".permissions_", suffix: ".ts" });
   try {
     await Deno.writeTextFile(file, code);
     const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-check", "--no-prompt", "--allow-read", "--allow-sys", `--deny-${permission}`, file],
+      args: ["run", "--no-check", "--no-prompt", "--no-lock", ...permissions, file],
       cwd: directory,
-      env: { AUTH_URL: "https://never.example", AUTH_SECRET: "a-secret-of-the-environment-32-characters" },
+      env: {
+        AUTH_URL: "https://never.example",
+        AUTH_SECRET: "a-secret-of-the-environment-32-characters",
+        AUTH_GITHUB_ID: "id",
+        AUTH_GITHUB_SECRET: "secret",
+      },
     }).output();
     const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
     return { output: output!, errors: errors! };
@@ -49,12 +65,17 @@ async function runWithout(permission: string, code: string): Promise<{ output: s
   }
 }
 
-Deno.test("C9: without --allow-env a fully explicit configuration boots and signs in", async () => {
-  const { output, errors } = await runWithout("env", EXPLICIT);
+Deno.test("C9: without any permission a fully explicit configuration boots and signs in", async () => {
+  const { output, errors } = await runWith([], EXPLICIT);
   assertEquals(output.trim(), "Ada", errors);
 });
 
 Deno.test("C9: without --allow-env a missing secret is our error, not Deno's", async () => {
-  const { errors } = await runWithout("env", NO_SECRET);
+  const { errors } = await runWith(["--allow-net"], NO_SECRET);
   assertStringIncludes(errors, "There is no secret");
+});
+
+Deno.test("C9: --allow-net and --allow-env are all that a server asks for", async () => {
+  const { output, errors } = await runWith(["--allow-net", "--allow-env"], FROM_ENVIRONMENT);
+  assertEquals(output.trim(), "github", errors);
 });
