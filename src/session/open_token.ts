@@ -20,8 +20,8 @@ export interface OpenToken {
   readonly text: string | undefined;
   /** Whether it is to be renewed, whatever the callbacks do. */
   readonly due: boolean;
-  /** When the session ends, if the token stays and if it is renewed. */
-  readonly ends: { readonly kept: Date; readonly renewed: Date };
+  /** When the session ends, if the token stays and if it is renewed now. */
+  readonly ends: { readonly kept: Date; readonly renewed: () => Date };
 }
 
 /**
@@ -55,13 +55,12 @@ function opened(
   outdated: boolean,
   settings: SessionSettings,
 ): OpenToken {
-  const { claims } = token;
-  const life = tokenLife(claims, settings, settings.ownTokens);
+  const { iat, exp } = token.claims;
+  const life = tokenLife({ iat, exp }, settings, settings.ownTokens);
   // One that does not tell its age is always renewed, as all are in core.
   const due = outdated || life === undefined || isDue(life);
-  const end = newEnd(settings);
-  const kept = life === undefined ? end : new Date(life.ends);
-  const renewed = settings.ownTokens ? end : earlier(end, claims.exp);
+  const kept = life === undefined ? newEnd(settings) : new Date(life.ends);
+  const renewed = () => settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp);
   return { ...token, due, ends: { kept, renewed } };
 }
 

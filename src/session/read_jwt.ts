@@ -145,13 +145,13 @@ async function take(opened: OpenToken, context: ReadContext): Promise<Turn> {
     ? claims
     : await callbacks.jwt({ token: claims, session: undefined } as never);
   if (token === null) return { token, session: null, expires: new Date(0) };
-  const { kept } = opened.ends;
-  const renewed = heard() ? opened.ends.renewed : kept;
-  const turn = await present(token, opened.due ? renewed : kept, settings);
+  const { kept, renewed } = opened.ends;
+  const turn = await present(token, opened.due && heard() ? renewed() : kept, settings);
   if (!opened.due && !(settings.custom && !isUnchanged(token, opened))) return turn;
   try {
     const sealed = await reseal(opened, token, context);
-    return sealed === undefined ? endingAt(turn, kept) : { ...endingAt(turn, renewed), sealed };
+    if (sealed === undefined) return endingAt(turn, kept);
+    return { ...(heard() ? endingAt(turn, renewed()) : turn), sealed };
   } catch (error) {
     return { ...turn, error: error as Error };
   }
