@@ -43,7 +43,8 @@ export class AuthInstance {
 
   /** How sessions are read over https (`secure`) or http, which differ in the cookie's name and so in its key. */
   settings(secure: boolean): SessionSettings {
-    return this.#settings[secure ? "https" : "http"] ??= sessionSettings(this.config, secure);
+    const [own, other] = secure ? ["https", "http"] as const : ["http", "https"] as const;
+    return this.#settings[own] ??= sessionSettings(this.config, secure, this.#settings[other]);
   }
 
   /**

@@ -274,6 +274,43 @@ Deno.test("an update of the session that is under way when its browser signs out
   }
 });
 
+Deno.test("a read over http brings nothing back that signed out over https, where both have one cookie", async () => {
+  for (const cookies of [{ useSecureCookies: false }, { cookies: { sessionToken: { name: NAME } } }]) {
+    const gates = new Gates();
+    const app = await testApp(testConfig({ ...changing(gates), ...cookies }), { trustProxy: true });
+    const browser = await signedIn(app);
+    const tab = copyOf(app, browser);
+    const gate = gates.next();
+    const reading = tab.get("/me");
+    await gate.reached;
+    const overHttps = new Client(app, { "x-forwarded-proto": "https" });
+    for (const [name, value] of browser.cookies) overHttps.cookies.set(name, value);
+    assertEquals((await overHttps.signOut()).statusCode, 302);
+    gate.open();
+    await assertOver(app, await reading, tab);
+    await app.close();
+  }
+});
+
+Deno.test("an update that makes the token take more cookies, or fewer, ends nothing", async () => {
+  const app = await testApp(testConfig({
+    callbacks: {
+      jwt: ({ token, trigger, session }) =>
+        trigger === "update" ? { ...token, notes: "x".repeat(session.notes) } : token,
+    },
+  }));
+  const browser = await signedIn(app);
+  for (const notes of [3000, 10, 4000, 1]) {
+    const csrfToken = await browser.csrfToken();
+    const answer = await browser.request("POST", "/auth/session", { json: { csrfToken, data: { notes } } });
+    assertEquals(answer.json().user.name, "ada");
+    const parts = [...browser.cookies.keys()].filter((name) => name.startsWith(NAME));
+    assertEquals(parts.length > 1, notes > 1000, parts.join());
+    assertEquals(userOf(await browser.get("/me")), "ada");
+  }
+  await app.close();
+});
+
 Deno.test("a sign-out that is refused ends nothing", async () => {
   const app = await testApp(testConfig(changing(new Gates())));
   const browser = await signedIn(app);

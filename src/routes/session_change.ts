@@ -9,6 +9,7 @@ import type { RequestContext } from "../core/context.ts";
 import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken } from "../session/open_token.ts";
+import type { SessionSettings } from "../session/settings.ts";
 
 /** What ending a session takes, for a request to a route of the plugin. */
 export function endingContext({ settings, logger }: RequestContext): EndingContext {
@@ -29,15 +30,23 @@ export function givenSession({ cookies }: Answer, { settings }: RequestContext):
 }
 
 /** The answer without what it says of the session. */
-export function withoutSession(answer: Answer, { settings: { cookie } }: RequestContext): Answer {
-  const isSession = ({ name }: SetCookie) => name === cookie.name || name.startsWith(`${cookie.name}.`);
-  return { ...answer, cookies: answer.cookies.filter((cookie) => !isSession(cookie)) };
+export function withoutSession(answer: Answer, { settings }: RequestContext): Answer {
+  return { ...answer, cookies: answer.cookies.filter((cookie) => !isSessionPart(cookie, settings)) };
 }
 
-/** Ends the session of the request where the answer has the browser forget it: it signed out. */
-export async function endRemovedSession({ cookies }: Answer, context: RequestContext): Promise<void> {
+/** Whether a cookie of an answer is the session's, or a chunk of it. */
+export function isSessionPart({ name }: SetCookie, { cookie }: SessionSettings): boolean {
+  return name === cookie.name || name.startsWith(`${cookie.name}.`);
+}
+
+/**
+ * Ends the session of the request where the answer has the browser forget it: it signed out. A token that takes another
+ * number of cookies than the one before also has some of them removed, and goes on with the session.
+ */
+export async function endRemovedSession(answer: Answer, context: RequestContext): Promise<void> {
   const { token, names } = heldSession(context);
-  const isRemoved = cookies.some(({ name, value }) => value === "" && names.includes(name));
+  const isRemoved = givenSession(answer, context) === "" &&
+    answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
   // Whatever came as the cookie is removed; what is no session need not be remembered.
   if (isRemoved && await mayBeSession(token, context)) await endSession(token, endingContext(context));
 }

@@ -61,10 +61,20 @@ export interface SessionSettings extends Lifetimes {
 }
 
 /**
- * Works out the settings for requests over https (`secure`) or http, which differ in the cookie's name and so in the key.
+ * Works out the settings for requests over https (`secure`) or http, which mostly differ in the cookie's name and so in the
+ * key.
+ *
+ * @param other Those for the other scheme, where they are known: of a session with the same cookie both remember the same.
  */
-export function sessionSettings(resolved: ResolvedConfig, secure: boolean): SessionSettings {
-  return Object.freeze(settle(resolved, secure));
+export function sessionSettings(
+  resolved: ResolvedConfig,
+  secure: boolean,
+  other?: SessionSettings,
+): SessionSettings {
+  const settings = settle(resolved, secure);
+  if (other?.cookie.name !== settings.cookie.name) return Object.freeze(settings);
+  const { adapter, cache, renewals, families } = other;
+  return Object.freeze({ ...settings, adapter, cache, renewals, families });
 }
 
 /** The merging is core's, quirks included: a member set to `undefined` replaces the default. */
