@@ -20,6 +20,12 @@ const NOON = Date.UTC(2030, 0, 1, 12, 0, 0, 500);
 
 const expiryOf = (line: string) => Date.parse(/; Expires=([^;]+)/.exec(line)?.[1] ?? "");
 
+/** When a cookie ends that is set now: Max-Age counts before Expires (RFC 6265, section 5.3). */
+function endOf(line: string, now: number): number {
+  const [, age] = /; Max-Age=([^;]+)/.exec(line) ?? [];
+  return age === undefined ? expiryOf(line) : now + Number(age) * 1000;
+}
+
 /** A browser that forgets a cookie when its time is over. */
 class Browser extends Client {
   /** When the session cookie ends. */
@@ -32,7 +38,9 @@ class Browser extends Client {
   override async request(...args: Parameters<Client["request"]>): Promise<Answer> {
     if (this.ends <= this.clock.now) this.cookies.delete(NAME);
     const answer = await super.request(...args);
-    for (const line of setCookies(answer)) if (line.startsWith(`${NAME}=`)) this.ends = expiryOf(line);
+    for (const line of setCookies(answer)) {
+      if (line.startsWith(`${NAME}=`)) this.ends = endOf(line, this.clock.now);
+    }
     return answer;
   }
 
@@ -40,6 +48,13 @@ class Browser extends Client {
   async read(url = "/me"): Promise<number | undefined> {
     const answer = (await this.get(url)).json();
     const session = url === "/me" ? answer.session : answer;
+    return session === null ? undefined : Date.parse(session.expires);
+  }
+
+  /** The same, by an update of the session. */
+  async update(): Promise<number | undefined> {
+    const csrfToken = await this.csrfToken();
+    const session = (await this.request("POST", "/auth/session", { json: { csrfToken } })).json();
     return session === null ? undefined : Date.parse(session.expires);
   }
 
@@ -64,6 +79,7 @@ const anyAge = (least: number) =>
 const anyUse = fc.record({
   session: fc.record({ maxAge: anyAge(1), updateAge: anyAge(0) }, { requiredKeys: ["maxAge"] }),
   tokenMaxAge: fc.option(anyAge(1), { nil: undefined }),
+  cookieMaxAge: fc.option(anyAge(1), { nil: undefined }),
   /** What part of the session's life goes by before the next read. */
   gaps: fc.array(fc.double({ min: 0, max: 0.95, noNaN: true }), { maxLength: 12 }),
   second: fc.integer({ min: 0, max: 999 }),
@@ -78,29 +94,43 @@ function callbacksOf({ callback }: Use): FastifyAuthConfig["callbacks"] {
   return { jwt: ({ token }) => reads++ % 3 === 0 ? { ...token, reads } : token };
 }
 
+function cookieOf({ cookieMaxAge }: Pick<Use, "cookieMaxAge">): Partial<FastifyAuthConfig> {
+  return cookieMaxAge === undefined
+    ? {}
+    : { cookies: { sessionToken: { options: { maxAge: cookieMaxAge } } } };
+}
+
 /**
  * Uses a session as a browser does, and compares what it is told with what it holds.
  *
  * @param heldUntil When what the server keeps, or has sealed in the token, ends.
+ * @param keep Keeps what the server has, and gives a function that puts it back.
  */
 async function useSession(
   browser: Browser,
   clock: Clock,
-  { session, tokenMaxAge = session.maxAge, gaps }: Use,
+  { session, tokenMaxAge = session.maxAge, cookieMaxAge = session.maxAge, gaps }: Use,
   heldUntil: (token: string) => Promise<number>,
+  keep: () => () => void = () => () => {},
 ): Promise<void> {
-  const life = Math.min(session.maxAge, tokenMaxAge) * 1000;
+  const life = Math.min(session.maxAge, tokenMaxAge, cookieMaxAge) * 1000;
   let told: number | undefined;
   for (const [i, gap] of [0, ...gaps].entries()) {
     clock.now += Math.floor(gap * life);
-    told = await browser.read(i % 2 ? "/auth/session" : "/me");
+    told = await [
+      () => browser.read(),
+      () => browser.read("/auth/session"),
+      () => browser.update(),
+    ][i % 3]!();
     assert(told !== undefined, `read ${i}: signed out`);
     assert(told <= browser.ends, `read ${i}: told ${told}, the cookie ends ${browser.ends}`);
     const held = await heldUntil(browser.cookies.get(NAME)!);
     assert(told <= held, `read ${i}: told ${told}, what it names ends ${held}`);
   }
   clock.now += Math.floor(0.95 * life);
+  const restore = keep();
   assert(await browser.copy().read() !== undefined, "signed out before 95 % of the life were over");
+  restore();
   clock.now = told! + (TOLERANCE + 1) * 1000;
   assertEquals(await browser.read(), undefined, "signed in after the end that it was told");
 }
@@ -109,6 +139,7 @@ async function useSession(
 const EXACT: Use = {
   session: { maxAge: 5 },
   tokenMaxAge: undefined,
+  cookieMaxAge: undefined,
   gaps: [0.9498],
   second: 1,
   callback: "none",
@@ -116,7 +147,7 @@ const EXACT: Use = {
 
 const PARAMETERS = { numRuns: 60, endOnFailure: false, examples: [[EXACT]] as [[Use]] };
 
-Deno.test("whatever maxAge, updateAge and jwt.maxAge are, a token lasts 95 % of its life after each read, and ends when it was said to", async () => {
+Deno.test("whatever maxAge, updateAge, jwt.maxAge and the cookie's Max-Age are, a token lasts 95 % of its life after each read, and ends when it was said to", async () => {
   await withClock((clock) =>
     fc.assert(
       fc.asyncProperty(anyUse, async (use) => {
@@ -125,6 +156,7 @@ Deno.test("whatever maxAge, updateAge and jwt.maxAge are, a token lasts 95 % of 
         const config = testConfig({
           session,
           ...(tokenMaxAge !== undefined && { jwt: { maxAge: tokenMaxAge } }),
+          ...cookieOf(use),
           callbacks: callbacksOf(use)!,
           refreshGrace: 0, // The copy of the browser would renew the session of its original.
         });
@@ -145,12 +177,12 @@ Deno.test("whatever maxAge, updateAge and jwt.maxAge are, a token lasts 95 % of 
   );
 });
 
-Deno.test("whatever maxAge and updateAge are, a session in a database lasts as long", async () => {
+Deno.test("whatever maxAge, updateAge and the cookie's Max-Age are, a session in a database lasts as long", async () => {
   await withClock((clock) =>
     fc.assert(
       fc.asyncProperty(anyUse, async ({ tokenMaxAge: _, ...use }) => {
         clock.now = NOON + use.second;
-        const { app, tables } = await databaseApp({ session: use.session });
+        const { app, tables } = await databaseApp({ session: use.session, ...cookieOf(use) });
         const browser = new Browser(app, clock);
         await signInAs(browser, "one", { id: "ada", email: "ada@example.com" });
         await useSession(
@@ -158,6 +190,10 @@ Deno.test("whatever maxAge and updateAge are, a session in a database lasts as l
           clock,
           { ...use, tokenMaxAge: undefined },
           (token) => Promise.resolve(tables.sessions.get(token)!.expires.getTime()),
+          () => {
+            const rows = [...tables.sessions].map(([token, row]) => [token, { ...row }] as const);
+            return () => rows.forEach(([token, row]) => tables.sessions.set(token, row));
+          },
         );
         await app.close();
       }),
@@ -420,6 +456,7 @@ Deno.test("a lifetime that is none stops the boot, and says which", async () => 
     [{ session: { updateAge: -1 } }, "`session.updateAge`"],
     [{ session: { updateAge: "60" as never } }, "`session.updateAge`"],
     [{ jwt: { maxAge: 0 } }, "`jwt.maxAge`"],
+    [{ cookies: { sessionToken: { options: { maxAge: 0 } } } }, "`cookies.sessionToken.options.maxAge`"],
   ];
   for (const [overrides, name] of bad) {
     const error = await testApp(testConfig(overrides)).then(() => undefined, (error) => error);

@@ -29,7 +29,7 @@ const CLOCK_TOLERANCE = 15_000;
 
 /** How long the sessions of a configuration last, in seconds. */
 export interface Lifetimes {
-  /** The life of a row, and of a cookie: `session.maxAge`. */
+  /** The life of a row, and of a cookie: `session.maxAge`, or the `maxAge` among the cookie's attributes if that is less. */
   readonly maxAge: number;
   /** The life of a token: `jwt.maxAge`. */
   readonly tokenMaxAge: number;
@@ -42,8 +42,14 @@ export interface Lifetimes {
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where one is not a number of seconds.
  */
-export function requireLifetimes({ session, jwt }: Pick<AuthConfig, "session" | "jwt">): Lifetimes {
-  const maxAge = requireSeconds("session.maxAge", session?.maxAge) ?? MAX_AGE;
+export function requireLifetimes(
+  { session, jwt, cookies }: Pick<AuthConfig, "session" | "jwt" | "cookies">,
+): Lifetimes {
+  const cookieMaxAge = requireSeconds(
+    "cookies.sessionToken.options.maxAge",
+    cookies?.sessionToken?.options?.maxAge,
+  ) ?? Infinity;
+  const maxAge = Math.min(requireSeconds("session.maxAge", session?.maxAge) ?? MAX_AGE, cookieMaxAge);
   const tokenMaxAge = requireSeconds("jwt.maxAge", jwt?.maxAge) ?? maxAge;
   const updateAge = requireSeconds("session.updateAge", session?.updateAge, 0) ?? UPDATE_AGE;
   const latest = lifeOf({ maxAge, tokenMaxAge }) * (1 - LEFT);

@@ -139,6 +139,7 @@ function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Noti
   const { maxAge, tokenMaxAge, updateAge } = requireLifetimes(config);
   core.session = { ...config.session, maxAge, updateAge };
   core.jwt.maxAge = tokenMaxAge;
+  if (config.cookies?.sessionToken?.options) core.cookies = withoutMaxAge(config.cookies);
   if (config.adapter) {
     core.adapter = bindAdapter(config.adapter, {
       timeout: requireTimeout("adapterTimeout", adapterTimeout),
@@ -159,6 +160,14 @@ function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Noti
   );
   return core;
 }
+
+/** Max-Age counts before Expires (RFC 6265 section 5.3): it is part of `session.maxAge` now, and would contradict it. */
+function withoutMaxAge({ sessionToken, ...cookies }: Cookies): Cookies {
+  const { maxAge: _maxAge, ...options } = sessionToken!.options!;
+  return { ...cookies, sessionToken: { ...sessionToken, options } };
+}
+
+type Cookies = NonNullable<AuthConfig["cookies"]>;
 
 function isProduction(env: Environment): boolean {
   return env.NODE_ENV === "production";

@@ -17,6 +17,7 @@ import {
   endRemovedSession,
   givenSession,
   heldSession,
+  isSessionPart,
   sessionHasEnded,
   withoutCookies,
   withoutSession,
@@ -76,22 +77,22 @@ async function updateSession(context: RequestContext): Promise<Answer> {
 }
 
 /**
- * Core takes the end of the cookie from before the `session` callback, and says it of the session also where the token ends
- * sooner.
+ * Core takes the end of the cookie from before the `session` callback, cuts a fraction of a second off it, and says it of the
+ * session also where the token ends sooner. Of a session in a database it says the end of the row, which may be later.
  */
 async function withTrueEnd(answer: Answer, context: RequestContext): Promise<Answer> {
   const { settings } = context;
-  const token = settings.strategy === "jwt" ? givenSession(answer, context) : "";
-  const opened = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
-  if (opened === undefined) return answer;
+  const token = givenSession(answer, context);
+  if (token === "") return answer;
   const expires = newExpiry(settings);
   let told: string | undefined;
   const cookies = answer.cookies.map((cookie) => {
-    const { name } = settings.cookie;
-    const isSession = cookie.name === name || cookie.name.startsWith(`${name}.`);
-    if (!isSession || cookie.value === "") return cookie;
+    if (!isSessionPart(cookie, settings) || cookie.value === "") return cookie;
     told = cookie.options.expires?.toISOString();
     return { ...cookie, options: { ...cookie.options, expires } };
   });
-  return { ...answer, cookies, body: withEnd(answer.body, told, opened.ends.kept) };
+  if (settings.strategy === "database") return { ...answer, cookies };
+  const opened = await openToken(token, settings).catch(() => undefined);
+  const body = opened === undefined ? answer.body : withEnd(answer.body, told, opened.ends.kept);
+  return { ...answer, cookies, body };
 }
