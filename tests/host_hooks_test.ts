@@ -86,6 +86,9 @@ const PUBLIC = {
   "cache-control": "public, max-age=3600",
   "cdn-cache-control": "max-age=3600",
   "surrogate-control": "max-age=3600",
+  "cloudflare-cdn-cache-control": "max-age=3600",
+  "edge-control": "max-age=1h",
+  "x-accel-expires": "3600",
 };
 
 /** Renews its cookie with every read. */
@@ -152,12 +155,14 @@ const PUBLISHING: Record<string, Prepare> = {
   },
 };
 
+const CDN_HEADERS = Object.keys(PUBLIC).filter((name) => name !== "cache-control");
+
 const PRIVATE_REPLY = /(?:^|[\s,])(?:private|no-store)/;
 
 function assertPrivate(headers: Record<string, unknown>, what: string): void {
   assert(PRIVATE_REPLY.test(String(headers["cache-control"])), `${what}: ${headers["cache-control"]}`);
   assertFalse(/public/.test(String(headers["cache-control"])), what);
-  assertEquals([headers["cdn-cache-control"], headers["surrogate-control"]], [undefined, undefined], what);
+  for (const name of CDN_HEADERS) assertEquals(headers[name], undefined, `${what}: ${name}`);
 }
 
 async function publishingApp(prepare: Prepare, options: object = {}): Promise<FastifyInstance> {
@@ -213,6 +218,21 @@ for (const [what, prepare] of Object.entries(PUBLISHING)) {
     }
   });
 }
+
+Deno.test("a reply with a session cookie that is both private and for shared caches is not stored", async () => {
+  for (const value of ["private, s-maxage=60", "public, private", "Public,no-store"]) {
+    const app = await publishingApp((app, read) => {
+      app.get("/read", async (request, reply) => {
+        reply.header("cache-control", value);
+        return await read(request);
+      });
+    });
+    const cookie = `${NAME}=${await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME })}`;
+    const answer = await app.inject({ url: "/read", headers: { cookie } });
+    assertEquals(answer.headers["cache-control"], "no-store", value);
+    await app.close();
+  }
+});
 
 Deno.test("a reply whose session cookie a later hook took out may be public", async () => {
   const app = await publishingApp((app, read) => {

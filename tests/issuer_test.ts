@@ -1,7 +1,7 @@
 /** The issuer that an authorization response or an ID token names (RFC 9207), where the provider is configured without. */
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import type { LogLine } from "./support/app.ts";
-import { locationOf, oauthApp, pathOf, signedInName, startSignIn } from "./support/oauth_client.ts";
+import { locationOf, oauthApp, pathOf, reasons, signedInName, startSignIn } from "./support/oauth_client.ts";
 import { ProviderBrowser, startOpenIdProvider } from "./support/openid_provider.ts";
 import { PATHS, type Script, ScriptedProvider } from "./support/scripted_provider.ts";
 import {
@@ -181,6 +181,19 @@ Deno.test("an issuer that is no such thing is refused without a request", async 
       assertEquals(parts.provider.paths, []);
     }, oauthSettings);
   }
+});
+
+Deno.test("a response without the issuer that the metadata promise is refused, and the log says so", async () => {
+  await withProvider(
+    { metadata: { authorization_response_iss_parameter_supported: true } },
+    async ({ client, provider, lines }) => {
+      assertEquals(
+        locationOf(await signInThrough(client, provider)),
+        "http://localhost/auth/error?error=Configuration",
+      );
+      assertStringIncludes(reasons(lines), 'InvalidCheck: The callback of "op" names no issuer');
+    },
+  );
 });
 
 Deno.test("an issuer that is configured is compared to the letter, and the log has both", async () => {

@@ -98,6 +98,48 @@ Deno.test("an error that the provider posts as a form is logged as well", async 
   }, settings);
 });
 
+Deno.test("an error is logged wherever the provider puts it, in the query or in a form", async () => {
+  const description = { error: "invalid_request", error_description: "No such client" };
+  for (const formPost of [true, false]) {
+    await withProvider({}, async ({ client, provider, lines }) => {
+      await startSignIn(client);
+      await (formPost
+        ? client.get(`/auth/callback/op?${new URLSearchParams(description)}`)
+        : client.post("/auth/callback/op", description));
+      const { level, authjs } = onlyLine(lines);
+      assertEquals([level, authjs.provider, authjs.error, authjs.error_description], [
+        WARN,
+        provider ? "op" : undefined,
+        "invalid_request",
+        "No such client",
+      ]);
+    }, formPost ? { authorization: { params: { response_mode: "form_post" } } } : {});
+  }
+});
+
+Deno.test("an error that the provider sends the browser back with in a shape of its own is logged", async () => {
+  const shapes: [Record<string, string>, error: string | undefined, error_description: string | undefined][] =
+    [
+      [{ error_code: "1349126", error_message: "App not active" }, "1349126", "App not active"],
+      [{ error_type: "OAuthException" }, "OAuthException", undefined],
+      [{ errcode: "40029", errmsg: "invalid" }, "40029", "invalid"],
+      [{ error_description: "Only a description" }, undefined, "Only a description"],
+    ];
+  for (const [parameters, error, error_description] of shapes) {
+    await withProvider({}, async ({ client, provider, lines }) => {
+      const answer = await signInThrough(client, provider, { code: "", ...parameters });
+      assertEquals(locationOf(answer), "http://localhost/auth/signin?error=OAuthCallbackError");
+      assertEquals(answerIn(lines), {
+        level: WARN,
+        provider: "op",
+        status: undefined,
+        error,
+        error_description,
+      });
+    });
+  }
+});
+
 Deno.test("an error of the provider is logged also where the callback is refused for its checks", async () => {
   await withProvider({}, async ({ client, provider, lines }) => {
     const description = { error: "unauthorized_client", error_description: "Not registered" };
@@ -181,6 +223,14 @@ const TOKEN_ERRORS: Record<string, {
     error: "403",
     error_description: "Invalid client secret",
   },
+  "a list of errors": {
+    status: 400,
+    body: { errors: [{ errorType: "invalid_grant", message: "Authorization code expired" }] },
+    error: "invalid_grant",
+    error_description: "Authorization code expired",
+  },
+  "a firewall's page": { status: 403, body: "<h1>Blocked</h1>", headers: { "content-type": "text/html" } },
+  "no body": { status: 429, body: "", headers: {} },
   "a page": { status: 502, body: "<h1>Bad gateway</h1>", headers: { "content-type": "text/html" } },
 };
 

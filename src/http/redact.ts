@@ -36,6 +36,7 @@ const REDACTED: Readonly<Record<string, (value: unknown) => unknown>> = {
   cookies: redactValues,
   headers: redactHeaders,
   originalUrl: redactAddress,
+  params: redactParts,
   query: redactValues,
   raw: redactedView,
   rawHeaders: () => [],
@@ -54,16 +55,28 @@ function redactedView(request: unknown): unknown {
   });
 }
 
+/** Where the parameters of an address begin; without their "?", or with an encoded one, they are part of its path. */
+const PARAMETERS = /[?#&;]|%(?:3f|23|26|3b)/i;
+
 /** The names of the parameters stay, for who looks for a mistake; the values go. */
 function redactAddress(address: unknown): unknown {
   if (typeof address !== "string") return address;
-  const start = address.search(/[?#]/);
-  if (start === -1) return address;
-  const parameters = address.slice(start + 1).split("&").map((parameter) => {
+  const [separator = ""] = PARAMETERS.exec(address) ?? [];
+  const end = separator === "" ? address.length : address.indexOf(separator);
+  const path = address.slice(0, end).replace(/(=|%3d).*$/is, `$1${HIDDEN}`);
+  if (separator === "") return path;
+  const start = end + separator.length;
+  const parameters = address.slice(start).split("&").map((parameter) => {
     const equals = parameter.indexOf("=");
     return equals === -1 ? HIDDEN : `${parameter.slice(0, equals)}=${HIDDEN}`;
   });
-  return `${address.slice(0, start + 1)}${parameters.join("&")}`;
+  return `${path}${separator}${parameters.join("&")}`;
+}
+
+/** The parameters of a route, decoded: an address that was encoded as a whole is one of them. */
+function redactParts(params: unknown): unknown {
+  if (typeof params !== "object" || params === null) return params;
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactAddress(value)]));
 }
 
 function redactHeaders(headers: unknown): unknown {

@@ -152,12 +152,21 @@ async function withStandardError(
   sent: Iterable<readonly [string, string]>,
 ): Promise<Response> {
   const answer = await readOAuthError(response);
-  if (answer === undefined) return response;
   const { status } = response;
+  const refused = status >= 400 && status < 500;
+  if (answer === undefined) {
+    // Of a refusal that is a page, as a firewall's, core would say no more than that it is not JSON.
+    return refused ? Response.json({}, { status, headers: challengeOf(response) }) : response;
+  }
   const { error = String(status), ...rest } = toLoggable(answer, sent);
   const cause: ProviderError = { provider, status, error, ...rest };
   // Core makes the members of some providers' errors (Microsoft's) the options of an `Error`, which keeps a `cause`.
-  return Response.json({ error, ...rest, cause }, { status: status >= 400 && status < 500 ? status : 400 });
+  return Response.json({ error, ...rest, cause }, { status: refused ? status : 400 });
+}
+
+function challengeOf({ headers }: Response): Record<string, string> {
+  const challenge = headers.get("www-authenticate");
+  return challenge === null ? {} : { "www-authenticate": challenge };
 }
 
 /** Refuses an error where core would read a profile or a discovery document from it, also from an error page. */

@@ -35,7 +35,7 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 const TOKEN_LIKE = /eyJ[\w-]{8,}(?:\.[\w-]*)*|[\w+=~-]{40,}/g;
 
 /** The names of parameters whose values a provider may repeat and a log may not. */
-const SECRET_NAME = /code|secret|token|assertion|password|state|nonce|key/i;
+const SECRET_NAME = /^(?!err).*(?:code|secret|token|assertion|password|state|nonce|key)/is;
 
 /**
  * Makes an error answer fit for a log: shortened, on one line, without credentials.
@@ -77,7 +77,7 @@ export function toLogText(
 /**
  * The error in the headers or the body of a response. Not every provider keeps to RFC 6749, so the shapes that large
  * ones use are known as well: an `error` that is an object (Facebook, Google), `error_type` and `error_message`
- * (Instagram), `errcode` and `errmsg` (WeChat), `message` (Twitch, Notion).
+ * (Instagram), `errcode` and `errmsg` (WeChat), `message` (Twitch, Notion), a list of `errors` (Fitbit, Coinbase).
  *
  * @param response Its body is left to be read.
  * @returns The error as it came, or `undefined` where there is none that can be read.
@@ -94,7 +94,19 @@ export async function readOAuthError(response: Response): Promise<OAuthError | u
   return error || error_description ? toOAuthError(error, error_description) : undefined;
 }
 
-type Json = Record<string, unknown>;
+/**
+ * The error in the parameters that a provider sends the browser back with, in the same shapes; and `error_code` (Facebook).
+ *
+ * @returns What it has of the two, as it came.
+ */
+export function errorIn(parameters: Readonly<Record<string, unknown>>): OAuthError {
+  return toOAuthError(
+    plainCodeOf(parameters) ?? toCode(parameters.error_code),
+    descriptionOf(parameters),
+  );
+}
+
+type Json = Readonly<Record<string, unknown>>;
 
 /** Members of what was asked for: tokens, a user, a discovery document. What has these is no error. */
 const SUCCESS_MEMBERS = ["access_token", "id_token", "sub", "id", "issuer"];
@@ -121,14 +133,18 @@ function plainCodeOf({ error, error_type, errcode }: Json): string | undefined {
 
 function codeOf(body: Json): string | undefined {
   const { type, status, code } = toObject(body.error);
-  return plainCodeOf(body) ?? [type, status, code, body.code].map(toCode).find(Boolean);
+  const { errorType, id } = firstOf(body.errors);
+  return plainCodeOf(body) ?? [type, status, code, body.code, errorType, id].map(toCode).find(Boolean);
 }
 
 function descriptionOf(body: Json): string | undefined {
   const { error_description, error_message, errmsg, message } = body;
-  return [error_description, error_message, errmsg, message, toObject(body.error).message].map(toText).find(
-    Boolean,
-  );
+  const inner = [toObject(body.error).message, firstOf(body.errors).message];
+  return [error_description, error_message, errmsg, message, ...inner].map(toText).find(Boolean);
+}
+
+function firstOf(errors: unknown): Json {
+  return Array.isArray(errors) ? toObject(errors[0]) : {};
 }
 
 function toOAuthError(error: string | undefined, error_description: string | undefined): OAuthError {

@@ -5,7 +5,7 @@
  */
 import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
 import { beforeHeaders, type LateHeaders } from "../http/late_headers.ts";
-import { CDN_CACHE_HEADERS } from "../http/security_headers.ts";
+import { removeCdnCaching } from "../http/security_headers.ts";
 import type { SessionCookieUpdate } from "./cookie.ts";
 import type { SessionRead } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
@@ -197,9 +197,13 @@ function hasCookie(reply: FastifyReply, name: string): boolean {
 
 /** A shared cache would hand one user's session to the next. */
 function keepFromSharedCaches(reply: FastifyReply, headers: LateHeaders): void {
-  for (const header of CDN_CACHE_HEADERS) headers.remove(header);
-  if (!PRIVATE.test(String(reply.getHeader("cache-control") ?? ""))) headers.set("cache-control", "no-store");
+  removeCdnCaching(reply, headers);
+  const given = String(reply.getHeader("cache-control") ?? "");
+  if (!PRIVATE.test(given) || SHARED.test(given)) headers.set("cache-control", "no-store");
 }
 
 /** `private="set-cookie"` concerns one header only and is not honoured everywhere. */
 const PRIVATE = /(?:^|[\s,])(?:private|no-store)\s*(?:,|$)/i;
+
+/** Beside `private` it is a mistake, of which a cache takes the one or the other. */
+const SHARED = /(?:^|[\s,])(?:public|s-maxage)\b/i;

@@ -67,7 +67,11 @@ export function issuerProblem({ cause }: Error, { provider }: ProviderContext): 
   if (err?.code === "OAUTH_JWT_CLAIM_COMPARISON_FAILED" && claim === "iss" && server.issuer === undefined) {
     return unknownIssuer(id, "ID token", claims?.iss);
   }
-  if (err?.code !== "OAUTH_INVALID_RESPONSE" || !/^unexpected "iss"/.test(err.message)) return undefined;
+  if (err?.code !== "OAUTH_INVALID_RESPONSE") return undefined;
+  if (/^response parameter "iss" \(issuer\) missing/.test(err.message)) {
+    return `The callback of "${id}" names no issuer, which its metadata promise (RFC 9207).`;
+  }
+  if (!/^unexpected "iss"/.test(err.message)) return undefined;
   return `The callback of "${id}" names the issuer ${quote(parameters?.get("iss"))} (RFC 9207), and ` +
     `${quote(expected)} is expected: the two have to be the same to the letter.`;
 }

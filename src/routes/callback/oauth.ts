@@ -9,7 +9,7 @@ import type { Answer } from "../../core/answer.ts";
 import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
-import { type ProviderError, toLoggable } from "../../provider/provider_error.ts";
+import { errorIn, type ProviderError, toLoggable } from "../../provider/provider_error.ts";
 import { orUnavailable } from "../provider_silence.ts";
 import {
   type CheckCookie,
@@ -44,7 +44,7 @@ async function answerCallback(context: ProviderContext): Promise<Answer> {
     const answer = await fromCore(context, overrides);
     return leadsElsewhere(answer, context) ? answer : clearChecks(answer, cookies, context);
   }
-  return clearChecks(refuse(problem, parameters, context), cookies, context);
+  return clearChecks(refuse(problem, context), cookies, context);
 }
 
 /** Has core finish the sign-in, if the answer is from the provider itself. */
@@ -55,19 +55,23 @@ async function finishSignIn(
 ): Promise<Answer> {
   const { providers, problem, failure } = await checkIssuer(context, parameters.iss);
   if (failure !== undefined) return errorAnswer(failure, context);
-  if (problem !== undefined) return refuse(problem, parameters, context);
+  if (problem !== undefined) return refuse(problem, context);
   const answer = await fromCore(context, { ...overrides, ...(providers && { providers }) });
   const { error } = answer;
   if (error === undefined) return answer;
-  // Core says of neither what the provider said.
-  if (error instanceof OAuthCallbackError) error.cause ??= { ...authorizationError(parameters, context) };
+  // Core says of none of these what the provider said.
+  const said = authorizationError(context);
+  if (error instanceof OAuthCallbackError) error.cause ??= { ...said };
+  else if (!parameters.code && (said.error ?? said.error_description) !== undefined) {
+    return errorAnswer(new OAuthCallbackError("OAuth Provider returned an error", { cause: said }), context);
+  }
   const mismatch = issuerProblem(error, context);
-  return mismatch === undefined ? answer : refuse(mismatch, parameters, context);
+  return mismatch === undefined ? answer : refuse(mismatch, context);
 }
 
 /** Refuses a callback that is none of this browser's sign-in with this provider. */
-function refuse(problem: string, parameters: Parameters, context: ProviderContext): Answer {
-  const cause = authorizationError(parameters, context);
+function refuse(problem: string, context: ProviderContext): Answer {
+  const cause = authorizationError(context);
   const said = [cause.error, cause.error_description].filter(Boolean).join(", ");
   const message = said ? `${problem} It says: ${said}` : problem;
   return errorAnswer(new InvalidCheck(message, { cause }), context);
@@ -75,9 +79,13 @@ function refuse(problem: string, parameters: Parameters, context: ProviderContex
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** The error, if any, that the provider sent the browser back with (RFC 6749 section 4.1.2.1). */
-function authorizationError(parameters: Parameters, { provider }: ProviderContext): ProviderError {
-  return { provider: provider.id, ...toLoggable(parameters, Object.entries(parameters)) };
+/**
+ * The error, if any, that the provider sent the browser back with (RFC 6749 section 4.1.2.1): in the query or in a form,
+ * since a provider that cannot read a request does not know which of the two was asked for.
+ */
+function authorizationError({ provider, query, body }: ProviderContext): ProviderError {
+  const sent = { ...Object.fromEntries(new URLSearchParams(query)), ...body };
+  return { provider: provider.id, ...toLoggable(errorIn(sent), Object.entries(sent)) };
 }
 
 /** The parameters where core looks for them. */
