@@ -61,8 +61,9 @@ function isAdded(parameter: string): boolean {
 export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): boolean {
   if (request.method !== "GET" && request.method !== "HEAD") return false;
   const page = signInPage(request, config);
-  if (page === undefined) return false;
-  const [named, asked] = [split(page), split(request.originalUrl)];
+  // A page on another origin is none of this application's, whatever address a client writes into its request.
+  if (page === undefined || !page.startsWith("/")) return false;
+  const [named, asked] = [split(page), split(pathOf(request))];
   if (named.path !== asked.path) return false;
   const own = ownParameters(named.query);
   return own === "" || own === ownParameters(asked.query);
@@ -93,11 +94,19 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
 
 /** The path that was asked for, or the whole address for a sign-in page on another origin. */
 function wayBack(request: PageRequest, config: FastifyAuthConfig, page: string): string | undefined {
-  // "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2); its host is only what a client says.
-  const path = normalizeCallbackUrl(request.originalUrl.replace(/^https?:\/\/[^/?#]*/i, "") || "/");
+  const path = normalizeCallbackUrl(pathOf(request));
   if (path === undefined || page.startsWith("/")) return path;
   const origin = originOf(request, authInstance(config).config.origin);
   return origin && `${origin.href}${path}`;
+}
+
+/**
+ * Path and query of a request. "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2); its host is only
+ * what a client says.
+ */
+function pathOf({ originalUrl }: PageRequest): string {
+  const path = originalUrl.replace(/^https?:\/\/[^/?#]*/i, "");
+  return path.startsWith("/") ? path : `/${path}`;
 }
 
 /** The parts of an address, each with what separates it from the one before, except for the query. */

@@ -351,6 +351,35 @@ Deno.test("a sign-in page with a query opens that page only", async () => {
   }
 });
 
+Deno.test("a request line with an absolute address opens the sign-in page, and no page that another origin has", async () => {
+  const PAGES: [signIn: string, open: string[], closed: string[]][] = [
+    ["https://login.example/", [], ["https://login.example/", "http://login.example/", "/"]],
+    ["https://login.example/admin?a=1", [], ["https://login.example/admin?a=1", "/admin?a=1"]],
+    ["/login", ["http://localhost/login", "HTTP://x/login?error=a"], [
+      "http://localhost/admin",
+      "http://login",
+    ]],
+    ["http://localhost/login", ["http://localhost/login", "/login"], ["http://localhost/", "/admin"]],
+  ];
+  for (const [signIn, open, closed] of PAGES) {
+    const config = testConfig({ pages: { signIn } });
+    const app = Fastify();
+    app.addHook("onRequest", (request, _reply, done) => {
+      // As Node's server has it; `inject` and Deno's server resolve it.
+      (request.raw as { originalUrl?: unknown }).originalUrl = request.headers["x-request-target"];
+      done();
+    });
+    app.addHook("onRequest", requireSession(config));
+    app.get("/*", () => "");
+    const statusOf = async (target: string) =>
+      (await app.inject({ url: "/any", headers: { "x-request-target": target, host: "localhost" } }))
+        .statusCode;
+    for (const target of open) assertEquals(await statusOf(target), 200, `${signIn}: ${target}`);
+    for (const target of closed) assertEquals(await statusOf(target), 401, `${signIn}: ${target}`);
+    await app.close();
+  }
+});
+
 Deno.test("the query of the sign-in page stays as it is written, without what redirects add themselves", async () => {
   for (
     const [signIn, location] of [
