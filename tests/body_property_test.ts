@@ -62,7 +62,7 @@ Deno.test("any JSON or form is answered without a server error, and gives author
   const { logger, lines } = captureLog();
   const seen: object[] = [];
   let authorized = 0;
-  const app = await testApp(
+  await using app = await testApp(
     testConfig({ providers: [passwordProvider((fields) => seen.push(fields as object))] }),
     { logger },
   );
@@ -87,12 +87,11 @@ Deno.test("any JSON or form is answered without a server error, and gives author
   );
   assert(authorized > 0);
   assertEquals(lines.filter(({ level }) => level >= 50), []);
-  await app.close();
 });
 
 Deno.test("any bytes of any content type are answered without a server error", async () => {
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig(), { logger });
+  await using app = await testApp(testConfig(), { logger });
   const types = fc.oneof(
     fc.constantFrom(
       JSON_TYPE,
@@ -117,5 +116,4 @@ Deno.test("any bytes of any content type are answered without a server error", a
     { numRuns: 1_000 },
   );
   assertEquals(lines.filter(({ level }) => level >= 50), []);
-  await app.close();
 });

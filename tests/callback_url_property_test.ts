@@ -94,7 +94,7 @@ Deno.test("a callback-url cookie is normal or gone, and the other cookies stay",
 });
 
 Deno.test("wherever a callback URL comes from, nobody ends on another origin, and nothing fails", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const own = (location: unknown) => new URL(String(location), ORIGIN).origin === ORIGIN;
   await fc.assert(
     fc.asyncProperty(shortUrls, fc.constantFrom("body", "query", "cookie"), async (value, place) => {
@@ -116,5 +116,4 @@ Deno.test("wherever a callback URL comes from, nobody ends on another origin, an
     }),
     { numRuns: 150 },
   );
-  await app.close();
 });

@@ -27,10 +27,9 @@ type SessionReply = FastifyReply & { session: Session | null };
 Deno.test("section 1: the plugin is asynchronous and registered with one call and a prefix", async () => {
   const plugin = FastifyAuth(testConfig());
   assertEquals(plugin.constructor.name, "AsyncFunction");
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(plugin, { prefix: "/auth" });
   assertEquals((await app.inject("/auth/providers")).statusCode, 200);
-  await app.close();
 });
 
 Deno.test("section 1: AuthError, CredentialsSignin and customFetch are core's own", () => {
@@ -39,7 +38,7 @@ Deno.test("section 1: AuthError, CredentialsSignin and customFetch are core's ow
 });
 
 Deno.test("section 4.2: every route of core is served under the prefix", async () => {
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     adapter: memoryAdapter(),
     session: { strategy: "jwt" },
     providers: [
@@ -80,11 +79,10 @@ Deno.test("section 4.2: every route of core is served under the prefix", async (
   assertEquals(update.json().user.name, "ada");
   assertEquals((await client.post("/auth/signout", { csrfToken })).statusCode, 302);
   assertEquals((await client.get("/auth/session")).body, "null");
-  await app.close();
 });
 
 Deno.test("section 5.2: sign-in and sign-out need the CSRF token in the body", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const client = new Client(app);
   await client.signIn(ada);
   const out = await client.post("/auth/signout", {});
@@ -93,19 +91,17 @@ Deno.test("section 5.2: sign-in and sign-out need the CSRF token in the body", a
   const other = new Client(app);
   const signIn = await other.post("/auth/callback/credentials", ada);
   assertStringIncludes(String(signIn.headers.location), "error=MissingCSRF");
-  await app.close();
 });
 
 Deno.test("section 4.2: signin?error=SessionRequired says what is the matter", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const page = await app.inject("/auth/signin?error=SessionRequired");
   assertEquals(page.statusCode, 200);
   assertStringIncludes(page.body, "Please sign in to access this page.");
-  await app.close();
 });
 
 Deno.test("the error page tells of a server error without being one", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (
     const [error, status] of [["Configuration", 200], ["AccessDenied", 403], ["Verification", 403], [
       "x",
@@ -116,7 +112,6 @@ Deno.test("the error page tells of a server error without being one", async () =
     assertEquals([error, page.statusCode], [error, status]);
     assertMatch(String(page.headers["content-type"]), /^text\/html/);
   }
-  await app.close();
 });
 
 /** The pattern of section 5.6, to the letter. */
@@ -132,7 +127,7 @@ function authenticateBy(config: FastifyAuthConfig) {
 Deno.test("section 5.6 and 5.7: the pattern protects a route and a whole instance", async () => {
   const config = testConfig();
   const authenticate = authenticateBy(config);
-  const app = Fastify();
+  await using app = Fastify();
   app.decorateReply("session", null);
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/open", () => "open");
@@ -155,12 +150,11 @@ Deno.test("section 5.6 and 5.7: the pattern protects a route and a whole instanc
   assertEquals((await client.get("/open")).body, "open");
   await client.signIn(ada);
   for (const path of ["/one", "/all"]) assertEquals((await client.get(path)).json().name, "ada");
-  await app.close();
 });
 
 Deno.test("section 5.8: a global hook exposes the session to every route", async () => {
   const config = testConfig();
-  const app = Fastify();
+  await using app = Fastify();
   app.decorateReply("session", null);
   app.addHook("preHandler", async (request, reply) => {
     (reply as SessionReply).session = await getSession(request, config);
@@ -172,11 +166,10 @@ Deno.test("section 5.8: a global hook exposes the session to every route", async
   await client.signIn(ada);
   const [own, other] = await Promise.all([client.get("/who"), app.inject("/who")]);
   assertEquals([own.json(), other.json()], [{ name: "ada" }, { name: null }]);
-  await app.close();
 });
 
 Deno.test("section 1.4: it works over a real HTTP/1.1 socket", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const origin = await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as AddressInfo;
   const csrf = await fetch(`${origin}/auth/csrf`);
@@ -193,7 +186,6 @@ Deno.test("section 1.4: it works over a real HTTP/1.1 socket", async () => {
   assertEquals([signedIn.status, signedIn.headers.get("location")], [302, `http://127.0.0.1:${port}`]);
   const me = await fetch(`${origin}/me`, { headers: { cookie: jar(signedIn) } });
   assertEquals((await me.json()).session.user.name, "ada");
-  await app.close();
 });
 
 Deno.test("AUTH_<PROVIDER>_ID, _SECRET, _ISSUER and _KEY complete the providers, and are read once", async () => {
@@ -220,7 +212,7 @@ Deno.test("AUTH_<PROVIDER>_ID, _SECRET, _ISSUER and _KEY complete the providers,
     session: { strategy: "jwt" },
     providers: [GitHub, Auth0({ [customFetch]: discover } as never), Resend],
   };
-  const app = await withEnvironment(environment, () => testApp(config));
+  await using app = await withEnvironment(environment, () => testApp(config));
   const client = new Client(app);
   const csrfToken = await client.csrfToken();
   const authorization = async (id: string) =>
@@ -228,27 +220,25 @@ Deno.test("AUTH_<PROVIDER>_ID, _SECRET, _ISSUER and _KEY complete the providers,
   assertEquals((await authorization("github")).get("client_id"), "github-id");
   await authorization("auth0");
   assertEquals(asked, ["https://issuer.example/.well-known/openid-configuration"]);
-  await app.close();
 });
 
 Deno.test("AUTH_REDIRECT_PROXY_URL adds `state` and sends the proxy's callback URL", async () => {
   const AUTH_REDIRECT_PROXY_URL = "https://proxy.example/auth";
   await withEnvironment({ AUTH_SECRET: SECRET, AUTH_TRUST_HOST: "1", AUTH_REDIRECT_PROXY_URL }, async () => {
     const github = GitHub({ clientId: "id", clientSecret: "secret", checks: ["pkce"] });
-    const app = await testApp({ providers: [github] });
+    await using app = await testApp({ providers: [github] });
     const client = new Client(app);
     const answer = await client.post("/auth/signin/github", { csrfToken: await client.csrfToken() });
     const { searchParams } = new URL(String(answer.headers.location));
     assertEquals(searchParams.get("redirect_uri"), "https://proxy.example/auth/callback/github");
     assert(searchParams.get("state"), "state is added to the checks");
     assert(client.cookies.has("authjs.state"));
-    await app.close();
   });
 });
 
 Deno.test("a wrong password is a line in the log, without a stack and without the password", async () => {
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig({ debug: true }), { logger });
+  await using app = await testApp(testConfig({ debug: true }), { logger });
   const client = new Client(app);
   const answer = await client.signIn({ username: "ada", password: "hunter2-wrong" });
   assertStringIncludes(String(answer.headers.location), "error=CredentialsSignin&code=credentials");
@@ -256,7 +246,6 @@ Deno.test("a wrong password is a line in the log, without a stack and without th
   const line = lines.find((each) => each.level === 30 && JSON.stringify(each).includes("CredentialsSignin"));
   assert(line, "it is logged");
   assert(!JSON.stringify(lines).includes("hunter2-wrong") && !JSON.stringify(line).includes("at "));
-  await app.close();
 });
 
 Deno.test("a real fault is an error in the log, with its stack", async () => {
@@ -264,19 +253,17 @@ Deno.test("a real fault is an error in the log, with its stack", async () => {
   const failing = passwordProvider(() => {
     throw new Error("the directory is down");
   });
-  const app = await testApp(testConfig({ providers: [failing] }), { logger });
+  await using app = await testApp(testConfig({ providers: [failing] }), { logger });
   const answer = await new Client(app).signIn(ada);
   assertStringIncludes(String(answer.headers.location), "error=Configuration");
   const error = lines.find((line) => line.level === 50);
   assertStringIncludes(JSON.stringify(error), "the directory is down");
   assertStringIncludes(JSON.stringify(error), "contract_test");
-  await app.close();
 });
 
 Deno.test("the caller's own logger replaces Fastify's", async () => {
   const errors: Error[] = [];
-  const app = await testApp(testConfig({ logger: { error: (error) => errors.push(error) } }));
+  await using app = await testApp(testConfig({ logger: { error: (error) => errors.push(error) } }));
   await new Client(app).signIn({ username: "ada", password: "wrong" });
   assertEquals(errors.map((error) => (error as AuthError).type), ["CredentialsSignin"]);
-  await app.close();
 });

@@ -42,12 +42,8 @@ async function withApp(
     credentials: { username: {}, password: {} },
     authorize: (fields, request) => (options.authorize ?? authorize)(fields as Fields, request) as never,
   });
-  const app = await testApp(testConfig({ providers: [provider], ...options.config }), { logger });
-  try {
-    await run({ app, client: new Client(app), log });
-  } finally {
-    await app.close();
-  }
+  await using app = await testApp(testConfig({ providers: [provider], ...options.config }), { logger });
+  await run({ app, client: new Client(app), log });
 }
 
 /** The ways in which clients send a password. */

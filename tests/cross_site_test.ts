@@ -55,19 +55,18 @@ async function signInWith(app: FastifyInstance, headers: Headers) {
 }
 
 Deno.test("a sign-in passes from the application's own pages and from what is no browser", async () => {
-  const app = await testApp(testConfig({ origin: ORIGIN }));
+  await using app = await testApp(testConfig({ origin: ORIGIN }));
   for (const headers of PASSES) {
     const { answer, session } = await signInWith(app, headers);
     assertEquals([answer.statusCode, session?.user.name], [302, "ada"], JSON.stringify(headers));
   }
-  await app.close();
 });
 
 Deno.test("a sign-in is refused from anywhere else, with a valid CSRF token too", async () => {
   let authorized = 0;
   const { logger, lines } = captureLog();
   const providers = [passwordProvider(() => authorized++)];
-  const app = await testApp(testConfig({ origin: ORIGIN, providers }), { logger });
+  await using app = await testApp(testConfig({ origin: ORIGIN, providers }), { logger });
   for (const headers of REFUSED) {
     const { answer, session } = await signInWith(app, headers);
     assertEquals(
@@ -79,12 +78,11 @@ Deno.test("a sign-in is refused from anywhere else, with a valid CSRF token too"
   }
   assertEquals(authorized, 0);
   assertEquals(lines.filter(({ level }) => level >= 40), []);
-  await app.close();
 });
 
 Deno.test("every POST is covered but the callbacks that providers post to, and no GET is", async () => {
   const providers = [passwordProvider(), GitHub({ clientId: "id", clientSecret: "secret" })];
-  const app = await testApp(testConfig({ providers }));
+  await using app = await testApp(testConfig({ providers }));
   const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
   for (
     const path of [
@@ -111,11 +109,10 @@ Deno.test("every POST is covered but the callbacks that providers post to, and n
     const answer = await app.inject({ url: `/auth/${path}`, headers });
     assert(answer.statusCode < 400, path);
   }
-  await app.close();
 });
 
 Deno.test("the body of a refused request is not read", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const answer = await app.inject({
     method: "POST",
     url: "/auth/signout",
@@ -123,11 +120,12 @@ Deno.test("the body of a refused request is not read", async () => {
     payload: "{",
   });
   assertEquals(answer.statusCode, 403);
-  await app.close();
 });
 
 Deno.test("a cross-site form_post reaches the callback of its provider", async () => {
-  const app = await testApp(testConfig({ providers: [Apple({ clientId: "id", clientSecret: "secret" })] }));
+  await using app = await testApp(
+    testConfig({ providers: [Apple({ clientId: "id", clientSecret: "secret" })] }),
+  );
   const answer = await app.inject({
     method: "POST",
     url: "/auth/callback/apple",
@@ -140,12 +138,11 @@ Deno.test("a cross-site form_post reaches the callback of its provider", async (
   });
   assertEquals(answer.statusCode, 302);
   assertStringIncludes(String(answer.headers.location), "/auth/error?error=Configuration");
-  await app.close();
 });
 
 Deno.test("trustedOrigins lets those origins pass, and only those", async () => {
   const trustedOrigins = ["https://SPA.example:443/", "http://localhost:5173", "capacitor://localhost"];
-  const app = await testApp(testConfig({ origin: ORIGIN, trustedOrigins }));
+  await using app = await testApp(testConfig({ origin: ORIGIN, trustedOrigins }));
   for (const origin of ["https://spa.example", "http://localhost:5173", "capacitor://localhost"]) {
     for (const site of [{ "sec-fetch-site": "cross-site" }, { "sec-fetch-site": "same-site" }, {}]) {
       const { session } = await signInWith(app, { origin, ...site } as Headers);
@@ -164,7 +161,6 @@ Deno.test("trustedOrigins lets those origins pass, and only those", async () => 
     const { answer } = await signInWith(app, { origin, "sec-fetch-site": "cross-site" });
     assertEquals(answer.statusCode, 403, origin);
   }
-  await app.close();
 });
 
 Deno.test("what is no origin in trustedOrigins is a boot error that names it", async () => {
@@ -208,20 +204,16 @@ async function withSites(use: (sites: Sites) => Promise<void>): Promise<void> {
   const app = Fastify(options) as unknown as FastifyInstance;
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/", async (request) => ({ session: await getSession(request, config) }));
-  const other = Fastify(options);
+  await using other = Fastify(options);
   let html = "";
   other.get("/", (_request, reply) => reply.type("text/html").send(html));
   for (const server of [app, other]) await server.listen({ port: 0, host: "127.0.0.1" });
   const portOf = ({ server }: { server: unknown }) => ((server as Server).address() as AddressInfo).port;
-  try {
-    await use({
-      app: `http://localhost:${portOf(app)}`,
-      other: `http://127.0.0.1:${portOf(other)}`,
-      setPage: (page) => html = page,
-    });
-  } finally {
-    await Promise.all([app.close(), other.close()]);
-  }
+  await use({
+    app: `http://localhost:${portOf(app)}`,
+    other: `http://127.0.0.1:${portOf(other)}`,
+    setPage: (page) => html = page,
+  });
 }
 
 browserTest("in a browser the forms of the sign-in and sign-out pages work", async (page) => {

@@ -143,7 +143,7 @@ Deno.test("a store that cuts its keys signs nobody in as somebody else, even und
   const links: string[] = [];
   const adapter = UnstorageAdapter(createStorage()) as Adapter;
   const victim = await adapter.createUser!({ id: "", email: "ada@example.com", emailVerified: new Date() });
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     adapter,
     providers: [{
       id: "mail",
@@ -153,19 +153,15 @@ Deno.test("a store that cuts its keys signs nobody in as somebody else, even und
       sendVerificationRequest: ({ url }) => void links.push(url),
     }],
   }));
-  try {
-    const mallory = new Client(app);
-    // The store's key ends at the "?": any token fits, and the user behind the rest of the address is found.
-    const email = "ada@example.com?.evil.example";
-    await mallory.post("/auth/signin/mail", { csrfToken: await mallory.csrfToken(), email });
-    await mallory.get(`/auth/callback/mail?${new URLSearchParams({ email, token: "guessed" })}`);
-    assertEquals((await mallory.get("/me")).json(), { session: null });
-    for (const link of links) await mallory.get(new URL(link).pathname + new URL(link).search);
-    assertEquals((await mallory.get("/me")).json(), { session: null });
-    assertEquals((await adapter.getUserByEmail!("ada@example.com"))?.id, victim.id);
-  } finally {
-    await app.close();
-  }
+  const mallory = new Client(app);
+  // The store's key ends at the "?": any token fits, and the user behind the rest of the address is found.
+  const email = "ada@example.com?.evil.example";
+  await mallory.post("/auth/signin/mail", { csrfToken: await mallory.csrfToken(), email });
+  await mallory.get(`/auth/callback/mail?${new URLSearchParams({ email, token: "guessed" })}`);
+  assertEquals((await mallory.get("/me")).json(), { session: null });
+  for (const link of links) await mallory.get(new URL(link).pathname + new URL(link).search);
+  assertEquals((await mallory.get("/me")).json(), { session: null });
+  assertEquals((await adapter.getUserByEmail!("ada@example.com"))?.id, victim.id);
 });
 
 Deno.test("the application's own error handler answers for a database that is down, and the cookie is cleared", async () => {
@@ -181,20 +177,16 @@ Deno.test("the application's own error handler answers for a database that is do
     userId: user.id,
     expires: new Date(Date.now() + 1e9),
   });
-  const app = Fastify();
+  await using app = Fastify();
   app.setErrorHandler<FastifyAuthError>((error, _request, reply) =>
     reply.code(503).type("text/plain").send(`sorry: ${error.code}`)
   );
   await app.register(FastifyAuth(config), { prefix: "/auth" });
-  try {
-    const client = new Client(app);
-    client.cookies.set("authjs.session-token", "token");
-    const answer = await client.signOut();
-    assertEquals([answer.statusCode, answer.body], [503, "sorry: FST_AUTHJS_UNAVAILABLE"]);
-    assertFalse(client.cookies.has("authjs.session-token"));
-  } finally {
-    await app.close();
-  }
+  const client = new Client(app);
+  client.cookies.set("authjs.session-token", "token");
+  const answer = await client.signOut();
+  assertEquals([answer.statusCode, answer.body], [503, "sorry: FST_AUTHJS_UNAVAILABLE"]);
+  assertFalse(client.cookies.has("authjs.session-token"));
 });
 
 Deno.test("UnfinishedUsers forgets the oldest, and takes no user whose address was verified", () => {

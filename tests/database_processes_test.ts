@@ -119,7 +119,7 @@ function copyOf({ cookies }: Browser): Browser {
 const url = serverUrl("TEST_POSTGRES_URL", "the test of two processes that share sessions");
 if (url) {
   Deno.test("two processes behind one origin share sessions", async () => {
-    const database = await drizzlePg(url).open();
+    await using database = await drizzlePg(url).open();
     const [a, b] = await Promise.all([startApp(database.url!), startApp(database.url!)]);
     try {
       assertNotEquals(a.child.pid, b.child.pid);
@@ -148,7 +148,6 @@ if (url) {
       assertEquals(await wanderer.reader(b), ADA.email);
     } finally {
       for (const app of [a, b]) if (app.child.exitCode === null) await stopApp(app);
-      await database.close();
     }
   });
 }

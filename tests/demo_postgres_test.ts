@@ -21,7 +21,8 @@ function signIn(visitor: Visitor, { origin }: RunningDemo) {
 const url = serverUrl("TEST_POSTGRES_URL", "the demo on PostgreSQL");
 if (url) {
   Deno.test("demo: on PostgreSQL, two of it start at once and share users and sessions", async () => {
-    const { place, count, close } = await openPostgres(url, "");
+    await using database = await openPostgres(url, "");
+    const { place, count } = database;
     await withDataDir(async (dataDir) => {
       const demos = await Promise.all([startDemo(dataDir, place), startDemo(dataDir, place)]);
       const [one, other] = demos as [RunningDemo, RunningDemo];
@@ -48,10 +49,9 @@ if (url) {
         assertEquals(await emailOf(friend, one), "bob@example.com");
         assertEquals([await count("user"), await count("verificationToken")], [2, 0]);
       } finally {
-        for (const demo of demos) await demo.close();
+        for (const demo of demos) await demo[Symbol.asyncDispose]();
       }
     });
-    await close();
   });
 }
 

@@ -270,10 +270,12 @@ Deno.test("demo: an error code that is none of Auth.js's is shown as no more tha
 Deno.test("demo: users, sessions and the secret outlive a restart", async () => {
   await withDataDir(async (dataDir) => {
     const visitor = new Visitor();
-    const before = await startDemo(dataDir);
-    await visitor.get(await askForLink(visitor, before, "charles@example.com"));
-    const me = await sessionOf(visitor, before);
-    await before.close();
+    let me: Awaited<ReturnType<typeof sessionOf>>;
+    {
+      await using before = await startDemo(dataDir);
+      await visitor.get(await askForLink(visitor, before, "charles@example.com"));
+      me = await sessionOf(visitor, before);
+    }
 
     const secret = await readFile(join(dataDir, "auth_secret"), "utf8");
     assert(secret.length >= 32);
@@ -282,17 +284,13 @@ Deno.test("demo: users, sessions and the secret outlive a restart", async () => 
       assertEquals((await stat(dataDir)).mode & 0o777, 0o700);
     }
 
-    const after = await startDemo(dataDir);
-    try {
-      assertEquals((await sessionOf(visitor, after))?.user, me?.user);
-      const other = new Visitor();
-      await other.get(await askForLink(other, after, "charles@example.com"));
-      assertEquals((await sessionOf(other, after))?.user.id, me?.user.id);
-      await signInWithPassword(new Visitor(), after);
-      assertEquals(await readFile(join(dataDir, "auth_secret"), "utf8"), secret);
-    } finally {
-      await after.close();
-    }
+    await using after = await startDemo(dataDir);
+    assertEquals((await sessionOf(visitor, after))?.user, me?.user);
+    const other = new Visitor();
+    await other.get(await askForLink(other, after, "charles@example.com"));
+    assertEquals((await sessionOf(other, after))?.user.id, me?.user.id);
+    await signInWithPassword(new Visitor(), after);
+    assertEquals(await readFile(join(dataDir, "auth_secret"), "utf8"), secret);
   });
 });
 

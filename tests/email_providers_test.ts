@@ -156,7 +156,7 @@ async function ask(
 ): Promise<void> {
   await withMailApi(new URL(url).host, respond, async (requests) => {
     const { logger, lines: log } = captureLog();
-    const app = await testApp(
+    await using app = await testApp(
       testConfig({
         adapter: memoryAdapter(),
         providers: [provider(settings)],
@@ -165,14 +165,10 @@ async function ask(
       }),
       { logger },
     );
-    try {
-      const client = new Client(app);
-      const csrfToken = await client.csrfToken();
-      const answer = await client.post(`/auth/signin/${id}`, { csrfToken, email: ADA });
-      await look({ client, answer, requests, log });
-    } finally {
-      await app.close();
-    }
+    const client = new Client(app);
+    const csrfToken = await client.csrfToken();
+    const answer = await client.post(`/auth/signin/${id}`, { csrfToken, email: ADA });
+    await look({ client, answer, requests, log });
   });
 }
 

@@ -39,7 +39,7 @@ interface Options {
 }
 
 async function withMail(options: Options, run: (setup: Setup) => Promise<void>): Promise<void> {
-  const smtp = await startSmtp(options.smtp);
+  await using smtp = await startSmtp(options.smtp);
   const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
   const { logger, lines: log } = captureLog();
   const server = { host: "127.0.0.1", port: smtp.port, ...options.server };
@@ -48,13 +48,8 @@ async function withMail(options: Options, run: (setup: Setup) => Promise<void>):
     providers: [Nodemailer({ server, from: FROM, ...options.provider })],
     ...options.config,
   });
-  const app = await testApp(config, { logger });
-  try {
-    await run({ app, smtp, tables, log });
-  } finally {
-    await app.close();
-    await smtp.close();
-  }
+  await using app = await testApp(config, { logger });
+  await run({ app, smtp, tables, log });
 }
 
 async function ask(client: Client, email?: string, headers: Record<string, string> = {}): Promise<Answer> {
@@ -150,34 +145,26 @@ Deno.test("TLS from the first byte is used where it is set", async () => {
 });
 
 Deno.test("the server may be a URL", async () => {
-  const smtp = await startSmtp({ login: { user: "mailer", pass: "mail-password" } });
+  await using smtp = await startSmtp({ login: { user: "mailer", pass: "mail-password" } });
   const server = `smtp://mailer:mail-password@127.0.0.1:${smtp.port}`;
-  try {
-    await withMail({ provider: { server } }, async ({ app }) => {
-      assertEquals((await ask(new Client(app), ADA)).headers.location, VERIFY);
-      assertEquals(smtp.mails.map(({ user }) => user), ["mailer"]);
-    });
-  } finally {
-    await smtp.close();
-  }
+  await withMail({ provider: { server } }, async ({ app }) => {
+    assertEquals((await ask(new Client(app), ADA)).headers.location, VERIFY);
+    assertEquals(smtp.mails.map(({ user }) => user), ["mailer"]);
+  });
 });
 
 Deno.test("no password is sent where none is set", async () => {
   // Core's default is an empty user name, which a server that knows AUTH refuses.
-  const smtp = await startSmtp({
+  await using smtp = await startSmtp({
     tls: "starttls",
     login: { user: "mailer", pass: "mail-password" },
     open: true,
   });
-  try {
-    const server = { host: "127.0.0.1", port: smtp.port, tls: { ca: await certificate() } };
-    await withMail({ provider: { server } }, async ({ app }) => {
-      assertEquals((await ask(new Client(app), ADA)).headers.location, VERIFY);
-      assertEquals(smtp.mails.map(({ user }) => user), [undefined]);
-    });
-  } finally {
-    await smtp.close();
-  }
+  const server = { host: "127.0.0.1", port: smtp.port, tls: { ca: await certificate() } };
+  await withMail({ provider: { server } }, async ({ app }) => {
+    assertEquals((await ask(new Client(app), ADA)).headers.location, VERIFY);
+    assertEquals(smtp.mails.map(({ user }) => user), [undefined]);
+  });
 });
 
 Deno.test('the deprecated provider "email" is the same under another id', () =>

@@ -58,13 +58,12 @@ async function coreAnswer(config: ReturnType<typeof testConfig>, asJson: boolean
 }
 
 async function ourAnswer(config: ReturnType<typeof testConfig>, asJson: boolean): Promise<unknown> {
-  const app = await testApp(config);
+  await using app = await testApp(config);
   const client = new Client(app, { host: "localhost" });
   const csrfToken = await client.csrfToken();
   const answer = await client.post("/auth/callback/credentials", { csrfToken }, {
     ...(asJson && { "x-auth-return-redirect": "1" }),
   });
-  await app.close();
   return asJson ? answer.json() : [answer.statusCode, answer.headers.location];
 }
 
@@ -93,8 +92,7 @@ Deno.test("an error page keeps the query it is configured with, and may be on an
 });
 
 Deno.test("a session update without a CSRF token is a 400, as in core", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const answer = await app.inject({ method: "POST", url: "/auth/session", payload: {} });
   assertEquals([answer.statusCode, answer.json()], [400, null]);
-  await app.close();
 });

@@ -32,7 +32,7 @@ for (const [kind, overrides] of Object.entries(CONFIGS)) {
   Deno.test(`beside other applications' cookies one signs in, reads, updates and signs out (${kind})`, async () => {
     const name = overrides.cookies?.sessionToken?.name ?? NAME;
     const { logger, lines } = captureLog();
-    const app = await testApp(testConfig(overrides), { logger });
+    await using app = await testApp(testConfig(overrides), { logger });
     const client = new Client(app);
     const foreign = lookAlikes(name);
     for (const [name, value] of Object.entries(foreign)) client.cookies.set(name, value);
@@ -57,7 +57,6 @@ for (const [kind, overrides] of Object.entries(CONFIGS)) {
     assertKept();
     assertEquals([...client.cookies.keys()].filter((key) => key.startsWith(name)), Object.keys(foreign));
     assertEquals(lines.filter(({ level }) => level >= 50), []);
-    await app.close();
   });
 }
 
@@ -91,7 +90,7 @@ const partsOf = (client: Client) => [...client.cookies.keys()].filter((key) => k
 
 Deno.test("a sign-in over a session of another size leaves no part of it", async () => {
   let size = 0;
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     sessionCookieLimit: 0,
     callbacks: { jwt: ({ token }) => ({ ...token, big: "x".repeat(size) }) },
   }));
@@ -109,11 +108,10 @@ Deno.test("a sign-in over a session of another size leaves no part of it", async
       assertEquals(await signedInName(client), "grace");
     }
   }
-  await app.close();
 });
 
 Deno.test("a whole cookie beside chunks is the session; the next sign-in, update or sign-out removes the chunks", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const ends: Record<string, (client: Client) => Promise<unknown>> = {
     "sign-in": (client) => client.signIn(ADA),
     "update": async (client) =>
@@ -130,18 +128,16 @@ Deno.test("a whole cookie beside chunks is the session; the next sign-in, update
     await end(client);
     assertEquals(partsOf(client), name === "sign-out" ? [] : [NAME], name);
   }
-  await app.close();
 });
 
 Deno.test("sign-out removes what is too large to be a session, and a sign-out that fails removes nothing", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const client = new Client(app);
   for (let i = 0; i < 20; i++) client.cookies.set(`${NAME}.${i}`, "x".repeat(10));
   const failed = await client.post("/auth/signout", { csrfToken: "none" });
   assertEquals(setCookies(failed).filter((line) => line.startsWith(NAME)), []);
   const answer = await client.signOut();
   assertEquals(setCookies(answer).filter((line) => line.startsWith(NAME)).length, 16);
-  await app.close();
 });
 
 const FORM_POST = { authorization: { params: { response_mode: "form_post", scope: "openid" } } };

@@ -52,6 +52,7 @@ const withUser = (fields: Record<string, unknown>): Partial<FastifyAuthConfig> =
 
 Deno.test("requireSession() lets a signed-in user pass and refuses everybody else", async () => {
   const { app, client } = await guardedApp();
+  await using _app = app;
   const refused = await client.get("/page");
   assertEquals(refused.statusCode, 401);
   assertEquals(refused.json(), {
@@ -64,22 +65,22 @@ Deno.test("requireSession() lets a signed-in user pass and refuses everybody els
   assertEquals((await client.get("/page")).json().user.name, "ada");
   await client.signOut();
   assertEquals((await client.get("/page")).statusCode, 401);
-  await app.close();
 });
 
 Deno.test("requireSession() works as preHandler too", async () => {
   const { app, client, config } = await guardedApp();
+  await using _app = app;
   let handled = 0;
   app.post("/late", { preHandler: [requireSession(config)] }, () => `${++handled}`);
   assertEquals((await client.request("POST", "/late", { json: {} })).statusCode, 401);
   assertEquals(handled, 0);
   await client.signIn(ada);
   assertEquals((await client.request("POST", "/late", { json: {} })).body, "1");
-  await app.close();
 });
 
 Deno.test("a refusal names a challenge, varies by Accept on a GET and is not stored", async () => {
   const { app, client, config } = await guardedApp();
+  await using _app = app;
   app.addHook("onRequest", (_request, reply, done) => {
     reply.header("cache-control", "public, max-age=60").header("vary", "Origin");
     done();
@@ -94,7 +95,6 @@ Deno.test("a refusal names a challenge, varies by Accept on a GET and is not sto
   assertEquals(redirected.headers.vary, "Origin, Accept");
   const posted = await client.request("POST", "/post");
   assertEquals([posted.statusCode, posted.headers.vary], [401, "Origin"]);
-  await app.close();
 });
 
 Deno.test("the Vary header of an answer names Accept once", async () => {
@@ -107,12 +107,12 @@ Deno.test("the Vary header of an answer names Accept once", async () => {
     ] as const
   ) {
     const { app, client } = await guardedApp();
+    await using _app = app;
     app.addHook("onRequest", (_request, reply, done) => {
       reply.header("vary", before);
       done();
     });
     assertEquals((await client.get("/page")).headers.vary, after);
-    await app.close();
   }
 });
 
@@ -141,6 +141,7 @@ const PROGRAMS = [
 
 Deno.test("a browser's GET for a page is sent to sign in, with the way back", async () => {
   const { app, client } = await guardedApp();
+  await using _app = app;
   for (const accept of BROWSERS) {
     const answer = await client.get("/page?tab=1&x=%20y", { headers: { accept } });
     assertEquals(answer.statusCode, 302, accept);
@@ -150,22 +151,22 @@ Deno.test("a browser's GET for a page is sent to sign in, with the way back", as
     );
     assertEquals(answer.body, "");
   }
-  await app.close();
 });
 
 Deno.test("whoever does not name text/html gets the 401", async () => {
   const { app } = await guardedApp();
+  await using _app = app;
   for (const accept of PROGRAMS) {
     const answer = await app.inject({ url: "/page", headers: accept === undefined ? {} : { accept } });
     assertEquals([answer.statusCode, answer.json().code], [401, "FST_AUTHJS_UNAUTHENTICATED"], accept);
   }
   const upgrade = await app.inject({ url: "/page", headers: { ...html, upgrade: "websocket" } });
   assertEquals(upgrade.statusCode, 401);
-  await app.close();
 });
 
 Deno.test("only a GET is redirected", async () => {
   const { app, config } = await guardedApp();
+  await using _app = app;
   const guard = requireSession(config);
   app.route({
     method: ["POST", "PUT", "DELETE", "PATCH"],
@@ -177,11 +178,11 @@ Deno.test("only a GET is redirected", async () => {
     const answer = await app.inject({ method, url: "/page", headers: html });
     assertEquals([answer.statusCode, answer.headers.location], [401, undefined], method);
   }
-  await app.close();
 });
 
 Deno.test("the way back leads through sign-in to the page that was asked for", async () => {
   const { app, client } = await guardedApp();
+  await using _app = app;
   const { location } = (await client.get("/page?tab=1", { headers: html })).headers;
   const signIn = await client.get(String(location), { headers: html });
   assertEquals(signIn.statusCode, 200);
@@ -189,11 +190,11 @@ Deno.test("the way back leads through sign-in to the page that was asked for", a
   const answer = await client.signIn({ ...ada, callbackUrl });
   assertEquals(answer.headers.location, "http://localhost/page?tab=1");
   assertEquals((await client.get("/page?tab=1", { headers: html })).statusCode, 200);
-  await app.close();
 });
 
 Deno.test("the way back never leaves the origin", async () => {
   const { app, config } = await guardedApp();
+  await using _app = app;
   app.get("/*", { onRequest: requireSession(config) }, () => "");
   for (
     const [asked, back] of [
@@ -217,19 +218,18 @@ Deno.test("the way back never leaves the origin", async () => {
     assertEquals([url.host, url.pathname], ["localhost", "/auth/signin"], asked);
     assertEquals(url.searchParams.get("callbackUrl"), back, asked);
   }
-  await app.close();
 });
 
 Deno.test("a path too long for a way back is redirected without one", async () => {
   const { app, client } = await guardedApp();
+  await using _app = app;
   const answer = await client.get(`/page?${"x".repeat(9000)}`, { headers: html });
   assertEquals(answer.headers.location, "/auth/signin?error=SessionRequired");
-  await app.close();
 });
 
 Deno.test("the sign-in page is where the plugin is mounted, below every prefix", async () => {
   const config = testConfig();
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(async (scope) => {
     await scope.register(FastifyAuth(config), { prefix: "/ü b" });
     scope.get("/page", { onRequest: requireSession(config) }, () => "");
@@ -239,7 +239,6 @@ Deno.test("the sign-in page is where the plugin is mounted, below every prefix",
     answer.headers.location,
     "/v1/%C3%BC%20b/signin?error=SessionRequired&callbackUrl=%2Fv1%2Fpage",
   );
-  await app.close();
 });
 
 Deno.test("pages.signIn takes the place of the plugin's page", async () => {
@@ -256,14 +255,14 @@ Deno.test("pages.signIn takes the place of the plugin's page", async () => {
     ] as const
   ) {
     const { app, client } = await guardedApp({}, { pages: { signIn } });
+    await using _app = app;
     assertEquals((await client.get("/page", { headers: html })).headers.location, location);
-    await app.close();
   }
 });
 
 Deno.test("a guard at the root does not redirect the application's own sign-in page to itself", async () => {
   const config = testConfig({ pages: { signIn: "/login" } });
-  const app = Fastify();
+  await using app = Fastify();
   app.addHook("onRequest", requireSession(config));
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/login", (request) => `sign in, ${request.id.length > 0}`);
@@ -275,7 +274,6 @@ Deno.test("a guard at the root does not redirect the application's own sign-in p
   for (const url of ["/login/inner", "/other?/login", "/LOGIN", "//login"]) {
     assertEquals((await app.inject({ url })).statusCode, 401, url);
   }
-  await app.close();
 });
 
 /** An application that is guarded at its root, with its sign-in page among its own pages. */
@@ -339,7 +337,7 @@ Deno.test("a sign-in page with a query opens that page only", async () => {
     ["/anmelden-für", ["/anmelden-f%C3%BCr", "/anmelden-f%C3%BCr?a=1"], ["/", "/anmelden"]],
   ];
   for (const [signIn, open, closed] of SIGN_IN_PAGES) {
-    const app = await guardedRoot(signIn);
+    await using app = await guardedRoot(signIn);
     for (const url of open) assertEquals((await rawGet(app, url)).status, 200, `${signIn}: ${url}`);
     for (const url of closed) {
       const { status, location = "" } = await rawGet(app, url);
@@ -347,7 +345,6 @@ Deno.test("a sign-in page with a query opens that page only", async () => {
       // Where it leads is open, or nobody could sign in.
       assertEquals((await rawGet(app, location.replace(/#.*/, ""))).status, 200, `${signIn}: ${location}`);
     }
-    await app.close();
   }
 });
 
@@ -390,8 +387,8 @@ Deno.test("the query of the sign-in page stays as it is written, without what re
     ] as const
   ) {
     const { app, client } = await guardedApp({}, { pages: { signIn } });
+    await using _app = app;
     assertEquals((await client.get("/page", { headers: html })).headers.location, location);
-    await app.close();
   }
 });
 
@@ -420,6 +417,7 @@ Deno.test("a guard answers 503 while the database is down, never signed out", as
   for (const fault of ["throws", "hangs"] as const) {
     for (const options of [{}, { roles: "admin" }]) {
       const { app, client, faults } = await guardedDatabase(options);
+      await using _app = app;
       const before = options.roles ? 403 : 200;
       assertEquals((await client.get("/page")).statusCode, before);
       faults.set("getSessionAndUser", fault);
@@ -433,23 +431,22 @@ Deno.test("a guard answers 503 while the database is down, never signed out", as
       assertEquals((await app.inject("/page")).statusCode, 401);
       faults.clear();
       assertEquals((await client.get("/page")).statusCode, before, "the session is still there");
-      await app.close();
     }
   }
 });
 
 Deno.test("the sign-in page stays open while the database is down", async () => {
   const { app, client, faults } = await guardedDatabase({}, { signIn: "/login" });
+  await using _app = app;
   faults.set("getSessionAndUser", "throws");
   assertEquals((await client.get("/login", { headers: html })).statusCode, 200);
   assertEquals((await client.get("/page", { headers: html })).statusCode, 503);
-  await app.close();
 });
 
 Deno.test("without a mounted plugin a browser gets a 401, and the log says why, once", async () => {
   const config = testConfig();
   const { logger, lines } = captureLog();
-  const app = Fastify({ logger } as object) as FastifyInstance;
+  await using app = Fastify({ logger } as object) as FastifyInstance;
   app.get("/page", { onRequest: requireSession(config) }, () => "");
   for (let i = 0; i < 3; i++) {
     assertEquals((await app.inject({ url: "/page", headers: html })).statusCode, 401);
@@ -457,15 +454,13 @@ Deno.test("without a mounted plugin a browser gets a 401, and the log says why, 
   const warnings = lines.filter(({ level }) => level === 40);
   assertEquals(warnings.length, 1);
   assertStringIncludes(warnings[0]!.msg, "register FastifyAuth(config)");
-  await app.close();
 });
 
 Deno.test("a configuration that cannot be used lets nobody pass", async () => {
-  const app = Fastify();
+  await using app = Fastify();
   const config = { providers: [], secret: "short", trustHost: true };
   app.get("/page", { onRequest: requireSession(config) }, () => "");
   assertEquals((await app.inject({ url: "/page" })).statusCode, 401);
-  await app.close();
 });
 
 const ROLES: [roles: string | string[], user: Record<string, unknown>, passes: boolean][] = [
@@ -489,16 +484,17 @@ const ROLES: [roles: string | string[], user: Record<string, unknown>, passes: b
 Deno.test("roles: a user passes who has one of them", async () => {
   for (const [roles, user, passes] of ROLES) {
     const { app, client } = await guardedApp({ roles }, withUser(user));
+    await using _app = app;
     assertEquals((await client.get("/page")).statusCode, 401);
     await client.signIn(ada);
     const answer = await client.get("/page");
     assertEquals(answer.statusCode, passes ? 200 : 403, JSON.stringify([roles, user]));
-    await app.close();
   }
 });
 
 Deno.test("a signed-in user who may not pass gets a 403, browser or not", async () => {
   const { app, client } = await guardedApp({ roles: "admin" });
+  await using _app = app;
   await client.signIn(ada);
   for (const headers of [html, { accept: "*/*" }]) {
     const answer = await client.get("/page", { headers });
@@ -511,7 +507,6 @@ Deno.test("a signed-in user who may not pass gets a 403, browser or not", async 
     assertEquals(answer.headers["cache-control"], "no-store");
     assertEquals(answer.headers["www-authenticate"], undefined);
   }
-  await app.close();
 });
 
 Deno.test("authorize() decides by the session and the request, at once or later", async () => {
@@ -534,12 +529,12 @@ Deno.test("authorize() decides by the session and the request, at once or later"
       return answer;
     };
     const { app, client } = await guardedApp({ authorize });
+    await using _app = app;
     assertEquals((await client.get("/page")).statusCode, 401);
     assertEquals(seen, [], "nobody is asked about nobody");
     await client.signIn(ada);
     assertEquals((await client.get("/page?a=1")).statusCode, passes ? 200 : 403);
     assertEquals(seen, ["ada", "/page?a=1", undefined]);
-    await app.close();
   }
 });
 
@@ -549,9 +544,9 @@ Deno.test("roles and authorize() must both hold", async () => {
       { roles: "admin", authorize: () => allowed },
       withUser({ role }),
     );
+    await using _app = app;
     await client.signIn(ada);
     assertEquals((await client.get("/page")).statusCode, status);
-    await app.close();
   }
 });
 
@@ -566,6 +561,7 @@ Deno.test("an authorize() that throws means no, and is logged", async () => {
   for (const authorize of failures) {
     const { logger, lines } = captureLog();
     const { app, client } = await guardedApp({ authorize }, {}, { logger });
+    await using _app = app;
     await client.signIn(ada);
     const answer = await client.get("/page");
     assertEquals([answer.statusCode, answer.json().code], [403, "FST_AUTHJS_FORBIDDEN"]);
@@ -573,7 +569,6 @@ Deno.test("an authorize() that throws means no, and is logged", async () => {
     const errors = lines.filter(({ level }) => level === 50);
     assertEquals(errors.length, 1);
     assertStringIncludes(errors[0]!.msg, "`authorize` of requireSession() threw");
-    await app.close();
   }
 });
 
@@ -609,20 +604,19 @@ Deno.test("requireSession itself as a hook is an error that says so", async () =
     (app) => app.route({ method: "GET", url: "/own", preHandler: [hook], handler: () => "own" }),
   ];
   for (const add of register) {
-    const app = Fastify();
+    await using app = Fastify();
     add(app);
     app.get("/page", () => "page");
     const answer = await app.inject(app.hasRoute({ method: "GET", url: "/own" }) ? "/own" : "/page");
     assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
     assertStringIncludes(answer.json().message, "requireSession(config)");
-    await app.close();
   }
 });
 
 Deno.test("getSession() with arguments that cannot be meant is an error that says so", async () => {
   const config = Object.freeze(testConfig());
   const read = getSession as (...args: unknown[]) => Promise<unknown>;
-  const app = Fastify();
+  await using app = Fastify();
   const calls: Record<string, (request: unknown, reply: unknown) => Promise<unknown>> = {
     swapped: (request) => read(config, request),
     alone: (request) => read(request),
@@ -643,18 +637,16 @@ Deno.test("getSession() with arguments that cannot be meant is an error that say
     assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"], name);
     assertStringIncludes(answer.json().message, "getSession(request, config)", name);
   }
-  await app.close();
 
-  const hooked = Fastify();
+  await using hooked = Fastify();
   hooked.addHook("preHandler", getSession as never);
   hooked.get("/", () => "");
   assertEquals((await hooked.inject("/")).json().code, "FST_AUTHJS_CONFIG_INVALID");
-  await hooked.close();
 });
 
 Deno.test("reply.session is set where the application declared it", async () => {
   const config = testConfig();
-  const app = Fastify();
+  await using app = Fastify();
   app.decorateReply("session", null);
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.addHook("onRequest", requireSession(config));
@@ -674,13 +666,12 @@ Deno.test("reply.session is set where the application declared it", async () => 
   assertEquals((seen.pop() as Session).user?.name, "ada");
   await app.inject("/page");
   assertEquals(seen.pop(), null, "one request's session is never another's");
-  await app.close();
 });
 
 Deno.test("reply.session holds the session that the guard checked, not another configuration's", async () => {
   const users = testConfig({ cookies: { sessionToken: { name: "users" } } });
   const staff = testConfig({ cookies: { sessionToken: { name: "staff" } } });
-  const app = Fastify();
+  await using app = Fastify();
   app.decorateReply("session", null);
   await app.register(FastifyAuth(users), { prefix: "/auth" });
   await app.register(FastifyAuth(staff), { prefix: "/staff/auth" });
@@ -694,11 +685,11 @@ Deno.test("reply.session holds the session that the guard checked, not another c
   await atTheDesk.signIn({ ...ada, username: "clerk" });
   for (const [name, value] of [...cookies, ...atTheDesk.cookies]) client.cookies.set(name, value);
   assertEquals((await client.get("/desk")).json().user.name, "clerk");
-  await app.close();
 });
 
 Deno.test("reply.session is left undeclared where the application did not declare it", async () => {
   const { app, client } = await guardedApp();
+  await using _app = app;
   let declared: boolean | undefined;
   app.addHook("onResponse", (_request, reply, done) => {
     declared = "session" in reply;
@@ -707,11 +698,11 @@ Deno.test("reply.session is left undeclared where the application did not declar
   await client.signIn(ada);
   await client.get("/page");
   assertEquals(declared, false);
-  await app.close();
 });
 
 Deno.test("the handler does not run after a redirect, however late the reply is sent", async () => {
   const { app, config } = await guardedApp();
+  await using _app = app;
   let handled = 0;
   app.addHook("onSend", async (_request, _reply, payload) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -721,11 +712,11 @@ Deno.test("the handler does not run after a redirect, however late the reply is 
   assertEquals((await app.inject({ url: "/slow", headers: html })).statusCode, 302);
   assertEquals((await app.inject({ url: "/slow" })).statusCode, 401);
   assertEquals(handled, 0);
-  await app.close();
 });
 
 Deno.test("the application's error handler decides how a refusal looks", async () => {
   const { app, config } = await guardedApp();
+  await using _app = app;
   app.setErrorHandler((error: FastifyAuthError, _request, reply) =>
     reply.code(error.statusCode ?? 500).send({ oops: error.code })
   );
@@ -733,7 +724,6 @@ Deno.test("the application's error handler decides how a refusal looks", async (
   const answer = await app.inject("/own");
   assertEquals([answer.statusCode, answer.json()], [401, { oops: "FST_AUTHJS_UNAUTHENTICATED" }]);
   assertEquals(answer.headers["www-authenticate"], "Cookie");
-  await app.close();
 });
 
 /** Sends a request line as it is, which `inject` and `fetch` would normalise. */
@@ -762,13 +752,13 @@ Deno.test("the hook fits typed instances: HTTP/2, HTTPS, typed routes and type p
   const [key, cert] = await Promise.all(
     ["key", "cert"].map((name) => readFile(new URL(`./support/tls/${name}.pem`, import.meta.url))),
   );
-  const secure = Fastify({ http2: true, https: { key: key!, cert: cert! } });
+  await using secure = Fastify({ http2: true, https: { key: key!, cert: cert! } });
   secure.addHook("onRequest", guard);
   secure.addHook("preHandler", guard);
   secure.get("/page", { onRequest: guard, preHandler: [guard] }, () => "");
-  const h2c = Fastify({ http2: true });
+  await using h2c = Fastify({ http2: true });
   h2c.addHook("onRequest", guard);
-  const https = Fastify({ https: { key: key!, cert: cert! } });
+  await using https = Fastify({ https: { key: key!, cert: cert! } });
   https.addHook("onRequest", guard);
   https.route({ method: "GET", url: "/page", onRequest: guard, handler: () => "" });
 
@@ -777,7 +767,7 @@ Deno.test("the hook fits typed instances: HTTP/2, HTTPS, typed routes and type p
     serializer: unknown;
     readonly schema: unknown;
   }
-  const typed = Fastify().withTypeProvider<AnyProvider>();
+  await using typed = Fastify().withTypeProvider<AnyProvider>();
   typed.addHook("preHandler", guard);
   typed.get<{ Params: { id: string }; Querystring: { q?: string }; Reply: string }>(
     "/:id",
@@ -786,16 +776,16 @@ Deno.test("the hook fits typed instances: HTTP/2, HTTPS, typed routes and type p
   );
   assertEquals((await typed.inject("/1")).statusCode, 401);
   assertEquals((await secure.inject("/page")).statusCode, 401);
-  await Promise.all([secure.close(), h2c.close(), https.close(), typed.close()]);
 });
 
 Deno.test("the session of a guarded request is read from this configuration's cookie alone", async () => {
   const { client, app } = await guardedApp();
+  await using _app = app;
   const other = await guardedApp({}, { secret: `${SECRET}-another` });
+  await using _other = other.app;
   await client.signIn(ada);
   assertEquals(
     (await other.app.inject({ url: "/page", headers: { cookie: client.cookie! } })).statusCode,
     401,
   );
-  await Promise.all([app.close(), other.app.close()]);
 });

@@ -4,11 +4,12 @@ import { encode } from "@auth/core/jwt";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
-import http2 from "node:http2";
+import type http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { passwordProvider, SECRET, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
+import { connectHttp2 } from "./support/http2_client.ts";
 
 const NAME = "authjs.session-token";
 const ada = { username: "ada", password: "open" };
@@ -40,7 +41,7 @@ for (const hook of ["preValidation", "preHandler"] as const) {
       const other = Credentials({ id: "other", authorize });
       const seen: unknown[] = [];
       const config = testConfig({ providers: [passwordProvider((fields) => seen.push(fields)), other] });
-      const app = Fastify() as unknown as FastifyInstance;
+      await using app = Fastify() as unknown as FastifyInstance;
       let tampering = false;
       app.addHook(hook as "preHandler", (request, _reply, done) => {
         if (tampering) tamper(request);
@@ -60,13 +61,12 @@ for (const hook of ["preValidation", "preHandler"] as const) {
       assertEquals((seen as typeof ada[]).map(({ username }) => username), ["ada"]);
       assertEquals(others, []);
       assertEquals((await client.get("/auth/session")).json().user.name, "ada");
-      await app.close();
     });
   }
 }
 
 Deno.test("hooks of the application still see the parsed body", async () => {
-  const app = Fastify() as unknown as FastifyInstance;
+  await using app = Fastify() as unknown as FastifyInstance;
   const seen: unknown[] = [];
   app.addHook("preHandler", (request, _reply, done) => {
     if (request.method === "POST") seen.push({ ...request.body as object });
@@ -78,7 +78,6 @@ Deno.test("hooks of the application still see the parsed body", async () => {
   await client.post("/auth/callback/credentials", { ...ada, csrfToken });
   await client.request("POST", "/auth/session", { json: { csrfToken, data: { a: 1 } } });
   assertEquals(seen, [{ ...ada, csrfToken }, { csrfToken, data: { a: 1 } }]);
-  await app.close();
 });
 
 /** What makes a reply public. */
@@ -178,7 +177,7 @@ async function publishingApp(prepare: Prepare, options: object = {}): Promise<Fa
 
 for (const [what, prepare] of Object.entries(PUBLISHING)) {
   Deno.test(`a reply with a session cookie is private, whatever ${what} sets`, async () => {
-    const app = await publishingApp(prepare);
+    await using app = await publishingApp(prepare);
     const cookie = `${NAME}=${await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME })}`;
     const injected = await app.inject({ url: "/read", headers: { cookie } });
     assertEquals([injected.statusCode, injected.body], [200, "text"]);
@@ -193,29 +192,21 @@ for (const [what, prepare] of Object.entries(PUBLISHING)) {
     assertEquals([response.status, await response.text()], [200, "text"]);
     assert(response.headers.getSetCookie().some((line) => line.startsWith(NAME)));
     assertPrivate(Object.fromEntries(response.headers), "sent");
-    await app.close();
   });
 
   Deno.test(`over HTTP/2 a reply with a session cookie is private, whatever ${what} sets`, async () => {
-    const app = await publishingApp(prepare, { http2: true });
+    await using app = await publishingApp(prepare, { http2: true });
     await app.listen({ port: 0, host: "127.0.0.1" });
     const { port } = app.server.address() as AddressInfo;
     const cookie = `${NAME}=${await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME })}`;
-    const client = http2.connect(`http://127.0.0.1:${port}`);
-    try {
-      const stream = client.request({ ":path": "/read", cookie });
-      const headers = await new Promise<http2.IncomingHttpHeaders>((resolve) =>
-        stream.on("response", resolve)
-      );
-      let body = "";
-      for await (const chunk of stream.setEncoding("utf8")) body += chunk;
-      assertEquals([headers[":status"], body], [200, "text"]);
-      assert(headers["set-cookie"]?.some((line) => line.startsWith(NAME)));
-      assertPrivate(headers, "sent");
-    } finally {
-      client.close();
-      await app.close();
-    }
+    using client = connectHttp2(`http://127.0.0.1:${port}`);
+    const stream = client.request({ ":path": "/read", cookie });
+    const headers = await new Promise<http2.IncomingHttpHeaders>((resolve) => stream.on("response", resolve));
+    let body = "";
+    for await (const chunk of stream.setEncoding("utf8")) body += chunk;
+    assertEquals([headers[":status"], body], [200, "text"]);
+    assert(headers["set-cookie"]?.some((line) => line.startsWith(NAME)));
+    assertPrivate(headers, "sent");
   });
 }
 
@@ -235,7 +226,7 @@ Deno.test("a reply with a session cookie that is both private and for shared cac
 });
 
 Deno.test("a reply whose session cookie a later hook took out may be public", async () => {
-  const app = await publishingApp((app, read) => {
+  await using app = await publishingApp((app, read) => {
     app.addHook("onSend", (_request, reply, payload, done) => {
       reply.removeHeader("set-cookie").headers(PUBLIC);
       done(null, payload);
@@ -245,7 +236,6 @@ Deno.test("a reply whose session cookie a later hook took out may be public", as
   const cookie = `${NAME}=${await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME })}`;
   const answer = await app.inject({ url: "/read", headers: { cookie } });
   assertEquals([setCookies(answer), answer.headers["cache-control"]], [[], PUBLIC["cache-control"]]);
-  await app.close();
 });
 
 const PROTECTED = {
@@ -270,7 +260,7 @@ function assertProtected(answer: Answer, what: string): void {
 }
 
 Deno.test("replies of the auth routes keep their headers under hooks that an onRoute hook adds to them", async () => {
-  const app = Fastify() as unknown as FastifyInstance;
+  await using app = Fastify() as unknown as FastifyInstance;
   app.addHook("onRoute", (route) => {
     const careless = (
       _request: unknown,
@@ -291,11 +281,10 @@ Deno.test("replies of the auth routes keep their headers under hooks that an onR
   for (const path of ["signin", "csrf", "session", "error", "nowhere", "signin/nobody"]) {
     assertProtected(await client.get(`/auth/${path}`), path);
   }
-  await app.close();
 });
 
 Deno.test("a reply that an earlier hook of the application ends in an error is protected, too", async () => {
-  const app = Fastify() as unknown as FastifyInstance;
+  await using app = Fastify() as unknown as FastifyInstance;
   app.addHook("onSend", (_request, reply, _payload, done) => {
     reply.headers(CARELESS);
     done(new Error("of the application"));
@@ -304,5 +293,4 @@ Deno.test("a reply that an earlier hook of the application ends in an error is p
   const answer = await app.inject("/auth/csrf");
   assertEquals(answer.statusCode, 500);
   assertProtected(answer, "csrf");
-  await app.close();
 });

@@ -60,7 +60,7 @@ Deno.test("a real server that sends its issuer signs in without one being config
     client_secret: "secret",
     redirect_uris: ["http://localhost/auth/callback/op"],
   };
-  const provider = await startOpenIdProvider([metadata]);
+  await using provider = await startOpenIdProvider([metadata]);
   const { issuer } = provider;
   const { app, browser, lines } = await oauthApp({
     type: "oauth",
@@ -69,13 +69,12 @@ Deno.test("a real server that sends its issuer signs in without one being config
     token: `${issuer}/token`,
     userinfo: `${issuer}/me`,
   });
+  await using _app = app;
   const client = browser();
   const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(client)));
   assertEquals(new URL(url).searchParams.get("iss"), issuer);
   await client.get(pathOf(url));
   assertEquals(await signedInName(client), "Ada", JSON.stringify(lines));
-  await app.close();
-  await provider.close();
 });
 
 Deno.test("an OAuth provider without an issuer is known by the document configured as wellKnown", async () => {
@@ -139,12 +138,11 @@ Deno.test("the setting that the log names is the one it takes", async () => {
 });
 
 Deno.test("a mix-up: the issuer of another server is refused, and that server is not asked", async () => {
-  const other = await ScriptedProvider.start();
+  await using other = await ScriptedProvider.start();
   await withProvider(OAUTH, async (parts) => {
     await assertRefused(parts, other.issuer);
     assertEquals(other.paths, []);
   }, oauthSettings);
-  await other.close();
 });
 
 Deno.test("a mix-up: an issuer on the same host with endpoints of its own is refused", async () => {
@@ -241,16 +239,15 @@ Deno.test("a callback that is not this browser's sends no request for its issuer
 });
 
 Deno.test("one of two providers that names itself does not change the other", async () => {
-  const provider = await ScriptedProvider.start(OAUTH);
+  await using provider = await ScriptedProvider.start(OAUTH);
   const { issuer } = provider;
   const first = { clientId: "client", clientSecret: "secret", name: "OP", ...oauthSettings(issuer) };
   const providers = [{ ...first, id: "op" }, { ...first, id: "second" }] as never;
   const { app, browser } = await oauthApp({}, { providers });
+  await using _app = app;
   for (const id of ["op", "second"]) {
     const client = browser();
     const url = provider.authorize(locationOf(await startSignIn(client, id)), { iss: issuer });
     assertEquals(locationOf(await client.get(pathOf(url))), "http://localhost");
   }
-  await app.close();
-  await provider.close();
 });

@@ -40,11 +40,13 @@ async function start(folder: string, script: string, env: Record<string, string>
     child.once("exit", (code) => reject(new Error(`${script} ended with ${code}`)));
   });
   const ended = new Promise((resolve) => child.once("close", resolve));
-  const stop = async () => {
-    child.kill();
-    await ended;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await ended;
+    },
   };
-  return { origin: `http://127.0.0.1:${port}`, stop };
 }
 
 /** A cookie jar over fetch. */
@@ -95,13 +97,13 @@ Deno.test("migration", async (t) => {
   const folder = await install();
 
   await t.step("from @auth/express: the same routes, and the sessions stay valid", async () => {
-    const before = await start(folder, "express.mjs");
+    await using before = await start(folder, "express.mjs");
     const browser = new Browser(before.origin);
     await browser.signInThroughAuthjs("/auth");
     assertEquals(await browser.json("/me"), { name: "ada" });
 
     const config = testConfig();
-    const after = await testApp(config);
+    await using after = await testApp(config);
     const answer = await after.inject({ url: "/me", headers: { cookie: browser.cookie } });
     assertEquals(answer.json().session.user.name, "ada");
     const paths = ["csrf", "providers", "session", "signin", "signout", "error", "verify-request"];
@@ -110,12 +112,10 @@ Deno.test("migration", async (t) => {
       await was.body?.cancel();
       assertEquals([path, is.statusCode], [path, was.status]);
     }
-    await after.close();
-    await before.stop();
   });
 
   await t.step("from next-auth v4: the mount path stays, and the sessions do with the decoder", async () => {
-    const before = await start(folder, "next_auth.mjs", { NEXTAUTH_URL: "http://127.0.0.1/api/auth" });
+    await using before = await start(folder, "next_auth.mjs", { NEXTAUTH_URL: "http://127.0.0.1/api/auth" });
     const browser = new Browser(before.origin);
     await browser.signInThroughAuthjs("/api/auth");
     assertEquals(await browser.json("/me"), { name: "ada" });
@@ -126,35 +126,31 @@ Deno.test("migration", async (t) => {
       cookies: { sessionToken: { name: "next-auth.session-token" } },
       jwt: { decode: decodeAlsoV4 },
     });
-    const after = await testApp(config, { prefix: "/api/auth" });
+    await using after = await testApp(config, { prefix: "/api/auth" });
     const old = new Client(after, {}, "/api/auth");
     old.cookies.set("next-auth.session-token", token);
     assertEquals((await old.get("/me")).json().session.user.name, "ada");
     const fresh = new Client(after, {}, "/api/auth");
     await fresh.signIn(ada);
     assertEquals((await fresh.get("/me")).json().session.user.name, "ada");
-    await after.close();
-    await before.stop();
   });
 
   await t.step(
     "from @fastify/passport: a strategy becomes a provider, request.user the session's user",
     async () => {
-      const before = await start(folder, "passport.mjs");
+      await using before = await start(folder, "passport.mjs");
       const browser = new Browser(before.origin);
       await (await browser.send("/login", ada)).body?.cancel();
       assertEquals(await browser.json("/me"), { name: "ada" });
       await (await browser.send("/logout", {})).body?.cancel();
       assertEquals(await browser.json("/me"), { name: null });
 
-      const after = await testApp();
+      await using after = await testApp();
       const client = new Client(after);
       await client.signIn(ada);
       assertEquals((await client.get("/me")).json().session.user.name, "ada");
       await client.signOut();
       assertEquals((await client.get("/me")).json().session, null);
-      await after.close();
-      await before.stop();
     },
   );
 

@@ -297,50 +297,46 @@ const CASES: readonly Case[] = [
 for (const { name, script, settings, response, outcome } of CASES) {
   const what = "signedIn" in outcome ? "signed in" : `refused by ${outcome.by}`;
   Deno.test(`conformance: ${name}: ${what}`, async () => {
-    const provider = await ScriptedProvider.start();
+    await using provider = await ScriptedProvider.start();
     const { issuer } = provider;
     provider.script = script?.(issuer) ?? {};
     const parts = await oauthApp({ issuer, checks: ["state", "pkce", "nonce"], ...settings });
+    await using _app = parts.app;
     const client = parts.browser();
-    try {
-      const started = locationOf(await startSignIn(client));
-      const refusedAtOnce = "refused" in outcome && outcome.at === "sign-in";
-      const ended = refusedAtOnce
-        ? started
-        : locationOf(await client.get(pathOf(provider.authorize(started, response?.(issuer)))));
+    const started = locationOf(await startSignIn(client));
+    const refusedAtOnce = "refused" in outcome && outcome.at === "sign-in";
+    const ended = refusedAtOnce
+      ? started
+      : locationOf(await client.get(pathOf(provider.authorize(started, response?.(issuer)))));
 
-      if ("signedIn" in outcome) {
-        assertEquals(ended, "http://localhost", reasons(parts.lines));
-        assertEquals(await signedInName(client), outcome.signedIn);
-      } else {
-        assertEquals(ended, "http://localhost/auth/error?error=Configuration");
-        assertEquals(await signedInName(client), undefined);
-        assertMatch(reasons(parts.lines), outcome.refused);
-      }
-      assertFalse(provider.paths.includes(PATHS.jwks), "no signature is verified, so no key is fetched");
-    } finally {
-      await parts.app.close();
-      await provider.close();
+    if ("signedIn" in outcome) {
+      assertEquals(ended, "http://localhost", reasons(parts.lines));
+      assertEquals(await signedInName(client), outcome.signedIn);
+    } else {
+      assertEquals(ended, "http://localhost/auth/error?error=Configuration");
+      assertEquals(await signedInName(client), undefined);
+      assertMatch(reasons(parts.lines), outcome.refused);
     }
+    assertFalse(provider.paths.includes(PATHS.jwks), "no signature is verified, so no key is fetched");
   });
 }
 
 Deno.test("conformance: oidcc-client-test-signing-key-rotation: a new key changes nothing", async () => {
-  const provider = await ScriptedProvider.start();
+  await using provider = await ScriptedProvider.start();
   const { app, browser } = await oauthApp({ issuer: provider.issuer });
+  await using _app = app;
   for (const script of [{}, { header: { kid: "second" }, sign: signedByStranger, keys: [secondJwk] }]) {
     provider.script = script;
     const client = browser();
     await client.get(pathOf(provider.authorize(locationOf(await startSignIn(client)))));
     assertEquals(await signedInName(client), "Ada");
   }
-  await app.close();
-  await provider.close();
 });
 
 Deno.test("conformance: the request says who asks for what", async () => {
-  const provider = await ScriptedProvider.start();
+  await using provider = await ScriptedProvider.start();
   const { app, browser } = await oauthApp({ issuer: provider.issuer, checks: ["state", "pkce", "nonce"] });
+  await using _app = app;
   const { origin, pathname, searchParams } = new URL(locationOf(await startSignIn(browser())));
   assertEquals(origin + pathname, `${provider.issuer}/authorize`);
   const { state, nonce, code_challenge, ...rest } = Object.fromEntries(searchParams);
@@ -352,6 +348,4 @@ Deno.test("conformance: the request says who asks for what", async () => {
     code_challenge_method: "S256",
   });
   assertEquals(new Set([state, nonce, code_challenge]).size, 3);
-  await app.close();
-  await provider.close();
 });

@@ -53,17 +53,13 @@ async function withOpenId(
   } = {},
 ): Promise<void> {
   const metadata = { client_id: "client", client_secret: SECRET, redirect_uris: [CALLBACK], ...client };
-  const provider = await startOpenIdProvider([metadata], op);
+  await using provider = await startOpenIdProvider([metadata], op);
   const { app, browser, lines } = await oauthApp(
     { issuer: provider.issuer, clientSecret: SECRET, checks: ALL_CHECKS, ...settings },
     overrides?.(provider.issuer),
   );
-  try {
-    await run({ provider, client: browser(), lines, there: new ProviderBrowser() });
-  } finally {
-    await app.close();
-    await provider.close();
-  }
+  await using _app = app;
+  await run({ provider, client: browser(), lines, there: new ProviderBrowser() });
 }
 
 async function signIn(client: Client, there: ProviderBrowser, id = "op"): Promise<Answer> {
@@ -272,11 +268,13 @@ Deno.test("redirectProxyUrl: one application takes the callbacks of another, and
     client_secret: SECRET,
     redirect_uris: [`${stable}/auth/callback/op`],
   };
-  const provider = await startOpenIdProvider([metadata]);
+  await using provider = await startOpenIdProvider([metadata]);
   const settings = { issuer: provider.issuer, clientSecret: SECRET, checks: ["pkce", "nonce"] };
   const start = (origin: string) => oauthApp(settings, { origin, redirectProxyUrl: `${stable}/auth` });
   const proxy = await start(stable);
+  await using _proxy = proxy.app;
   const preview = await start("https://preview-7.example");
+  await using _preview = preview.app;
   const there = new ProviderBrowser();
 
   const [client, atProxy] = [preview.browser(), proxy.browser()];
@@ -308,10 +306,6 @@ Deno.test("redirectProxyUrl: one application takes the callbacks of another, and
   const stolen = await preview.browser().get(pathOf(locationOf(handedOn)));
   assertEquals(locationOf(stolen), "https://preview-7.example/auth/error?error=Configuration");
   assertEquals(provider.requests.length, length);
-
-  await proxy.app.close();
-  await preview.app.close();
-  await provider.close();
 });
 
 interface Tokens {

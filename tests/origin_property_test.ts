@@ -61,7 +61,7 @@ const headers = fc.record({
 
 for (const trustProxy of [false, true]) {
   Deno.test(`any Host, :authority and X-Forwarded-* is a valid origin or a 400 (trustProxy: ${trustProxy})`, async () => {
-    const app = await testApp(testConfig(), { trustProxy });
+    await using app = await testApp(testConfig(), { trustProxy });
     await fc.assert(
       fc.asyncProperty(headers, async (headers) => {
         const request = { headers: headers as Record<string, string> };
@@ -81,6 +81,5 @@ for (const trustProxy of [false, true]) {
       }),
       { numRuns: 1_000 },
     );
-    await app.close();
   });
 }

@@ -60,6 +60,7 @@ function signsIn(module: string, sample: ProviderSample): Promise<void> {
     const { id } = provider;
     assertEquals(id, sample.id ?? module);
     const { app, accounts, browser } = await application(provider);
+    await using _app = app;
 
     const url = await startSignIn(browser, id);
     assertAuthorizationRequest(url, id, sample);
@@ -76,7 +77,6 @@ function signsIn(module: string, sample: ProviderSample): Promise<void> {
     const { session } = await (await browser.send("/me")).json();
     assertEquals(session.user, user);
     assertEquals((await (await browser.send("/auth/session")).json()).user, user);
-    await app.close();
   });
 }
 
@@ -155,6 +155,7 @@ Deno.test("azure-devops cannot sign in: core does not make the token request tha
   const sample: ProviderSample = UNUSABLE_PROVIDERS["azure-devops"];
   return StandIn.during(sample, async (standIn) => {
     const { app, accounts, browser } = await application(await configured("azure-devops", sample, standIn));
+    await using _app = app;
     const url = await startSignIn(browser, "azure-devops");
     assertAuthorizationRequest(url, "azure-devops", sample);
     const end = await finishSignIn(browser, "azure-devops", sample, standIn.authorize(url));
@@ -164,7 +165,6 @@ Deno.test("azure-devops cannot sign in: core does not make the token request tha
     );
     assertEquals(end, `${ORIGIN}/auth/error?error=Configuration`);
     assertEquals(accounts, []);
-    await app.close();
   });
 });
 

@@ -47,7 +47,7 @@ Deno.test("every provider subpath gives a factory", async () => {
 Deno.test("every provider can be configured at once, under an id of its own, with its callback URL", async () => {
   const factories = await Promise.all(modules.map(importFactory));
   const providers = factories.map((factory, index) => factory(optionsFor(modules[index] ?? "")));
-  const app = await testApp({
+  await using app = await testApp({
     providers,
     secret: SECRET,
     origin: "https://app.example",
@@ -64,7 +64,6 @@ Deno.test("every provider can be configured at once, under an id of its own, wit
     ),
     Object.fromEntries(expected),
   );
-  await app.close();
 });
 
 Deno.test("every provider module says its id, its environment variables and its callback URL", async () => {

@@ -103,7 +103,7 @@ Deno.test("what is protected does not pass, to whatever server, and nothing pass
 });
 
 Deno.test("no query changes who asks the provider for what, and where its answer goes", async () => {
-  const app = await testApp(testConfig({ providers: [identityProvider("idp")] }));
+  await using app = await testApp(testConfig({ providers: [identityProvider("idp")] }));
   const client = new Client(app);
   const csrfToken = await client.csrfToken();
   await fc.assert(
@@ -125,7 +125,6 @@ Deno.test("no query changes who asks the provider for what, and where its answer
     }),
     { numRuns: 300 },
   );
-  await app.close();
 });
 
 const ROUTES: [method: "GET" | "POST", path: string][] = [
@@ -148,9 +147,12 @@ const ROUTES: [method: "GET" | "POST", path: string][] = [
 Deno.test("no query is a server error, on any route, and none is logged as one", async () => {
   const { logger, lines } = captureLog();
   const providers = [identityProvider("idp"), passwordProvider()];
-  const app = await testApp(testConfig({ providers, pages: { verifyRequest: "/check", error: "/oops" } }), {
-    logger,
-  });
+  await using app = await testApp(
+    testConfig({ providers, pages: { verifyRequest: "/check", error: "/oops" } }),
+    {
+      logger,
+    },
+  );
   const client = new Client(app);
   const csrfToken = await client.csrfToken();
   await fc.assert(
@@ -165,12 +167,11 @@ Deno.test("no query is a server error, on any route, and none is logged as one",
     { numRuns: 600 },
   );
   assertEquals(lines.filter(({ level }) => level >= 50), []);
-  await app.close();
 });
 
 Deno.test("a guarded page is open only where Fastify's parser reads the parameters of the sign-in page", async () => {
   const config = testConfig({ pages: { signIn: "/?page=login" } });
-  const app = Fastify();
+  await using app = Fastify();
   app.addHook("onRequest", requireSession(config));
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/", (request) => request.query);
@@ -193,5 +194,4 @@ Deno.test("a guarded page is open only where Fastify's parser reads the paramete
     { numRuns: 800 },
   );
   assert(open > 0);
-  await app.close();
 });

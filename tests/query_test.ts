@@ -41,7 +41,7 @@ const read = (query: string, route: Partial<QueryRoute> = {}) =>
   new URLSearchParams(authQuery(query, { action: "signin", method: "GET", ...route }).query);
 
 Deno.test("a callbackUrl is normalised however its name and value are encoded", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const name of ["callbackUrl", "callback%55rl", "%63%61llback%55%72l", "c%61llbackUrl"]) {
     for (
       const [value, stored] of [
@@ -66,7 +66,6 @@ Deno.test("a callbackUrl is normalised however its name and value are encoded", 
       );
     }
   }
-  await app.close();
 });
 
 Deno.test("of a parameter that is repeated the last one counts, and there is one of each", () => {
@@ -78,7 +77,7 @@ Deno.test("of a parameter that is repeated the last one counts, and there is one
 });
 
 Deno.test("a query is what is between the first ? and a #, separated by & alone", async () => {
-  const app = await testApp(testConfig({ pages: { signIn: "/login" } }));
+  await using app = await testApp(testConfig({ pages: { signIn: "/login" } }));
   for (
     const [target, error] of [
       ["?error=Signin", "Signin"],
@@ -96,11 +95,10 @@ Deno.test("a query is what is between the first ? and a #, separated by & alone"
     const location = await rawGet(app, `/auth/signin${target}`);
     assertEquals(new URL(location, "http://localhost").searchParams.get("error"), error, target);
   }
-  await app.close();
 });
 
 Deno.test("a query of more than 16,384 characters is a 414", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const filling = (length: number) => `x=${"y".repeat(length - 2)}`;
   for (const path of ["/auth/signin", "/auth/csrf", "/auth/error", "/auth/providers"]) {
     assertEquals((await app.inject(`${path}?${filling(16_384)}`)).statusCode, 200, path);
@@ -108,7 +106,6 @@ Deno.test("a query of more than 16,384 characters is a 414", async () => {
     assertEquals([answer.statusCode, answer.json().code], [414, "FST_AUTHJS_QUERY_TOO_LONG"], path);
   }
   assertThrows(() => read(filling(16_385)), FastifyAuthError, "16385");
-  await app.close();
 });
 
 Deno.test("core's pages get no parameter but those they have", () => {
@@ -133,14 +130,13 @@ Deno.test("core's pages get no parameter but those they have", () => {
 });
 
 Deno.test("a parameter does not become a property of a page", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const name of ["providers", "csrfToken", "theme", "children", "__proto__", "callbackUrl"]) {
     const answer = await app.inject(`/auth/signin?${name}=x-marks-the-spot`);
     assertEquals(answer.statusCode, 200, name);
     assert(!answer.body.includes("x-marks-the-spot"), name);
   }
   assertStringIncludes((await app.inject("/auth/signin?email=a")).body, "Sign in with");
-  await app.close();
 });
 
 Deno.test("an e-mail link keeps its token and address, an authenticator's page its form", () => {
@@ -177,7 +173,7 @@ Deno.test("the callback of a provider keeps whatever the provider sends", () => 
 });
 
 Deno.test("a browser adds parameters to its authorization request", async () => {
-  const app = await providerApp();
+  await using app = await providerApp();
   const { parameters } = await authorize(
     app,
     "?login_hint=ada%40example.com&prompt=consent&scope=read+write&ui_locales=de&max_age=0&acr_values=a",
@@ -188,7 +184,6 @@ Deno.test("a browser adds parameters to its authorization request", async () => 
     ),
     ["ada@example.com", "consent", "read write", "de", "0", "a", "api"],
   );
-  await app.close();
 });
 
 const PROTECTED = [
@@ -220,7 +215,7 @@ const SPELLINGS: ((name: string) => string)[] = [
 ];
 
 Deno.test("protected authorization parameters come from the configuration alone, however they are spelt", async () => {
-  const app = await providerApp();
+  await using app = await providerApp();
   const expected = [
     ...["audience", "client_id", "code_challenge", "code_challenge_method", "redirect_uri", "response_type"],
     ...["scope", "state"],
@@ -234,12 +229,11 @@ Deno.test("protected authorization parameters come from the configuration alone,
       assertEquals(parameters.get("redirect_uri"), "http://localhost/auth/callback/idp");
     }
   }
-  await app.close();
 });
 
 Deno.test("what the configuration says of a protected parameter holds", async () => {
   const params = { scope: "read", response_mode: "query", nonce: "fixed", registration: "r" };
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     providers: [someProvider({ authorization: { url: "https://idp.example/authorize?request=q", params } })],
   }));
   const { parameters } = await authorize(app, "?response_mode=fragment&nonce=x&registration=y&request=z");
@@ -247,11 +241,10 @@ Deno.test("what the configuration says of a protected parameter holds", async ()
     ["response_mode", "nonce", "registration", "request"].map((name) => parameters.getAll(name)),
     [["query"], ["fixed"], ["r"], ["q"]],
   );
-  await app.close();
 });
 
 Deno.test("callbackUrl and csrfToken never reach the provider, and callbackUrl still counts", async () => {
-  const app = await providerApp();
+  await using app = await providerApp();
   for (
     const query of ["?callbackUrl=%2Fafter&csrfToken=secret", "?callback%55rl=/after&csrf%54oken=secret"]
   ) {
@@ -265,7 +258,6 @@ Deno.test("callbackUrl and csrfToken never reach the provider, and callbackUrl s
   }
   const { client } = await authorize(app, "?callbackUrl=/query", { callbackUrl: "/body" });
   assertEquals(decodeURIComponent(client.cookies.get("authjs.callback-url")!), "http://localhost/body");
-  await app.close();
 });
 
 const UNKNOWN_ERRORS = [
@@ -285,7 +277,7 @@ const UNKNOWN_ERRORS = [
 
 Deno.test("an unknown error shows the page's default text, and logs nothing", async () => {
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig(), { logger });
+  await using app = await testApp(testConfig(), { logger });
   const page = async (url: string) => {
     const answer = await app.inject(url);
     assertEquals(answer.statusCode, 200, url);
@@ -303,12 +295,11 @@ Deno.test("an unknown error shows the page's default text, and logs nothing", as
   assertStringIncludes(await page("/auth/signin?error=CredentialsSignin"), "Check the details");
   assert(!(await page("/auth/signin?error=")).includes("Unable to sign in."));
   assertEquals(lines.filter(({ level, msg }) => level >= 30 && !/^(?:incoming|request)/.test(msg)), []);
-  await app.close();
 });
 
 Deno.test("an own error page gets known errors, encoded, and the default for all others", async () => {
   for (const page of ["/oops", "/oops?kind=auth"]) {
-    const app = Fastify();
+    await using app = Fastify();
     await app.register(FastifyAuth(testConfig({ pages: { error: page, signIn: page } })), {
       prefix: "/auth",
     });
@@ -329,7 +320,6 @@ Deno.test("an own error page gets known errors, encoded, and the default for all
     }
     assertEquals(await errorOf("/auth/error"), ["Default"]);
     assertEquals(await errorOf("/auth/signin"), []);
-    await app.close();
   }
 });
 
@@ -339,7 +329,7 @@ Deno.test("a trailing slash is the same address, whatever Fastify does with it",
       ignoreTrailingSlash: true,
     }] as object[]
   ) {
-    const app = await testApp(testConfig({ providers: [someProvider(), passwordProvider()] }), options);
+    await using app = await testApp(testConfig({ providers: [someProvider(), passwordProvider()] }), options);
     const client = new Client(app);
     const { csrfToken } = (await client.get("/auth/csrf/")).json();
     for (const path of ["signin", "signout", "session", "providers", "error", "verify-request"]) {
@@ -356,7 +346,6 @@ Deno.test("a trailing slash is the same address, whatever Fastify does with it",
     }
     const refused = await client.request("PUT", "/auth/signin/");
     assertEquals([refused.statusCode, refused.headers.allow], [405, "GET, POST"]);
-    await app.close();
   }
 });
 

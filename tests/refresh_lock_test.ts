@@ -52,12 +52,19 @@ async function processes(
       cookies: setCookies(answer),
     };
   };
-  return { all, me, expired, state, close: () => Promise.all(all.map(({ app }) => app.close())) };
+  return {
+    all,
+    me,
+    expired,
+    state,
+    [Symbol.asyncDispose]: async () => void await Promise.all(all.map(({ app }) => app.close())),
+  };
 }
 
 Deno.test("one of several processes refreshes, and all have its result", async () => {
   const refreshLock = memoryLock();
-  const { all, me, state, close } = await processes(4, { refreshLock });
+  await using fleet = await processes(4, { refreshLock });
+  const { all, me, state } = fleet;
   const answers = await Promise.all([...all, ...all, ...all].map((one) => me(one)));
   assertEquals(state.refreshes, 1);
   assertEquals(answers.map(({ fresh }) => fresh), answers.map(() => 1));
@@ -69,19 +76,18 @@ Deno.test("one of several processes refreshes, and all have its result", async (
   const token = (cookies: string[]) => cookies[0]?.split(";")[0];
   assertEquals([straggler.fresh, token(straggler.cookies)], [1, token(answers[0]!.cookies)]);
   assertEquals(refreshLock.calls.slice(before).sort(), ["acquire", "get", "get", "get", "release"]);
-  await close();
 });
 
 Deno.test("the lock is left alone while refreshDue says that nothing is to be refreshed", async () => {
   const refreshLock = memoryLock();
   const refreshDue = (token: Record<string, unknown>) => token.fresh === undefined;
-  const { all, me, close } = await processes(1, { refreshLock, refreshDue });
+  await using fleet = await processes(1, { refreshLock, refreshDue });
+  const { all, me } = fleet;
   const { cookies: [refreshed] } = await me(all[0]!);
   const before = refreshLock.calls.length;
   assert(before > 0);
   assertEquals((await me(all[0]!, refreshed!.split(";")[0])).fresh, 1);
   assertEquals(refreshLock.calls.length, before);
-  await close();
 });
 
 Deno.test("a refresh that fails frees the lock, and another process tries", async () => {
@@ -90,12 +96,12 @@ Deno.test("a refresh that fails frees the lock, and another process tries", asyn
     await later();
     if (fail) throw new Error("the provider is down");
   };
-  const { all, me, state, close } = await processes(2, { refreshLock: memoryLock() }, refresh);
+  await using fleet = await processes(2, { refreshLock: memoryLock() }, refresh);
+  const { all, me, state } = fleet;
   assertEquals((await me(all[0]!)).fresh, undefined);
   fail = false;
   assertEquals((await me(all[1]!)).fresh, 2);
   assertEquals(state.refreshes, 2);
-  await close();
 });
 
 Deno.test("a lock that fails or hangs is done without, and told of", async () => {
@@ -103,13 +109,13 @@ Deno.test("a lock that fails or hangs is done without, and told of", async () =>
   const down = () => Promise.reject(new Error("connection refused"));
   for (const [broken, reason] of [[down, "connection refused"], [never, "no answer within"]] as const) {
     const refreshLock: RefreshLock = { acquire: broken, release: broken, put: broken, get: broken };
-    const { all, me, close } = await processes(1, { refreshLock });
+    await using fleet = await processes(1, { refreshLock });
+    const { all, me } = fleet;
     assertEquals((await me(all[0]!)).fresh, 1);
     assertEquals((await me(all[0]!)).fresh, 1);
     const errors = all[0]!.lines.filter(({ level }) => level === 50);
     assertEquals(errors.length, 1, "said once in a while");
     assertStringIncludes(JSON.stringify(errors), reason);
-    await close();
   }
 });
 
@@ -125,7 +131,8 @@ Deno.test("requests that share a refresh have a session each, and claims each", 
       return { ...session, seen: token.seen };
     },
   };
-  const { all, close } = await processes(1, { callbacks });
+  await using fleet = await processes(1, { callbacks });
+  const { all } = fleet;
   const cookie = `${NAME}=${await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME })}`;
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => all[0]!.app.inject({ url: "/me", headers: { cookie } })),
@@ -134,7 +141,6 @@ Deno.test("requests that share a refresh have a session each, and claims each", 
   assertEquals(seen.map((numbers) => numbers.at(-1)).sort(), [1, 2, 3, 4, 5]);
   // Those who follow begin with what the one before them stored, and do not see one another.
   assert(seen.every((numbers) => numbers.length <= 2), JSON.stringify(seen));
-  await close();
 });
 
 Deno.test("requests that share claims that cannot be cloned are signed in all the same", async () => {
@@ -145,10 +151,10 @@ Deno.test("requests that share claims that cannot be cloned are signed in all th
     },
     session: ({ session, token }) => ({ ...session, fresh: (token.isAda as () => boolean)() ? 1 : 0 }),
   };
-  const { all, me, close } = await processes(1, { callbacks });
+  await using fleet = await processes(1, { callbacks });
+  const { all, me } = fleet;
   const answers = await Promise.all([...all, ...all, ...all].map((one) => me(one)));
   assertEquals(answers, answers.map(() => ({ name: "ada", fresh: 1, cookies: [] })));
-  await close();
 });
 
 Deno.test("redisLock() speaks to clients of ioredis and of redis, and releases only what is its own", async () => {
@@ -181,11 +187,12 @@ Deno.test("redisLock() speaks to clients of ioredis and of redis, and releases o
 Deno.test("a lock that can be extended is held while a refresh takes longer than it, and others wait for the result", async () => {
   const refreshLock = memoryLock({ extends: true });
   // A third of it is how often the lock is extended, and all of it how long nothing may be heard.
-  const { all, me, state, close } = await processes(
+  await using fleet = await processes(
     2,
     { refreshLock, providerTimeout: 1_000 },
     () => later(2_500),
   );
+  const { all, me, state } = fleet;
   const answers = await Promise.all([...all, ...all].map((one) => me(one)));
   assertEquals([state.refreshes, ...answers.map(({ fresh }) => fresh)], [1, 1, 1, 1, 1]);
   assert(refreshLock.calls.includes("extend"));
@@ -193,7 +200,6 @@ Deno.test("a lock that can be extended is held while a refresh takes longer than
   const { length } = refreshLock.calls;
   await later(700);
   assertEquals(refreshLock.calls.length, length, "it is not extended after the refresh");
-  await close();
 });
 
 Deno.test("a lock that cannot be extended is held for longer, and waited for as well", async () => {
@@ -204,34 +210,34 @@ Deno.test("a lock that cannot be extended is held for longer, and waited for as 
     held.push(milliseconds);
     return acquire(key, owner, milliseconds);
   };
-  const { all, me, state, close } = await processes(
+  await using fleet = await processes(
     2,
     { refreshLock, providerTimeout: 1_000 },
     () => later(2_500),
   );
+  const { all, me, state } = fleet;
   assertEquals((await Promise.all(all.map((one) => me(one)))).map(({ fresh }) => fresh), [1, 1]);
   assertEquals([state.refreshes, new Set(held)], [1, new Set([120_000])]);
-  await close();
 });
 
 Deno.test("a lock that is never released costs a read the provider timeout, and the next ones nothing", async () => {
   const refreshLock = memoryLock({ extends: true });
   refreshLock.acquire = () => Promise.resolve(false);
-  const { all, me, state, close } = await processes(2, { refreshLock, providerTimeout: 200 });
+  await using fleet = await processes(2, { refreshLock, providerTimeout: 200 });
+  const { all, me, state } = fleet;
   assertEquals((await me(all[0]!)).fresh, 1);
   // The result is there for the others, although nobody ever holds the lock.
   assertEquals((await me(all[1]!)).fresh, 1);
   assertEquals(state.refreshes, 1);
-  await close();
 });
 
 Deno.test("without a grace those who wait for a refresh get its result, and who comes later does not", async () => {
   const refreshLock = memoryLock();
-  const { all, me, state, close } = await processes(2, { refreshLock, refreshGrace: 0 }, () => later(200));
+  await using fleet = await processes(2, { refreshLock, refreshGrace: 0 }, () => later(200));
+  const { all, me, state } = fleet;
   assertEquals((await Promise.all(all.map((one) => me(one)))).map(({ fresh }) => fresh), [1, 1]);
   assertEquals((await me(all[1]!)).fresh, 2);
   assertEquals(state.refreshes, 2);
-  await close();
 });
 
 /** Every text that can be read out of a store: keys, values, and what they hold in base64url. */
@@ -242,11 +248,12 @@ function textsIn({ values, keys }: MemoryLock): string[] {
 
 Deno.test("nothing in the store is a session token, contains one or leads to one", async () => {
   const refreshLock = memoryLock({ extends: true });
-  const { all, me, expired, close } = await processes(
+  await using fleet = await processes(
     2,
     { refreshLock, providerTimeout: 600 },
     () => later(700),
   );
+  const { all, me, expired } = fleet;
   const [first] = await Promise.all(all.map((one) => me(one)));
   const tokens = [expired, first!.cookies[0]!.split(";")[0]!].map((pair) => pair.slice(NAME.length + 1));
   assert(refreshLock.values.size > 0);
@@ -261,15 +268,14 @@ Deno.test("nothing in the store is a session token, contains one or leads to one
       assertNotEquals(text, createHash("sha256").update(token).digest("base64url"));
     }
   }
-  await close();
 });
 
 /** What a process that refreshes `token` leaves in the store, in its order. */
 async function leftBy(token: string, overrides: Partial<FastifyAuthConfig> = {}): Promise<MemoryLock> {
   const refreshLock = memoryLock();
-  const { all, me, close } = await processes(1, { refreshLock, ...overrides });
+  await using fleet = await processes(1, { refreshLock, ...overrides });
+  const { all, me } = fleet;
   assertEquals((await me(all[0]!, `${NAME}=${token}`)).fresh, 1);
-  await close();
   return refreshLock;
 }
 
@@ -297,12 +303,12 @@ Deno.test("a store that answers with what it was not given is not believed: the 
   for (const [what, value] of answers) {
     const refreshLock = memoryLock();
     refreshLock.get = async () => await value();
-    const { all, me, state, close } = await processes(1, { refreshLock });
+    await using fleet = await processes(1, { refreshLock });
+    const { all, me, state } = fleet;
     const answer = await me(all[0]!, `${NAME}=${ada}`);
     assertEquals([answer.name, answer.fresh, state.refreshes], ["ada", 1, 1], what);
     assertEquals(answer.cookies.filter((line) => /max-age=0/i.test(line)), [], what);
     assertEquals(answer.cookies.length, 1, what);
-    await close();
   }
 });
 
@@ -311,25 +317,23 @@ Deno.test("a result of a process with another secret is not used, and the sessio
   const old = SECRET, fresh = "another-secret-of-at-least-32-characters";
   const refreshLock = memoryLock();
   const ada = await sealedFor("ada", old);
-  const ahead = await processes(1, { refreshLock, secret: [fresh, old] });
+  await using ahead = await processes(1, { refreshLock, secret: [fresh, old] });
   assertEquals((await ahead.me(ahead.all[0]!, `${NAME}=${ada}`)).fresh, 1);
-  const behind = await processes(1, { refreshLock, secret: old });
+  await using behind = await processes(1, { refreshLock, secret: old });
   const answer = await behind.me(behind.all[0]!, `${NAME}=${ada}`);
   assertEquals([answer.name, answer.fresh, behind.state.refreshes], ["ada", 1, 1]);
   assertFalse(/max-age=0/i.test(answer.cookies.join()));
-  await ahead.close();
-  await behind.close();
 });
 
 Deno.test("a value in the store that was not written for it is told of", async () => {
   const refreshLock = memoryLock();
   refreshLock.get = () => Promise.resolve("garbage");
-  const { all, me, close } = await processes(1, { refreshLock });
+  await using fleet = await processes(1, { refreshLock });
+  const { all, me } = fleet;
   await me(all[0]!);
   const errors = all[0]!.lines.filter(({ level }) => level === 50);
   assertEquals(errors.length, 1);
   assertStringIncludes(JSON.stringify(errors), "was not written for it");
-  await close();
 });
 
 Deno.test("a place opens what was sealed for it, and nothing else (any text, any change)", () => {

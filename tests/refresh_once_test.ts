@@ -36,7 +36,7 @@ async function withSignedIn(
   run: (signed: Signed) => Promise<void>,
   overrides: Partial<FastifyAuthConfig> = {},
 ): Promise<void> {
-  const provider = await startOpenIdProvider([{
+  await using provider = await startOpenIdProvider([{
     client_id: "client",
     client_secret: CLIENT_SECRET,
     redirect_uris: ["http://localhost/auth/callback/op"],
@@ -52,18 +52,14 @@ async function withSignedIn(
     clientSecret: CLIENT_SECRET,
     client: { token_endpoint_auth_method: "client_secret_post" },
   }, { callbacks, ...overrides });
-  try {
-    const client = browser();
-    const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(client)));
-    await client.get(pathOf(url));
-    assertEquals(refreshes, 0);
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    const { port } = app.server.address() as AddressInfo;
-    await run({ provider, port, cookie: client.cookies.get(NAME)!, refreshes: () => refreshes });
-  } finally {
-    await app.close();
-    await provider.close();
-  }
+  await using _app = app;
+  const client = browser();
+  const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(client)));
+  await client.get(pathOf(url));
+  assertEquals(refreshes, 0);
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.address() as AddressInfo;
+  await run({ provider, port, cookie: client.cookies.get(NAME)!, refreshes: () => refreshes });
 }
 
 interface Answer {
@@ -328,6 +324,7 @@ Deno.test("tokens of different users are refreshed apart, all at once", async ()
       session: ({ session, token }) => ({ ...session, refreshed: token.refreshed }),
     },
   });
+  await using _app = app;
   const names = Array.from({ length: 40 }, (_, i) => `user ${i % 20}`);
   const tokens = new Map<string, string>();
   for (const name of names) {
@@ -342,5 +339,4 @@ Deno.test("tokens of different users are refreshed apart, all at once", async ()
     sessions.map(({ user, refreshed }) => [user.name, refreshed]),
     names.map((name) => [name, name]),
   );
-  await app.close();
 });

@@ -39,7 +39,7 @@ async function withFleet(
   { secrets, overrides = {} }: Setup,
   run: (fleet: Fleet) => Promise<void>,
 ): Promise<void> {
-  const provider = await ScriptedProvider.start();
+  await using provider = await ScriptedProvider.start();
   const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
   const links: string[] = [];
   const op = {
@@ -72,13 +72,9 @@ async function withFleet(
     return { app, lines, client: Object.assign(new Client(app), { cookies }) };
   };
   const [a, b] = [await start(secrets[0]), await start(secrets[1])];
-  try {
-    await run({ a, b, provider, links });
-  } finally {
-    await a.app.close();
-    await b.app.close();
-    await provider.close();
-  }
+  await using _a = a.app;
+  await using _b = b.app;
+  await run({ a, b, provider, links });
 }
 
 /** The states of a rotation in three steps; in each, the two processes know each other's first secret. */
@@ -260,24 +256,24 @@ Deno.test("with AUTH_SECRET_1 the new secret comes first at once; the old one th
   for (let step = 0; step < 3; step++) {
     const cookies = new Map<string, string>();
     const [before, after] = [await client(steps[step]!, cookies), await client(steps[step + 1]!, cookies)];
+    await using _before = before.app;
+    await using _after = after.app;
     for (const [one, other] of [[before, after], [after, before]] as const) {
       await one.client.signIn(ADA);
       assertEquals(await signedInName(other.client), "ada", `step ${step + 1}`);
       assertEquals(await signOut(other.client, await one.client.csrfToken()), 302);
       assertEquals(await signedInName(one.client), undefined);
     }
-    await before.app.close();
-    await after.app.close();
   }
 
   // In one step: what the new process makes, the old one cannot read.
   const cookies = new Map<string, string>();
   const [old, both] = [await client(steps[0]!, cookies), await client(steps[2]!, cookies)];
+  await using _old = old.app;
+  await using _both = both.app;
   await both.client.signIn(ADA);
   assertEquals(await signedInName(old.client), undefined);
   assertEquals(await signedInName(both.client), "ada");
-  await old.app.close();
-  await both.app.close();
 });
 
 Deno.test("an update of a session in chunks, of a key that is not known here, changes no cookie", () =>

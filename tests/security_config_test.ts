@@ -25,7 +25,7 @@ const incomplete = { id: "x", name: "X", type: "oauth" } as never;
 Deno.test("C1: with a provider that cannot work a guard denies, and says why once", async () => {
   const { logger, lines } = captureLog();
   const config = testConfig({ providers: [incomplete] });
-  const app = Fastify({ logger });
+  await using app = Fastify({ logger });
   app.get("/me", async (request) => ({ session: await getSession(request, config) }));
   for (let i = 0; i < 3; i++) {
     const answer = await app.inject({ url: "/me", headers: { cookie: "authjs.session-token=x" } });
@@ -34,7 +34,6 @@ Deno.test("C1: with a provider that cannot work a guard denies, and says why onc
   const errors = lines.filter((line) => line.level >= 50);
   assertEquals(errors.length, 1);
   assertMatch(errors[0]!.msg, /No session is read: .*Provider "x" is missing/);
-  await app.close();
 });
 
 Deno.test("C1: the plugin itself does not start with such a provider", async () => {
@@ -45,7 +44,7 @@ Deno.test("C1: the plugin itself does not start with such a provider", async () 
 
 Deno.test("C2: one config object on two prefixes, 200 interleaved requests: no URL crosses", async () => {
   const config = testConfig();
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(FastifyAuth(config), { prefix: "/one" });
   await app.register(FastifyAuth(config), { prefix: "/two" });
   const answers = await Promise.all(
@@ -56,7 +55,6 @@ Deno.test("C2: one config object on two prefixes, 200 interleaved requests: no U
     }),
   );
   assertEquals(answers.filter((right) => !right).length, 0);
-  await app.close();
 });
 
 function deepFreeze<T>(value: T): T {
@@ -73,14 +71,13 @@ Deno.test("C3: a deep-frozen config works, and the caller's object stays as it w
       providers: [passwordProvider(), GitHub, GitHub({ id: "github-2", checks: ["pkce"] })],
       redirectProxyUrl: "https://proxy.example/auth",
     }));
-    const app = await testApp(config);
+    await using app = await testApp(config);
     const client = new Client(app);
     await client.signIn(ada);
     assertEquals((await client.get("/me")).json().session.user.name, "ada");
     const { location } =
       (await client.post("/auth/signin/github", { csrfToken: await client.csrfToken() })).headers;
     assertStringIncludes(String(location), "client_id=id");
-    await app.close();
   });
 });
 
@@ -93,17 +90,16 @@ Deno.test("C3: an unfrozen config is not written to either", async () => {
   });
   const describe = () => [Object.keys(config), Object.keys(github), JSON.stringify(github), checks.length];
   const before = describe();
-  const app = await testApp(config);
+  await using app = await testApp(config);
   const client = new Client(app);
   await client.signIn(ada);
   await client.post("/auth/signin/github", { csrfToken: await client.csrfToken() });
   await client.get("/me");
   assertEquals(describe(), before);
-  await app.close();
 });
 
 Deno.test("C4: 300 parallel sign-ins of different users do not mix", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const names = await Promise.all(
     Array.from({ length: 300 }, async (_, i) => {
       const client = new Client(app);
@@ -112,7 +108,6 @@ Deno.test("C4: 300 parallel sign-ins of different users do not mix", async () =>
     }),
   );
   assertEquals(names, Array.from({ length: 300 }, (_, i) => `user-${i}`));
-  await app.close();
 });
 
 for (
@@ -138,7 +133,7 @@ for (
 
 Deno.test("C5: 32 characters are enough, also when they come from AUTH_SECRET", async () => {
   await withEnvironment({ AUTH_SECRET: "x".repeat(32), AUTH_TRUST_HOST: "1" }, async () => {
-    await (await testApp({ providers: [passwordProvider()] })).close();
+    await using _app = await testApp({ providers: [passwordProvider()] });
   });
 });
 
@@ -146,13 +141,12 @@ Deno.test("C6: after a rotation the old sessions live", async () => {
   const [old, fresh] = ["the-old-secret-of-32-characters-or-more", "the-new-secret-of-32-characters-or-more"];
   const before = new Client(await testApp(testConfig({ secret: old })));
   await before.signIn(ada);
-  const app = await testApp(testConfig({ secret: [fresh, old] }));
+  await using app = await testApp(testConfig({ secret: [fresh, old] }));
   const read = (cookie: string) => app.inject({ url: "/me", headers: { cookie } });
   assertEquals((await read(before.cookie!)).json().session.user.name, "ada");
   const retired = await testApp(testConfig({ secret: fresh }));
   const answer = await retired.inject({ url: "/me", headers: { cookie: before.cookie! } });
   assertEquals(answer.json().session, null);
-  await app.close();
 });
 
 Deno.test("C6: AUTH_SECRET_1 to 3 rotate as core documents it", async () => {
@@ -182,7 +176,7 @@ for (
   ] as const
 ) {
   Deno.test(`C7: under the prefix ${JSON.stringify(prefix)} every URL is right`, async () => {
-    const app = await testApp(testConfig(), { prefix });
+    await using app = await testApp(testConfig(), { prefix });
     const client = new Client(app, {}, path);
     const { signinUrl, callbackUrl } = (await client.get(`${path}/providers`)).json().credentials;
     assertEquals(signinUrl, `http://localhost${path}/signin/credentials`);
@@ -195,7 +189,6 @@ for (
       String(wrong.headers.location),
       `http://localhost${path}/signin?error=CredentialsSignin`,
     );
-    await app.close();
   });
 }
 
@@ -227,7 +220,7 @@ for (
 }
 
 Deno.test("C7: a nested prefix counts whole, also before the first request", async () => {
-  const app = Fastify();
+  await using app = Fastify();
   const config = testConfig();
   await app.register(async (api) => {
     await api.register(FastifyAuth(config), { prefix: "/auth" });
@@ -239,34 +232,32 @@ Deno.test("C7: a nested prefix counts whole, also before the first request", asy
     (await app.inject(`${path}/providers`)).json().credentials.callbackUrl;
   assertEquals(await callbackUrl("/api/auth"), "http://localhost/api/auth/callback/credentials");
   assertEquals(await callbackUrl("/scoped"), "http://localhost/scoped/callback/credentials");
-  await app.close();
 });
 
 Deno.test("C8: getSession() before the first auth request does not change the mount path", async () => {
   const config = testConfig();
-  const app = await testApp(config, { prefix: "/api/auth" });
+  await using app = await testApp(config, { prefix: "/api/auth" });
   await app.inject({ url: "/me", headers: { cookie: "authjs.session-token=x" } });
   const { callbackUrl } = (await app.inject("/api/auth/providers")).json().credentials;
   assertEquals(callbackUrl, "http://localhost/api/auth/callback/credentials");
   assertEquals(Object.hasOwn(config, "basePath"), false);
-  await app.close();
 });
 
 Deno.test("C10: it lives beside @fastify/secure-session", async () => {
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(secureSession, { secret: SECRET, salt: "mq9hDxBVDbspDR6n", cookieName: "other" });
   await checkCoexistence(app);
 });
 
 Deno.test("C10: it lives beside @fastify/session and @fastify/cookie", async () => {
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(fastifyCookie);
   await app.register(fastifySession, { secret: SECRET, cookie: { secure: false } });
   await checkCoexistence(app);
 });
 
 Deno.test("C10: it lives beside @fastify/jwt", async () => {
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(fastifyJwt, { secret: SECRET });
   await checkCoexistence(app);
 });
@@ -278,7 +269,6 @@ async function checkCoexistence(app: FastifyInstance): Promise<void> {
   const client = new Client(app);
   await client.signIn(ada);
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
-  await app.close();
 }
 
 Deno.test("C10: two instances with their own secrets and cookies do not see each other's users", async () => {
@@ -287,7 +277,7 @@ Deno.test("C10: two instances with their own secrets and cookies do not see each
     secret: "another-secret-of-at-least-32-characters",
     cookies: { sessionToken: { name: "staff.session" }, csrfToken: { name: "staff.csrf" } },
   });
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(FastifyAuth(users), { prefix: "/auth" });
   await app.register(FastifyAuth(staff), { prefix: "/staff/auth" });
   app.get("/me", async (request) => ({
@@ -300,11 +290,10 @@ Deno.test("C10: two instances with their own secrets and cookies do not see each
   const other = new Client(app, {}, "/staff/auth");
   await other.signIn({ username: "grace", password: "open" });
   assertEquals((await other.get("/me")).json(), { user: null, staff: "grace" });
-  await app.close();
 });
 
 Deno.test("an e-mail or passkey instance does not make core refuse another one in the process", async () => {
-  const withMail = await testApp(testConfig({
+  await using withMail = await testApp(testConfig({
     adapter: memoryAdapter(),
     session: { strategy: "jwt" },
     experimental: { enableWebAuthn: true },
@@ -315,14 +304,13 @@ Deno.test("an e-mail or passkey instance does not make core refuse another one i
     ],
   }));
   assertEquals((await withMail.inject("/auth/providers")).statusCode, 200);
-  const plain = await testApp();
+  await using plain = await testApp();
   const client = new Client(plain);
   await client.signIn(ada);
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
   assertEquals((await client.get("/auth/session")).json().user.name, "ada");
-  const empty = await testApp(testConfig({ providers: [], adapter: memoryAdapter() }));
+  await using empty = await testApp(testConfig({ providers: [], adapter: memoryAdapter() }));
   assertEquals((await empty.inject("/auth/csrf")).statusCode, 200);
-  for (const app of [withMail, plain, empty]) await app.close();
 });
 
 for (
@@ -410,12 +398,11 @@ Deno.test("boot refuses a provider id that is no path segment of its own", async
     }
   }
   for (const id of ["a", "...", ".a", "a.b", "a-b_c~d", "toString", "x".repeat(100)]) {
-    const app = await testApp(testConfig({ providers: [{ ...passwordProvider(), id } as never] }));
+    await using app = await testApp(testConfig({ providers: [{ ...passwordProvider(), id } as never] }));
     const client = new Client(app);
     assertEquals(Object.keys((await client.get("/auth/providers")).json()), [id]);
     await client.signIn({ username: "ada", password: "open" }, id);
     assertEquals((await client.get("/me")).json().session.user.name, "ada", id);
-    await app.close();
   }
 });
 
@@ -423,8 +410,7 @@ Deno.test("an adapter for e-mail alone needs no methods for accounts at provider
   const mail = Nodemailer({ server: "smtp://localhost:1" });
   const { linkAccount: _link, getUserByAccount: _byAccount, getUser: _get, ...adapter } = memoryAdapter();
   for (const strategy of ["database", "jwt"] as const) {
-    const app = await testApp(testConfig({ providers: [mail], adapter, session: { strategy } }));
-    await app.close();
+    await using _app = await testApp(testConfig({ providers: [mail], adapter, session: { strategy } }));
   }
   const withOthers = testConfig({ providers: [mail, GitHub({ clientId: "a", clientSecret: "b" })], adapter });
   const error = await assertRejects(() => testApp(withOthers), FastifyAuthError);

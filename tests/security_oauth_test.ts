@@ -53,7 +53,7 @@ async function assertSilent(client: Client, answer: Answer, what: string): Promi
 /** Where nothing listens: a port that was given back. */
 const GONE = await ScriptedProvider.start().then(async (provider) => {
   const { issuer } = provider;
-  await provider.close();
+  await provider[Symbol.asyncDispose]();
   return issuer;
 });
 
@@ -98,6 +98,7 @@ Deno.test("A1: a token or userinfo endpoint that hangs, or whose body stalls, is
 
 Deno.test("A1: a provider that is gone is the documented 503, at every step that asks it", async () => {
   const { app, browser, lines } = await oauthApp({ issuer: GONE });
+  await using _app = app;
   await assertSilent(browser(), await startSignIn(browser()), "discovery");
   assertStringIncludes(reasons(lines), `"op" cannot be reached at ${GONE}`);
   const script = { headers: { "x-auth-return-redirect": "1" } };
@@ -107,7 +108,6 @@ Deno.test("A1: a provider that is gone is the documented 503, at every step that
     [503, "FST_AUTHJS_UNAVAILABLE"],
     "for a script as well",
   );
-  await app.close();
 
   for (const endpoint of ["token", "userinfo"] as const) {
     await withProvider({}, async ({ provider }) => {
@@ -121,11 +121,11 @@ Deno.test("A1: a provider that is gone is the documented 503, at every step that
         idToken: false,
         [customFetch]: send,
       });
+      await using _app = parts.app;
       const client = parts.browser();
       const answer = await signInThrough(client, provider);
       await assertSilent(client, answer, endpoint);
       assertEquals(clearedCookies(answer), CHECK_COOKIES, endpoint);
-      await parts.app.close();
     });
   }
 });
@@ -150,11 +150,11 @@ Deno.test("A1: functions of a provider that ask by themselves are bounded, too",
         }
         : {};
       const parts = await oauthApp({ issuer, ...settings, ...endpoints }, { providerTimeout: 500 });
+      await using _app = parts.app;
       client = parts.browser();
       const answer = await signInThrough(client, provider);
       await assertSilent(client, answer, Object.keys(settings).join());
       assert(/"op" was not done with|of "op" could not reach/.test(reasons(parts.lines)));
-      await parts.app.close();
     });
   }
 });
@@ -203,7 +203,7 @@ Deno.test("A2: whatever else the token endpoint answers ends in an error redirec
 });
 
 Deno.test("A2: a redirect of the token endpoint is not followed: the client secret stays where it was sent", async () => {
-  const elsewhere = await ScriptedProvider.start();
+  await using elsewhere = await ScriptedProvider.start();
   for (const status of [302, 307, 308]) {
     const token = (_request: IncomingMessage, response: ServerResponse) =>
       response.writeHead(status, { location: `${elsewhere.issuer}${PATHS.token}` }).end();
@@ -212,7 +212,6 @@ Deno.test("A2: a redirect of the token endpoint is not followed: the client secr
     });
   }
   assertEquals(elsewhere.requests, []);
-  await elsewhere.close();
 });
 
 Deno.test("A2: a response of 200 MB is read up to the cap", async () => {
@@ -256,10 +255,10 @@ Deno.test("A2: the error page of a userinfo endpoint is nobody's profile", async
     };
     provider.script.tokens = { id_token: undefined };
     const { app, browser, lines } = await oauthApp({ type: "oauth", issuer, ...endpoints });
+    await using _app = app;
     const client = browser();
     await assertFailed(client, await signInThrough(client, provider), "userinfo");
     assertStringIncludes(reasons(lines), `"op" answered 401 at ${issuer}${PATHS.userinfo}`);
-    await app.close();
   });
 });
 
@@ -331,7 +330,9 @@ Deno.test("A4: an issuer or endpoint without TLS is a boot error in production, 
       assertEquals(error.code, "FST_AUTHJS_PROVIDER_INVALID", what);
       assertStringIncludes(error.message, "without TLS");
     });
-    await withEnvironment({}, async () => await (await testApp(config())).close());
+    await withEnvironment({}, async () => {
+      await using _app = await testApp(config());
+    });
   }
 });
 
@@ -360,6 +361,7 @@ Deno.test("A4: an endpoint without TLS in the discovery document is refused in p
     }) as typeof fetch;
     await withEnvironment(secureEnvironment, async () => {
       const { app, browser, lines } = await oauthApp({ issuer, [customFetch]: answer });
+      await using _app = app;
       const started = await startSignIn(browser());
       assertEquals(asked, [`${issuer}${PATHS.discovery}`]);
       if (endpoint === undefined) {
@@ -368,7 +370,6 @@ Deno.test("A4: an endpoint without TLS in the discovery document is refused in p
         assertEquals(locationOf(started), ERROR_PAGE);
         assertStringIncludes(reasons(lines), `its ${endpoint} is not https`);
       }
-      await app.close();
     });
   }
 });
@@ -467,6 +468,7 @@ Deno.test("A6: cookies of another provider or of another sign-in fail, and are c
     const shared = { name: "OP", type: "oidc" as const, clientId: "client", clientSecret: "secret", issuer };
     const providers = ["op", "other"].map((id) => ({ ...shared, id, checks: ALL_CHECKS }));
     const { app, browser } = await oauthApp({}, { providers: providers as FastifyAuthConfig["providers"] });
+    await using _app = app;
     const [client, second] = [browser(), browser()];
     const address = provider.authorize(locationOf(await startSignIn(client, "op")));
     const cookies = new Map(client.cookies);
@@ -482,7 +484,6 @@ Deno.test("A6: cookies of another provider or of another sign-in fail, and are c
     assertEquals(clearedCookies(mixed), CHECK_COOKIES);
 
     assertEquals(provider.requests.length, length, "neither reached the provider");
-    await app.close();
   });
 });
 
@@ -573,8 +574,7 @@ Deno.test("A7: a provider without checks is named at boot", async () => {
       clientSecret: "secret",
       ...(checks && { checks: checks as ["none"] }),
     });
-    const app = await testApp(testConfig({ providers: [provider] }), { logger });
-    await app.close();
+    await using _app = await testApp(testConfig({ providers: [provider] }), { logger });
     return lines.filter(({ level, msg }) =>
       level === 40 && msg.includes('"github"') && msg.includes("login CSRF")
     );
@@ -652,10 +652,10 @@ Deno.test("A8: the next sign-in with another provider has Lax cookies again", as
       providers: providers as FastifyAuthConfig["providers"],
     };
     const { app, browser } = await oauthApp({}, overrides);
+    await using _app = app;
     await startSignIn(browser(), "form");
     const set = attributes(await startSignIn(browser(), "op"));
     assertEquals(set["__Secure-authjs.state"], "SameSite=Lax; Secure");
-    await app.close();
   });
 });
 
@@ -671,7 +671,7 @@ Deno.test("A8: form_post over http is warned of at boot, except on loopback", as
   const warned = async (origin: string) => {
     const settings = { issuer: "https://idp.example", ...FORM_POST };
     const { app, lines } = await oauthApp(settings, { origin });
-    await app.close();
+    await using _app = app;
     return lines.some(({ level, msg }) => level === 40 && msg.includes("form_post") && msg.includes('"op"'));
   };
   assertEquals(await warned("http://app.example"), true);
@@ -702,10 +702,10 @@ Deno.test("A8: Apple answers with a form whatever else an application sets", asy
       [customFetch]: documentOf("https://idp.example"),
     }],
   });
+  await using _app = app;
   const started = await startSignIn(browser(), "apple");
   assertEquals(new URL(locationOf(started)).searchParams.get("response_mode"), "form_post");
   assert(lines.some(({ msg }) => msg.includes("form_post") && msg.includes('"apple"')));
-  await app.close();
 });
 
 function documentOf(issuer: string): typeof fetch {

@@ -3,10 +3,11 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, FastifyAuthError, getSession } from "fastify-authjs";
 import { readFile } from "node:fs/promises";
-import http2 from "node:http2";
+import type http2 from "node:http2";
 import net from "node:net";
 import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
+import { connectHttp2 } from "./support/http2_client.ts";
 import { withEnvironment } from "./support/environment.ts";
 
 const ada = { username: "ada", password: "open" };
@@ -16,16 +17,15 @@ async function sessionOf(client: Client): Promise<{ user: { name: string } } | n
 }
 
 Deno.test("O1: X-Forwarded-Proto of an untrusted peer does not hide the session", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const client = new Client(app, { "x-forwarded-proto": "https" });
   await client.signIn(ada);
   assert(client.cookies.has("authjs.session-token"), "the plain cookie is used on a plain connection");
   assertEquals((await sessionOf(client))?.user.name, "ada");
-  await app.close();
 });
 
 Deno.test("O2: malformed forwarded headers are ignored where the peer is not trusted", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (
     const headers of [
       { "x-forwarded-proto": "javascript" },
@@ -40,11 +40,10 @@ Deno.test("O2: malformed forwarded headers are ignored where the peer is not tru
     await client.signIn(ada);
     assertEquals((await sessionOf(client))?.user.name, "ada");
   }
-  await app.close();
 });
 
 Deno.test("O2: a trusted proxy that forwards no protocol or host at all gets a 400, never a 500", async () => {
-  const app = await testApp(testConfig(), { trustProxy: true });
+  await using app = await testApp(testConfig(), { trustProxy: true });
   for (
     const headers of [
       { "x-forwarded-proto": "javascript" },
@@ -65,11 +64,10 @@ Deno.test("O2: a trusted proxy that forwards no protocol or host at all gets a 4
       },
     );
   }
-  await app.close();
 });
 
 Deno.test("O3: forwarded headers count from the trusted peer and from no other", async () => {
-  const app = await testApp(testConfig(), { trustProxy: "10.0.0.1" });
+  await using app = await testApp(testConfig(), { trustProxy: "10.0.0.1" });
   const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "app.example" };
   const from = (remoteAddress: string) => app.inject({ url: "/auth/csrf", headers, remoteAddress });
 
@@ -78,18 +76,16 @@ Deno.test("O3: forwarded headers count from the trusted peer and from no other",
   assertStringIncludes(trusted, "__Secure-authjs.callback-url=https%3A%2F%2Fapp.example;");
   const untrusted = setCookies(await from("10.0.0.2")).join("\n");
   assert(!untrusted.includes("__Host-") && !untrusted.includes("app.example"));
-  await app.close();
 });
 
 Deno.test("O3: behind a TLS proxy the session cookie is __Secure- and getSession() reads it", async () => {
-  const app = await testApp(testConfig(), { trustProxy: true });
+  await using app = await testApp(testConfig(), { trustProxy: true });
   const client = new Client(app, { "x-forwarded-proto": "https", "x-forwarded-host": "app.example" });
   const answer = await client.signIn(ada);
   assertEquals(answer.headers.location, "https://app.example");
   const cookie = setCookies(answer).find((line) => line.startsWith("__Secure-authjs.session-token="));
   assertMatch(cookie ?? "", /; Secure/);
   assertEquals((await sessionOf(client))?.user.name, "ada");
-  await app.close();
 });
 
 for (
@@ -100,7 +96,7 @@ for (
 ) {
   Deno.test(`O4: ${how} pins the origin whatever Host says`, async () => {
     await withEnvironment({ AUTH_SECRET: SECRET, ...environment }, async () => {
-      const app = await testApp({ providers: [passwordProvider()], ...overrides });
+      await using app = await testApp({ providers: [passwordProvider()], ...overrides });
       const client = new Client(app, { host: "evil.example" });
       const { callbackUrl } = (await client.get("/auth/providers")).json().credentials;
       assertEquals(callbackUrl, "https://app.example/auth/callback/credentials");
@@ -108,17 +104,15 @@ for (
       assertEquals(answer.headers.location, "https://app.example");
       assert(client.cookies.has("__Secure-authjs.session-token"));
       assertEquals((await sessionOf(client))?.user.name, "ada");
-      await app.close();
     });
   });
 }
 
 Deno.test("O4: a path in AUTH_URL does not move the routes", async () => {
   await withEnvironment({ AUTH_SECRET: SECRET, AUTH_URL: "https://app.example/other" }, async () => {
-    const app = await testApp({ providers: [passwordProvider()] });
+    await using app = await testApp({ providers: [passwordProvider()] });
     const { callbackUrl } = (await app.inject("/auth/providers")).json().credentials;
     assertEquals(callbackUrl, "https://app.example/auth/callback/credentials");
-    await app.close();
   });
 });
 
@@ -138,10 +132,9 @@ Deno.test("O4: an AUTH_URL that is no address is a boot error", async () => {
 Deno.test("O5: an origin nobody decided is a warning that names the setting", async () => {
   await withEnvironment({ AUTH_SECRET: SECRET }, async () => {
     const { logger, lines } = captureLog();
-    const app = await testApp({ providers: [passwordProvider()] }, { logger });
+    await using _app = await testApp({ providers: [passwordProvider()] }, { logger });
     const warning = lines.find((line) => line.level === 40);
     assertMatch(warning?.msg ?? "", /AUTH_URL.*trustHost/s);
-    await app.close();
   });
 });
 
@@ -164,9 +157,8 @@ for (
   Deno.test(`O5: ${what} lets it start in production, without a warning`, async () => {
     await withEnvironment({ AUTH_SECRET: SECRET, NODE_ENV: "production", ...environment }, async () => {
       const { logger, lines } = captureLog();
-      const app = await testApp({ providers: [passwordProvider()], ...config }, { logger });
+      await using _app = await testApp({ providers: [passwordProvider()], ...config }, { logger });
       assertEquals(lines.filter((line) => line.level >= 40), []);
-      await app.close();
     });
   });
 }
@@ -210,49 +202,44 @@ async function checkHttp2(app: FastifyInstance, config: FastifyAuthConfig, schem
   });
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as net.AddressInfo;
-  const client = http2.connect(`${scheme}://localhost:${port}`, { rejectUnauthorized: false });
-  try {
-    const get = (path: string, cookie = "") =>
-      http2Request(client, { ":path": path, ...(cookie && { cookie }) });
-    const providers = JSON.parse((await get("/auth/providers")).body);
-    assertEquals(
-      providers.credentials.callbackUrl,
-      `${scheme}://localhost:${port}/auth/callback/credentials`,
-    );
-    assertEquals((await get("/me")).status, 401);
+  using client = connectHttp2(`${scheme}://localhost:${port}`, { rejectUnauthorized: false });
+  const get = (path: string, cookie = "") =>
+    http2Request(client, { ":path": path, ...(cookie && { cookie }) });
+  const providers = JSON.parse((await get("/auth/providers")).body);
+  assertEquals(
+    providers.credentials.callbackUrl,
+    `${scheme}://localhost:${port}/auth/callback/credentials`,
+  );
+  assertEquals((await get("/me")).status, 401);
 
-    const csrf = await get("/auth/csrf");
-    const jar = (csrf.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]).join("; ");
-    const signedIn = await http2Request(client, {
-      ":path": "/auth/callback/credentials",
-      ":method": "POST",
-      "content-type": "application/x-www-form-urlencoded",
-      cookie: jar,
-    }, new URLSearchParams({ ...ada, csrfToken: JSON.parse(csrf.body).csrfToken }).toString());
-    assertEquals(signedIn.status, 302);
-    const cookies = signedIn.headers["set-cookie"] ?? [];
-    const session = cookies.map((line) => line.split(";")[0] ?? "").find((pair) =>
-      pair.includes("session-token=")
-    );
-    assertEquals(session?.startsWith("__Secure-"), scheme === "https");
-    const me = await get("/me", session);
-    assertEquals([me.status, JSON.parse(me.body).name], [200, "ada"]);
-  } finally {
-    client.close();
-    await app.close();
-  }
+  const csrf = await get("/auth/csrf");
+  const jar = (csrf.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]).join("; ");
+  const signedIn = await http2Request(client, {
+    ":path": "/auth/callback/credentials",
+    ":method": "POST",
+    "content-type": "application/x-www-form-urlencoded",
+    cookie: jar,
+  }, new URLSearchParams({ ...ada, csrfToken: JSON.parse(csrf.body).csrfToken }).toString());
+  assertEquals(signedIn.status, 302);
+  const cookies = signedIn.headers["set-cookie"] ?? [];
+  const session = cookies.map((line) => line.split(";")[0] ?? "").find((pair) =>
+    pair.includes("session-token=")
+  );
+  assertEquals(session?.startsWith("__Secure-"), scheme === "https");
+  const me = await get("/me", session);
+  assertEquals([me.status, JSON.parse(me.body).name], [200, "ada"]);
 }
 
 Deno.test("O6: HTTP/2 over TLS works as HTTP/1.1 does", async () => {
   const [key, cert] = await Promise.all(
     ["key", "cert"].map((name) => readFile(new URL(`./support/tls/${name}.pem`, import.meta.url))),
   );
-  const app = Fastify({ http2: true, https: { key: key!, cert: cert! } });
+  await using app = Fastify({ http2: true, https: { key: key!, cert: cert! } });
   await checkHttp2(app as unknown as FastifyInstance, testConfig(), "https");
 });
 
 Deno.test("O6: h2c works as HTTP/1.1 does", async () => {
-  const app = Fastify({ http2: true });
+  await using app = Fastify({ http2: true });
   await checkHttp2(app as unknown as FastifyInstance, testConfig(), "http");
 });
 
@@ -270,7 +257,7 @@ function rawStatus(port: number, request: string): Promise<number> {
 
 Deno.test("O7: a malformed, empty, missing or path-carrying Host is a 400 before anything runs", async () => {
   let authorized = 0;
-  const app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
+  await using app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as net.AddressInfo;
   const hosts = [
@@ -302,20 +289,18 @@ Deno.test("O7: a malformed, empty, missing or path-carrying Host is a 400 before
     assertEquals(await rawStatus(port, request), 200, host);
   }
   assertEquals(authorized, 0);
-  await app.close();
 });
 
 Deno.test("O7: with a malformed Host nobody is signed in, and nothing throws", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const client = new Client(app);
   await client.signIn(ada);
   const answer = await client.get("/me", { headers: { host: "a b" } });
   assertEquals([answer.statusCode, answer.json().session], [200, null]);
-  await app.close();
 });
 
 Deno.test("O9: a trusted proxy may name the scheme in either case, or as that of a WebSocket", async () => {
-  const app = await testApp(testConfig(), { trustProxy: true });
+  await using app = await testApp(testConfig(), { trustProxy: true });
   const schemes = {
     HTTPS: "https",
     Https: "https",
@@ -342,7 +327,6 @@ Deno.test("O9: a trusted proxy may name the scheme in either case, or as that of
     const answer = await app.inject({ url: "/auth/csrf", headers: { "x-forwarded-proto": proto } as never });
     assertEquals(answer.statusCode, 400, proto);
   }
-  await app.close();
 });
 
 /** The callback URL that a request with these headers is told. */
@@ -358,9 +342,9 @@ Deno.test("O10: :authority decides over a Host header, and a trusted proxy over 
   const same = { ...forwarded, host: "app.example" };
   const front = "http://front.example/auth/callback/credentials";
   const app = "http://app.example/auth/callback/credentials";
-  const direct = await testApp();
-  const behind = await testApp(testConfig(), { trustProxy: "127.0.0.1" });
-  const beside = await testApp(testConfig(), { trustProxy: "10.0.0.1" });
+  await using direct = await testApp();
+  await using behind = await testApp(testConfig(), { trustProxy: "127.0.0.1" });
+  await using beside = await testApp(testConfig(), { trustProxy: "10.0.0.1" });
   for (
     const [instance, headers, expected] of [
       [direct, both, front],
@@ -378,36 +362,30 @@ Deno.test("O10: :authority decides over a Host header, and a trusted proxy over 
   ) {
     assertEquals(await callbackUrlFor(instance, headers), expected, JSON.stringify(headers));
   }
-  for (const instance of [direct, behind, beside]) await instance.close();
 });
 
 Deno.test("O10: the same over HTTP/2, for routes and for sessions", async () => {
   const config = testConfig();
-  const app = Fastify({ http2: true }) as unknown as FastifyInstance;
+  await using app = Fastify({ http2: true }) as unknown as FastifyInstance;
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/me", async (request) => ({ session: await getSession(request, config) }));
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as net.AddressInfo;
-  const client = http2.connect(`http://127.0.0.1:${port}`);
-  try {
-    const headers = { ":authority": "front.example", host: "other.example" };
-    const providers = await http2Request(client, { ":path": "/auth/providers", ...headers });
-    const { callbackUrl } = JSON.parse(providers.body).credentials;
-    assertEquals(callbackUrl, "http://front.example/auth/callback/credentials");
-    const invalid = { ...headers, host: "not a host" };
-    assertEquals((await http2Request(client, { ":path": "/auth/csrf", ...invalid })).status, 200);
-    assertEquals((await http2Request(client, { ":path": "/me", ...headers })).body, '{"session":null}');
-  } finally {
-    client.close();
-    await app.close();
-  }
+  using client = connectHttp2(`http://127.0.0.1:${port}`);
+  const headers = { ":authority": "front.example", host: "other.example" };
+  const providers = await http2Request(client, { ":path": "/auth/providers", ...headers });
+  const { callbackUrl } = JSON.parse(providers.body).credentials;
+  assertEquals(callbackUrl, "http://front.example/auth/callback/credentials");
+  const invalid = { ...headers, host: "not a host" };
+  assertEquals((await http2Request(client, { ":path": "/auth/csrf", ...invalid })).status, 200);
+  assertEquals((await http2Request(client, { ":path": "/me", ...headers })).body, '{"session":null}');
 });
 
 for (
   const [how, settings] of [["from the request", {}], ["pinned", { origin: "http://localhost" }]] as const
 ) {
   Deno.test(`O11: two Host headers are a 400, with the origin ${how}`, async () => {
-    const app = await testApp(testConfig(settings));
+    await using app = await testApp(testConfig(settings));
     await app.listen({ port: 0, host: "127.0.0.1" });
     const { port } = app.server.address() as net.AddressInfo;
     for (const path of ["/auth/csrf", "/auth/session", "/auth/signin"]) {
@@ -418,28 +396,25 @@ for (
       const answer = await app.inject({ url: path, headers: { host: ["a.example", "b.example"] } as never });
       assertEquals([answer.statusCode, answer.json().code], [400, "FST_AUTHJS_HOST_INVALID"], path);
     }
-    await app.close();
   });
 }
 
 Deno.test("O11: with two Host headers nobody is signed in", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const client = new Client(app);
   await client.signIn(ada);
   assertEquals((await sessionOf(client))?.user.name, "ada");
   const answer = await client.get("/me", { headers: { host: ["localhost", "localhost"] as never } });
   assertEquals(answer.json().session, null);
-  await app.close();
 });
 
 Deno.test('O8: AUTH_URL="" is as if unset', async () => {
   await withEnvironment(
     { AUTH_SECRET: SECRET, AUTH_URL: "", AUTH_TRUST_HOST: "true", NODE_ENV: "production" },
     async () => {
-      const app = await testApp({ providers: [passwordProvider()] });
+      await using app = await testApp({ providers: [passwordProvider()] });
       const { callbackUrl } = (await app.inject("/auth/providers")).json().credentials;
       assertEquals(callbackUrl, "http://localhost/auth/callback/credentials");
-      await app.close();
     },
   );
 });

@@ -53,7 +53,7 @@ function assertOwnOrigin(answer: Answer, what: string): void {
 }
 
 Deno.test("R1: a hostile callbackUrl in the body never leaves the origin and never fails", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const callbackUrl of HOSTILE) {
     const client = new Client(app);
     assertOwnOrigin(
@@ -65,11 +65,10 @@ Deno.test("R1: a hostile callbackUrl in the body never leaves the origin and nev
     assertOwnOrigin(out, "sign-out");
     assertEquals((await client.get("/me")).json().session, null);
   }
-  await app.close();
 });
 
 Deno.test("R1: a hostile callbackUrl in the query never leaves the origin and never fails", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const callbackUrl of HOSTILE) {
     const query = new URLSearchParams({ callbackUrl });
     for (const path of ["/auth/signin", "/auth/signout", "/auth/session", "/auth/csrf", "/auth/error"]) {
@@ -79,11 +78,10 @@ Deno.test("R1: a hostile callbackUrl in the query never leaves the origin and ne
       assertOwnOrigin(await client.signIn(ada), "sign-in afterwards");
     }
   }
-  await app.close();
 });
 
 Deno.test("R1: a hostile callback-url cookie is ignored: session and sign-out go on", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const callbackUrl of HOSTILE) {
     const client = new Client(app);
     await client.signIn(ada);
@@ -108,11 +106,10 @@ Deno.test("R1: a hostile callback-url cookie is ignored: session and sign-out go
     assertOwnOrigin(out, what);
     assert(setCookies(out).some((line) => line.startsWith("authjs.session-token=;")), what);
   }
-  await app.close();
 });
 
 Deno.test("R1: a raw, undecodable callback-url cookie is ignored as well", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const value of ["%", "%ZZ", "javascript:alert(1)", "%E0%A4%A", '"', "a b"]) {
     const answer = await app.inject({
       url: "/auth/signin",
@@ -120,11 +117,10 @@ Deno.test("R1: a raw, undecodable callback-url cookie is ignored as well", async
     });
     assertEquals(answer.statusCode, 200, value);
   }
-  await app.close();
 });
 
 Deno.test("R2: a callbackUrl that is not ASCII ends in an encoded redirect and a session", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (
     const [callbackUrl, path] of [["/日本", "/%E6%97%A5%E6%9C%AC"], [
       "/a b?q=ü#ö",
@@ -136,16 +132,16 @@ Deno.test("R2: a callbackUrl that is not ASCII ends in an encoded redirect and a
     assertEquals([answer.statusCode, answer.headers.location], [302, `http://localhost${path}`]);
     assertEquals((await client.get("/me")).json().session.user.name, "ada");
   }
-  await app.close();
 });
 
 Deno.test("R2: so does what a redirect callback returns", async () => {
-  const app = await testApp(testConfig({ callbacks: { redirect: ({ baseUrl }) => `${baseUrl}/日本` } }));
+  await using app = await testApp(
+    testConfig({ callbacks: { redirect: ({ baseUrl }) => `${baseUrl}/日本` } }),
+  );
   const client = new Client(app);
   const answer = await client.signIn(ada);
   assertEquals(answer.headers.location, "http://localhost/%E6%97%A5%E6%9C%AC");
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
-  await app.close();
 });
 
 /** Signs in with a body made from the CSRF token. */
@@ -168,7 +164,7 @@ const asForm = (csrfToken: string) => new URLSearchParams({ ...ada, csrfToken })
 const asJson = (csrfToken: string) => JSON.stringify({ ...ada, csrfToken });
 
 Deno.test("B1: JSON that reaches for a prototype is a 400", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const key of ['"__proto__": {"admin": true}', '"constructor": {"prototype": {"admin": true}}']) {
     const { answer, session } = await signInWith(
       app,
@@ -178,7 +174,6 @@ Deno.test("B1: JSON that reaches for a prototype is a 400", async () => {
     assertEquals([answer.statusCode, session], [400, null]);
     assertEquals(({} as { admin?: boolean }).admin, undefined);
   }
-  await app.close();
 });
 
 for (
@@ -190,15 +185,14 @@ for (
   ] as const
 ) {
   Deno.test(`B2: sign-in works with the content type ${contentType}`, async () => {
-    const app = await testApp();
+    await using app = await testApp();
     const { session } = await signInWith(app, contentType, body);
     assertEquals(session?.user.name, "ada");
-    await app.close();
   });
 }
 
 Deno.test("B3: csrfToken is one string however it is repeated", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const rest = "username=ada&password=open";
   const array = await signInWith(app, FORM["content-type"], (token) => `csrfToken[]=${token}&${rest}`);
   assertStringIncludes(String(array.answer.headers.location), "error=MissingCSRF");
@@ -220,12 +214,11 @@ Deno.test("B3: csrfToken is one string however it is repeated", async () => {
     (token) => JSON.stringify({ ...ada, csrfToken: [token] }),
   );
   assertEquals(json.answer.statusCode, 400);
-  await app.close();
 });
 
 Deno.test("B4: credentials are strings, or the request is a 400 and authorize() never runs", async () => {
   let authorized = 0;
-  const app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
+  await using app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
   for (const password of [{ $gt: "" }, ["open"], null, 2 ** 53, -1e300]) {
     const { answer, session } = await signInWith(
       app,
@@ -236,12 +229,13 @@ Deno.test("B4: credentials are strings, or the request is a 400 and authorize() 
     assertStringIncludes(answer.json().message, '"password"');
   }
   assertEquals(authorized, 0);
-  await app.close();
 });
 
 Deno.test("B4: a number or a boolean in JSON is the text that a form would send", async () => {
   const seen: unknown[] = [];
-  const app = await testApp(testConfig({ providers: [passwordProvider((fields) => seen.push(fields))] }));
+  await using app = await testApp(
+    testConfig({ providers: [passwordProvider((fields) => seen.push(fields))] }),
+  );
   const sent = { pin: 4711, none: 0, half: -0.5, yes: true, no: false, safe: Number.MAX_SAFE_INTEGER };
   const { session } = await signInWith(
     app,
@@ -259,12 +253,11 @@ Deno.test("B4: a number or a boolean in JSON is the text that a form would send"
     no: "false",
     safe: "9007199254740991",
   });
-  await app.close();
 });
 
 Deno.test("B5: bodies that are too large, of another type or malformed are refused before authorize()", async () => {
   let authorized = 0;
-  const app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
+  await using app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
   const cases: [status: number, contentType: string | undefined, body: (csrfToken: string) => string][] = [
     [413, FORM["content-type"], (token) => `${asForm(token)}&x=${"x".repeat(101 * 1024)}`],
     [
@@ -290,18 +283,16 @@ Deno.test("B5: bodies that are too large, of another type or malformed are refus
     assertStringIncludes(String(answer.headers.location), "error=MissingCSRF", body);
   }
   assertEquals(authorized, 0);
-  await app.close();
 });
 
 Deno.test("B5: a body of 100 KB is still read", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const { session } = await signInWith(
     app,
     FORM["content-type"],
     (token) => `${asForm(token)}&x=${"x".repeat(99_000)}`,
   );
   assertEquals(session?.user.name, "ada");
-  await app.close();
 });
 
 /** Texts nested in each way, as deep as a body may be large. */
@@ -316,7 +307,7 @@ const DEEP: Record<string, (depth: number) => string> = {
 
 Deno.test("B9: JSON nested deep is a 400 on every route, before a CSRF token is looked for", async () => {
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig(), { logger });
+  await using app = await testApp(testConfig(), { logger });
   const shapes = [
     (text: string) => text,
     (text: string) => `{"data":${text}}`,
@@ -340,7 +331,6 @@ Deno.test("B9: JSON nested deep is a 400 on every route, before a CSRF token is 
     }
   }
   assertEquals(lines.filter(({ level }) => level >= 50), []);
-  await app.close();
 });
 
 Deno.test("B9: data of a session update may be nested as deep as anybody needs", async () => {
@@ -351,7 +341,7 @@ Deno.test("B9: data of a session update may be nested as deep as anybody needs",
       return token;
     },
   };
-  const app = await testApp(testConfig({ callbacks }));
+  await using app = await testApp(testConfig({ callbacks }));
   const client = new Client(app);
   await client.signIn(ada);
   const data = {
@@ -363,12 +353,11 @@ Deno.test("B9: data of a session update may be nested as deep as anybody needs",
   const json = { csrfToken: await client.csrfToken(), data };
   assertEquals((await client.request("POST", "/auth/session", { json })).statusCode, 200);
   assertEquals(received, [data]);
-  await app.close();
 });
 
 Deno.test("B10: a body with thousands of fields is a 400", async () => {
   let authorized = 0;
-  const app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
+  await using app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
   const names = Array.from({ length: 3_000 }, (_, i) => `f${i}`);
   for (
     const [contentType, body] of [
@@ -388,23 +377,21 @@ Deno.test("B10: a body with thousands of fields is a 400", async () => {
     assertEquals([answer.statusCode, answer.json().code, session], [400, "FST_AUTHJS_BODY_INVALID", null]);
   }
   assertEquals(authorized, 0);
-  await app.close();
 });
 
 Deno.test("B6: a Content-Encoding is a 415", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const encoding of ["gzip", "br", "GZIP", "gzip, identity"]) {
     const { answer, session } = await signInWith(app, FORM["content-type"], asForm, {
       "content-encoding": encoding,
     });
     assertEquals([answer.statusCode, session], [415, null], encoding);
   }
-  await app.close();
 });
 
 Deno.test("B7: a client that goes away mid body starts nothing and harms nobody", async () => {
   let authorized = 0;
-  const app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
+  await using app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as AddressInfo;
   const closed = new Promise<void>((resolve) => {
@@ -421,7 +408,6 @@ Deno.test("B7: a client that goes away mid body starts nothing and harms nobody"
   const answer = await fetch(`http://127.0.0.1:${port}/auth/csrf`);
   await answer.body?.cancel();
   assertEquals([answer.status, authorized], [200, 0]);
-  await app.close();
 });
 
 Deno.test("B8: it does not matter which parsers the application has, and it keeps them", async () => {
@@ -440,7 +426,7 @@ Deno.test("B8: it does not matter which parsers the application has, and it keep
     catchAll: (app) => app.addContentTypeParser("*", (_request, payload, done) => done(null, payload)),
   };
   for (const [name, addParsers] of Object.entries(prepare)) {
-    const app = Fastify() as FastifyInstance;
+    await using app = Fastify() as FastifyInstance;
     addParsers(app);
     const config = testConfig();
     await app.register(FastifyAuth(config), { prefix: "/auth" });
@@ -464,7 +450,6 @@ Deno.test("B8: it does not matter which parsers the application has, and it keep
     });
     if (name === "none") assertEquals(echo.statusCode, 415);
     if (name === "own") assertEquals(echo.json(), { body: 'own:"x"' });
-    await app.close();
   }
 });
 
@@ -481,7 +466,7 @@ const PATHS: Record<string, string> = {
 };
 
 Deno.test("M1: other methods are a 405 that names those served", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   for (const [url, allow] of Object.entries(PATHS)) {
     for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"]) {
       const answer = await app.inject({ method: method as "PUT", url });
@@ -490,12 +475,11 @@ Deno.test("M1: other methods are a 405 that names those served", async () => {
   }
   assertEquals((await app.inject({ method: "POST", url: "/auth/csrf" })).statusCode, 405);
   assertEquals((await app.inject({ method: "GET", url: "/auth/callback/credentials" })).statusCode, 405);
-  await app.close();
 });
 
 Deno.test("M2: unknown actions and providers are a 404 without an error in the log", async () => {
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig(), { logger });
+  await using app = await testApp(testConfig(), { logger });
   const ids = [
     "nope",
     "__proto__",
@@ -533,11 +517,10 @@ Deno.test("M2: unknown actions and providers are a 404 without an error in the l
     }
   }
   assertEquals(lines.filter((line) => line.level >= 50), []);
-  await app.close();
 });
 
 Deno.test("M2: encoded dot segments on a socket never run the action they would resolve to", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as AddressInfo;
   for (const path of ["/auth/%2e%2e/auth/csrf", "/auth/x/../csrf", "/auth/signin/..%2fcsrf", "//auth/csrf"]) {
@@ -548,7 +531,6 @@ Deno.test("M2: encoded dot segments on a socket never run the action they would 
     assert(answer.startsWith("HTTP/1.1 404"), `${path}: ${answer.slice(0, 20)}`);
     assert(!answer.includes("csrfToken"), path);
   }
-  await app.close();
 });
 
 function rawRequest(port: number, request: string): Promise<string> {
@@ -563,17 +545,16 @@ function rawRequest(port: number, request: string): Promise<string> {
 }
 
 Deno.test("GET signin/:provider leads to the sign-in page, its query kept", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const answer = await app.inject("/auth/signin/credentials?callbackUrl=%2Fx");
   assertEquals([answer.statusCode, answer.headers.location], [302, "/auth/signin?callbackUrl=%2Fx"]);
-  await app.close();
 });
 
 Deno.test("not-found handlers of the application stay in charge of what is theirs", async () => {
   const notFound =
     (text: string) => (_request: unknown, reply: { code(status: number): { send(body: string): void } }) =>
       reply.code(404).send(text);
-  const app = Fastify();
+  await using app = Fastify();
   app.setNotFoundHandler(notFound("root"));
   await app.register(async (scope) => {
     scope.setNotFoundHandler(notFound("scope"));
@@ -601,13 +582,11 @@ Deno.test("not-found handlers of the application stay in charge of what is their
   for (const mount of ["/own/auth", "/around/auth"]) {
     assertEquals((await app.inject(`${mount}/signin/`)).statusCode, 200);
   }
-  await app.close();
 });
 
 Deno.test("a page of the application at the mount path itself stays", async () => {
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
   app.get("/auth", () => "own page");
   assertEquals((await app.inject("/auth")).body, "own page");
-  await app.close();
 });

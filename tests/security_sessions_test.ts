@@ -109,6 +109,7 @@ const GUARDED: [method: "GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" | "PATCH" | 
 for (const hook of HOOKS) {
   Deno.test(`S10: a guard (${hook}) at the root denies every way to every route`, async () => {
     const { app, handled } = await guardedEverywhere(hook);
+    await using _app = app;
     for (const [method, url] of GUARDED) {
       const answer = await app.inject({ method, url });
       assertEquals(answer.statusCode, 401, `${method} ${url}`);
@@ -125,13 +126,12 @@ for (const hook of HOOKS) {
       assert((await client.request(method, url)).statusCode !== 401, `${method} ${url} signed in`);
     }
     assert(handled.length >= 20, handled.join());
-    await app.close();
   });
 }
 
 Deno.test("S10: a guard in a scope leaves the rest alone, and covers its unknown paths once they are its own", async () => {
   const config = testConfig();
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/open", () => "open");
   await app.register((scope, _options, done) => {
@@ -152,12 +152,11 @@ Deno.test("S10: a guard in a scope leaves the rest alone, and covers its unknown
   await client.signIn(ada);
   assertEquals((await client.get("/admin/before")).body, "handled");
   assertEquals((await client.get("/admin/nowhere")).statusCode, 404);
-  await app.close();
 });
 
 Deno.test("S10: an unauthenticated body is refused before it is read", async () => {
   const config = testConfig();
-  const app = Fastify();
+  await using app = Fastify();
   let parsed = 0;
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
     parsed += body.length;
@@ -184,14 +183,13 @@ Deno.test("S10: an unauthenticated body is refused before it is read", async () 
   const odd = await exchange(port, `${head(3, "text/x-unknown")}abc`, answered);
   assertEquals(statusOf(odd), 401, "415 would say that there is a route");
   assertEquals(parsed, 0);
-  await app.close();
 });
 
 // S11 ----------------------------------------------------------------------------------------------------------------
 
 Deno.test("S11: a browser's HTML GET is redirected with an encoded return path, everything else gets 401 JSON", async () => {
   const config = testConfig();
-  const app = Fastify();
+  await using app = Fastify();
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.all("/p/*", { onRequest: requireSession(config) }, () => "handled");
   const redirected = await app.inject({ url: "/p/a%20b?x=1&y=%26#z", headers: HTML });
@@ -210,13 +208,12 @@ Deno.test("S11: a browser's HTML GET is redirected with an encoded return path, 
   for (const accept of ["*/*", "application/json", "text/*", "text/html;q=0", ""]) {
     assertEquals((await app.inject({ url: "/p/a", headers: { accept } })).statusCode, 401, accept);
   }
-  await app.close();
 });
 
 for (const hook of HOOKS) {
   Deno.test(`S11: under a guard (${hook}) at the root one can still sign in and out`, async () => {
     const config = testConfig();
-    const app = Fastify();
+    await using app = Fastify();
     app.addHook(
       hook as "onRequest",
       requireSession(config, { authorize: ({ user }) => user?.name !== "eve" }),
@@ -239,7 +236,6 @@ for (const hook of HOOKS) {
       await client.signOut();
       assertEquals((await client.get("/")).statusCode, 401);
     }
-    await app.close();
   });
 }
 
@@ -338,7 +334,7 @@ async function carelessApp(): Promise<FastifyInstance> {
 }
 
 Deno.test("S12: every auth reply has its headers, whatever the application sets", async () => {
-  const app = await carelessApp();
+  await using app = await carelessApp();
   for (const [status, request] of AUTH_REQUESTS) {
     const answer = await app.inject(request as Sent & { method: "GET" });
     const what = `${request.method ?? "GET"} ${request.url} (${answer.statusCode})`;
@@ -347,11 +343,10 @@ Deno.test("S12: every auth reply has its headers, whatever the application sets"
       assertEquals(answer.headers[name], value, `${what} ${name}`);
     }
   }
-  await app.close();
 });
 
 Deno.test("S12: the same with the application's own error and not-found handlers, and signed in", async () => {
-  const app = await carelessApp();
+  await using app = await carelessApp();
   app.setErrorHandler((error: { statusCode?: number }, _request, reply) =>
     reply.code(error.statusCode ?? 500).headers(CARELESS).send({ own: true })
   );
@@ -364,18 +359,16 @@ Deno.test("S12: the same with the application's own error and not-found handlers
   for (const answer of [...answers, await client.signOut()]) {
     for (const [name, value] of Object.entries(PROTECTED)) assertEquals(answer.headers[name], value);
   }
-  await app.close();
 });
 
 Deno.test("S12: the application's own replies keep their headers", async () => {
-  const app = await carelessApp();
+  await using app = await carelessApp();
   for (const url of ["/page", "/nowhere", "/authors"]) {
     const { headers } = await app.inject(url);
     for (const [name, value] of Object.entries(CARELESS)) {
       assertEquals(headers[name], value, `${url} ${name}`);
     }
   }
-  await app.close();
 });
 
 // S13 ----------------------------------------------------------------------------------------------------------------
@@ -447,11 +440,10 @@ async function logOf(
 ): Promise<LogLine[]> {
   const captured = captureLog();
   const config = testConfig({ providers: [passwordProvider(), githubLike()], debug: true, ...overrides });
-  const app = Fastify({ logger: { ...captured.logger as object, level: "trace", ...logger } });
+  await using app = Fastify({ logger: { ...captured.logger as object, level: "trace", ...logger } });
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/page", () => "page");
   for (const request of requests) await app.inject(request as Sent & { method: "GET" });
-  await app.close();
   return captured.lines;
 }
 
@@ -547,7 +539,7 @@ Deno.test("S13: the application's own log is untouched", async () => {
 Deno.test("S13: passwords, cookies and tokens do not reach the log either", async () => {
   const { logger, lines } = captureLog();
   const config = testConfig({ debug: true });
-  const app = Fastify({ logger: { ...logger as object, level: "trace" } }) as FastifyInstance;
+  await using app = Fastify({ logger: { ...logger as object, level: "trace" } }) as FastifyInstance;
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/page", { onRequest: requireSession(config) }, () => "page");
   const client = new Client(app);
@@ -563,7 +555,6 @@ Deno.test("S13: passwords, cookies and tokens do not reach the log either", asyn
   for (const secret of ["wr0ng-pa55word", token.slice(0, 60), token.slice(60, 120), csrf]) {
     assert(!text.includes(secret), secret);
   }
-  await app.close();
 });
 
 // S14 ----------------------------------------------------------------------------------------------------------------
@@ -722,6 +713,7 @@ Deno.test("S14: of 3,000 malformed requests none is answered with a 5xx, and non
   const random = seededRandom();
   console.log(`TEST_SEED=${random.seed}`);
   const { app, cookies, errors } = await malformedTarget();
+  await using _app = app;
   const counts = new Map<number, number>();
   for (let i = 0; i < 3000; i++) {
     const request = malformedRequest(random, cookies);
@@ -732,13 +724,13 @@ Deno.test("S14: of 3,000 malformed requests none is answered with a 5xx, and non
   }
   assert(counts.size > 5, `they reach different ends: ${JSON.stringify([...counts])}`);
   assertEquals((await app.inject("/auth/csrf")).statusCode, 200);
-  await app.close();
 });
 
 Deno.test("S14: the same over real connections", async () => {
   const random = seededRandom();
   console.log(`TEST_SEED=${random.seed}`);
   const { app, cookies, errors } = await malformedTarget();
+  await using _app = app;
   const port = await listen(app);
   for (let i = 0; i < 300; i++) {
     const { method, url, headers, payload = "" } = malformedRequest(random, cookies);
@@ -763,5 +755,4 @@ Deno.test("S14: the same over real connections", async () => {
   }
   assertEquals(errors(), []);
   assertEquals((await app.inject("/auth/csrf")).statusCode, 200);
-  await app.close();
 });

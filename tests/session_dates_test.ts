@@ -60,15 +60,13 @@ async function withDates(
     sendVerificationRequest: ({ url }: { url: string }) => void links.push(url),
     ...(maxAge !== undefined && { maxAge }),
   };
-  const app = await testApp(testConfig({ adapter, providers: [identityProvider("one"), mail] }), { logger });
+  await using app = await testApp(testConfig({ adapter, providers: [identityProvider("one"), mail] }), {
+    logger,
+  });
   const expire = (past: Date) => {
     for (const session of tables.sessions.values()) session.expires = past;
   };
-  try {
-    await run({ client: new Client(app), tables, lines, links, expire });
-  } finally {
-    await app.close();
-  }
+  await run({ client: new Client(app), tables, lines, links, expire });
 }
 
 const reader = async (client: Client) => (await client.get("/me")).json().session?.user.email ?? null;

@@ -95,7 +95,7 @@ async function assertRefused(app: FastifyInstance, client: Client): Promise<void
 Deno.test("a read that is in the jwt callback when its browser signs out brings nothing back", async () => {
   const gates = new Gates();
   const { reads, ...config } = changing(gates);
-  const app = await testApp(testConfig(config));
+  await using app = await testApp(testConfig(config));
   const browser = await signedIn(app);
   const tab = copyOf(app, browser);
   const gate = gates.next();
@@ -105,13 +105,12 @@ Deno.test("a read that is in the jwt callback when its browser signs out brings 
   gate.open();
   await assertOver(app, await reading, tab);
   assertEquals(reads(), 1, "with a token of an ended session no callback is called");
-  await app.close();
 });
 
 Deno.test("nor one that is in the session callback, or in the event", async () => {
   for (const where of ["callbacks", "events"] as const) {
     const gates = new Gates();
-    const app = await testApp(testConfig({
+    await using app = await testApp(testConfig({
       session: { updateAge: 0 },
       ...(where === "events" ? { events: { session: () => gates.pass() } } : {
         callbacks: {
@@ -130,7 +129,6 @@ Deno.test("nor one that is in the session callback, or in the event", async () =
     await browser.signOut();
     gate.open();
     await assertOver(app, await reading, tab);
-    await app.close();
   }
 });
 
@@ -139,7 +137,7 @@ Deno.test("nor one whose route took longer than the read: it writes nothing back
   for (const overrides of [{ session: { updateAge: 0 } }, changing(new Gates())]) {
     const gates = new Gates();
     const config = testConfig(overrides);
-    const app = await testApp(config);
+    await using app = await testApp(config);
     app.get("/slow", async (request) => {
       const session = await getSession(request, config);
       await gates.pass();
@@ -154,12 +152,11 @@ Deno.test("nor one whose route took longer than the read: it writes nothing back
     gate.open();
     assertEquals(sessionCookies(await reading), []);
     await assertRefused(app, tab);
-    await app.close();
   }
 });
 
 Deno.test("a renewed cookie that reaches the browser after the sign-out's reply is refused, and removed later", async () => {
-  const app = await testApp(testConfig(changing(new Gates())));
+  await using app = await testApp(testConfig(changing(new Gates())));
   const browser = await signedIn(app);
   const late = copyOf(app, browser);
   await late.get("/me");
@@ -172,12 +169,11 @@ Deno.test("a renewed cookie that reaches the browser after the sign-out's reply 
   const answer = await late.get("/me");
   assertEquals(userOf(answer), null);
   assertEquals(late.cookies.has(NAME), false, "no request sent before the sign-out takes a minute");
-  await app.close();
 });
 
 Deno.test("a read with a token that was replaced is of the session that signs out with its successor", async () => {
   const gates = new Gates();
-  const app = await testApp(testConfig({ ...changing(gates), refreshGrace: 0 }));
+  await using app = await testApp(testConfig({ ...changing(gates), refreshGrace: 0 }));
   const browser = await signedIn(app);
   const tab = copyOf(app, browser);
   await browser.get("/me");
@@ -187,13 +183,12 @@ Deno.test("a read with a token that was replaced is of the session that signs ou
   await browser.signOut();
   gate.open();
   await assertOver(app, await reading, tab);
-  await app.close();
 });
 
 Deno.test("a session that the jwt callback ended is not brought back by a read that was under way", async () => {
   const gates = new Gates();
   let ends = false;
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     refreshGrace: 0,
     callbacks: {
       async jwt({ token, account }) {
@@ -216,13 +211,12 @@ Deno.test("a session that the jwt callback ended is not brought back by a read t
   ends = false;
   gate.open();
   await assertOver(app, await reading, tab);
-  await app.close();
 });
 
 Deno.test("after a sign-in as somebody else no read of the session before is written to the browser", async () => {
   const gates = new Gates();
   let ends = false;
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     callbacks: {
       async jwt({ token, account }) {
         if (account) return token;
@@ -244,7 +238,6 @@ Deno.test("after a sign-in as somebody else no read of the session before is wri
     ends = false;
     assertEquals(userOf(await browser.get("/me")), "grace");
   }
-  await app.close();
 });
 
 Deno.test("an update of the session that is under way when its browser signs out answers null", async () => {
@@ -256,7 +249,7 @@ Deno.test("an update of the session that is under way when its browser signs out
         return where === "jwt" ? token : session;
       },
     };
-    const app = await testApp(testConfig({ callbacks }));
+    await using app = await testApp(testConfig({ callbacks }));
     const browser = await signedIn(app);
     const tab = copyOf(app, browser);
     const csrfToken = await tab.csrfToken();
@@ -270,14 +263,13 @@ Deno.test("an update of the session that is under way when its browser signs out
     // And one that comes afterwards.
     const later = await tab.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
     assertEquals([later.statusCode, later.json(), sessionCookies(later)], [200, null, []]);
-    await app.close();
   }
 });
 
 Deno.test("a read over http brings nothing back that signed out over https, where both have one cookie", async () => {
   for (const cookies of [{ useSecureCookies: false }, { cookies: { sessionToken: { name: NAME } } }]) {
     const gates = new Gates();
-    const app = await testApp(testConfig({ ...changing(gates), ...cookies }), { trustProxy: true });
+    await using app = await testApp(testConfig({ ...changing(gates), ...cookies }), { trustProxy: true });
     const browser = await signedIn(app);
     const tab = copyOf(app, browser);
     const gate = gates.next();
@@ -288,12 +280,11 @@ Deno.test("a read over http brings nothing back that signed out over https, wher
     assertEquals((await overHttps.signOut()).statusCode, 302);
     gate.open();
     await assertOver(app, await reading, tab);
-    await app.close();
   }
 });
 
 Deno.test("an update that makes the token take more cookies, or fewer, ends nothing", async () => {
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     callbacks: {
       jwt: ({ token, trigger, session }) =>
         trigger === "update" ? { ...token, notes: "x".repeat(session.notes) } : token,
@@ -308,21 +299,19 @@ Deno.test("an update that makes the token take more cookies, or fewer, ends noth
     assertEquals(parts.length > 1, notes > 1000, parts.join());
     assertEquals(userOf(await browser.get("/me")), "ada");
   }
-  await app.close();
 });
 
 Deno.test("a sign-out that is refused ends nothing", async () => {
-  const app = await testApp(testConfig(changing(new Gates())));
+  await using app = await testApp(testConfig(changing(new Gates())));
   const browser = await signedIn(app);
   await browser.post("/auth/signout", { csrfToken: "wrong" });
   await browser.get("/auth/signout");
   assertEquals(userOf(await browser.get("/me")), "ada");
-  await app.close();
 });
 
 Deno.test("a codec that gives a user the same token each time signs in again after a sign-out", async () => {
   const refreshLock = memoryLock();
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     refreshLock,
     jwt: {
       encode: ({ token }) => JSON.stringify({ name: token?.name }),
@@ -333,12 +322,11 @@ Deno.test("a codec that gives a user the same token each time signs in again aft
   await browser.signOut();
   await browser.signIn(ADA);
   assertEquals(userOf(await browser.get("/me")), "ada");
-  await app.close();
 });
 
 Deno.test("a sign-in that began before a sign-out is not linked to the user of the session that ended", async () => {
   const tables = emptyTables();
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     providers: [identityProvider("one"), identityProvider("two")],
     adapter: memoryAdapter(tables),
     session: { strategy: "jwt" },
@@ -349,7 +337,6 @@ Deno.test("a sign-in that began before a sign-out is not linked to the user of t
   await signInAs(tab, "two", { id: "grace-1", name: "grace" });
   assertEquals(userOf(await tab.get("/me")), "grace");
   assertEquals(new Set(tables.accounts.map(({ userId }) => userId)).size, 2);
-  await app.close();
 });
 
 /** An application that keeps sessions in a database, of which one method can be held up before or after its work. */
@@ -382,6 +369,7 @@ const PERSON = { id: "ada-1", name: "ada" };
 
 Deno.test("database: a read that is prolonging the session when its browser signs out does not bring the row back", async () => {
   const { app, tables, gates } = await databaseApp("updateSession");
+  await using _app = app;
   const browser = await signedInByProvider(app, "one", PERSON);
   assertEquals(tables.sessions.size, 1);
   const tab = copyOf(app, browser);
@@ -392,11 +380,11 @@ Deno.test("database: a read that is prolonging the session when its browser sign
   gate.open();
   await assertOver(app, await reading, tab);
   assertEquals(tables.sessions.size, 0);
-  await app.close();
 });
 
 Deno.test("database: nor does one that is about to prolong it, nor an update of the session", async () => {
   const { app, tables, gates } = await databaseApp("getSessionAndUser");
+  await using _app = app;
   for (const method of ["GET", "POST"]) {
     const browser = await signedInByProvider(app, "one", PERSON);
     const tab = copyOf(app, browser);
@@ -411,11 +399,11 @@ Deno.test("database: nor does one that is about to prolong it, nor an update of 
     await assertRefused(app, tab);
     assertEquals(tables.sessions.size, 0);
   }
-  await app.close();
 });
 
 Deno.test("database: the next sign-in ends the session before, with whatever is under way of it", async () => {
   const { app, tables, gates } = await databaseApp("updateSession");
+  await using _app = app;
   const browser = await signedInByProvider(app, "one", PERSON);
   const tab = copyOf(app, browser);
   const gate = gates.next();
@@ -426,7 +414,6 @@ Deno.test("database: the next sign-in ends the session before, with whatever is 
   await assertOver(app, await reading, tab);
   assertEquals(tables.sessions.size, 1);
   assertEquals(userOf(await browser.get("/me")), "ada");
-  await app.close();
 });
 
 /** Processes, as applications that share nothing but a lock. */
@@ -438,7 +425,10 @@ async function processes(count: number, overrides: Partial<FastifyAuthConfig>, r
     const app = await testApp(testConfig({ ...config, ...overrides, refreshLock }));
     all.push({ app, gates, reads });
   }
-  return { all, close: () => Promise.all(all.map(({ app }) => app.close())) };
+  return {
+    all,
+    [Symbol.asyncDispose]: async () => void await Promise.all(all.map(({ app }) => app.close())),
+  };
 }
 
 /** A browser of one process, as it appears at another. */
@@ -447,7 +437,8 @@ const at = ({ app }: { app: FastifyInstance }, client: Client) => copyOf(app, cl
 Deno.test("several processes: a sign-out at one ends what is under way at another, by the lock's store", async () => {
   for (const overrides of [{}, { refreshDue: () => false }]) {
     const lock = memoryLock();
-    const { all: [one, two, three], close } = await processes(3, overrides, lock);
+    await using fleet = await processes(3, overrides, lock);
+    const { all: [one, two, three] } = fleet;
     const browser = await signedIn(one!.app);
     const gate = two!.gates.next();
     const reading = at(two!, browser).get("/me");
@@ -464,12 +455,12 @@ Deno.test("several processes: a sign-out at one ends what is under way at anothe
       await assertRefused(three!.app, tab);
       assertEquals(three!.reads(), 0);
     }
-    await close();
   }
 });
 
 Deno.test("several processes: a sign-out with the successor ends what is under way with the token before", async () => {
-  const { all: [one, two, three], close } = await processes(3, { refreshDue: () => false }, memoryLock());
+  await using fleet = await processes(3, { refreshDue: () => false }, memoryLock());
+  const { all: [one, two, three] } = fleet;
   const browser = await signedIn(one!.app);
   const gate = two!.gates.next();
   const reading = at(two!, browser).get("/me");
@@ -479,11 +470,11 @@ Deno.test("several processes: a sign-out with the successor ends what is under w
   await elsewhere.signOut();
   gate.open();
   assertEquals(sessionCookies(await reading), []);
-  await close();
 });
 
 Deno.test("several processes: a read that waits for the lock when its browser signs out brings nothing back", async () => {
-  const { all: [one, two], close } = await processes(2, {}, memoryLock());
+  await using fleet = await processes(2, {}, memoryLock());
+  const { all: [one, two] } = fleet;
   const browser = await signedIn(one!.app);
   const tab = at(two!, browser);
   const gate = one!.gates.next();
@@ -494,12 +485,11 @@ Deno.test("several processes: a read that waits for the lock when its browser si
   gate.open();
   for (const answer of [await refreshing, await waiting]) assertEquals(sessionCookies(answer), []);
   assertEquals(userOf(await waiting), null);
-  await close();
 });
 
 Deno.test("several processes: for a cookie that is no session the lock's store is not asked, and nothing is left in it", async () => {
   const refreshLock = memoryLock();
-  const app = await testApp(testConfig({ refreshLock }));
+  await using app = await testApp(testConfig({ refreshLock }));
   const browser = new Client(app);
   browser.cookies.set(NAME, "x".repeat(500));
   const csrfToken = await browser.csrfToken();
@@ -509,13 +499,14 @@ Deno.test("several processes: for a cookie that is no session the lock's store i
     await browser.post(path, { csrfToken, username: "ada", password: "wrong" });
   }
   assertEquals(refreshLock.calls, []);
-  await app.close();
 });
 
 Deno.test("several processes: a database session that was signed out elsewhere is not prolonged", async () => {
   const refreshLock = memoryLock();
   const { app, tables } = await databaseApp("updateSession", { refreshLock });
+  await using _app = app;
   const other = await databaseApp("getSessionAndUser", { refreshLock, tables });
+  await using _other = other.app;
   const browser = await signedInByProvider(app, "one", PERSON);
   const gate = other.gates.next();
   const reading = copyOf(other.app, browser).get("/me");
@@ -524,8 +515,6 @@ Deno.test("several processes: a database session that was signed out elsewhere i
   gate.open();
   assertEquals(sessionCookies(await reading), []);
   assertEquals(tables.sessions.size, 0);
-  await app.close();
-  await other.app.close();
 });
 
 Deno.test("TokenFamilies: all tokens of a session end with any of them, for their time, and few are remembered", () => {

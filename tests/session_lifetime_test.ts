@@ -160,7 +160,7 @@ Deno.test("whatever maxAge, updateAge, jwt.maxAge and the cookie's Max-Age are, 
           callbacks: callbacksOf(use)!,
           refreshGrace: 0, // The copy of the browser would renew the session of its original.
         });
-        const app = await testApp(config);
+        await using app = await testApp(config);
         const browser = new Browser(app, clock);
         await browser.signIn({ username: "ada", password: "open" });
         await useSession(browser, clock, use, async (token) => {
@@ -170,7 +170,6 @@ Deno.test("whatever maxAge, updateAge, jwt.maxAge and the cookie's Max-Age are, 
           clock.now = now;
           return claims!.exp! * 1000;
         });
-        await app.close();
       }),
       PARAMETERS,
     )
@@ -183,6 +182,7 @@ Deno.test("whatever maxAge, updateAge and the cookie's Max-Age are, a session in
       fc.asyncProperty(anyUse, async ({ tokenMaxAge: _, ...use }) => {
         clock.now = NOON + use.second;
         const { app, tables } = await databaseApp({ session: use.session, ...cookieOf(use) });
+        await using _app = app;
         const browser = new Browser(app, clock);
         await signInAs(browser, "one", { id: "ada", email: "ada@example.com" });
         await useSession(
@@ -195,7 +195,6 @@ Deno.test("whatever maxAge, updateAge and the cookie's Max-Age are, a session in
             return () => rows.forEach(([token, row]) => tables.sessions.set(token, row));
           },
         );
-        await app.close();
       }),
       PARAMETERS,
     )
@@ -233,6 +232,7 @@ for (const [kind, open] of Object.entries(KINDS)) {
   Deno.test(`half an hour in ${kind}: who was silent for 28 minutes is signed in, however they were used before`, async () => {
     await withClock(async (clock) => {
       const { app, signIn } = await open();
+      await using _app = app;
       for (const minutes of [0, 1, 13, 14, 16, 28]) {
         const browser = new Browser(app, clock);
         await signIn(browser);
@@ -241,13 +241,13 @@ for (const [kind, open] of Object.entries(KINDS)) {
         clock.now += 28 * 60_000;
         assert(await browser.read() !== undefined, `read after ${minutes} minutes`);
       }
-      await app.close();
     }, NOON);
   });
 
   Deno.test(`half an hour in ${kind}, read every ten seconds: the cookie is set every minute and a half`, async () => {
     await withClock(async (clock) => {
       const { app, signIn } = await open();
+      await using _app = app;
       const browser = new Browser(app, clock);
       await signIn(browser);
       let set = 0;
@@ -256,26 +256,26 @@ for (const [kind, open] of Object.entries(KINDS)) {
         set += setCookies(await browser.get("/me")).length;
       }
       assertEquals(set, 10);
-      await app.close();
     }, NOON);
   });
 
   Deno.test(`a session in ${kind} is renewed after updateAge where that is sooner`, async () => {
     await withClock(async (clock) => {
       const { app, signIn } = await open({ session: { maxAge: 30 * DAY, updateAge: 60 } });
+      await using _app = app;
       const browser = new Browser(app, clock);
       await signIn(browser);
       clock.now += 50_000;
       assertEquals(setCookies(await browser.get("/me")).length, 0);
       clock.now += 10_000;
       assertEquals(setCookies(await browser.get("/me")).length, 1);
-      await app.close();
     }, NOON);
   });
 
   Deno.test(`clocks that jump: a session in ${kind} from the future is read, and its end is no date beyond its life`, async () => {
     await withClock(async (clock) => {
       const { app, signIn } = await open();
+      await using _app = app;
       for (const jump of [1, 10, 100, DAY, 5 * 365 * DAY]) {
         const browser = new Browser(app, clock);
         clock.now = NOON + jump * 1000;
@@ -288,7 +288,6 @@ for (const [kind, open] of Object.entries(KINDS)) {
         );
         if (kind === "a token" && jump > TOLERANCE) assertEquals(told, Math.floor(NOON / 1000 + 1800) * 1000);
       }
-      await app.close();
     });
   });
 }
@@ -309,7 +308,7 @@ Deno.test("where no cookie can reach the browser, the end is that of what it hol
       ] as const
     ) {
       clock.now = NOON + 20 * 60_000;
-      const app = Fastify() as unknown as FastifyInstance;
+      await using app = Fastify() as unknown as FastifyInstance;
       const read = { websocket: undefined as unknown, again: undefined as unknown };
       await app.register(async (scope) => {
         await scope.register(FastifyAuth(config), { prefix: "/auth" });
@@ -335,21 +334,19 @@ Deno.test("where no cookie can reach the browser, the end is that of what it hol
       assertEquals(tables.sessions.get("token")!.expires, expires);
       // Where it can, it does.
       assert(Date.parse(await of("/inside")) > clock.now + 0.95 * 1_800_000);
-      await app.close();
     }
   }, NOON);
 });
 
 Deno.test("a token of a configuration with a longer or a shorter life is renewed by the next read", async () => {
   await withClock(async () => {
-    const app = await testApp(testConfig({ session: { maxAge: 1800 } }));
+    await using app = await testApp(testConfig({ session: { maxAge: 1800 } }));
     for (const maxAge of [600, 1700, 3600, 30 * DAY]) {
       const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME, maxAge });
       const answer = await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } });
       assertEquals(answer.json().session.expires, "2030-01-01T12:30:00.000Z");
       assertEquals(setCookies(answer).map(expiryOf), [Date.UTC(2030, 0, 1, 12, 30)]);
     }
-    await app.close();
   }, NOON);
 });
 
@@ -387,7 +384,7 @@ for (const name of Object.keys(codecs({ now: 0 }))) {
   Deno.test(`an application's own codec, which ${name}: no end is told that is later than the token's`, async () => {
     await withClock(async (clock) => {
       const jwt = codecs(clock)[name]!;
-      const app = await testApp(testConfig({ jwt, session: { maxAge: 1800 } }));
+      await using app = await testApp(testConfig({ jwt, session: { maxAge: 1800 } }));
       const browser = new Browser(app, clock);
       await browser.signIn({ username: "ada", password: "open" });
       for (const seconds of [0, 1, 20, 40, 100, 200, 100]) {
@@ -397,14 +394,15 @@ for (const name of Object.keys(codecs({ now: 0 }))) {
         const { exp = Infinity } = (await jwt.decode!({ token: browser.cookies.get(NAME)! } as never))!;
         assert(told <= browser.ends && told <= exp * 1000, `after ${seconds} seconds`);
       }
-      await app.close();
     }, NOON);
   });
 }
 
 Deno.test("an application's own tokens that live shorter than maxAge are renewed by their own life, not with each read", async () => {
   await withClock(async (clock) => {
-    const app = await testApp(testConfig({ jwt: codecs(clock)["sets its own"]!, session: { maxAge: 1800 } }));
+    await using app = await testApp(
+      testConfig({ jwt: codecs(clock)["sets its own"]!, session: { maxAge: 1800 } }),
+    );
     const browser = new Browser(app, clock);
     await browser.signIn({ username: "ada", password: "open" });
     const set = [];
@@ -413,7 +411,6 @@ Deno.test("an application's own tokens that live shorter than maxAge are renewed
       set.push(setCookies(await browser.get("/me")).length);
     }
     assertEquals(set, [0, 0, 1, 0]);
-    await app.close();
   }, NOON);
 });
 
@@ -425,7 +422,7 @@ Deno.test("POST /auth/session tells the end of the token that it sets, and its c
       { session: { maxAge: 1800 }, jwt: codecs(clock)["sets its own"]! },
     ];
     for (const overrides of cases) {
-      const app = await testApp(testConfig({
+      await using app = await testApp(testConfig({
         ...overrides,
         callbacks: {
           jwt: ({ token }) => token,
@@ -442,7 +439,6 @@ Deno.test("POST /auth/session tells the end of the token that it sets, and its c
       const told = Date.parse(expires);
       assertEquals(browser.ends, Math.floor(clock.now / 1000 + 1800) * 1000);
       assertEquals(told, Math.floor(clock.now / 1000 + (overrides.jwt ? 600 : 1800)) * 1000);
-      await app.close();
     }
   }, NOON);
 });
@@ -469,6 +465,7 @@ Deno.test("more than 400 days, which no browser keeps a cookie for, are warned o
   for (const open of Object.values(KINDS)) {
     const { logger, lines } = captureLog();
     const { app, signIn } = await open({ session: { maxAge: 1000 * DAY } }, { logger });
+    await using _app = app;
     assertEquals(lines.filter(({ level }) => level === 40).map(({ msg }) => msg.includes("400 days")), [
       true,
     ]);
@@ -476,7 +473,6 @@ Deno.test("more than 400 days, which no browser keeps a cookie for, are warned o
     await signIn(client);
     const { expires } = (await client.get("/auth/session")).json();
     assert(Date.parse(expires) <= Date.now() + 400 * DAY * 1000);
-    await app.close();
   }
 });
 
@@ -488,7 +484,7 @@ Deno.test("a young token that a callback changes is renewed, and the end is that
   };
   for (const callbacks of [{ jwt }, { session }] as FastifyAuthConfig["callbacks"][]) {
     await withClock(async (clock) => {
-      const app = await testApp(testConfig({ callbacks: callbacks!, session: { maxAge: 1800 } }));
+      await using app = await testApp(testConfig({ callbacks: callbacks!, session: { maxAge: 1800 } }));
       const browser = new Browser(app, clock);
       await browser.signIn({ username: "ada", password: "open" });
       for (let read = 0; read < 3; read++) {
@@ -496,7 +492,6 @@ Deno.test("a young token that a callback changes is renewed, and the end is that
         assertEquals(await browser.read(), browser.ends);
         assertEquals(browser.ends, Math.floor(clock.now / 1000 + 1800) * 1000);
       }
-      await app.close();
     }, NOON);
   }
 });

@@ -543,10 +543,9 @@ for (const [name, each] of Object.entries(CASES)) {
   Deno.test(`a session read gives what core gives: ${name}`, () =>
     withClock(async () => {
       const { make = () => ({}), carried, theirs = carried } = each;
-      const both = new BothWays(make);
+      await using both = new BothWays(make);
       const ours = await both.ours(await carried);
       assertEquals(ours, required(await both.theirs(await theirs), each));
-      await both.close();
     }, NOW));
 }
 
@@ -645,16 +644,15 @@ Deno.test("a database token in chunks: read by both, and when it is prolonged it
 
 Deno.test("a frozen configuration is read with; core would write to it", async () => {
   const config = Object.freeze(testConfig());
-  const app = await testApp(config);
+  await using app = await testApp(config);
   const { cookie } = await carry();
   const answer = await app.inject({ url: "/me", headers: { cookie: cookie! } });
   assertEquals(answer.json().session.user.name, "Ada");
-  await app.close();
 });
 
 Deno.test("headers that no proxy would pass mean nobody, not an error", async () => {
   const config = testConfig();
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.get("/odd", async (request) => {
     const odd = ["x=a\nb", "日本=1", `${NAME}=日本`, `${NAME}=\0`, "=", ";"];
     const sessions = [];
@@ -668,29 +666,26 @@ Deno.test("headers that no proxy would pass mean nobody, not an error", async ()
   const answer = await app.inject("/odd");
   assertEquals(answer.statusCode, 200);
   assertEquals(answer.json(), [null, null, null, null, null, null]);
-  await app.close();
 });
 
 Deno.test("secrets come from the environment, the newest first, and later changes are not seen", async () => {
   await withEnvironment({ AUTH_SECRET: OLD_SECRET, AUTH_SECRET_1: SECRET }, async () => {
     const { secret: _secret, ...config } = testConfig();
-    const app = await testApp(config);
+    await using app = await testApp(config);
     for (const secret of [OLD_SECRET, SECRET]) {
       const cookie = `${NAME}=${await sealed(ADA, { secret })}`;
       const answer = await app.inject({ url: "/me", headers: { cookie } });
       assertEquals(answer.json().session.user.name, "Ada");
       assertEquals(answer.headers["set-cookie"] === undefined, secret === SECRET);
     }
-    await app.close();
   });
 });
 
 Deno.test("the same token read again gives the same, out of the cache too, until it expires", async () => {
-  const both = new BothWays(() => ({}));
+  await using both = new BothWays(() => ({}));
   const carried = await carry();
   for (let i = 0; i < 3; i++) {
     const [ours, theirs] = [await both.ours(carried), await both.theirs(carried)];
     assertEquals(ours, required(theirs, { carried, differs: notRenewed! }));
   }
-  await both.close();
 });

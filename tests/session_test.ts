@@ -33,7 +33,7 @@ function counted(overrides: Partial<FastifyAuthConfig> = {}) {
 
 Deno.test("hooks, guards and handlers of one request share one read", async () => {
   const { config, calls } = counted();
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.addHook("onRequest", async (request) => void await getSession(request, config));
   app.addHook("preHandler", async (request) => void await getSession(request, config));
   app.get("/many", async (request) => {
@@ -45,30 +45,27 @@ Deno.test("hooks, guards and handlers of one request share one read", async () =
   assertEquals(calls, { jwt: 1, session: 1, event: 1 });
   await app.inject({ url: "/many", headers: await carrying() });
   assertEquals(calls, { jwt: 2, session: 2, event: 2 });
-  await app.close();
 });
 
 Deno.test("two configurations in one request are two reads", async () => {
   const first = counted(), second = counted();
-  const app = await testApp(first.config);
+  await using app = await testApp(first.config);
   app.get("/two", async (request) => {
     await getSession(request, first.config);
     return await getSession(request, second.config);
   });
   await app.inject({ url: "/two", headers: await carrying() });
   assertEquals([first.calls.jwt, second.calls.jwt], [1, 1]);
-  await app.close();
 });
 
 Deno.test("requests at the same time with different tokens are read apart", async () => {
   const { config } = counted();
-  const app = await testApp(config);
+  await using app = await testApp(config);
   const names = Array.from({ length: 100 }, (_, i) => `user ${i}`);
   const answers = await Promise.all(
     names.map(async (name) => await app.inject({ url: "/me", headers: await carrying({ name }) })),
   );
   assertEquals(answers.map((answer) => answer.json().session.user.name), names);
-  await app.close();
 });
 
 Deno.test("a session in a database is one call of the adapter a request", async () => {
@@ -86,7 +83,7 @@ Deno.test("a session in a database is one call of the adapter a request", async 
   const expires = new Date(Date.now() + 30 * 86_400_000);
   await adapter.createSession({ sessionToken: "token", userId: user.id, expires });
   const config = testConfig({ adapter, providers: [] });
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.addHook("onRequest", async (request) => void await getSession(request, config));
   calls.length = 0;
   const answer = await app.inject({ url: "/me", headers: { cookie: `${NAME}=token` } });
@@ -105,12 +102,11 @@ Deno.test("a session in a database is one call of the adapter a request", async 
   assertStringIncludes(setCookies(later)[0]!, `${NAME}=token; Path=/; Expires=`);
   assertEquals(later.headers["cache-control"], "no-store");
   assertEquals(setCookies(await app.inject({ url: "/me", headers: { cookie: `${NAME}=token` } })), []);
-  await app.close();
 });
 
 Deno.test("GET /auth/session is the same read, for a browser", async () => {
   const { config, calls } = counted();
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.addHook("onRequest", async (request) => void await getSession(request, config));
   const answer = await app.inject({ url: "/auth/session", headers: await carrying() });
   assertEquals(answer.json().user, { name: "ada" });
@@ -120,7 +116,6 @@ Deno.test("GET /auth/session is the same read, for a browser", async () => {
   assertEquals(setCookies(answer), []);
   const nobody = await app.inject("/auth/session");
   assertEquals([nobody.statusCode, nobody.body], [200, "null"]);
-  await app.close();
 });
 
 Deno.test("POST /auth/session updates the session, by core", async () => {
@@ -129,7 +124,7 @@ Deno.test("POST /auth/session updates the session, by core", async () => {
       jwt: ({ token, trigger, session }) => trigger === "update" ? { ...token, name: session.name } : token,
     },
   });
-  const app = await testApp(config);
+  await using app = await testApp(config);
   const client = new Client(app);
   await client.signIn(ada);
   const csrfToken = await client.csrfToken();
@@ -138,11 +133,10 @@ Deno.test("POST /auth/session updates the session, by core", async () => {
   });
   assertEquals(answer.json().user.name, "countess");
   assertEquals((await client.get("/me")).json().session.user.name, "countess");
-  await app.close();
 });
 
 Deno.test("tokens made here are read by core, and by its getToken()", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const client = new Client(app);
   await client.signIn(ada);
   const token = client.cookies.get(NAME)!;
@@ -150,30 +144,25 @@ Deno.test("tokens made here are read by core, and by its getToken()", async () =
   assertEquals([claims!.name, claims!.sub], ["ada", "id-ada"]);
   const req = { headers: { cookie: client.cookie! } };
   assertEquals(await getToken({ req, secret: SECRET }), claims);
-  await app.close();
 });
 
 Deno.test("a request that lasts reads anew: its session may have ended", async () => {
   const { config, calls } = counted();
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.get("/stream", async (request) => {
     await getSession(request, config);
     const later = Date.now() + 11_000;
     using _ = stub(Date, "now", () => later);
     return (await getSession(request, config))?.user?.name;
   });
-  try {
-    assertEquals((await app.inject({ url: "/stream", headers: await carrying() })).body, "ada");
-    assertEquals(calls.jwt, 2);
-  } finally {
-    await app.close();
-  }
+  assertEquals((await app.inject({ url: "/stream", headers: await carrying() })).body, "ada");
+  assertEquals(calls.jwt, 2);
 });
 
 Deno.test("a session callback's session is the caller's own: nothing it does to it reaches another request", async () => {
   const shared = { user: { name: "ada" }, expires: "2099-01-01T00:00:00.000Z" };
   const config = testConfig({ callbacks: { session: () => shared } });
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.get("/write", async (request) => {
     const session = await getSession(request, config);
     session!.user!.name = "changed";
@@ -181,7 +170,6 @@ Deno.test("a session callback's session is the caller's own: nothing it does to 
   });
   await app.inject({ url: "/write", headers: await carrying() });
   assertEquals(shared.user.name, "ada");
-  await app.close();
 });
 
 Deno.test("what a callback writes to the claims is not in the next read of the same token", async () => {
@@ -194,12 +182,11 @@ Deno.test("what a callback writes to the claims is not in the next read of the s
       },
     },
   });
-  const app = await testApp(config);
+  await using app = await testApp(config);
   const headers = await carrying();
   for (let i = 0; i < 3; i++) {
     assertEquals((await app.inject({ url: "/me", headers })).json().session.seen, undefined);
   }
-  await app.close();
 });
 
 Deno.test("S3: tokens that are not a session of ours mean nobody, and are removed", async () => {
@@ -231,7 +218,7 @@ Deno.test("S3: tokens that are not a session of ours mean nobody, and are remove
     "exp that is no number": await jwe(dir, derived(64, NAME), { exp: `${claims.exp}` }),
   };
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig(), { logger });
+  await using app = await testApp(testConfig(), { logger });
   for (const [name, token] of Object.entries(tokens)) {
     const answer = await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } });
     assertEquals([answer.statusCode, answer.json().session], [200, null], name);
@@ -239,12 +226,11 @@ Deno.test("S3: tokens that are not a session of ours mean nobody, and are remove
   }
   assertEquals(lines.filter(({ level }) => level >= 50), []);
   for (const token of Object.values(tokens)) assert(!JSON.stringify(lines).includes(token));
-  await app.close();
 });
 
 Deno.test("S3: a token whose key this process does not know means nobody, and stays: secrets may be being rotated", async () => {
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig(), { logger });
+  await using app = await testApp(testConfig(), { logger });
   const token = await encode({ token: { name: "ada" }, secret: "z".repeat(32), salt: NAME });
   const chunks = `${NAME}.0=${token.slice(0, 200)}; ${NAME}.1=${token.slice(200)}`;
   for (const cookie of [`${NAME}=${token}`, chunks]) {
@@ -255,12 +241,11 @@ Deno.test("S3: a token whose key this process does not know means nobody, and st
     }
   }
   assertEquals(lines.filter(({ authjs }) => authjs).map(({ level }) => level), [30, 30, 30, 30]);
-  await app.close();
 });
 
 Deno.test("a forged token is logged in a line without a stack, and nothing of it", async () => {
   const { logger, lines } = captureLog();
-  const app = await testApp(testConfig(), { logger });
+  await using app = await testApp(testConfig(), { logger });
   const good = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME });
   for (const token of [good.slice(0, -6) + "AAAAAA", "x".repeat(5000), `${good}=`]) {
     await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } });
@@ -272,29 +257,26 @@ Deno.test("a forged token is logged in a line without a stack, and nothing of it
     [30, "Auth.js: JWTSessionError", { type: "JWEInvalid", message: "Invalid Compact JWE" }],
   ]);
   assertEquals(told.filter((line) => JSON.stringify(line).includes("stack")), []);
-  await app.close();
 });
 
 Deno.test("however many cookies of a session come, sixteen are removed at most", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const cookie = Array.from({ length: 300 }, (_, i) => `${NAME}.${i}=${"x".repeat(20)}`).join("; ");
   const answer = await app.inject({ url: "/me", headers: { cookie } });
   assertEquals(answer.json().session, null);
   assertEquals(setCookies(answer).length, 16);
-  await app.close();
 });
 
 Deno.test("a token of more than 16 KB is not looked at, unless sessionCookieLimit allows it", async () => {
   const token = await encode({ token: { name: "ada", big: "x".repeat(14_000) }, secret: SECRET, salt: NAME });
   const chunks = token.match(/.{1,3936}/g)!.map((chunk, i) => `${NAME}.${i}=${chunk}`);
   for (const [sessionCookieLimit, name] of [[undefined, undefined], [32_000, "ada"], [0, "ada"]] as const) {
-    const app = await testApp(
+    await using app = await testApp(
       testConfig({ ...(sessionCookieLimit !== undefined && { sessionCookieLimit }) }),
     );
     const answer = await app.inject({ url: "/me", headers: { cookie: chunks.join("; ") } });
     assertEquals(answer.json().session?.user.name, name);
     assertEquals(setCookies(answer).length, name === undefined ? chunks.length : 0);
-    await app.close();
   }
 });
 
@@ -302,13 +284,12 @@ Deno.test("a token that is remembered ends when it expires", async () => {
   // Core accepts a token for 15 seconds after its end: this one for another four.
   const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME, maxAge: -11 });
   const accepted = (await decode({ token, secret: SECRET, salt: NAME }))!.exp! + 15;
-  const app = await testApp(testConfig({ callbacks: {} }));
+  await using app = await testApp(testConfig({ callbacks: {} }));
   const read = async () =>
     (await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } })).json().session;
   for (let time = 0; time < 3; time++) assertEquals((await read())?.user.name, "ada");
   while (Date.now() / 1000 < accepted) await new Promise((resolve) => setTimeout(resolve, 100));
   assertEquals(await read(), null);
-  await app.close();
 });
 
 Deno.test("S4: what a session callback returns is a session with a user, or nobody is signed in", async () => {
@@ -335,17 +316,16 @@ Deno.test("S4: what a session callback returns is a session with a user, or nobo
     () => ({ user: {} }),
   ];
   for (const value of returned) {
-    const app = await testApp(testConfig({ callbacks: { session: () => value as never } }));
+    await using app = await testApp(testConfig({ callbacks: { session: () => value as never } }));
     for (const [url, body] of [["/me", '{"session":null}'], ["/auth/session", "null"]] as const) {
       const answer = await app.inject({ url, headers: await carrying() });
       assertEquals([answer.statusCode, answer.body], [200, body], `${typeof value} ${String(value)}`);
     }
-    await app.close();
   }
 });
 
 Deno.test("S5: malformed headers mean nobody, and are never a 5xx", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const cookies = [
     "%",
     "=",
@@ -369,19 +349,17 @@ Deno.test("S5: malformed headers mean nobody, and are never a 5xx", async () => 
       assertEquals(url === "/me" ? answer.json().session : answer.json(), null);
     }
   }
-  await app.close();
 });
 
 Deno.test("a token in the Authorization header is not a session: a cookie is what browsers are held to", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME });
   const answer = await app.inject({ url: "/me", headers: { authorization: `Bearer ${token}` } });
   assertEquals(answer.json().session, null);
-  await app.close();
 });
 
 Deno.test("S6: without the right CSRF token and its cookie nobody is signed in or out, and a session update is a 400", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const client = new Client(app);
   const csrfToken = await client.csrfToken();
   const [hash] = client.cookies.get("authjs.csrf-token")!.split("%7C").slice(1);
@@ -412,5 +390,4 @@ Deno.test("S6: without the right CSRF token and its cookie nobody is signed in o
     });
     assertEquals([update.statusCode, update.body], [400, "null"], name);
   }
-  await app.close();
 });

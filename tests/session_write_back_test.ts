@@ -35,19 +35,18 @@ async function replying(
   overrides: Partial<FastifyAuthConfig> = counting,
 ): Promise<{ app: FastifyInstance; answer: Answer }> {
   const config = testConfig(overrides);
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.get("/reply", async (request, response) => {
     await getSession(request, config);
     return await reply(response) ?? "text";
   });
   const cookie = `${NAME}=${await sealed({ name: "ada" })}`;
   const answer = await app.inject({ url: "/reply", headers: { cookie } });
-  await app.close();
   return { app, answer };
 }
 
 Deno.test("S1: what the jwt callback counts is counted on, request after request", async () => {
-  const app = await testApp(testConfig(counting));
+  await using app = await testApp(testConfig(counting));
   const client = await signedIn(app);
   for (const count of [2, 3, 4]) {
     const answer = await client.get("/me");
@@ -56,7 +55,6 @@ Deno.test("S1: what the jwt callback counts is counted on, request after request
     assertEquals(cacheControl(answer), "no-store");
     assertEquals((await claimsOf(client))!.count, count);
   }
-  await app.close();
 });
 
 Deno.test("a token that is young and unchanged stays: no Set-Cookie, and the route's caching is its own", async () => {
@@ -67,7 +65,7 @@ Deno.test("a token that is young and unchanged stays: no Set-Cookie, and the rou
 });
 
 Deno.test("a token is renewed once it is older than updateAge", async () => {
-  const app = await testApp(testConfig({ session: { updateAge: 0 } }));
+  await using app = await testApp(testConfig({ session: { updateAge: 0 } }));
   const client = await signedIn(app);
   const before = client.cookies.get(NAME);
   const answer = await client.get("/me");
@@ -76,7 +74,6 @@ Deno.test("a token is renewed once it is older than updateAge", async () => {
   assertStringIncludes(line!, "; HttpOnly; SameSite=Lax");
   assert(client.cookies.get(NAME) !== before);
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
-  await app.close();
 });
 
 Deno.test("S2: claims that grow into chunks, shrink and come shuffled; stale chunks go", async () => {
@@ -88,7 +85,7 @@ Deno.test("S2: claims that grow into chunks, shrink and come shuffled; stale chu
       session: ({ session }) => session,
     },
   });
-  const app = await testApp(config);
+  await using app = await testApp(config);
   const client = await signedIn(app);
   const names = () => [...client.cookies.keys()].filter((name) => name.startsWith(NAME)).sort();
   assertEquals(names(), [NAME]);
@@ -112,11 +109,10 @@ Deno.test("S2: claims that grow into chunks, shrink and come shuffled; stale chu
   client.cookies.delete(`${NAME}.1`);
   assertEquals((await client.get("/me")).json().session, null);
   assertEquals(names(), []);
-  await app.close();
 });
 
 Deno.test("a broken cookie is removed, and the reply is kept from caches", async () => {
-  const app = await testApp();
+  await using app = await testApp();
   const client = new Client(app);
   client.cookies.set(NAME, "broken");
   client.cookies.set(`${NAME}.0`, "stale");
@@ -124,7 +120,6 @@ Deno.test("a broken cookie is removed, and the reply is kept from caches", async
   assertEquals(answer.json().session, null);
   assertEquals(client.cookies.size, 0);
   assertEquals(cacheControl(answer), "no-store");
-  await app.close();
 });
 
 Deno.test("Cache-Control: what is public becomes no-store, what is private stays", async () => {
@@ -170,7 +165,7 @@ Deno.test("a reply that sets or clears the session cookie itself has the last wo
 
 Deno.test("signing out wins over a read of the same request", async () => {
   const config = testConfig(counting);
-  const app = Fastify() as unknown as FastifyInstance;
+  await using app = Fastify() as unknown as FastifyInstance;
   let reads = 0;
   app.addHook("preHandler", async (request) => {
     if (await getSession(request, config)) reads++;
@@ -182,22 +177,20 @@ Deno.test("signing out wins over a read of the same request", async () => {
   assert(reads > 1);
   assertEquals(client.cookies.get(NAME), undefined);
   assertEquals((await client.get("/me")).json().session, null);
-  await app.close();
 });
 
 Deno.test("signing in wins over a read of the same request", async () => {
   const config = testConfig({ ...counting, session: { updateAge: 0 } });
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.addHook("onRequest", async (request) => void await getSession(request, config));
   const client = await signedIn(app);
   await client.signIn({ username: "grace", password: "open" });
   assertEquals((await client.get("/me")).json().session.user.name, "grace");
-  await app.close();
 });
 
 Deno.test("every kind of reply carries it: errors, not found, redirects, HEAD, empty ones, GET /auth/session", async () => {
   const config = testConfig(counting);
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.addHook("onRequest", async (request) => void await getSession(request, config));
   app.get("/error", () => Promise.reject(new Error("boom")));
   app.get("/redirect", (_request, reply) => reply.redirect("/me"));
@@ -219,7 +212,6 @@ Deno.test("every kind of reply carries it: errors, not found, redirects, HEAD, e
     assertEquals(sessionCookies(answer).length, 1, url);
     assertEquals((await claimsOf(client))!.count, ++count, url);
   }
-  await app.close();
 });
 
 Deno.test("a read that the handler did not wait for is waited for by its reply", async () => {
@@ -233,7 +225,7 @@ Deno.test("a read that the handler did not wait for is waited for by its reply",
       },
     },
   });
-  const app = await testApp(config);
+  await using app = await testApp(config);
   app.get("/hasty", (request) => {
     void getSession(request, config);
     setTimeout(finish, 10);
@@ -244,13 +236,12 @@ Deno.test("a read that the handler did not wait for is waited for by its reply",
     headers: { cookie: `${NAME}=${await sealed({ name: "ada" })}` },
   });
   assertEquals(sessionCookies(answer).length, 1);
-  await app.close();
 });
 
 Deno.test("one configuration under two prefixes, and two configurations in one application, write back once each", async () => {
   const config = testConfig(counting);
   const other = testConfig({ ...counting, cookies: { sessionToken: { name: "other", options: {} } } });
-  const app = await testApp(config);
+  await using app = await testApp(config);
   await app.register(FastifyAuth(config), { prefix: "/again" });
   await app.register(FastifyAuth(other), { prefix: "/other" });
   app.get("/both", async (request) => [await getSession(request, config), await getSession(request, other)]);
@@ -262,12 +253,11 @@ Deno.test("one configuration under two prefixes, and two configurations in one a
     "grace",
   ]);
   assertEquals(setCookies(answer).map((line) => line.split("=")[0]), [NAME, "other"]);
-  await app.close();
 });
 
 Deno.test("scopes within are covered, those made before the plugin was registered too", async () => {
   const config = testConfig(counting);
-  const app = Fastify() as unknown as FastifyInstance;
+  await using app = Fastify() as unknown as FastifyInstance;
   const deep = (path: string) => async (scope: FastifyInstance) => {
     await scope.register((inner, _options, done) => {
       inner.get(path, async (request) => ({ session: await getSession(request, config) }));
@@ -283,13 +273,12 @@ Deno.test("scopes within are covered, those made before the plugin was registere
     const answer = await app.inject({ url, headers: { cookie } });
     assertEquals(sessionCookies(answer).length, 1, url);
   }
-  await app.close();
 });
 
 Deno.test("a route the plugin cannot reach is told of once, and the session is still read", async () => {
   const config = testConfig(counting);
   const { logger, lines } = captureLog();
-  const app = Fastify({ logger }) as unknown as FastifyInstance;
+  await using app = Fastify({ logger }) as unknown as FastifyInstance;
   await app.register(async (scope) => void await scope.register(FastifyAuth(config), { prefix: "/auth" }));
   app.get("/outside", async (request) => ({ session: await getSession(request, config) }));
   const cookie = `${NAME}=${await sealed({ name: "ada" })}`;
@@ -302,5 +291,4 @@ Deno.test("a route the plugin cannot reach is told of once, and the session is s
   assertEquals(warnings.length, 1);
   assertStringIncludes(warnings[0]!.msg, "renewed at /outside");
   assertFalse(JSON.stringify(lines).includes(cookie.slice(-40)));
-  await app.close();
 });

@@ -60,11 +60,11 @@ for (const one of [true, false]) {
 Deno.test("one configuration in two places is not warned of", async () => {
   const { logger, lines } = captureLog();
   const config = testConfig({ origin: ORIGIN });
-  const [a, b] = [Fastify({ logger } as object), Fastify({ logger } as object)];
+  await using a = Fastify({ logger } as object);
+  await using b = Fastify({ logger } as object);
   await a.register(FastifyAuth(config), { prefix: "/auth" });
   await a.register(FastifyAuth(config), { prefix: "/api/auth" });
   await b.register(FastifyAuth(config), { prefix: "/auth" });
-  await Promise.all([a.close(), b.close()]);
   assertEquals(lines.filter(({ level }) => level === 40), []);
 });
 
@@ -83,12 +83,13 @@ Deno.test("a configuration whose application is closed, or that could not be mou
 Deno.test("a configuration that is closed in one application is still in use in another", async () => {
   const { logger, lines } = captureLog();
   const config = testConfig({ origin: ORIGIN });
-  const [a, b, c] = [Fastify(), Fastify(), Fastify({ logger } as object)];
+  const a = Fastify();
+  await using b = Fastify();
+  await using c = Fastify({ logger } as object);
   for (const app of [a, b]) await app.register(FastifyAuth(config), { prefix: "/auth" });
   await a.close();
   await c.register(FastifyAuth(testConfig({ origin: ORIGIN })), { prefix: "/auth" });
   assertEquals(lines.filter(({ level }) => level === 40).length, 1);
-  await Promise.all([b.close(), c.close()]);
 });
 
 Deno.test("an application counts while it listens, and not when it is ready and does not", async () => {
@@ -101,15 +102,15 @@ Deno.test("an application counts while it listens, and not when it is ready and 
   };
   const listen = (app: FastifyInstance) => app.listen({ port: 0, host: "127.0.0.1" });
   const warnings = () => lines.filter(({ level }) => level === 40).length;
-  const [a, b] = [await boot(), await boot()];
+  await using a = await boot();
+  await using b = await boot();
   assertEquals(warnings(), 0);
   await listen(a);
   assertEquals(warnings(), 0, "b is ready and serves nobody");
   await listen(b);
   assertEquals(warnings(), 1);
-  const c = await boot();
+  await using c = await boot();
   assertEquals(warnings(), 2);
   await listen(c);
   assertEquals(warnings(), 2, "c was warned of already");
-  await Promise.all([a, b, c].map((app) => app.close()));
 });

@@ -44,17 +44,16 @@ Deno.test("a server with oidc-provider's defaults, or LemonLDAP::NG's, signs in 
     redirect_uris: ["http://localhost/auth/callback/op"],
   };
   // `conformIdTokenClaims` is true by default: the claims of the scopes are at the userinfo endpoint alone.
-  const provider = await startOpenIdProvider([metadata], { conformIdTokenClaims: true });
+  await using provider = await startOpenIdProvider([metadata], { conformIdTokenClaims: true });
   for (const settings of [{}, { checks: ["state", "pkce", "nonce"] }]) {
     const { app, browser } = await oauthApp({ issuer: provider.issuer, ...settings });
+    await using _app = app;
     const client = browser();
     const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(client)));
     await client.get(pathOf(url));
     assertEquals(await userOf(client), { name: "Ada", email: "ada@example.com" });
     assertEquals(provider.requests.slice(-2), ["POST /token", "GET /me"]);
-    await app.close();
   }
-  await provider.close();
 });
 
 Deno.test("an ID token without the user's data has them asked for at the userinfo endpoint", async () => {

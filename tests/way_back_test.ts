@@ -65,10 +65,9 @@ Deno.test("the cookie of a failed sign-in has the attributes of core's", async (
 
 /** What a browser remembers of a sign-in that failed. */
 async function remembered(callbackUrl: string, config: FastifyAuthConfig, provider = "credentials") {
-  const app = await appWith(config);
+  await using app = await appWith(config);
   const client = new Client(app);
   const failed = await client.signIn({ username: "ada", password: "wrong", callbackUrl }, provider);
-  await app.close();
   const cookie = client.cookies.get("authjs.callback-url");
   return { location: String(failed.headers.location), cookie: cookie && decodeURIComponent(cookie) };
 }

@@ -170,7 +170,7 @@ browserTest(
       await signOut();
 
       // A page of the same host that asks this server for options, and hands it what it got signed.
-      const mirror = Fastify({ forceCloseConnections: true });
+      await using mirror = Fastify({ forceCloseConnections: true });
       await addPage(mirror);
       mirror.addContentTypeParser(
         "application/json",
@@ -189,17 +189,13 @@ browserTest(
         return reply.code(response.status).type("application/json").send(await response.text());
       });
       await mirror.listen({ port: 0, host: "localhost" });
-      try {
-        await page.goto(`http://localhost:${(mirror.server.address() as AddressInfo).port}`);
-        const outcome = await goThrough(page);
-        assert(outcome.credential, JSON.stringify(outcome));
-        assertEquals(outcome.url, refusal(scene));
-        await page.goto(origin);
-        assertEquals(await user(), undefined);
-        assertEquals((await run()).url, origin);
-      } finally {
-        await mirror.close();
-      }
+      await page.goto(`http://localhost:${(mirror.server.address() as AddressInfo).port}`);
+      const outcome = await goThrough(page);
+      assert(outcome.credential, JSON.stringify(outcome));
+      assertEquals(outcome.url, refusal(scene));
+      await page.goto(origin);
+      assertEquals(await user(), undefined);
+      assertEquals((await run()).url, origin);
     });
   },
 );

@@ -42,11 +42,10 @@ interface Socket {
 }
 
 /** An open socket: its messages, and the headers of the answer that opened it. */
-interface Opened {
+interface Opened extends AsyncDisposable {
   headers: IncomingMessage["headers"];
   next(): Promise<{ user: { name: string }; count?: number } | null>;
   send(text: string): void;
-  close(): Promise<void>;
 }
 
 /** Opens a socket, or gives the status it was refused with. */
@@ -74,7 +73,7 @@ function open(url: string, headers: Record<string, string> = {}): Promise<Opened
         next: async () =>
           JSON.parse(messages.shift() ?? await new Promise<string>((message) => waiting.push(message))),
         send: (text) => socket.send(text),
-        close: () =>
+        [Symbol.asyncDispose]: () =>
           new Promise((closed) => {
             socket.on("close", () => closed());
             socket.close();
@@ -91,41 +90,38 @@ async function opened(url: string, headers?: Record<string, string>): Promise<Op
 
 Deno.test("getSession() reads the session of an upgrade request", async () => {
   const { app, client, address } = await socketApp();
-  const stranger = await opened(`${address}/open`);
+  await using _app = app;
+  await using stranger = await opened(`${address}/open`);
   assertEquals(await stranger.next(), null);
   await client.signIn(ada);
-  const user = await opened(`${address}/open`, { cookie: client.cookie! });
+  await using user = await opened(`${address}/open`, { cookie: client.cookie! });
   assertEquals((await user.next())?.user.name, "ada");
-  const forger = await opened(`${address}/open`, { cookie: `${client.cookie!.slice(0, -9)}AAAAAAAAA` });
+  await using forger = await opened(`${address}/open`, { cookie: `${client.cookie!.slice(0, -9)}AAAAAAAAA` });
   assertEquals(await forger.next(), null);
-  await Promise.all([stranger, user, forger].map((socket) => socket.close()));
-  await app.close();
 });
 
 Deno.test("requireSession() refuses an upgrade before there is a socket", async () => {
   const { app, client, address } = await socketApp();
+  await using _app = app;
   assertEquals(await open(`${address}/guarded`), 401);
   assertEquals(await open(`${address}/guarded`, { accept: "text/html" }), 401);
   await client.signIn(ada);
-  const user = await opened(`${address}/guarded`, { cookie: client.cookie! });
+  await using user = await opened(`${address}/guarded`, { cookie: client.cookie! });
   assertEquals((await user.next())?.user.name, "ada");
   assertEquals(await open(`${address}/staff`, { cookie: client.cookie! }), 403);
-  await user.close();
-  await app.close();
 });
 
 Deno.test("a socket keeps the session it was opened with for a while, also after a sign-out", async () => {
   const { app, client, address } = await socketApp();
+  await using _app = app;
   await client.signIn(ada);
-  const socket = await opened(`${address}/guarded`, { cookie: client.cookie! });
+  await using socket = await opened(`${address}/guarded`, { cookie: client.cookie! });
   assertEquals((await socket.next())?.user.name, "ada");
   await client.signOut();
   socket.send("who am I?");
   // Its cookie is that of the upgrade for ever: who wants to end a socket with the session closes it.
   assertEquals((await socket.next())?.user.name, "ada");
   assertEquals(await open(`${address}/guarded`, client.cookie ? { cookie: client.cookie } : {}), 401);
-  await socket.close();
-  await app.close();
 });
 
 /** Counts its calls in the token, so that every read changes it. */
@@ -138,15 +134,14 @@ const counting: Partial<FastifyAuthConfig> = {
 
 Deno.test("a cookie changed by the read of an upgrade is not sent; the next ordinary reply sends one", async () => {
   const { app, client, address } = await socketApp(counting);
+  await using _app = app;
   await client.signIn(ada);
   const before = client.cookie!;
-  const socket = await opened(`${address}/guarded`, { cookie: before });
+  await using socket = await opened(`${address}/guarded`, { cookie: before });
   assertEquals(socket.headers["set-cookie"], undefined, "the answer to an upgrade bypasses Fastify's reply");
   assertEquals((await socket.next())?.user.name, "ada");
-  await socket.close();
 
   const answer = await client.get("/me", { headers: { cookie: before } });
   assertEquals(answer.json().session.user.name, "ada", "the old cookie is good still");
   assertStringIncludes([answer.headers["set-cookie"]].flat().join(), "authjs.session-token=");
-  await app.close();
 });

@@ -33,7 +33,7 @@ export interface Carried {
 export type ConfigMaker = (note: (...call: unknown[]) => void) => Partial<FastifyAuthConfig>;
 
 /** The same case, read both ways. Each can be read several times. */
-export class BothWays {
+export class BothWays implements AsyncDisposable {
   readonly #ours: FastifyAuthConfig;
   readonly #theirs: FastifyAuthConfig;
   readonly #options: FastifyServerOptions;
@@ -80,7 +80,7 @@ export class BothWays {
     return await this.#observed("theirs", session, lines, cookie);
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#app?.close();
   }
 
@@ -136,12 +136,8 @@ export async function bothWays(
   make: ConfigMaker,
   carried: Carried,
 ): Promise<{ ours: Observed; theirs: Observed }> {
-  const both = new BothWays(make);
-  try {
-    return { ours: await both.ours(carried), theirs: await both.theirs(carried) };
-  } finally {
-    await both.close();
-  }
+  await using both = new BothWays(make);
+  return { ours: await both.ours(carried), theirs: await both.theirs(carried) };
 }
 
 interface Notes {

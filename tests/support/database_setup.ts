@@ -37,7 +37,7 @@ export async function withSetup(
   run: (setup: Setup) => Promise<void>,
   overrides: Partial<FastifyAuthConfig> = {},
 ): Promise<void> {
-  const database = await kind.open();
+  await using database = await kind.open();
   const faulty = faultyAdapter(database.adapter);
   const links: string[] = [];
   const { logger, lines: log } = captureLog();
@@ -52,13 +52,8 @@ export async function withSetup(
     ],
     ...overrides,
   });
-  const app = await testApp(config, { logger });
-  try {
-    await run({ ...faulty, app, database, log, links });
-  } finally {
-    await app.close();
-    await database.close();
-  }
+  await using app = await testApp(config, { logger });
+  await run({ ...faulty, app, database, log, links });
 }
 
 function mailProvider(id: string, links: string[]) {

@@ -28,7 +28,7 @@ import { DRIZZLE_LIBSQL_TABLES, DRIZZLE_POSTGRES_TABLES, PG_ADAPTER_TABLES } fro
 export type Table = "users" | "accounts" | "sessions" | "tokens";
 
 /** A database with an adapter over it. */
-export interface TestDatabase {
+export interface TestDatabase extends AsyncDisposable {
   readonly adapter: Adapter;
   /** Where another process finds it. */
   readonly url?: string;
@@ -36,8 +36,6 @@ export interface TestDatabase {
   count(table: Table): Promise<number>;
   /** Removes a table, where there are any. */
   readonly drop?: (table: Table) => Promise<void>;
-  /** Gives everything back. */
-  close(): Promise<void>;
 }
 
 /** One combination of adapter and database. */
@@ -72,7 +70,7 @@ export const libsql: DatabaseKind = {
       async drop(table) {
         await client.execute(`DROP TABLE "${tables[table]}"`);
       },
-      async close() {
+      async [Symbol.asyncDispose]() {
         client.close();
         await rm(directory, { recursive: true });
       },
@@ -85,14 +83,17 @@ export function drizzlePg(url: string): DatabaseKind {
   return {
     name: "@auth/drizzle-adapter on PostgreSQL",
     async open() {
-      const { pool, place, count, drop, close } = await openPostgres(url, DRIZZLE_POSTGRES_TABLES);
+      const { pool, place, count, drop, [Symbol.asyncDispose]: close } = await openPostgres(
+        url,
+        DRIZZLE_POSTGRES_TABLES,
+      );
       const tables = { users: "user", accounts: "account", sessions: "session", tokens: "verificationToken" };
       return {
         adapter: DrizzleAdapter(drizzlePostgres(pool)),
         url: place,
         count: (table) => count(tables[table]),
         drop: (table) => drop(tables[table]),
-        close,
+        [Symbol.asyncDispose]: close,
       };
     },
   };
@@ -103,13 +104,13 @@ export function pgAdapter(url: string): DatabaseKind {
   return {
     name: "@auth/pg-adapter on PostgreSQL",
     async open() {
-      const { pool, count, drop, close } = await openPostgres(url, PG_ADAPTER_TABLES);
+      const { pool, count, drop, [Symbol.asyncDispose]: close } = await openPostgres(url, PG_ADAPTER_TABLES);
       const nameOf = (table: Table) => table === "tokens" ? "verification_token" : table;
       return {
         adapter: PostgresAdapter(pool),
         count: (table) => count(nameOf(table)),
         drop: (table) => drop(nameOf(table)),
-        close,
+        [Symbol.asyncDispose]: close,
       };
     },
   };
@@ -135,7 +136,7 @@ export async function openPostgres(url: string, tables: string) {
     async drop(table: string): Promise<void> {
       await pool.query(`DROP TABLE "${table}" CASCADE`);
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       await pool.query(`DROP SCHEMA ${schema} CASCADE`);
       await pool.end();
     },
@@ -160,7 +161,7 @@ export function unstorageRedis(url: string): DatabaseKind {
         async count(table: Table) {
           return (await storage.getKeys()).filter((key) => keys[table].test(key)).length;
         },
-        async close() {
+        async [Symbol.asyncDispose]() {
           await storage.clear();
           await storage.dispose();
         },

@@ -8,20 +8,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildDemo, originsOf } from "../../examples/demo/app.ts";
 
-/** A running demo. */
-export interface RunningDemo {
+/** A running demo. Its data stay when it is closed. */
+export interface RunningDemo extends AsyncDisposable {
   readonly origin: string;
   readonly issuer: string;
   readonly dataDir: string;
-  /** Closes it; the data stays. */
-  close(): Promise<void>;
 }
 
 /** Starts the demo on a free port. */
 export async function startDemo(dataDir: string, databaseUrl?: string): Promise<RunningDemo> {
   const { app, issuer } = await buildDemo({ dataDir, databaseUrl });
   await app.listen({ port: 0, host: "localhost" });
-  return { origin: originsOf(app)[0], issuer, dataDir, close: () => app.close() };
+  return { origin: originsOf(app)[0], issuer, dataDir, [Symbol.asyncDispose]: () => app.close() };
 }
 
 /** Gives a folder that is there for as long as `use` runs. */
@@ -37,12 +35,8 @@ export async function withDataDir(use: (dataDir: string) => Promise<void>): Prom
 /** Gives a running demo, with a database of its own, for as long as `use` runs. */
 export async function withDemo(use: (demo: RunningDemo) => Promise<void>): Promise<void> {
   await withDataDir(async (dataDir) => {
-    const demo = await startDemo(dataDir);
-    try {
-      await use(demo);
-    } finally {
-      await demo.close();
-    }
+    await using demo = await startDemo(dataDir);
+    await use(demo);
   });
 }
 

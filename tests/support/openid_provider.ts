@@ -15,7 +15,7 @@ import MemoryAdapter from "oidc-provider/lib/adapters/memory_adapter.js";
 import type { AdapterConstructor, ClientMetadata, Configuration } from "oidc-provider";
 
 /** What a running provider offers a test. */
-export interface OpenIdProvider {
+export interface OpenIdProvider extends AsyncDisposable {
   readonly issuer: string;
   /** The requests it got, as `POST /token`. */
   readonly requests: string[];
@@ -23,7 +23,6 @@ export interface OpenIdProvider {
   readonly tokenRequests: { headers: IncomingMessage["headers"]; form: URLSearchParams }[];
   /** How often Ada had to log in. */
   readonly logins: number;
-  close(): Promise<void>;
 }
 
 /** Starts one that knows these clients. */
@@ -57,7 +56,7 @@ export async function startOpenIdProvider(
     state.logins++;
     void provider.interactionFinished(request, response, { login: { accountId: "ada" } });
   });
-  return Object.assign(state, { close: () => stop(server) });
+  return Object.assign(state, { [Symbol.asyncDispose]: () => stop(server) });
 }
 
 async function stop(server: Server): Promise<void> {

@@ -49,7 +49,7 @@ export interface ReceivedRequest {
 }
 
 /** The provider. */
-export class ScriptedProvider {
+export class ScriptedProvider implements AsyncDisposable {
   /** What it got, in order. */
   readonly requests: ReceivedRequest[] = [];
   /** What it does; a test changes it at will. */
@@ -93,7 +93,7 @@ export class ScriptedProvider {
   }
 
   /** Ends it and every connection to it. */
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }

@@ -37,16 +37,12 @@ export async function withProvider(
   settings: ProviderSettings | ((issuer: string) => ProviderSettings) = {},
   overrides: Partial<FastifyAuthConfig> = {},
 ): Promise<void> {
-  const provider = await ScriptedProvider.start(script);
+  await using provider = await ScriptedProvider.start(script);
   const { issuer } = provider;
   const own = typeof settings === "function" ? settings(issuer) : settings;
   const parts = await oauthApp({ issuer, checks: ALL_CHECKS, ...own }, overrides);
-  try {
-    await run({ ...parts, provider, client: parts.browser() });
-  } finally {
-    await parts.app.close();
-    await provider.close();
-  }
+  await using _app = parts.app;
+  await run({ ...parts, provider, client: parts.browser() });
 }
 
 /** The settings of an OAuth provider without an issuer. */

@@ -37,10 +37,9 @@ export interface SmtpOptions {
 }
 
 /** A running server. */
-export interface SmtpServer {
+export interface SmtpServer extends AsyncDisposable {
   readonly port: number;
   readonly mails: Mail[];
-  close(): Promise<void>;
 }
 
 /** The certificate of the server, for a client that is to trust it. */
@@ -83,7 +82,7 @@ export async function startSmtp(
   return {
     port,
     mails,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }
 

@@ -22,15 +22,11 @@ export interface Site {
 
 /** Starts an application with the page, on a free port, for as long as `use` runs. */
 export async function withSite(config: FastifyAuthConfig, use: (site: Site) => Promise<void>): Promise<void> {
-  const app = await testApp(config, { forceCloseConnections: true });
+  await using app = await testApp(config, { forceCloseConnections: true });
   await addPage(app);
   await app.listen({ port: 0, host: "localhost" });
   const { port } = app.server.address() as AddressInfo;
-  try {
-    await use({ app, origin: `http://localhost:${port}` });
-  } finally {
-    await app.close();
-  }
+  await use({ app, origin: `http://localhost:${port}` });
 }
 
 /** A page without anything to see. */
