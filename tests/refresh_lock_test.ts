@@ -410,3 +410,32 @@ Deno.test("Renewals are bounded: the oldest go first", () => {
   assertEquals(renewals.newest(`0${big}`), `0${big}`);
   assertEquals(renewals.newest(`7${big}`), "to 7");
 });
+
+Deno.test("a logger that throws while a lock fails to be held for longer ends no process and no read", async () => {
+  const refreshLock: RefreshLock = {
+    ...memoryLock(),
+    extend: () => Promise.reject(new Error("The lock is down.")),
+  };
+  const told: string[] = [];
+  const app = await testApp(testConfig({
+    refreshLock,
+    providerTimeout: 30,
+    logger: {
+      error(error) {
+        told.push(error.message);
+        throw new Error("The logger is down.");
+      },
+    },
+    callbacks: {
+      async jwt({ token }) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        return { ...token, refreshed: true };
+      },
+    },
+  }));
+  const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: "authjs.session-token" });
+  const answer = await app.inject({ url: "/me", headers: { cookie: `authjs.session-token=${token}` } });
+  assertEquals(answer.json().session.user.name, "ada");
+  assert(told[0]!.includes("extend()"), told[0]);
+  await app.close();
+});

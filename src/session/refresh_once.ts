@@ -175,7 +175,8 @@ class HeldLock {
     let beat = 0;
     this.#timer = setInterval(() => {
       if (Date.now() > until) return clearInterval(this.#timer);
-      this.#beating = Promise.all([this.#beating, this.#beat(++beat)]);
+      // What a logger of the application throws must not end the process.
+      this.#beating = Promise.allSettled([this.#beating, this.#beat(++beat)]);
     }, this.#ttl / 3);
     this.#timer.unref();
   }
