@@ -1,5 +1,5 @@
 /**
- * The cookies of Auth.js: their names and attributes, as core resolves them.
+ * The names and attributes of Auth.js's cookies, as core resolves them.
  *
  * @module
  */
@@ -9,13 +9,12 @@ import { FastifyAuthError } from "../errors.ts";
 
 /** The name and attributes of one cookie. */
 export interface CookieSettings {
-  /** Its name; for encrypted cookies also the salt of the key. */
+  /** For an encrypted cookie also the salt of its key. */
   readonly name: string;
-  /** Its attributes. */
   readonly options: SerializeOptions;
 }
 
-/** The keys that `cookies` of the configuration has. */
+/** The keys of `cookies` in the configuration. */
 export type AuthCookie =
   | "sessionToken"
   | "callbackUrl"
@@ -25,7 +24,7 @@ export type AuthCookie =
   | "nonce"
   | "webauthnChallenge";
 
-/** Core's names, without the prefix that https adds. */
+/** Core's names, without the prefix for secure cookies. */
 const NAMES: Readonly<Record<AuthCookie, string>> = {
   sessionToken: "authjs.session-token",
   callbackUrl: "authjs.callback-url",
@@ -37,10 +36,8 @@ const NAMES: Readonly<Record<AuthCookie, string>> = {
 };
 
 /**
- * The settings of a cookie: core's defaults, and over them what the configuration sets.
+ * Merges the configuration's settings of a cookie over core's defaults.
  *
- * @param cookie Its key in the configuration.
- * @param core The configuration with its `cookies` and `useSecureCookies`.
  * @param secure Whether the public origin is https.
  */
 export function cookieSettings(
@@ -48,14 +45,19 @@ export function cookieSettings(
   core: Pick<AuthConfig, "cookies" | "useSecureCookies">,
   secure: boolean,
 ): CookieSettings {
-  const prefixed = core.useSecureCookies ?? secure;
+  const secureCookies = core.useSecureCookies ?? secure;
   const own = core.cookies?.[cookie];
-  const options: Record<string, unknown> = { httpOnly: true, sameSite: "lax", path: "/", secure: prefixed };
-  // As core merges: what is `undefined` does not replace a default.
+  const options: Record<string, unknown> = {
+    httpOnly: true,
+    sameSite: "lax",
+    path: "/",
+    secure: secureCookies,
+  };
+  // As in core, `undefined` does not replace a default.
   for (const [name, value] of Object.entries(own?.options ?? {})) {
     if (value !== undefined) options[name] = value;
   }
-  const prefix = prefixed ? (cookie === "csrfToken" ? "__Host-" : "__Secure-") : "";
+  const prefix = secureCookies ? (cookie === "csrfToken" ? "__Host-" : "__Secure-") : "";
   return { name: own?.name ?? `${prefix}${NAMES[cookie]}`, options: options as SerializeOptions };
 }
 

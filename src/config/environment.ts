@@ -1,11 +1,11 @@
 /**
- * Reading the environment: once, only what Auth.js documents, and without asking for permissions.
+ * Reads environment variables without making Deno ask for a permission.
  *
  * @module
  */
 import process from "node:process";
 
-/** A view of the environment in which an empty variable is an unset one. */
+/** The environment; an empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface DenoPermissions {
@@ -13,8 +13,8 @@ interface DenoPermissions {
 }
 
 /**
- * Deno would prompt, or throw, where the permission is missing. A configuration that names everything itself
- * must start without it, so an unreadable variable counts as unset.
+ * Without the permission Deno prompts or throws. A configuration that sets everything in code must start without
+ * it, so a variable that cannot be read counts as unset.
  */
 function isReadable(variable: string): boolean {
   const { Deno: deno } = globalThis as { Deno?: { permissions?: DenoPermissions } };
@@ -22,17 +22,17 @@ function isReadable(variable: string): boolean {
   return deno.permissions.querySync({ name: "env", variable }).state === "granted";
 }
 
-/** Shells and dotenv files write "unset" as `NAME=`; an empty `AUTH_URL` must not mask `AUTH_TRUST_HOST`. */
+/** Dotenv files unset a variable with `NAME=`, and an empty `AUTH_URL` must not hide `AUTH_TRUST_HOST`. */
 function readVariable(name: string): string | undefined {
   if (!isReadable(name)) return undefined;
   const value = process.env[name]?.trim();
   if (!value) return undefined;
-  // Auth.js would take the text "false" for a yes.
+  // Core would read the text "false" as true.
   if (name === "AUTH_TRUST_HOST" && /^(?:false|0|no|off)$/i.test(value)) return undefined;
   return value;
 }
 
-/** The environment, each variable looked up when asked for. */
+/** The environment; each variable is read on access. */
 export const environment: Environment = new Proxy({}, {
   get: (_target, name) => typeof name === "string" ? readVariable(name) : undefined,
 });

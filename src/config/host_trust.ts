@@ -9,7 +9,7 @@ import { FastifyAuthError } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 
-/** It may when somebody said so, or while developing. */
+/** The Host header may decide during development, or where the configuration says so. */
 export function hostProblem(
   core: AuthConfig,
   origin: PublicOrigin | undefined,
@@ -25,14 +25,14 @@ export function hostProblem(
   );
 }
 
-/** Said where nobody decided, and nobody said what kind of environment this is. */
+/** Warns where the Host header decides only because neither it nor NODE_ENV is configured. */
 export function hostWarnings(
   config: FastifyAuthConfig,
   origin: PublicOrigin | undefined,
   env: Environment,
 ): string[] {
-  const decided = origin ?? config.trustHost ?? env.AUTH_TRUST_HOST ?? env.VERCEL ?? env.CF_PAGES;
-  if (decided !== undefined || env.NODE_ENV !== undefined) return [];
+  const configured = origin ?? config.trustHost ?? env.AUTH_TRUST_HOST ?? env.VERCEL ?? env.CF_PAGES;
+  if (configured !== undefined || env.NODE_ENV !== undefined) return [];
   return [
     "The public origin follows the Host header of each request, since neither AUTH_URL nor AUTH_TRUST_HOST is " +
     "set and NODE_ENV is unset. Fine while developing; with NODE_ENV=production the application will not " +
@@ -40,16 +40,13 @@ export function hostWarnings(
   ];
 }
 
-/** A proxy's address is put in front of every callback URL: it must be one. */
+/** The redirect proxy's address becomes part of every callback URL, so it has to be a URL. */
 export function redirectProxyProblem({ redirectProxyUrl }: AuthConfig): FastifyAuthError | undefined {
-  if (redirectProxyUrl === undefined || /^https?:$/.test(protocolOf(redirectProxyUrl))) return;
+  if (redirectProxyUrl === undefined) return;
+  if (URL.canParse(redirectProxyUrl) && /^https?:$/.test(new URL(redirectProxyUrl).protocol)) return;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
     "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) must be the full address of the auth routes of the stable " +
       "deployment, such as https://app.example/auth.",
   );
-}
-
-function protocolOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).protocol : "";
 }

@@ -1,28 +1,23 @@
 /**
- * Where the routes are mounted: which prefixes they can live under.
+ * The path that the routes are mounted at.
  *
  * @module
  */
 import { FastifyAuthError } from "../errors.ts";
 
-/**
- * What a mount path may consist of besides non-ASCII letters and spaces: characters that mean the same to the
- * router, to a URL and to core, which makes a regular expression of its base path.
- */
+/** Characters that mean the same to the router, in a URL and to core, which builds a regular expression from the path. */
 const PREFIX = /^(?:\/[\p{L}\p{N} ._~!&',;=@-]+)+$/u;
 
 /**
- * The mount path as it stands in URLs.
+ * Checks a prefix and makes it the mount path as it stands in URLs.
  *
  * @param prefix The full prefix of the routes' scope.
- * @returns The path, percent-encoded, with a leading and without a trailing slash.
- * @throws {FastifyAuthError} `FST_AUTHJS_PREFIX_INVALID` where the routes cannot live under it.
+ * @returns The path, percent-encoded, without a trailing slash.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PREFIX_INVALID` where routes cannot be mounted there.
  */
 export function toMountPath(prefix: string): string {
   const path = prefix.replace(/\/+$/, "");
-  if (path === "") {
-    throw invalid(prefix, "the routes need a path of their own");
-  }
+  if (path === "") throw invalid(prefix, "the routes need a path of their own");
   if (path.includes(":") || path.includes("*")) {
     throw invalid(prefix, "a callback URL is registered at the provider and cannot have parameters in it");
   }
@@ -41,17 +36,15 @@ function invalid(prefix: string, why: string): FastifyAuthError {
 }
 
 /**
- * The prefix decides where the routes are, so a `basePath` can only agree with it.
+ * Checks that a configured `basePath` is the mount path, which the prefix of the registration decides.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it does not.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is another.
  */
 export function assertBasePath(basePath: string | undefined, mountPath: string): void {
   if (basePath === undefined || encodeURI(basePath.replace(/\/+$/, "")) === mountPath) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    `The configuration has \`basePath: ${
-      JSON.stringify(basePath)
-    }\`, but the routes are mounted at "${mountPath}". ` +
-      "Leave `basePath` out: the prefix of the registration decides.",
+    `The configuration has \`basePath: ${JSON.stringify(basePath)}\`, but the routes are mounted at ` +
+      `"${mountPath}". Leave \`basePath\` out: the prefix of the registration decides.`,
   );
 }

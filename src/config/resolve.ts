@@ -1,8 +1,8 @@
 /**
- * From the caller's configuration and the environment to the one resolved configuration everything else reads.
+ * Resolves the application's configuration and the environment to the one configuration that all other code reads.
  *
- * The caller's object is never written to (core writes defaults into what it is given), and it is resolved once:
- * later changes to it or to the environment are not seen.
+ * It is resolved once: later changes to the object or to the environment are not seen. The object is never written to;
+ * core, which writes defaults into what it gets, is given a copy.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../utils/deadline.ts";
 import { cookieNameProblem } from "./cookies.ts";
-import { type Environment, environment } from "./environment.ts";
+import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
 import { decode, encode } from "../jwt/codec.ts";
@@ -40,39 +40,30 @@ import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 
 /** A configuration that has been copied, completed from the environment and checked. */
 export interface ResolvedConfig {
-  /** What core is given: a private copy with the environment's defaults in it. */
+  /** What core is given: a copy with the environment's defaults. */
   readonly core: Readonly<AuthConfig>;
-  /** The providers by id, with what routing and boot checks need to know of each. */
+  /** The providers by id. */
   readonly providers: ReadonlyMap<string, ProviderSummary>;
   /** The most bytes of a session cookie. */
   readonly sessionCookieLimit: number;
-  /** How requests and processes share the refreshing of a session. */
+  /** How requests and processes share the refresh of a session. */
   readonly refresh: RefreshSettings;
-  /** The pinned public origin; absent when it follows the request. */
+  /** The configured public origin; without one it follows the request. */
   readonly origin: PublicOrigin | undefined;
-  /** Other origins whose pages may send requests that change something. */
+  /** Other origins whose pages may send POST requests. */
   readonly trustedOrigins: ReadonlySet<string>;
-  /** Things a person should know at boot that do not stop it. */
+  /** Warnings that do not stop the boot. */
   readonly warnings: readonly string[];
-  /** The users that sign-ins left behind and the next ones are to delete. */
+  /** Users of failed sign-ins, to be deleted by later ones. */
   readonly unfinishedUsers: UnfinishedUsers;
-  /** Takes the warnings that come up later. */
+  /** Takes the warnings that come up after boot. */
   readonly notices: Notices;
-  /** Why this configuration cannot be used, if it cannot. */
+  /** Why this configuration cannot be used. */
   readonly problem: FastifyAuthError | undefined;
 }
 
-/**
- * Resolves a configuration with the environment.
- *
- * @param config The caller's configuration.
- * @returns The resolved configuration; look at `problem` before using it.
- */
+/** Resolves a configuration. Check the `problem` of the result before using it. */
 export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
-  return Object.freeze(resolve(config, environment));
-}
-
-function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
   const problems: FastifyAuthError[] = [];
   const attempt = <T>(step: () => T): T | undefined => {
     try {
@@ -82,14 +73,14 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     }
   };
 
+  const production = environment.NODE_ENV === "production";
   const notices = new Notices();
-  const core = attempt(() => withDefaults(config, env, notices)) ?? { providers: [] };
-  const origin = attempt(() => configuredOrigin(config.origin ?? env.AUTH_URL));
+  const core = attempt(() => withDefaults(config, production, notices)) ?? { providers: [] };
+  const origin = attempt(() => configuredOrigin(config.origin ?? environment.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
   const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
-  const production = isProduction(env);
   problems.push(
     ...[
       secretProblem(core),
@@ -102,7 +93,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     ].filter((problem) => problem !== undefined),
   );
 
-  return {
+  return Object.freeze({
     core: Object.freeze({ ...core, trustHost: true }),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     sessionCookieLimit,
@@ -110,7 +101,7 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     origin,
     trustedOrigins,
     warnings: [
-      ...hostWarnings(config, origin, env),
+      ...hostWarnings(config, origin, environment),
       ...lifetimeWarnings(core),
       ...providerWarnings(providers, origin),
       ...webAuthnWarnings(core.providers as Provider[], origin),
@@ -118,11 +109,11 @@ function resolve(config: FastifyAuthConfig, env: Environment): ResolvedConfig {
     unfinishedUsers: new UnfinishedUsers(),
     notices,
     problem: problems[0],
-  };
+  });
 }
 
-/** The copy that core works with, completed by core's own rules for the environment. */
-function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Notices): AuthConfig {
+/** The configuration for core: the defaults of this package, then those that core takes from the environment. */
+function withDefaults(config: FastifyAuthConfig, production: boolean, notices: Notices): AuthConfig {
   if (!Array.isArray(config.providers)) {
     throw new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
@@ -132,9 +123,8 @@ function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Noti
   const { origin: _origin, trustedOrigins: _trusted, providerTimeout, adapterTimeout, ...options } = config;
   const { sessionCookieLimit: _limit, refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } =
     options;
-  // Each mount has a base path of its own; core reads this one only to decide about a warning.
+  // Core reads this base path only to decide about a warning; each request gets that of its mount.
   const core: AuthConfig = { ...own, basePath: "/auth", providers: config.providers.map(copyProvider) };
-  // Ours come first: what the application sets, it means.
   core.jwt = { encode, decode, ...config.jwt };
   const { maxAge, tokenMaxAge, updateAge } = requireLifetimes(config);
   core.session = { ...config.session, maxAge, updateAge };
@@ -153,10 +143,10 @@ function withDefaults(config: FastifyAuthConfig, env: Environment, notices: Noti
       ...(redirect && { redirect: toAsciiRedirect(redirect) }),
     };
   }
-  setEnvDefaults(env, core, true);
+  setEnvDefaults(environment, core, true);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>
-    prepareProvider(provider, { env, timeout, production: isProduction(env) })
+    prepareProvider(provider, { env: environment, timeout, production })
   );
   return core;
 }
@@ -169,11 +159,7 @@ function withoutMaxAge({ sessionToken, ...cookies }: Cookies): Cookies {
 
 type Cookies = NonNullable<AuthConfig["cookies"]>;
 
-function isProduction(env: Environment): boolean {
-  return env.NODE_ENV === "production";
-}
-
-/** A Location header is ASCII; a callback may well return a path that is not. */
+/** A Location header is ASCII; the URL that a callback returns may not be. */
 function toAsciiRedirect(redirect: Redirect): Redirect {
   return async (params) => {
     const url = await redirect(params);
