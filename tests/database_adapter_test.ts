@@ -189,11 +189,11 @@ Deno.test("the application's own error handler answers for a database that is do
   assertFalse(client.cookies.has("authjs.session-token"));
 });
 
-Deno.test("UnfinishedUsers forgets the oldest, and takes no user whose address was verified", () => {
+Deno.test("UnfinishedUsers drops the oldest, and has no user whose address was verified", () => {
   const left = new UnfinishedUsers();
   for (let id = 0; id <= 1000; id++) left.add(String(id));
   assertEquals([left.has({ id: "0" }), left.has({ id: "1" }), left.has({ id: "1000" })], [false, true, true]);
   assertEquals(left.has({ id: "1", emailVerified: new Date() }), false);
-  left.forget("1");
+  left.delete("1");
   assertEquals(left.has({ id: "1" }), false);
 });

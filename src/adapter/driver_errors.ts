@@ -1,82 +1,60 @@
 /**
- * What the drivers of databases, and the ORMs around them, throw, and what it means.
+ * Tells from the error of a database driver or ORM why a call failed.
  *
  * @module
  */
 import { errorChain } from "../utils/error_chain.ts";
 import type { FailureKind } from "./failure.ts";
 
-/**
- * Finds out why a call failed, by the codes of the drivers: their texts differ from version to version.
- *
- * @param error What the adapter threw.
- */
+/** Why a call failed. Codes are looked at first, since drivers change their messages from version to version. */
 export function failureKind(error: unknown): FailureKind {
   const chain = [...errorChain(error)];
-  // A driver's code says more than what an ORM makes of it, and is further in.
-  for (const facts of chain.map(factsOf).reverse()) {
-    const rule = RULES.find(([, matches]) => matches(facts));
+  // The innermost error is the driver's, which says more than the ORM's around it.
+  for (const details of chain.map(detailsOf).reverse()) {
+    const rule = RULES.find(([, matches]) => matches(details));
     if (rule !== undefined) return rule[0];
   }
   return "failed";
 }
 
-/** What is looked at in an error. */
-interface Facts {
+/** The parts of an error that the rules compare. */
+interface ErrorDetails {
   /** Codes of all kinds, as text. */
   readonly codes: readonly string[];
   readonly name: string;
   readonly message: string;
-  /** Of an answer over HTTP. */
+  /** The HTTP status, of databases that answer over HTTP. */
   readonly status: number;
   readonly labels: readonly unknown[];
 }
 
-function factsOf(error: object): Facts {
-  const { name, message, errorLabels, $metadata, ...rest } = pick(error);
-  const codes = [rest.code, rest.extendedCode, rest.sqlState, rest.errorCode, rest.errno, rest.number];
+function detailsOf(error: object): ErrorDetails {
+  const { name, message, errorLabels, $metadata } = error as Record<string, unknown>;
+  const { code, extendedCode, sqlState, errorCode, errno, number } = error as Record<string, unknown>;
+  const { status, statusCode } = error as Record<string, unknown>;
   const { httpStatusCode } = ($metadata ?? {}) as { httpStatusCode?: unknown };
   return {
-    codes: codes.filter((code) => typeof code === "string" || typeof code === "number").map(String),
+    codes: [code, extendedCode, sqlState, errorCode, errno, number]
+      .filter((each) => typeof each === "string" || typeof each === "number").map(String),
     name: String(name ?? ""),
     message: String(message ?? ""),
-    status: Number(httpStatusCode ?? rest.status ?? rest.statusCode ?? 0),
+    status: Number(httpStatusCode ?? status ?? statusCode ?? 0),
     labels: Array.isArray(errorLabels) ? errorLabels : [],
   };
 }
 
-/** Members that may be getters or inherited. */
-function pick(error: object): Record<string, unknown> {
-  const from = error as Record<string, unknown>;
-  return Object.fromEntries(FIELDS.map((field) => [field, from[field]]));
-}
+type Rule = readonly [FailureKind, (details: ErrorDetails) => boolean];
 
-const FIELDS = [
-  "$metadata",
-  "code",
-  "errno",
-  "errorCode",
-  "errorLabels",
-  "extendedCode",
-  "message",
-  "name",
-  "number",
-  "sqlState",
-  "status",
-  "statusCode",
-];
+const code = (pattern: RegExp) => ({ codes }: ErrorDetails) => codes.some((each) => pattern.test(each));
+const name = (pattern: RegExp) => (details: ErrorDetails) => pattern.test(details.name);
+const message = (pattern: RegExp) => (details: ErrorDetails) => pattern.test(details.message);
+/** Numeric codes, which other databases use for other errors. */
+const mongo = (pattern: RegExp) => (details: ErrorDetails) =>
+  /^Mongo/.test(details.name) && code(pattern)(details);
 
-type Rule = readonly [FailureKind, (facts: Facts) => boolean];
-
-const code = (pattern: RegExp) => ({ codes }: Facts) => codes.some((each) => pattern.test(each));
-const name = (pattern: RegExp) => (facts: Facts) => pattern.test(facts.name);
-const message = (pattern: RegExp) => (facts: Facts) => pattern.test(facts.message);
-/** Numbers mean something else for each database. */
-const mongo = (pattern: RegExp) => (facts: Facts) => /^Mongo/.test(facts.name) && code(pattern)(facts);
-
-/** The first that matches decides. */
+/** The first rule that matches decides. */
 const RULES: readonly Rule[] = [
-  // The operating system's, as Node, Deno and Bun give them.
+  // Network errors of Node, Deno and Bun.
   [
     "unanswered",
     code(
@@ -111,7 +89,7 @@ const RULES: readonly Rule[] = [
   ["refused", code(/^(?:0A|21|22|23|28|2F|38|3D|3F|42|44|54)[0-9A-Z]{3}$/)],
   ["refused", code(/^ER_\w+$/)],
 
-  // SQLite (https://www.sqlite.org/rescode.html), libSQL, and D1, which has the code in its text.
+  // SQLite (https://www.sqlite.org/rescode.html), libSQL, and D1, which has the code in its message.
   ["unanswered", code(/^SQLITE_(?:BUSY|LOCKED|INTERRUPT|PROTOCOL|FULL)/)],
   ["refused", code(/^SQLITE_(?:ERROR|PERM|READONLY|TOOBIG|CONSTRAINT|MISMATCH|MISUSE|AUTH|RANGE|NOTADB)/)],
   ["unanswered", code(/^(?:HRANA_\w+|SERVER_ERROR)$/)],
@@ -169,7 +147,7 @@ const RULES: readonly Rule[] = [
     name(/^(?:ResourceNotFound|Validation|AccessDenied|UnrecognizedClient|ConditionalCheckFailed)Exception$/),
   ],
 
-  // Query builders and ORMs, where the driver's error is not to be had.
+  // Query builders and ORMs, which do not keep the driver's error.
   ["unanswered", name(/^(?:KnexTimeoutError|ConnectionException|Sequelize(?:Connection\w*|Timeout)Error)$/)],
   [
     "refused",
@@ -178,7 +156,7 @@ const RULES: readonly Rule[] = [
     ),
   ],
 
-  // Whatever answers over HTTP.
+  // Databases over HTTP.
   ["unanswered", ({ status }) => [408, 425, 429, 502, 503, 504].includes(status)],
   ["refused", ({ status }) => status >= 400 && status < 500],
   ["unanswered", message(/^(?:fetch failed|Failed to fetch|error sending request)/)],

@@ -1,71 +1,69 @@
 /**
- * A new session for each sign-in, where sessions are rows of a database.
+ * A new session for each sign-in, where sessions are rows.
  *
- * Core leaves the row of the session that the browser had, or goes on using it where the same user signs in again. A
- * token that somebody else knows would then outlive the sign-in, which is what people sign in again to end.
+ * Core leaves the row of the session that the browser had, or keeps using it where the same user signs in again. An
+ * attacker who knows that session token could go on using it; people sign in again to end just that.
  *
  * @module
  */
 import type { Adapter, AdapterSession } from "@auth/core/adapters";
 
-/** How the new session is made. */
+/** The session to replace, and how to make the new one. */
 export interface ReplacementSettings {
-  /** The token the browser came with. */
+  /** The session token that the browser sent. */
   readonly token: string;
-  /** Makes the token of the new one. */
+  /** Makes the new session token. */
   readonly generate: () => string;
-  /** Seconds a session lasts. */
+  /** Seconds until the new session ends. */
   readonly maxAge: number;
 }
 
-/** A sign-in that is going on. */
+/** The replacement of a session during one sign-in. */
 export interface SessionReplacement {
-  /** What core is to work with until it has answered. */
+  /** The adapter for core during this sign-in. */
   readonly adapter: Adapter;
   /**
-   * Ends the old session once the browser has another.
+   * Ends the old session once the browser has a new one.
    *
-   * @param token The session token of core's answer; without one the sign-in failed and nothing changes.
+   * @param token The session token in core's answer; `undefined` where the sign-in failed, and nothing changes.
    */
   finish(token: string | undefined): Promise<void>;
 }
 
 /**
- * Begins a renewal: core gets to see the session the browser has, so that accounts are linked to the user it belongs
- * to, but under a new token.
- *
- * @param adapter The adapter to work with.
- * @param settings The old session and how a new one is made.
+ * Starts a replacement: core sees the session that the browser has, so that it links accounts to its user, but under a
+ * new token.
  */
 export function replaceSession(
   adapter: Adapter,
   { token, generate, maxAge }: ReplacementSettings,
 ): SessionReplacement {
   const expires = new Date(Date.now() + maxAge * 1000);
+  /** `undefined` until it was looked up. */
   let old: AdapterSession | undefined | null;
   let successor: AdapterSession | undefined;
 
   return {
     adapter: {
       ...adapter,
-      async getSessionAndUser(asked) {
-        const found = await adapter.getSessionAndUser!(asked);
-        if (asked !== token) return found;
+      async getSessionAndUser(sessionToken) {
+        const found = await adapter.getSessionAndUser!(sessionToken);
+        if (sessionToken !== token) return found;
         old = found?.session ?? null;
-        // Core does not look at this here: an expired session vouches for nobody.
+        // Core does not check the expiry here.
         if (!found || found.session.expires.valueOf() <= Date.now()) return null;
         successor = { sessionToken: generate(), userId: found.session.userId, expires };
         return { user: found.user, session: successor };
       },
-      async deleteSession(asked) {
-        // Not before the new one exists.
-        if (asked !== token) await adapter.deleteSession!(asked);
+      async deleteSession(sessionToken) {
+        // The old session is deleted in `finish`, when the new one exists.
+        if (sessionToken !== token) await adapter.deleteSession!(sessionToken);
       },
     },
     async finish(current) {
       if (!current || current === token) return;
       if (current === successor?.sessionToken) await adapter.createSession!(successor);
-      // After a password core does not look for the session the browser had.
+      // After a sign-in with credentials core has not looked up the old session.
       if (old === undefined) old = (await adapter.getSessionAndUser!(token))?.session ?? null;
       if (old !== null) await adapter.deleteSession!(token);
     },

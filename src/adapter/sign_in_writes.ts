@@ -1,9 +1,9 @@
 /**
- * What a sign-in writes, taken back where the sign-in comes to nothing.
+ * Undoes what a sign-in wrote, where the sign-in fails.
  *
- * Core creates a user first and gives it a sign-in method after that. Left alone in between, the user's address would be
- * taken: whoever it belongs to would be told `OAuthAccountNotLinked` with every further attempt. And it uses up a sign-in
- * link before it knows whether the database will let anybody in.
+ * Core creates a user first and links a sign-in method afterwards. A failure in between would leave a user that blocks its
+ * e-mail address: every later sign-in with that address is refused with `OAuthAccountNotLinked`. Core also uses up a
+ * sign-in link before it knows whether the sign-in succeeds.
  *
  * @module
  */
@@ -11,129 +11,116 @@ import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@a
 import { AdapterFailure } from "./failure.ts";
 import type { UnfinishedUsers } from "./unfinished_users.ts";
 
-/** How a sign-in is followed. */
+/** What is known of the sign-in. */
 export interface SignInOptions {
-  /** The type of its provider, which says when a new user can sign in again. */
+  /** The type of its provider, which says what a new user needs to be able to sign in again. */
   readonly type: string;
-  /** The users of earlier sign-ins that are still to be deleted. */
+  /** Users of earlier sign-ins that are still to be deleted. */
   readonly unfinished: UnfinishedUsers;
-  /** Takes what could not be taken back. */
+  /** Logs what could not be undone. */
   readonly report: (error: Error) => void;
-}
-
-/** A sign-in that is going on. */
-export interface SignInWrites {
-  /** What core is to work with. */
-  readonly adapter: Adapter;
-  /**
-   * Takes back what must not stay. Never rejects.
-   *
-   * @param failed Whether the database failed, so that the person has to try again.
-   */
-  cleanUp(failed: boolean): Promise<void>;
-}
-
-/** Follows what core writes with an adapter. */
-export function trackWrites(adapter: Adapter, options: SignInOptions): SignInWrites {
-  const recorder = new Recorder(adapter, options);
-  return { adapter: recorder.watched(), cleanUp: (failed) => recorder.cleanUp(failed) };
 }
 
 type Account = Pick<AdapterAccount, "provider" | "providerAccountId">;
 
-class Recorder {
+/** The writes of one sign-in. */
+export class SignInWrites {
+  /** The adapter for core: it records each write, and undoes one that completes after its timeout. */
+  readonly adapter: Adapter;
+
+  readonly #adapter: Adapter;
+  readonly #options: SignInOptions;
   /** The user that this sign-in created. */
   #user: AdapterUser | undefined;
-  /** What was asked to be linked, and whether it was. */
+  #userRemoved = false;
+  /** The account to link, and whether it was linked. */
   #account: Account | undefined;
-  #linked = false;
-  /** The passkey that was to be stored, and whether it was. */
+  #accountLinked = false;
+  /** The passkey to store, and whether it was stored. */
   #credentialId: string | undefined;
-  #enrolled = false;
+  #credentialStored = false;
   #sessionToken: string | undefined;
-  #removed = false;
   #restoreLink = () => Promise.resolve();
 
-  constructor(private readonly adapter: Adapter, private readonly options: SignInOptions) {}
+  constructor(adapter: Adapter, options: SignInOptions) {
+    this.#adapter = adapter;
+    this.#options = options;
+    this.adapter = this.#recordWrites();
+  }
 
-  /** The adapter, with each write noted. A write that was given up and is done after all is taken back then. */
-  watched(): Adapter {
-    const { adapter } = this;
-    const watch = <Name extends keyof Adapter>(
+  #recordWrites(): Adapter {
+    const adapter = this.#adapter;
+    const wrap = <Name extends keyof Adapter>(
       name: Name,
-      wrap: (call: NonNullable<Adapter[Name]>) => Adapter[Name],
-    ) => adapter[name] && { [name]: wrap(adapter[name]) };
+      wrapper: (call: NonNullable<Adapter[Name]>) => Adapter[Name],
+    ) => adapter[name] && { [name]: wrapper(adapter[name]) };
     return {
       ...adapter,
-      ...watch("createUser", (create) => async (user) => {
-        this.#user = await orLate(create(user), (late) => this.#removeUser(late)).catch((error: unknown) => {
-          // It may be there all the same, with the id that was asked for.
-          this.options.unfinished.add(user.id);
+      ...wrap("createUser", (create) => async (user) => {
+        const created = undoIfLate(create(user), (late) => this.#removeUser(late));
+        this.#user = await created.catch((error: unknown) => {
+          // The call may have created the user nevertheless, with the requested id.
+          this.#options.unfinished.add(user.id);
           throw error;
         });
         return this.#user;
       }),
-      ...watch("linkAccount", (link) => async (account) => {
+      ...wrap("linkAccount", (link) => async (account) => {
         this.#account = account;
-        const linked = await orLate(link(account) as Promise<AdapterAccount>, () => this.#unlinkIfRemoved());
-        this.#linked = true;
+        const linked = await undoIfLate(link(account) as Promise<AdapterAccount>, async () => {
+          if (this.#userRemoved) await this.#unlinkAccount();
+        });
+        this.#accountLinked = true;
         return linked;
       }),
-      ...watch("createAuthenticator", (create) => async (authenticator) => {
+      ...wrap("createAuthenticator", (create) => async (authenticator) => {
         this.#credentialId = authenticator.credentialID;
         const created = await create(authenticator);
-        this.#enrolled = true;
+        this.#credentialStored = true;
         return created;
       }),
-      ...watch("createSession", (create) => async (session) => {
-        const created = await orLate(create(session), () => this.#endSession(session.sessionToken));
+      ...wrap("createSession", (create) => async (session) => {
+        const created = await undoIfLate(create(session), () => this.#deleteSession(session.sessionToken));
         this.#sessionToken = session.sessionToken;
         return created;
       }),
-      ...watch("useVerificationToken", (use) => async (asked) => {
-        const row = await orLate(use(asked), (late) => this.#restore(late, asked));
-        this.#restoreLink = () => this.#restore(row, asked);
+      ...wrap("useVerificationToken", (use) => async (params) => {
+        const row = await undoIfLate(use(params), (late) => this.#restore(late, params));
+        this.#restoreLink = () => this.#restore(row, params);
         return row;
       }),
-      ...watch("getUserByEmail", (get) => async (email) => {
+      ...wrap("getUserByEmail", (get) => async (email) => {
         const user = await get(email);
-        if (user === null || !this.options.unfinished.has(user)) return user;
-        await this.#free(user);
+        if (user === null || !this.#options.unfinished.has(user)) return user;
+        await this.#deleteUser(user);
         return null;
       }),
     };
   }
 
+  /**
+   * Undoes what must not stay. Never rejects.
+   *
+   * @param failed Whether the adapter failed, so that the user has to sign in again.
+   */
   async cleanUp(failed: boolean): Promise<void> {
     if (failed) await this.#restoreLink();
     if (this.#user !== undefined) await this.#removeUser(this.#user);
-    // A passkey that is not stored is no account of the user who was adding it.
-    else if (this.options.type === "webauthn" && this.#linked && !this.#enrolled) await this.#unlink();
-  }
-
-  /** Whether the user can sign in again: by mail at once, otherwise by what has been linked to it. */
-  async #canSignIn(user: AdapterUser): Promise<boolean> {
-    const { adapter, options: { type } } = this;
-    if (type === "email") return true;
-    if (type === "webauthn") {
-      if (this.#enrolled || this.#credentialId === undefined) return this.#enrolled;
-      return await adapter.getAuthenticator!(this.#credentialId) !== null;
+    // A signed-in user was adding a passkey, which was not stored.
+    else if (this.#options.type === "webauthn" && this.#accountLinked && !this.#credentialStored) {
+      await this.#unlinkAccount();
     }
-    if (this.#linked || this.#account === undefined) return this.#linked;
-    // A call that failed may have been done, and another request may have done it.
-    const owner = await adapter.getUserByAccount!(this.#account);
-    return owner !== null && owner.id === user.id;
   }
 
   /** Removes a user that this sign-in created, unless it can sign in. */
   async #removeUser(user: AdapterUser): Promise<void> {
     try {
       if (await this.#canSignIn(user)) return;
-      if (this.#sessionToken !== undefined) await this.#endSession(this.#sessionToken);
-      if (this.#linked) await this.#unlink();
-      await this.#free(user);
+      if (this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
+      if (this.#accountLinked) await this.#unlinkAccount();
+      await this.#deleteUser(user);
     } catch (error) {
-      this.options.unfinished.add(user.id);
+      this.#options.unfinished.add(user.id);
       this.#report(
         `The user ${user.id} has no sign-in method, since its sign-in was broken off, and could not be deleted. ` +
           "Its next sign-in deletes it, if this process gets it. Otherwise delete the user from the database: " +
@@ -143,74 +130,82 @@ class Recorder {
     }
   }
 
-  /** Deletes a user; or has it give up its address, where the adapter cannot delete or the database refuses to. */
-  async #free(user: AdapterUser): Promise<void> {
-    const { adapter, options } = this;
+  /** Whether the user can sign in again: by e-mail always, otherwise with what was linked. */
+  async #canSignIn(user: AdapterUser): Promise<boolean> {
+    const { type } = this.#options;
+    if (type === "email") return true;
+    if (type === "webauthn") {
+      if (this.#credentialStored || this.#credentialId === undefined) return this.#credentialStored;
+      return await this.#adapter.getAuthenticator!(this.#credentialId) !== null;
+    }
+    if (this.#accountLinked || this.#account === undefined) return this.#accountLinked;
+    // The call failed, but may have linked the account; so may another request.
+    const owner = await this.#adapter.getUserByAccount!(this.#account);
+    return owner !== null && owner.id === user.id;
+  }
+
+  /** Deletes a user, or replaces its address where the adapter cannot delete or the database refuses to. */
+  async #deleteUser(user: AdapterUser): Promise<void> {
+    const adapter = this.#adapter;
     try {
       if (!adapter.deleteUser) throw new Error("The adapter has no deleteUser().");
       await adapter.deleteUser(user.id);
     } catch (error) {
-      if (isUnanswered(error) || !adapter.updateUser) throw error;
-      // Some adapters delete the user and fail over the accounts and sessions that it does not have.
-      const left = await adapter.getUser?.(user.id);
-      // No address ends like this (RFC 6761 section 6.4).
+      const unanswered = error instanceof AdapterFailure && error.kind === "unanswered";
+      if (unanswered || !adapter.updateUser) throw error;
+      // Some adapters delete the user, and then fail because it has no accounts or sessions.
+      const remaining = await adapter.getUser?.(user.id);
+      // No real address has this domain (RFC 6761 section 6.4).
       const email = `${crypto.randomUUID()}@unfinished.invalid`;
-      if (left !== null) await adapter.updateUser({ id: user.id, email });
+      if (remaining !== null) await adapter.updateUser({ id: user.id, email });
     }
-    this.#removed = true;
-    options.unfinished.forget(user.id);
+    this.#userRemoved = true;
+    this.#options.unfinished.delete(user.id);
   }
 
-  async #endSession(token: string): Promise<void> {
-    const what = "A session that no browser has could not be deleted; it ends when it expires.";
-    await this.#attempt(() => this.adapter.deleteSession?.(token), what);
+  async #deleteSession(token: string): Promise<void> {
+    const problem = "A session that no browser has could not be deleted; it ends when it expires.";
+    await this.#reportFailure(problem, () => this.#adapter.deleteSession?.(token));
   }
 
-  async #unlink(): Promise<void> {
+  async #unlinkAccount(): Promise<void> {
     const account = this.#account!;
-    const what = `An account of "${account.provider}" that belongs to no user could not be unlinked.`;
-    await this.#attempt(() => this.adapter.unlinkAccount?.(account), what);
+    const problem = `An account of "${account.provider}" that belongs to no user could not be unlinked.`;
+    await this.#reportFailure(problem, () => this.#adapter.unlinkAccount?.(account));
   }
 
-  async #unlinkIfRemoved(): Promise<void> {
-    if (this.#removed) await this.#unlink();
-  }
-
-  /** Has a sign-in link work again. Some adapters leave columns out of the row that they used up. */
+  /** Stores a used sign-in link again. Some adapters return the row without all of its columns. */
   async #restore(
     row: VerificationToken | null,
-    asked: Parameters<NonNullable<Adapter["useVerificationToken"]>>[0],
-  ) {
+    params: { identifier: string; token: string },
+  ): Promise<void> {
     if (row === null || row.expires.valueOf() <= Date.now()) return;
-    const link = { identifier: row.identifier ?? asked.identifier, token: asked.token, expires: row.expires };
-    const what =
+    const { identifier = params.identifier, expires } = row;
+    const link = { identifier, token: params.token, expires };
+    const problem =
       "A sign-in link was used up by a sign-in that the database broke off: another one has to be mailed.";
-    await this.#attempt(() => this.adapter.createVerificationToken?.(link), what);
+    await this.#reportFailure(problem, () => this.#adapter.createVerificationToken?.(link));
   }
 
-  async #attempt(run: () => unknown, what: string): Promise<void> {
+  async #reportFailure(problem: string, run: () => unknown): Promise<void> {
     try {
       await run();
     } catch (error) {
-      this.#report(what, error);
+      this.#report(problem, error);
     }
   }
 
-  #report(what: string, cause: unknown): void {
-    this.options.report(new Error(what, { cause }));
+  #report(problem: string, cause: unknown): void {
+    this.#options.report(new Error(problem, { cause }));
   }
 }
 
-function isUnanswered(error: unknown): boolean {
-  return error instanceof AdapterFailure && error.kind === "unanswered";
-}
-
-/** The result; where it comes after the call was given up, it goes to `undo`. */
-async function orLate<T>(call: T | PromiseLike<T>, undo: (late: T) => Promise<void>): Promise<T> {
+/** Waits for a call; a result that comes after the timeout goes to `undo`. */
+async function undoIfLate<T>(call: T | PromiseLike<T>, undo: (late: T) => Promise<void>): Promise<T> {
   try {
     return await call;
   } catch (error) {
-    // A failure that comes late changes nothing.
+    // Where the call fails in the end, there is nothing to undo.
     if (error instanceof AdapterFailure) error.late?.then((late) => undo(late as T), () => {});
     throw error;
   }

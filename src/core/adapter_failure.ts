@@ -7,7 +7,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { replaceSession, type SessionReplacement } from "../adapter/session_replacement.ts";
-import { type SignInWrites, trackWrites } from "../adapter/sign_in_writes.ts";
+import { SignInWrites } from "../adapter/sign_in_writes.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Answer } from "./answer.ts";
@@ -103,7 +103,7 @@ function writesOf(
 ): SignInWrites | undefined {
   if (action !== "callback" || provider === undefined) return undefined;
   const { unfinishedUsers: unfinished } = config;
-  return trackWrites(adapter, { type: provider.type, unfinished, report: logger.error });
+  return new SignInWrites(adapter, { type: provider.type, unfinished, report: logger.error });
 }
 
 /** Tokens in cookies have no row that could outlive them. */
