@@ -1,19 +1,18 @@
 /**
- * What an adapter returns, with Dates where Auth.js means them: core and our own reading of sessions compare these and
- * look at nothing else.
+ * Makes Dates of the points in time in an adapter's results: core, and the reading of sessions here, compare Dates only.
  *
  * @module
  */
 import { toDate } from "./dates.ts";
 
-/** What was called and what it was given. */
+/** A call of the adapter. */
 export interface DatedCall {
   /** The method's name. */
   readonly name: string;
   /** Its arguments. */
   readonly args: readonly unknown[];
-  /** Told of what cannot be read as a date, and what to change; `about` is the same for the same mistake. */
-  readonly warn: (about: string, message: string) => void;
+  /** Warns of a value that is no date; `topic` is the same for the same mistake. */
+  readonly warn: (topic: string, message: string) => void;
 }
 
 type Row = Record<string, unknown>;
@@ -22,58 +21,57 @@ type Row = Record<string, unknown>;
 const USER_METHODS = new Set(["createUser", "getUser", "getUserByEmail", "getUserByAccount", "updateUser"]);
 
 /**
- * The result with Dates in it: itself, where it has them already.
+ * The result with Dates in it; the same object where it has them already.
  *
- * A session or a sign-in link whose end cannot be read is over, and an address not verified; what a method was asked to
- * write it has written.
+ * Where a value is no date, a session or a sign-in link counts as expired, and an address as not verified. A session that
+ * was just written expires when it was told to.
  */
 export function withDates(call: DatedCall, result: unknown): unknown {
   if (!isRow(result)) return result;
   const { name, args } = call;
-  if (USER_METHODS.has(name)) return verified(result, call);
+  if (USER_METHODS.has(name)) return withVerifiedDate(result, call);
   if (name === "getSessionAndUser") {
     const { session, user } = result;
-    const dated = isRow(session)
-      ? replaced(session, "expires", ended(session, call, "the session"))
-      : session;
-    const known = isRow(user) ? verified(user, call) : user;
-    return dated === session && known === user ? result : { ...result, session: dated, user: known };
+    const datedSession = isRow(session) ? withExpiry(session, call, "the session") : session;
+    const datedUser = isRow(user) ? withVerifiedDate(user, call) : user;
+    if (datedSession === session && datedUser === user) return result;
+    return { ...result, session: datedSession, user: datedUser };
   }
   if (name === "createSession" || name === "updateSession") {
-    const asked = (args[0] as Row | undefined)?.expires;
-    return replaced(result, "expires", toDate(result.expires) ?? toDate(asked) ?? result.expires);
+    const written = (args[0] as Row | undefined)?.expires;
+    return withField(result, "expires", toDate(result.expires) ?? toDate(written) ?? result.expires);
   }
-  if (name === "useVerificationToken") {
-    return replaced(result, "expires", ended(result, call, "the sign-in link"));
-  }
+  if (name === "useVerificationToken") return withExpiry(result, call, "the sign-in link");
   return result;
 }
 
-function ended({ expires }: Row, call: DatedCall, what: string): Date {
-  const date = toDate(expires);
-  if (date === undefined) warn(call, "expires", expires, `${what} counts as expired`);
-  return date ?? new Date(0);
+function withExpiry(row: Row, call: DatedCall, what: string): Row {
+  const date = toDate(row.expires);
+  if (date === undefined) warnOfValue(call, "expires", row.expires, `${what} counts as expired`);
+  return withField(row, "expires", date ?? new Date(0));
 }
 
-/** Some schemas say only whether an address is verified, which has nothing to do with dates. */
-function verified(user: Row, call: DatedCall): Row {
+/** Some schemas keep a boolean here, which stays. */
+function withVerifiedDate(user: Row, call: DatedCall): Row {
   const { emailVerified: value } = user;
   if (value === null || value === undefined || typeof value === "boolean") return user;
   const date = toDate(value) ?? null;
-  if (date === null) warn(call, "emailVerified", value, "the address counts as not verified");
-  return replaced(user, "emailVerified", date);
+  if (date === null) warnOfValue(call, "emailVerified", value, "the address counts as not verified");
+  return withField(user, "emailVerified", date);
 }
 
-function warn({ name, warn }: DatedCall, field: string, value: unknown, effect: string): void {
+function warnOfValue({ name, warn }: DatedCall, field: string, value: unknown, effect: string): void {
   warn(
     `${name} ${field}`,
-    `The adapter's ${name}() returned ${describe(value)} as \`${field}\`, which is no date: ${effect}. ` +
+    `The adapter's ${name}() returned ${
+      describeShape(value)
+    } as \`${field}\`, which is no date: ${effect}. ` +
       "Have the adapter return a Date, ISO 8601 text (UTC where it names no zone) or milliseconds since 1970.",
   );
 }
 
-/** The shape of a value: where columns are mixed up it may be a secret. */
-function describe(value: unknown): string {
+/** Describes a value without its letters and digits: where columns are mixed up, it may be a secret. */
+function describeShape(value: unknown): string {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") {
     return value === null ? "null" : `a value of type ${typeof value}`;
   }
@@ -85,8 +83,8 @@ function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null;
 }
 
-/** A copy with one field replaced: the row may be the adapter's own, and of a class. */
-function replaced(row: Row, field: string, value: unknown): Row {
+/** A copy with another value in one field. It keeps the row's class; the adapter may still use the row itself. */
+function withField(row: Row, field: string, value: unknown): Row {
   if (row[field] === value) return row;
   const copy = Object.create(Object.getPrototypeOf(row), Object.getOwnPropertyDescriptors(row)) as Row;
   return Object.defineProperty(copy, field, { value, enumerable: true, writable: true, configurable: true });

@@ -1,22 +1,19 @@
 /**
- * Points in time as databases return them: some drivers and adapters give text or a number where Auth.js means a Date,
- * and compared as they are these would never be in the past.
+ * Reads points in time as databases return them. Some drivers and adapters return text or a number instead of a Date;
+ * compared with a Date, text is never in the past.
  *
  * @module
  */
 
-/** A date as SQL and ISO 8601 write it; time, fraction and zone may be missing, and an annotation (RFC 9557) may follow. */
+/** SQL and ISO 8601. Time, fraction and zone may be missing; an annotation (RFC 9557) may follow. */
 const SQL_OR_ISO =
   /^(\d{4}-\d{2}-\d{2})(?:[T ] ?(\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d+))?)?(?: ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)(?:\[.*\])?)?$/i;
 
-/** As `toUTCString()` and `toString()` write it, always with a zone. */
+/** What `toUTCString()` and `toString()` write, always with a zone. */
 const JAVASCRIPT_TEXT =
   /^[a-z]{3},? (?:\d{1,2} [a-z]{3}|[a-z]{3} \d{1,2}) \d{4} \d{2}:\d{2}:\d{2} GMT(?:[+-]\d{4}(?: \(.*\))?)?$/i;
 
-/**
- * The units of numbers since 1970: from, below, and in milliseconds. All mean the years 1973 to 2286, and no number fits
- * two of them.
- */
+/** The units of numbers since 1970: minimum, limit, milliseconds. Each covers 1973 to 2286, and they do not overlap. */
 const UNITS = [
   [1e8, 1e10, 1000],
   [1e11, 1e13, 1],
@@ -27,11 +24,11 @@ const UNITS = [
 /**
  * Reads a point in time.
  *
- * Text without a zone is UTC. That is what SQLite's functions and `toISOString()` write, and it means the same on every
- * machine and on both sides of a change to summer time, which the zone of a process does not.
+ * Text without a zone is UTC, as SQLite's functions write it. The zone of the process would differ between machines and
+ * change with summer time.
  *
  * @param value A Date; ISO 8601, SQL or JavaScript text; seconds to nanoseconds since 1970 as a number, bigint or text;
- * an object that converts to one of them, such as those of Temporal, Luxon, Day.js or Firestore.
+ * an object of Temporal, Luxon, Day.js or Firestore, or another that converts to one of these.
  * @returns `undefined` where it names no time after 1970.
  */
 export function toDate(value: unknown): Date | undefined {
@@ -46,10 +43,10 @@ function valid(date: Date): Date | undefined {
 }
 
 function fromNumber(value: number): Date | undefined {
-  for (const [from, below, unit] of UNITS) {
-    if (value >= from && value < below) return new Date(value * unit);
+  for (const [minimum, limit, unit] of UNITS) {
+    if (value >= minimum && value < limit) return new Date(value * unit);
   }
-  // MySQL writes a date as YYYYMMDDhhmmss where a number is asked for; no unit above has 14 digits.
+  // MySQL's YYYYMMDDhhmmss. No unit above has 14 digits.
   const digits = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(String(Math.floor(value)));
   return digits === null
     ? undefined
@@ -62,7 +59,7 @@ function fromText(text: string): Date | undefined {
   const parts = SQL_OR_ISO.exec(text);
   if (parts === null) return undefined;
   const [, day, time = "00:00", fraction = "", zone = "Z"] = parts;
-  // Of the 30th of February a Date would make the 2nd of March.
+  // A Date would read February 30 as March 2.
   if (valid(new Date(day!))?.toISOString().slice(0, 10) !== day) return undefined;
   const offset = /^[+-]/.test(zone)
     ? zone.replace(/^(...):?(..)?$/, (_, hours, minutes = "00") => `${hours}:${minutes}`)
@@ -71,7 +68,7 @@ function fromText(text: string): Date | undefined {
   return valid(new Date(`${day}T${seconds}.${fraction.slice(0, 3).padEnd(3, "0")}${offset}`));
 }
 
-/** The ways to convert an object, most exact first. Each may be missing, or throw: Temporal's `valueOf()` does. */
+/** Ways to convert an object, the most exact first. Each may be missing, or throw as Temporal's `valueOf()` does. */
 const CONVERSIONS: readonly ((from: Record<string, () => unknown>) => unknown)[] = [
   (from) => from.epochMilliseconds,
   (from) => from.toDate!(),
@@ -89,7 +86,7 @@ function fromObject(value: object): Date | undefined {
       const date = converted instanceof Date || typeof converted !== "object" ? toDate(converted) : undefined;
       if (date !== undefined) return date;
     } catch {
-      // The next may do.
+      // Try the next one.
     }
   }
 }

@@ -1,11 +1,12 @@
 /**
- * The discovery document of a provider (OpenID Connect Discovery 1.0), as core may see it.
+ * Checks the discovery document of a provider (OpenID Connect Discovery 1.0).
  *
  * @module
  */
 import { FastifyAuthError } from "../errors.ts";
+import { parseJsonObject } from "../utils/json.ts";
 
-/** Where a document is, below its issuer. */
+/** The path of a document, below its issuer. */
 const WELL_KNOWN = "/.well-known/openid-configuration";
 
 /** The endpoints of the document that core uses. */
@@ -17,13 +18,13 @@ export function isDiscoveryUrl(url: URL): boolean {
 }
 
 /**
- * Checks a document before it is kept, so that a bad one is asked for again rather than remembered.
+ * Checks a document before the cache keeps it.
  *
- * @param text What the provider answered.
- * @param url Where.
+ * @param text The provider's response.
+ * @param url The address that it came from.
  * @param provider The provider's id, for the message.
  * @param production Whether an endpoint must be https.
- * @returns The document, without the promise of unsigned ID tokens.
+ * @returns The document, without `none` among the signing algorithms.
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`
  */
 export function checkedDocument(text: string, url: URL, provider: string, production: boolean): string {
@@ -32,9 +33,9 @@ export function checkedDocument(text: string, url: URL, provider: string, produc
       "FST_AUTHJS_PROVIDER_INVALID",
       `The discovery document of "${provider}" at ${url.href} is refused: ${why}.`,
     );
-  const document = parseObject(text);
+  const document = parseJsonObject(text);
   if (document === undefined) throw refuse("it is not a JSON object");
-  if (!names(document.issuer, url)) {
+  if (!isIssuerAt(document.issuer, url)) {
     throw refuse(`it names the issuer ${JSON.stringify(document.issuer)}, so \`issuer\` has to be that one`);
   }
   const plain = ENDPOINTS.find((name) => /^http:/i.test(String(document[name])));
@@ -44,23 +45,14 @@ export function checkedDocument(text: string, url: URL, provider: string, produc
   return JSON.stringify(withoutUnsigned(document));
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Mix-up of issuers: the document has to be about the one it was asked of (section 4.3). */
-function names(issuer: unknown, url: URL): boolean {
+/** Whether the issuer is the one that publishes at this address (section 4.3): against a mix-up attack. */
+function isIssuerAt(issuer: unknown, url: URL): boolean {
   if (typeof issuer !== "string" || !URL.canParse(issuer)) return false;
   const expected = url.href.slice(0, url.href.indexOf(WELL_KNOWN));
   return new URL(issuer).href.replace(/\/+$/, "") === expected.replace(/\/+$/, "");
 }
 
-/** Core takes a token with `alg: none` from whoever advertises it; nothing else about such a provider is wrong. */
+/** Core accepts unsigned ID tokens of a provider that advertises `none`. */
 function withoutUnsigned(document: Record<string, unknown>): Record<string, unknown> {
   const { id_token_signing_alg_values_supported: algorithms } = document;
   if (!Array.isArray(algorithms)) return document;

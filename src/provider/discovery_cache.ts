@@ -1,43 +1,38 @@
 /**
- * Documents that change once in years and are needed for each sign-in.
+ * Keeps discovery documents: every sign-in needs one, and they rarely change.
  *
  * @module
  */
 
-/** How long a document is used, in milliseconds: a provider that moves an endpoint keeps the old one for longer. */
-export const DISCOVERY_LIFETIME = 10 * 60_000;
+/** How long a document is kept, in milliseconds. A provider that moves an endpoint keeps the old one for longer. */
+const LIFETIME = 10 * 60_000;
 
-/** A provider for many tenants has a document for each. */
-export const DISCOVERY_ENTRIES = 100;
+/** The most documents that are kept; a provider for many tenants has one for each. */
+const MAXIMUM = 100;
 
 interface Entry {
   readonly document: Promise<string>;
-  /** Infinity while it is on its way: who asks meanwhile waits for the same request. */
+  /** Infinity until it has arrived: concurrent sign-ins share one request. */
   expires: number;
 }
 
-/** Documents by URL. A failure is told to those who wait for it, and forgotten. */
+/** Documents by URL. A failure rejects the calls that wait for it, and is not kept. */
 export class DiscoveryCache {
   readonly #entries = new Map<string, Entry>();
 
-  /**
-   * @param lifetime Milliseconds a document is used for.
-   * @param now The clock, in milliseconds.
-   */
-  constructor(
-    private readonly lifetime: number = DISCOVERY_LIFETIME,
-    private readonly now: () => number = Date.now,
-  ) {}
+  /** @param now The clock, in milliseconds. */
+  constructor(private readonly now: () => number = Date.now) {}
 
   /**
    * The document at a URL.
    *
-   * @param load Fetches it; rejects where the answer is not to be kept.
+   * @param load Fetches it; rejects where the response must not be kept.
    */
   get(url: string, load: () => Promise<string>): Promise<string> {
     const known = this.#entries.get(url);
     if (known !== undefined && known.expires > this.now()) return known.document;
-    this.#forget(url);
+    // Deleted first, so that the new entry is the youngest.
+    this.#entries.delete(url);
     return this.#add(url, load());
   }
 
@@ -45,15 +40,11 @@ export class DiscoveryCache {
     const entry: Entry = { document, expires: Infinity };
     this.#entries.set(url, entry);
     document.then(
-      () => entry.expires = this.now() + this.lifetime,
-      () => this.#entries.get(url) === entry && this.#forget(url),
+      () => entry.expires = this.now() + LIFETIME,
+      () => this.#entries.get(url) === entry && this.#entries.delete(url),
     );
     const [oldest] = this.#entries.keys();
-    if (this.#entries.size > DISCOVERY_ENTRIES) this.#forget(oldest!);
+    if (this.#entries.size > MAXIMUM) this.#entries.delete(oldest!);
     return document;
-  }
-
-  #forget(url: string): void {
-    this.#entries.delete(url);
   }
 }

@@ -1,46 +1,38 @@
 /**
- * Requests to providers: bounded in time and in size, over TLS in production, discovery documents remembered.
+ * The `fetch` for requests to a provider: limited in time and size, over TLS in production, with a cache for discovery
+ * documents, and with errors that core can name.
  *
  * @module
  */
-import { withDeadline } from "../utils/deadline.ts";
 import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
 import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { isUnreachable, ProviderUnavailable } from "./provider_unavailable.ts";
+import { waitForProvider } from "./provider_unavailable.ts";
 
-/** The most bytes of a response that are read; a token response with many claims has some ten thousand. */
-export const RESPONSE_LIMIT = 1024 * 1024;
+/** The most bytes of a response. A token response with many claims has some ten thousand. */
+const RESPONSE_LIMIT = 1024 * 1024;
 
-/** What a provider may cost. */
+/** The limits of requests to providers. */
 export interface ProviderLimits {
-  /** Milliseconds for a request, its body included; 0 for no limit. */
+  /** Milliseconds for a request and its response; 0 for no limit. */
   readonly timeout: number;
   /** Whether requests without TLS are refused. */
   readonly production: boolean;
 }
 
-/** `fetch`, or what stands in for it. */
+/** `fetch`, or a function that replaces it. */
 export type Fetch = typeof fetch;
-
-/** A response with these has no body (Fetch Standard, "null body status"). */
-const NULL_BODY_STATUS = new Set([101, 204, 205, 304]);
-
-/** They describe bytes on a connection, which the body read here is not. */
-const TRANSFER_HEADERS = ["content-encoding", "content-length", "transfer-encoding"];
 
 /**
  * Makes the `fetch` that core uses for one provider.
  *
  * @param provider The provider's id, for messages.
- * @param inner What sends the requests: the provider's `customFetch` or the global `fetch`.
- * @param limits How long and how safe.
+ * @param inner Sends the requests: the provider's `customFetch` or the global `fetch`.
  */
 export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLimits): Fetch {
   const documents = new DiscoveryCache();
 
-  /** One request, answered in full. */
   const send: Fetch = async (input, init) => {
     const url = urlOf(input);
     const { href } = new URL(url.pathname, url);
@@ -50,30 +42,12 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
         `"${provider}" is not asked at ${href}: NODE_ENV=production does not allow a provider without TLS.`,
       );
     }
-    const abort = new AbortController();
-    const signal = init?.signal ? AbortSignal.any([init.signal, abort.signal]) : abort.signal;
-    try {
-      const response = await withDeadline(
-        exchange(inner, input, { ...init, signal }).catch((error) => {
-          if (!isUnreachable(error)) throw error;
-          throw new ProviderUnavailable(provider, `"${provider}" cannot be reached at ${href}.`, error);
-        }),
-        limits.timeout,
-        () =>
-          new ProviderUnavailable(
-            provider,
-            `"${provider}" did not answer in full within ${limits.timeout} ms at ${href}.`,
-          ),
-      );
-      // Core asks with `redirect: "manual"`. What an application asks by itself through `provider[customFetch]` is
-      // left to the application.
-      if (init?.redirect !== "manual") return response;
-      if (isTokenRequest(init)) return await withStandardError(provider, response, sentParameters(url, init));
-      if (isGet(input, init)) await assertNoError(provider, response, href, sentParameters(url, init));
-      return response;
-    } finally {
-      abort.abort();
-    }
+    const response = await exchange(provider, href, inner, limits.timeout, input, init);
+    // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads errors itself.
+    if (init?.redirect !== "manual") return response;
+    if (isTokenRequest(init)) return await withStandardError(provider, response, sentParameters(url, init));
+    if (isGet(input, init)) await assertNoError(provider, response, href, sentParameters(url, init));
+    return response;
   };
 
   return async (input, init) => {
@@ -87,9 +61,40 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
   };
 }
 
-/** Sends and reads to the end, so that whoever gets the response waits for nothing any more. */
-async function exchange(inner: Fetch, input: Parameters<Fetch>[0], init: RequestInit): Promise<Response> {
-  const response = await inner(input, init);
+function urlOf(input: Parameters<Fetch>[0]): URL {
+  return new URL(input instanceof Request ? input.url : input);
+}
+
+/** Sends a request and reads the whole response within the timeout. Afterwards the request is aborted. */
+async function exchange(
+  provider: string,
+  href: string,
+  inner: Fetch,
+  timeout: number,
+  ...[input, init]: Parameters<Fetch>
+): Promise<Response> {
+  const abort = new AbortController();
+  const signal = init?.signal ? AbortSignal.any([init.signal, abort.signal]) : abort.signal;
+  try {
+    return await waitForProvider(readWhole(inner(input, { ...init, signal })), {
+      provider,
+      timeout,
+      unreachable: `"${provider}" cannot be reached at ${href}.`,
+      late: `"${provider}" did not answer in full within ${timeout} ms at ${href}.`,
+    });
+  } finally {
+    abort.abort();
+  }
+}
+
+/** A response with one of these statuses has no body (Fetch Standard, "null body status"). */
+const NULL_BODY_STATUS = new Set([101, 204, 205, 304]);
+
+/** Headers that describe the bytes on the connection, not the body that was read. */
+const TRANSFER_HEADERS = ["content-encoding", "content-length", "transfer-encoding"];
+
+async function readWhole(responding: Promise<Response>): Promise<Response> {
+  const response = await responding;
   const { status, statusText } = response;
   const body = await readLimited(response);
   const headers = new Headers(response.headers);
@@ -100,7 +105,7 @@ async function exchange(inner: Fetch, input: Parameters<Fetch>[0], init: Request
 async function readLimited(response: Response): Promise<Blob> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  // Iterated rather than read with a reader: that is what the bodies of other implementations of fetch can, too.
+  // The bodies of some other implementations of fetch can be iterated, but have no reader.
   const body = response.body as AsyncIterable<Uint8Array<ArrayBuffer>> | null;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
@@ -108,10 +113,6 @@ async function readLimited(response: Response): Promise<Blob> {
     chunks.push(chunk);
   }
   return new Blob(chunks);
-}
-
-function urlOf(input: Parameters<Fetch>[0]): URL {
-  return new URL(input instanceof Request ? input.url : input);
 }
 
 function isGet(input: Parameters<Fetch>[0], init: RequestInit | undefined): boolean {
@@ -124,7 +125,7 @@ function isTokenRequest({ body }: RequestInit): boolean {
   return body instanceof URLSearchParams && body.get("grant_type") === "authorization_code";
 }
 
-/** The parameters of a request, the credentials of its `Authorization` header among them. */
+/** The parameters of a request, and the credentials of its `Authorization` header. */
 function sentParameters(url: URL, { body, headers }: RequestInit): [string, string][] {
   const [scheme = "", credentials = ""] = new Headers(headers).get("authorization")?.split(" ") ?? [];
   const form = body instanceof URLSearchParams ? [...body] : [];
@@ -132,7 +133,7 @@ function sentParameters(url: URL, { body, headers }: RequestInit): [string, stri
   return [...url.searchParams, ...form, ["token", credentials], ["password", password]];
 }
 
-/** RFC 6749 section 2.3.1: the client's secret is form-encoded, then base64-encoded with its id. */
+/** The client secret, which is form-encoded, then base64-encoded with the client id (RFC 6749 section 2.3.1). */
 function decodePassword(credentials: string): string {
   try {
     const [, encoded = ""] = atob(credentials).split(":");
@@ -143,24 +144,24 @@ function decodePassword(credentials: string): string {
 }
 
 /**
- * The response of a token endpoint; an error in the form of RFC 6749 section 5.2, which core can name. Providers answer
- * with other statuses, types and members as well, and where there is a `WWW-Authenticate` header core reads no body.
+ * The response of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can name only that
+ * one: it knows no other status or member, and reads no body where there is a `WWW-Authenticate` header.
  */
 async function withStandardError(
   provider: string,
   response: Response,
   sent: Iterable<readonly [string, string]>,
 ): Promise<Response> {
-  const answer = await readOAuthError(response);
+  const oauthError = await readOAuthError(response);
   const { status } = response;
   const refused = status >= 400 && status < 500;
-  if (answer === undefined) {
-    // Of a refusal that is a page, as a firewall's, core would say no more than that it is not JSON.
+  if (oauthError === undefined) {
+    // A refusal that is a page, for example a firewall's: of the page core would report only that it is not JSON.
     return refused ? Response.json({}, { status, headers: challengeOf(response) }) : response;
   }
-  const { error = String(status), ...rest } = toLoggable(answer, sent);
+  const { error = String(status), ...rest } = toLoggable(oauthError, sent);
   const cause: ProviderError = { provider, status, error, ...rest };
-  // Core makes the members of some providers' errors (Microsoft's) the options of an `Error`, which keeps a `cause`.
+  // For Microsoft's providers, core makes these members the options of an `Error`, which keeps only `cause`.
   return Response.json({ error, ...rest, cause }, { status: refused ? status : 400 });
 }
 
@@ -169,19 +170,18 @@ function challengeOf({ headers }: Response): Record<string, string> {
   return challenge === null ? {} : { "www-authenticate": challenge };
 }
 
-/** Refuses an error where core would read a profile or a discovery document from it, also from an error page. */
+/** Refuses an error that core would read as a profile or a discovery document. */
 async function assertNoError(
   provider: string,
   response: Response,
   href: string,
   sent: Iterable<readonly [string, string]>,
 ): Promise<void> {
-  const answer = await readOAuthError(response);
-  if (response.ok && answer === undefined) return;
+  const oauthError = await readOAuthError(response);
+  if (response.ok && oauthError === undefined) return;
   const { status } = response;
-  const said = toLoggable(answer ?? {}, sent);
-  const cause: ProviderError = { provider, status, ...said };
-  const details = [said.error, said.error_description].filter((part) => part !== undefined).join(", ");
+  const cause: ProviderError = { provider, status, ...toLoggable(oauthError ?? {}, sent) };
+  const details = [cause.error, cause.error_description].filter((part) => part !== undefined).join(", ");
   throw unavailable(`"${provider}" answered ${status} at ${href}${details && ` (${details})`}.`, cause);
 }
 

@@ -1,10 +1,11 @@
 /**
- * What a provider says when it refuses a request, fit for a log.
+ * Reads the error in a provider's response, and makes it fit for a log.
  *
  * @module
  */
 import { FastifyAuthError } from "../errors.ts";
 import { redactText } from "../http/redact_error.ts";
+import { isJsonObject, parseJsonObject } from "../utils/json.ts";
 
 /** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
 export interface OAuthError {
@@ -14,51 +15,50 @@ export interface OAuthError {
   readonly error_description?: string;
 }
 
-/** Such an error and where it came from: the `cause` of the error that is thrown for it. */
+/** The `cause` of the error that is thrown for a provider's error. */
 export interface ProviderError extends OAuthError {
   /** The provider's id. */
   readonly provider: string;
-  /** The HTTP status, absent where the browser brought the answer. */
+  /** The HTTP status; absent for an error in the callback URL. */
   readonly status?: number;
 }
 
 const CODE_LENGTH = 80;
 const DESCRIPTION_LENGTH = 200;
 
-/** More than this is not looked at. */
+/** Longer texts are cut before anything else. */
 const EXAMINED_LENGTH = 4000;
 
-/** Control, format and unassigned characters, and the line separators: they could forge or hide parts of a log. */
+/** Control, format and unassigned characters, and line separators, which could forge or hide parts of a log. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 
-/** JSON Web Tokens, and runs of characters that are too long for anything but a credential. */
+/** JSON Web Tokens, and words so long that they are probably credentials. */
 const TOKEN_LIKE = /eyJ[\w-]{8,}(?:\.[\w-]*)*|[\w+=~-]{40,}/g;
 
-/** The names of parameters whose values a provider may repeat and a log may not. */
+/** Parameters whose values must not be in a log; a provider may repeat them in its error. */
 const SECRET_NAME = /^(?!err).*(?:code|secret|token|assertion|password|state|nonce|key)/is;
 
 /**
- * Makes an error answer fit for a log: shortened, on one line, without credentials.
+ * Makes an error fit for a log: short, on one line, without credentials.
  *
- * @param answer What came, from whoever sent it.
- * @param sent The parameters that went with it; the values of the secret ones are cut out.
+ * @param sent The parameters of the request. The values of secret ones are removed.
  */
 export function toLoggable(
-  answer: { error?: unknown; error_description?: unknown },
+  { error, error_description }: { error?: unknown; error_description?: unknown },
   sent: Iterable<readonly [string, unknown]> = [],
 ): OAuthError {
   const secrets = [...sent].flatMap(([name, value]) => SECRET_NAME.test(name) ? [value] : []);
   return toOAuthError(
-    toLogText(answer.error, CODE_LENGTH, secrets),
-    toLogText(answer.error_description, DESCRIPTION_LENGTH, secrets),
+    toLogText(error, CODE_LENGTH, secrets),
+    toLogText(error_description, DESCRIPTION_LENGTH, secrets),
   );
 }
 
 /**
- * A text from outside, fit for a log.
+ * Makes a text from outside fit for a log.
  *
- * @param length The most characters of it that are kept.
- * @param secrets Texts that are cut out.
+ * @param length The most characters that are kept.
+ * @param secrets Texts that are removed.
  */
 export function toLogText(
   value: unknown,
@@ -75,12 +75,9 @@ export function toLogText(
 }
 
 /**
- * The error in the headers or the body of a response. Not every provider keeps to RFC 6749, so the shapes that large
- * ones use are known as well: an `error` that is an object (Facebook, Google), `error_type` and `error_message`
- * (Instagram), `errcode` and `errmsg` (WeChat), `message` (Twitch, Notion), a list of `errors` (Fitbit, Coinbase).
- *
- * @param response Its body is left to be read.
- * @returns The error as it came, or `undefined` where there is none that can be read.
+ * Reads the error in the headers or the body of a response; the body can be read again. Besides the form of RFC 6749 it
+ * knows an `error` that is an object (Facebook, Google), `error_type` and `error_message` (Instagram), `errcode` and
+ * `errmsg` (WeChat), `message` (Twitch, Notion) and a list of `errors` (Fitbit, Coinbase).
  */
 export async function readOAuthError(response: Response): Promise<OAuthError | undefined> {
   const body = parseBody(await response.clone().text(), response.headers.get("content-type") ?? "");
@@ -94,11 +91,7 @@ export async function readOAuthError(response: Response): Promise<OAuthError | u
   return error || error_description ? toOAuthError(error, error_description) : undefined;
 }
 
-/**
- * The error in the parameters that a provider sends the browser back with, in the same shapes; and `error_code` (Facebook).
- *
- * @returns What it has of the two, as it came.
- */
+/** Reads the error in the parameters of a callback URL: the same forms, and `error_code` (Facebook). */
 export function errorIn(parameters: Readonly<Record<string, unknown>>): OAuthError {
   return toOAuthError(
     plainCodeOf(parameters) ?? toCode(parameters.error_code),
@@ -108,25 +101,17 @@ export function errorIn(parameters: Readonly<Record<string, unknown>>): OAuthErr
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Members of what was asked for: tokens, a user, a discovery document. What has these is no error. */
+/** Members of tokens, a user or a discovery document. A body with one of them is no error. */
 const SUCCESS_MEMBERS = ["access_token", "id_token", "sub", "id", "issuer"];
 
 function parseBody(body: string, contentType: string): Json {
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) {
     return Object.fromEntries(new URLSearchParams(body));
   }
-  try {
-    return toObject(JSON.parse(body));
-  } catch {
-    return {};
-  }
+  return parseJsonObject(body) ?? {};
 }
 
-function toObject(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : {};
-}
-
-/** What only an error has. */
+/** The code in a member that only errors have. */
 function plainCodeOf({ error, error_type, errcode }: Json): string | undefined {
   return [error, error_type].map(toText).find(Boolean) ?? toCode(errcode);
 }
@@ -147,6 +132,10 @@ function firstOf(errors: unknown): Json {
   return Array.isArray(errors) ? toObject(errors[0]) : {};
 }
 
+function toObject(value: unknown): Json {
+  return isJsonObject(value) ? value : {};
+}
+
 function toOAuthError(error: string | undefined, error_description: string | undefined): OAuthError {
   return { ...(error && { error }), ...(error_description && { error_description }) };
 }
@@ -159,7 +148,7 @@ function toCode(value: unknown): string | undefined {
   return typeof value === "number" && value !== 0 ? String(value) : toText(value);
 }
 
-/** The parameters of a challenge; a protected resource has its errors there (RFC 6750 section 3.1). */
+/** The error in a `WWW-Authenticate` header (RFC 6750 section 3.1). */
 function challengeOf(header: string | null): OAuthError {
   const parameter = (name: string) => {
     const pattern = new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s,"]+))`, "i");
@@ -169,10 +158,9 @@ function challengeOf(header: string | null): OAuthError {
   return toOAuthError(parameter("error"), parameter("error_description"));
 }
 
-/** Errors of core's types whose cause may be a {@linkcode ProviderError}. */
-const CARRIERS = new Set(["InvalidCheck", "OAuthCallbackError"]);
+/** Types of core's errors whose cause may be a {@linkcode ProviderError}. */
+const WITH_PROVIDER_ERROR = new Set(["InvalidCheck", "OAuthCallbackError"]);
 
-/** What is looked at of an error. */
 interface ErrorParts {
   readonly type?: string;
   readonly code?: string;
@@ -181,19 +169,21 @@ interface ErrorParts {
 }
 
 /**
- * What a provider answered, where that is why something failed; fit for a log.
+ * The provider's error that caused an error, fit for a log.
  *
  * @param errors An error and its causes, outermost first.
  */
 export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError> | undefined {
   for (const each of errors) {
     const { type = "", code, status, cause } = each as ErrorParts;
-    const told = (cause ?? {}) as Partial<ProviderError> & { readonly cause?: ProviderError };
-    if (told.provider !== undefined && (each instanceof FastifyAuthError || CARRIERS.has(type))) {
-      return withStatus(told, told.status);
+    const details = (cause ?? {}) as Partial<ProviderError> & { readonly cause?: ProviderError };
+    if (
+      details.provider !== undefined && (each instanceof FastifyAuthError || WITH_PROVIDER_ERROR.has(type))
+    ) {
+      return withStatus(details, details.status);
     }
-    // Those of oauth4webapi are told by their codes, since a process may have two copies of the package.
-    if (code === "OAUTH_RESPONSE_BODY_ERROR") return withStatus(told, told.cause?.status ?? status);
+    // Errors of oauth4webapi have codes; `instanceof` fails where a process has two copies of the package.
+    if (code === "OAUTH_RESPONSE_BODY_ERROR") return withStatus(details, details.cause?.status ?? status);
     if (code === "OAUTH_WWW_AUTHENTICATE_CHALLENGE") return withStatus({}, status);
     if (code === "OAUTH_RESPONSE_IS_NOT_CONFORM" && cause instanceof Response) {
       return withStatus({}, cause.status);
@@ -201,6 +191,6 @@ export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError
   }
 }
 
-function withStatus(answer: OAuthError, status: number | undefined): Partial<ProviderError> {
-  return { ...(status !== undefined && { status }), ...toLoggable(answer) };
+function withStatus(error: OAuthError, status: number | undefined): Partial<ProviderError> {
+  return { ...(status !== undefined && { status }), ...toLoggable(error) };
 }

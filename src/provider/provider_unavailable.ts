@@ -1,43 +1,48 @@
 /**
- * Providers that do not answer, as opposed to those that answer badly: trying again helps, and nothing is wrong with the
- * configuration.
+ * Providers that cannot be reached or take too long. Unlike for a bad answer, trying again helps, and the configuration is
+ * not at fault.
  *
  * @module
  */
+import { withDeadline } from "../utils/deadline.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 
-/** A provider took too long, or there was no connection to it. */
+/** A provider took too long, or there was no connection to it. The message is for the log. */
 export class ProviderUnavailable extends FastifyAuthError {
-  /** The provider's id. */
-  readonly provider: string;
-
-  /**
-   * @param provider The provider's id.
-   * @param what What it did not answer, for the log.
-   * @param cause Why there was no connection.
-   */
-  constructor(provider: string, what: string, cause?: unknown) {
-    super("FST_AUTHJS_UNAVAILABLE", what, cause === undefined ? {} : { cause });
-    this.provider = provider;
+  /** @param provider The provider's id. */
+  constructor(readonly provider: string, message: string, cause?: unknown) {
+    super("FST_AUTHJS_UNAVAILABLE", message, cause === undefined ? {} : { cause });
   }
 }
 
-/** What a client is told. */
-export function unavailableProviderError({ provider }: ProviderUnavailable): FastifyAuthError {
-  return new FastifyAuthError(
-    "FST_AUTHJS_UNAVAILABLE",
-    `The provider "${provider}" did not answer. Try again in a moment.`,
-  );
+/** What to wait for, and the messages for the log. */
+export interface ProviderWait {
+  /** The provider's id. */
+  readonly provider: string;
+  /** Milliseconds; 0 for no limit. */
+  readonly timeout: number;
+  readonly unreachable: string;
+  readonly late: string;
 }
 
-/** The silence behind an error; core puts what it caught into `cause.err`. */
-export function findUnavailable(error: unknown): ProviderUnavailable | undefined {
-  return [...errorChain(error)].find((each) => each instanceof ProviderUnavailable);
+/**
+ * Waits for work that sends requests to a provider.
+ *
+ * @throws {ProviderUnavailable} where there is no connection, or no result in time.
+ */
+export async function waitForProvider<T>(
+  work: Promise<T>,
+  { provider, timeout, unreachable, late }: ProviderWait,
+): Promise<T> {
+  const reached = work.catch((error) => {
+    throw isUnreachable(error) ? new ProviderUnavailable(provider, unreachable, error) : error;
+  });
+  return await withDeadline(reached, timeout, () => new ProviderUnavailable(provider, late));
 }
 
-/** Whether a request failed before it reached anybody. What is cut off later on is an answer, if a bad one. */
-export function isUnreachable(error: unknown): boolean {
+/** Whether there was no connection. A connection that breaks off later counts as a bad answer. */
+function isUnreachable(error: unknown): boolean {
   return [...errorChain(error) as Iterable<{ code?: unknown; message?: unknown }>].some(({ code, message }) =>
     UNREACHABLE.test(String(code)) || (NO_CONNECTION.test(String(message)) && !BAD_TLS.test(String(message)))
   );
@@ -47,8 +52,19 @@ export function isUnreachable(error: unknown): boolean {
 const UNREACHABLE =
   /^(?:E(?:CONNREFUSED|TIMEDOUT|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
 
-/** Deno has no codes. */
+/** Deno's errors have no code. */
 const NO_CONNECTION = /client error \(Connect\)/;
-
-/** Somebody is there who cannot be believed. */
 const BAD_TLS = /certificate|handshake|tls/i;
+
+/** Finds the unavailable provider behind an error, whose causes core may have wrapped. */
+export function findUnavailable(error: unknown): ProviderUnavailable | undefined {
+  return [...errorChain(error)].find((each) => each instanceof ProviderUnavailable);
+}
+
+/** The error for the client. */
+export function unavailableProviderError({ provider }: ProviderUnavailable): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_UNAVAILABLE",
+    `The provider "${provider}" did not answer. Try again in a moment.`,
+  );
+}

@@ -1,68 +1,63 @@
 /**
- * A provider whose every request is bounded.
+ * Limits for everything that a provider's configuration does over the network.
  *
  * @module
  */
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { withDeadline } from "../utils/deadline.ts";
 import { type Fetch, limitedFetch, type ProviderLimits } from "./fetch.ts";
-import { isUnreachable, ProviderUnavailable } from "./provider_unavailable.ts";
+import { waitForProvider } from "./provider_unavailable.ts";
 
-/** How long a request to a provider may take, in milliseconds, unless the configuration says otherwise. */
+/** How long a request to a provider may take by default, in milliseconds. */
 export const DEFAULT_PROVIDER_TIMEOUT = 10_000;
 
 type Part = Record<PropertyKey, unknown>;
 
 /**
- * The provider with its `fetch` bounded, and with a deadline on those of its functions that may send requests by
- * themselves: many built-in providers use the global `fetch` in `userinfo.request` or `profile`, and mail goes out in
- * `sendVerificationRequest`.
- *
- * @param provider A provider that is ours to change.
- * @param limits How long and how safe.
+ * Limits the provider's `fetch`, and sets a deadline for those of its functions that may send requests by themselves: many
+ * built-in providers use the global `fetch` in `userinfo.request` or `profile`.
  */
 export function limitRequests(provider: Provider, limits: ProviderLimits): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part; id: string; type: string };
   const id = String(options?.id ?? own.id);
-  const bounded: Part = {
+  const limited: Part = {
     ...withDeadlines(own, id, limits.timeout),
     ...(options && { options: withDeadlines(options, id, limits.timeout) }),
   };
   if (own.type === "oauth" || own.type === "oidc") {
-    // The provider's own comes before the application's, as in core.
+    // As in core, the provider's own comes before the application's.
     const inner = own[customFetch] ?? options?.[customFetch] ??
       ((...args: Parameters<Fetch>) => fetch(...args));
-    bounded[customFetch] = limitedFetch(id, inner as Fetch, limits);
+    limited[customFetch] = limitedFetch(id, inner as Fetch, limits);
   }
-  return bounded as unknown as Provider;
+  return limited as unknown as Provider;
 }
 
 function withDeadlines(part: Part, id: string, timeout: number): Part {
-  const bounded = bindFunctions(part, ["profile", "sendVerificationRequest"], id, timeout);
+  const withProfile = withDeadline(part, "profile", id, timeout);
+  const limited = withDeadline(withProfile, "sendVerificationRequest", id, timeout);
   for (const [endpoint, name] of [["token", "conform"], ["userinfo", "request"]] as const) {
     const details = part[endpoint];
     if (typeof details !== "object" || details === null) continue;
-    bounded[endpoint] = bindFunctions(details as Part, [name], id, timeout);
+    limited[endpoint] = withDeadline(details as Part, name, id, timeout);
   }
-  return bounded;
+  return limited;
 }
 
-function bindFunctions(part: Part, names: readonly string[], id: string, timeout: number): Part {
-  const bounded = { ...part };
-  for (const name of names) {
-    const own = part[name];
-    if (typeof own !== "function") continue;
-    bounded[name] = function (this: unknown, ...args: unknown[]) {
-      return withDeadline(
-        (async () => await own.apply(this, args))().catch((error) => {
-          if (!isUnreachable(error)) throw error;
-          throw new ProviderUnavailable(id, `${name}() of "${id}" could not reach what it asks.`, error);
-        }),
-        timeout,
-        () => new ProviderUnavailable(id, `"${id}" was not done with ${name}() in ${timeout} ms.`),
-      );
-    };
-  }
-  return bounded;
+/** A copy in which the named function, if there is one, has a deadline. */
+function withDeadline(part: Part, name: string, provider: string, timeout: number): Part {
+  const own = part[name];
+  if (typeof own !== "function") return { ...part };
+  const wait = {
+    provider,
+    timeout,
+    unreachable: `${name}() of "${provider}" could not reach what it asks.`,
+    late: `"${provider}" was not done with ${name}() in ${timeout} ms.`,
+  };
+  return {
+    ...part,
+    [name](this: unknown, ...args: unknown[]) {
+      return waitForProvider((async () => await own.apply(this, args))(), wait);
+    },
+  };
 }
