@@ -326,6 +326,7 @@ Deno.test("O9: a trusted proxy may name the scheme in either case, or as that of
   for (const proto of ["ftp", "httpss", "constructor", "wss:", "on"]) {
     const answer = await app.inject({ url: "/auth/csrf", headers: { "x-forwarded-proto": proto } as never });
     assertEquals(answer.statusCode, 400, proto);
+    assertStringIncludes(answer.json().message, "X-Forwarded-Proto", "not the host, which is right");
   }
 });
 

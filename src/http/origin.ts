@@ -138,8 +138,12 @@ function schemeOf(protocol: string): "http" | "https" | undefined {
 export function requireOrigin(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin {
   const origin = originOf(request, pinned);
   if (origin !== undefined && !(pinned !== undefined && hasSeveralHosts(request))) return origin;
-  const message = hasSeveralHosts(request)
-    ? "There is more than one Host header."
+  throw new FastifyAuthError("FST_AUTHJS_HOST_INVALID", originProblem(request));
+}
+
+function originProblem(request: OriginRequest): string {
+  if (hasSeveralHosts(request)) return "There is more than one Host header.";
+  return schemeOf(request.protocol) === undefined
+    ? "The scheme that a proxy names in X-Forwarded-Proto is neither http nor https."
     : "The Host header is missing or is not a host name.";
-  throw new FastifyAuthError("FST_AUTHJS_HOST_INVALID", message);
 }
