@@ -18,7 +18,7 @@ export interface Profile {
 /** How many entries are kept of each. */
 const TOP = 15;
 
-/** Profiles both ways of reading on one runtime. */
+/** Profiles both kinds of session reads on one runtime. */
 export async function profileReads(runtime: Runtime, milliseconds: number): Promise<Profile> {
   const shares = async (name: string): Promise<Shares> =>
     (await runMeasured<Shares>(runtime, "profile.js", name, milliseconds)).slice(0, TOP);

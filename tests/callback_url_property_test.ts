@@ -93,7 +93,7 @@ Deno.test("a callback-url cookie is normal or gone, and the other cookies stay",
   );
 });
 
-Deno.test("wherever a callback URL comes from, nobody ends on another origin, and nothing fails", async () => {
+Deno.test("no callback URL, wherever it comes from, leads to another origin or to an error", async () => {
   await using app = await testApp();
   const own = (location: unknown) => new URL(String(location), ORIGIN).origin === ORIGIN;
   await fc.assert(

@@ -46,7 +46,7 @@ async function withApp(
   await run({ app, client: new Client(app), log });
 }
 
-/** The ways in which clients send a password. */
+/** How clients send a password. */
 const CLIENTS = {
   "a form": (client: Client, fields: Fields) => client.post("/auth/callback/credentials", fields),
   "JSON": (client: Client, fields: Fields) =>
@@ -193,7 +193,7 @@ Deno.test("authorize() is not asked without a CSRF token, with values that a for
   }, { authorize: () => void asked++ });
 });
 
-Deno.test("anything but a user is nobody", async () => {
+Deno.test("anything but a user is a failed sign-in", async () => {
   for (const result of [null, undefined, false, 0, ""]) {
     await withApp(async ({ client }) => {
       const answer = await client.signIn({ username: "ada", password: PASSWORD });
@@ -245,13 +245,13 @@ Deno.test("a page of the application's own gets the error and its code", () =>
     assertEquals(headers.location, "http://localhost/login?error=CredentialsSignin&code=second-factor");
   }, { config: { pages: { signIn: "/login" } } }));
 
-Deno.test("signing in as somebody else replaces the session", () =>
+Deno.test("signing in as another user replaces the session", () =>
   withApp(async ({ client }) => {
     await client.signIn({ username: "ada", password: PASSWORD });
     await client.signIn({ username: "bob", password: PASSWORD });
     assertEquals(await reader(client), "bob");
     await client.signIn({ username: "ada", password: "wrong" });
-    assertEquals(await reader(client), "bob", "a failed attempt signs nobody out");
+    assertEquals(await reader(client), "bob", "a failed attempt does not sign the user out");
   }));
 
 Deno.test("with a database, tokens still hold the sessions of passwords and nothing is stored", async () => {

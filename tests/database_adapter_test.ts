@@ -1,4 +1,4 @@
-/** What is made of an adapter: bound, bounded, silent about what it was given, and not believed blindly. */
+/** What is made of an adapter: bound to its object, limited in time, its arguments kept out of the log, and its results checked. */
 import {
   assert,
   assertEquals,
@@ -139,7 +139,7 @@ Deno.test("a sign-in token of another row than the one asked for is none", async
   assert(await sparse.useVerificationToken!({ identifier: "ada@example.com", token: "hash" }));
 });
 
-Deno.test("a store that cuts its keys signs nobody in as somebody else, even under an application's own rules for addresses", async () => {
+Deno.test("a store that cuts its keys signs no user in as another, even under an application's own rules for addresses", async () => {
   const links: string[] = [];
   const adapter = UnstorageAdapter(createStorage()) as Adapter;
   const victim = await adapter.createUser!({ id: "", email: "ada@example.com", emailVerified: new Date() });

@@ -1,4 +1,4 @@
-/** The demo on PostgreSQL: every way in, and two of it side by side. */
+/** The demo on PostgreSQL: every sign-in method, and two processes that share a database. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { execFile } from "node:child_process";
 import process from "node:process";
@@ -10,7 +10,7 @@ const MAIN = fileURLToPath(new URL("../examples/demo/main.ts", import.meta.url))
 
 async function emailOf(visitor: Visitor, { origin }: RunningDemo): Promise<string | null> {
   const { text } = await visitor.get(`${origin}/api/me`);
-  // Without a session a browser is led to the page to sign in.
+  // Without a session a browser is redirected to the sign-in page.
   return text.includes("<h1>Sign in") ? null : JSON.parse(text).user.email;
 }
 

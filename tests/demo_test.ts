@@ -51,7 +51,7 @@ function firstMatch(text: string, pattern: RegExp): string {
   return found;
 }
 
-Deno.test("demo: anybody sees the public page, and nobody is signed in on it", async () => {
+Deno.test("demo: the public page needs no session", async () => {
   await withDemo(async (demo) => {
     const { status, text } = await new Visitor().get(demo.origin);
     assertEquals(status, 200);
@@ -218,7 +218,7 @@ Deno.test("demo: a passkey is added by who is signed in, signs in from then on, 
     }
     assertStringIncludes((await visitor.get(`${origin}/passkeys`)).text, "counter 2");
 
-    // Nobody removes another's.
+    // A user cannot remove another's.
     const remove = (who: Visitor) => who.delete(`${origin}/passkeys?id=${encodeURIComponent(id)}`);
     const grace = new Visitor("application/json");
     assertEquals((await remove(grace)).status, 401);
@@ -233,7 +233,7 @@ Deno.test("demo: a passkey is added by who is signed in, signs in from then on, 
   });
 });
 
-Deno.test("demo: nobody registers a passkey under an address that was only typed", async () => {
+Deno.test("demo: a passkey cannot be registered under an address that was only typed", async () => {
   await withDemo(async ({ origin }) => {
     for (const email of ["ada@example.com", "nobody@example.com"]) {
       const query = new URLSearchParams({ action: "register", email });

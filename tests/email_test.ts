@@ -307,7 +307,7 @@ Deno.test("a link for another address, with another token or cut short is no lin
     assertEquals(await reader(client), ADA);
   }));
 
-Deno.test("the way back that the link carries never leaves the site", () =>
+Deno.test("the callback URL in the link never leaves the origin", () =>
   withMail({}, async ({ app, smtp }) => {
     for (const [asked, followed] of [["/welcome", "/welcome"], ["https://evil.example/", ""]] as const) {
       const client = new Client(app);

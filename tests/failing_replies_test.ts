@@ -1,5 +1,6 @@
 /**
- * A reply that fails ends no process: what Fastify throws while it sends one never becomes a rejection that nobody handles.
+ * A reply that fails does not end the process: an error that Fastify throws while it sends one never becomes an
+ * unhandled rejection.
  * Over real sockets, in a process of its own, compared with Fastify without the plugin.
  *
  * What of ours runs where a throw or a rejection could end the process, and why it does not:

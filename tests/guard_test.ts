@@ -1,4 +1,4 @@
-/** The guard: whom it lets pass, what the others are told, and which types it fits. */
+/** The guard: which requests pass, how it responds to the others, and which types it fits. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import Fastify, {
   type FastifyInstance,
@@ -32,7 +32,7 @@ interface Guarded {
   config: FastifyAuthConfig;
 }
 
-/** An application with a guarded `/page`, and a browser of somebody. */
+/** An application with a guarded `/page`, and a browser. */
 async function guardedApp(
   options?: RequireSessionOptions,
   overrides: Partial<FastifyAuthConfig> = {},
@@ -50,7 +50,7 @@ const withUser = (fields: Record<string, unknown>): Partial<FastifyAuthConfig> =
   callbacks: { session: ({ session }) => ({ ...session, user: { ...session.user, ...fields } }) },
 });
 
-Deno.test("requireSession() lets a signed-in user pass and refuses everybody else", async () => {
+Deno.test("requireSession() lets a signed-in user pass and refuses all others", async () => {
   const { app, client } = await guardedApp();
   await using _app = app;
   const refused = await client.get("/page");
@@ -139,7 +139,7 @@ const PROGRAMS = [
   'application/json; profile="text/html"',
 ];
 
-Deno.test("a browser's GET for a page is sent to sign in, with the way back", async () => {
+Deno.test("a browser's GET for a page is redirected to sign in, with the callback URL", async () => {
   const { app, client } = await guardedApp();
   await using _app = app;
   for (const accept of BROWSERS) {
@@ -153,7 +153,7 @@ Deno.test("a browser's GET for a page is sent to sign in, with the way back", as
   }
 });
 
-Deno.test("whoever does not name text/html gets the 401", async () => {
+Deno.test("a request that does not accept text/html gets the 401", async () => {
   const { app } = await guardedApp();
   await using _app = app;
   for (const accept of PROGRAMS) {
@@ -180,7 +180,7 @@ Deno.test("only a GET is redirected", async () => {
   }
 });
 
-Deno.test("the way back leads through sign-in to the page that was asked for", async () => {
+Deno.test("after the sign-in the callback URL leads to the page that was requested", async () => {
   const { app, client } = await guardedApp();
   await using _app = app;
   const { location } = (await client.get("/page?tab=1", { headers: html })).headers;
@@ -192,7 +192,7 @@ Deno.test("the way back leads through sign-in to the page that was asked for", a
   assertEquals((await client.get("/page?tab=1", { headers: html })).statusCode, 200);
 });
 
-Deno.test("the way back never leaves the origin", async () => {
+Deno.test("the callback URL never leaves the origin", async () => {
   const { app, config } = await guardedApp();
   await using _app = app;
   app.get("/*", { onRequest: requireSession(config) }, () => "");
@@ -220,7 +220,7 @@ Deno.test("the way back never leaves the origin", async () => {
   }
 });
 
-Deno.test("a path too long for a way back is redirected without one", async () => {
+Deno.test("a path too long for a callback URL is redirected without one", async () => {
   const { app, client } = await guardedApp();
   await using _app = app;
   const answer = await client.get(`/page?${"x".repeat(9000)}`, { headers: html });
@@ -342,7 +342,7 @@ Deno.test("a sign-in page with a query opens that page only", async () => {
     for (const url of closed) {
       const { status, location = "" } = await rawGet(app, url);
       assertEquals(status, 302, `${signIn}: ${url}`);
-      // Where it leads is open, or nobody could sign in.
+      // The page that it leads to is open, or users could not sign in.
       assertEquals((await rawGet(app, location.replace(/#.*/, ""))).status, 200, `${signIn}: ${location}`);
     }
   }
@@ -456,7 +456,7 @@ Deno.test("without a mounted plugin a browser gets a 401, and the log says why, 
   assertStringIncludes(warnings[0]!.msg, "register FastifyAuth(config)");
 });
 
-Deno.test("a configuration that cannot be used lets nobody pass", async () => {
+Deno.test("a configuration that cannot be used lets no request pass", async () => {
   await using app = Fastify();
   const config = { providers: [], secret: "short", trustHost: true };
   app.get("/page", { onRequest: requireSession(config) }, () => "");
@@ -531,7 +531,7 @@ Deno.test("authorize() decides by the session and the request, at once or later"
     const { app, client } = await guardedApp({ authorize });
     await using _app = app;
     assertEquals((await client.get("/page")).statusCode, 401);
-    assertEquals(seen, [], "nobody is asked about nobody");
+    assertEquals(seen, [], "`authorize` does not run without a session");
     await client.signIn(ada);
     assertEquals((await client.get("/page?a=1")).statusCode, passes ? 200 : 403);
     assertEquals(seen, ["ada", "/page?a=1", undefined]);

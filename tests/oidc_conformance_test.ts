@@ -7,7 +7,7 @@
  *
  * Core does not verify the signature of an ID token, so it fetches no keys: a bad signature, which the plan wants
  * refused, is accepted, and so is a token without `kid`. OpenID Connect Core 3.1.3.7 (6) allows it where the token came
- * straight from the token endpoint over TLS, which in production it does (row A4). The algorithm must still be one that
+ * straight from the token endpoint over TLS, which in production it does (A4 of docs/security-cases.md). The algorithm must still be one that
  * the provider advertises, and is never `none`.
  *
  * @module
@@ -167,7 +167,7 @@ const CASES: readonly Case[] = [
     outcome: { signedIn: "Ada" },
   },
   {
-    name: "nonce in the token that nobody asked for",
+    name: "nonce in the token that was not requested",
     settings: { checks: ["state", "pkce"] },
     script: () => ({ claims: { nonce: "surprise" } }),
     outcome: { refused: /unexpected ID Token "nonce"/, by: "core" },
@@ -236,7 +236,7 @@ const CASES: readonly Case[] = [
     outcome: { refused: /"access_token" property/, by: "core" },
   },
   {
-    name: "a token type that nobody knows",
+    name: "an unknown token type",
     script: () => ({ tokens: { token_type: "mac" } }),
     outcome: { refused: /unsupported `token_type`/, by: "core" },
   },

@@ -103,7 +103,7 @@ Deno.test("the provider is what tells a replayed or injected code", async () => 
     const cookies = client.cookie!;
     const first = await client.get(pathOf(url));
     assertEquals(locationOf(first), "http://localhost");
-    // With the cookies as they were, as somebody who copied them would have them.
+    // With the cookies as they were, as an attacker who copied them has them.
     const replayed = await client.get(pathOf(url), { headers: { cookie: cookies } });
     assertStringIncludes(locationOf(replayed), "/auth/error?error=Configuration");
 
@@ -299,7 +299,7 @@ Deno.test("redirectProxyUrl: one application takes the callbacks of another, and
   assertEquals(locationOf(await atProxy.get(pathOf(own))), stable, reasons(proxy.lines));
   assertEquals(await signedInName(atProxy), "Ada");
 
-  // A state that nobody sealed leads nowhere, and neither does a sealed one without the browser's cookies.
+  // A forged state is refused, and so is a sealed one without the browser's cookies.
   const { requests: { length } } = provider;
   const forged = await proxy.browser().get("/auth/callback/op?code=a&state=https%3A%2F%2Fevil.example");
   assertEquals(locationOf(forged), `${stable}/auth/error?error=Configuration`);

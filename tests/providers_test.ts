@@ -112,7 +112,7 @@ Deno.test("generate_providers --check passes on what it wrote", () =>
     assert(success, output);
   }));
 
-Deno.test("generate_providers --check names each file that core does not agree with, and generating mends them", () =>
+Deno.test("generate_providers --check names each file that core does not agree with, and generating fixes them", () =>
   withCopy(async (copy) => {
     await rm(join(copy, "providers/github.ts"));
     await writeFile(

@@ -226,7 +226,7 @@ Deno.test("a lock that is never released costs a read the provider timeout, and 
   await using fleet = await processes(2, { refreshLock, providerTimeout: 200 });
   const { all, me, state } = fleet;
   assertEquals((await me(all[0]!)).fresh, 1);
-  // The result is there for the others, although nobody ever holds the lock.
+  // The others get the result, although no process ever holds the lock.
   assertEquals((await me(all[1]!)).fresh, 1);
   assertEquals(state.refreshes, 1);
 });
@@ -281,7 +281,7 @@ async function leftBy(token: string, overrides: Partial<FastifyAuthConfig> = {})
 
 const sealedFor = (name: string, secret = SECRET) => encode({ token: { name }, secret, salt: NAME });
 
-Deno.test("a store that answers with what it was not given is not believed: the session goes on, refreshed anew", async () => {
+Deno.test("a value from the store that was not put there is rejected, and the session is refreshed again", async () => {
   const ada = await sealedFor("ada"), mallory = await sealedFor("mallory");
   const theirs = [...(await leftBy(mallory)).values.values()];
   const own = [...(await leftBy(ada)).values.values()];

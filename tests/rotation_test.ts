@@ -150,7 +150,7 @@ for (const [state, secrets] of Object.entries(STATES)) {
 /** In one step: what one process makes, the other one cannot read. */
 const ONE_STEP: Setup = { secrets: [[OLD], [NEW, OLD]] };
 
-Deno.test("{old} and {new, old}: a session of the new secret is nobody's to the old process, which leaves it in the browser", () =>
+Deno.test("{old} and {new, old}: the old process cannot read a session of the new secret, and leaves its cookie", () =>
   withFleet(ONE_STEP, async ({ a, b }) => {
     await b.client.signIn(ADA);
     const token = b.client.cookies.get(NAME);

@@ -130,7 +130,7 @@ Deno.test("A1: a provider that is gone is the documented 503, at every step that
   }
 });
 
-Deno.test("A1: functions of a provider that ask by themselves are bounded, too", async () => {
+Deno.test("A1: functions of a provider that send requests themselves are bounded, too", async () => {
   const never = () => new Promise<never>(() => {});
   const cases: ProviderSettings[] = [
     { type: "oauth", userinfo: { request: never } },
@@ -243,7 +243,7 @@ Deno.test("A2: a response of 200 MB is read up to the cap", async () => {
   }
 });
 
-Deno.test("A2: the error page of a userinfo endpoint is nobody's profile", async () => {
+Deno.test("A2: the error page of a userinfo endpoint is not read as a profile", async () => {
   const userinfo = (_request: IncomingMessage, response: ServerResponse) =>
     response.writeHead(401, { "content-type": "application/json" }).end('{"message":"Bad credentials"}');
   await withProvider({ answer: { userinfo } }, async ({ provider }) => {
@@ -374,7 +374,7 @@ Deno.test("A4: an endpoint without TLS in the discovery document is refused in p
   }
 });
 
-Deno.test("A4: a provider that advertises `alg: none` is not believed without a signature", async () => {
+Deno.test("A4: an unsigned token of a provider that advertises `alg: none` is refused", async () => {
   const lists = [["none"], ["RS256", "none"], ["NONE"]];
   for (const id_token_signing_alg_values_supported of lists) {
     const script: Script = {

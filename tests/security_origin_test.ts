@@ -1,4 +1,4 @@
-/** Rows O1 to O8: which origin counts, behind proxies and without. */
+/** Which origin is used, behind proxies and without (O1 to O11 of docs/security-cases.md). */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, FastifyAuthError, getSession } from "fastify-authjs";
@@ -129,7 +129,7 @@ Deno.test("O4: an AUTH_URL that is no address is a boot error", async () => {
   }
 });
 
-Deno.test("O5: an origin nobody decided is a warning that names the setting", async () => {
+Deno.test("O5: an origin that is not configured is a warning that names the setting", async () => {
   await withEnvironment({ AUTH_SECRET: SECRET }, async () => {
     const { logger, lines } = captureLog();
     await using _app = await testApp({ providers: [passwordProvider()] }, { logger });
@@ -291,7 +291,7 @@ Deno.test("O7: a malformed, empty, missing or path-carrying Host is a 400 before
   assertEquals(authorized, 0);
 });
 
-Deno.test("O7: with a malformed Host nobody is signed in, and nothing throws", async () => {
+Deno.test("O7: with a malformed Host there is no session, and nothing throws", async () => {
   await using app = await testApp();
   const client = new Client(app);
   await client.signIn(ada);
@@ -400,7 +400,7 @@ for (
   });
 }
 
-Deno.test("O11: with two Host headers nobody is signed in", async () => {
+Deno.test("O11: with two Host headers there is no session", async () => {
   await using app = await testApp();
   const client = new Client(app);
   await client.signIn(ada);

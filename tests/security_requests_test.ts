@@ -333,7 +333,7 @@ Deno.test("B9: JSON nested deep is a 400 on every route, before a CSRF token is 
   assertEquals(lines.filter(({ level }) => level >= 50), []);
 });
 
-Deno.test("B9: data of a session update may be nested as deep as anybody needs", async () => {
+Deno.test("B9: data of a session update may be nested deeply", async () => {
   const received: unknown[] = [];
   const callbacks: FastifyAuthConfig["callbacks"] = {
     jwt({ token, session, trigger }) {
@@ -389,7 +389,7 @@ Deno.test("B6: a Content-Encoding is a 415", async () => {
   }
 });
 
-Deno.test("B7: a client that goes away mid body starts nothing and harms nobody", async () => {
+Deno.test("B7: a client that goes away mid body starts nothing, and other requests go on", async () => {
   let authorized = 0;
   await using app = await testApp(testConfig({ providers: [passwordProvider(() => authorized++)] }));
   await app.listen({ port: 0, host: "127.0.0.1" });

@@ -242,7 +242,7 @@ Deno.test("writes what core writes: whole, in chunks, and without leftovers", as
       for (const size of sizes) {
         const token = "t".repeat(size);
         const written = await coreWrites(header(names), token, settings);
-        // Beyond core: whoever writes chunks removes what must not be beside them, whatever the request carried.
+        // Unlike core, writing chunks removes what must not be beside them, whatever cookies the request had.
         const chunks = Math.ceil(size / CHUNK_SIZE);
         const removed = (chunks > 1 ? [NAME, `${NAME}.${chunks}`] : [])
           .filter((name) => !names.includes(name))
@@ -309,7 +309,7 @@ Deno.test("property: of any Cookie header, core reads the token that is read her
       const run = taken.map((_, i) => `${name}.${i}`);
       const agreed = taken.every((key) => run.includes(key)) || taken.join() === name;
       if (agreed) assertEquals(await coreReads(header, name), read.token);
-      // Nobody else's cookie is removed, and all others are shown.
+      // No cookie of another application is removed, and all others are shown.
       for (const key of read.names) assert(key === name || /^\.\d+$/.test(key.slice(name.length)), key);
       assert(read.parts.every((part) => read.names.includes(part)));
       const others = Object.entries(cookies).filter(([key]) => !key.startsWith(name));

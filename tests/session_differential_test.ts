@@ -10,7 +10,13 @@ import { encode } from "../src/jwt/codec.ts";
 import { Refusal, UNKNOWN_KEY } from "../src/jwt/refusal.ts";
 import { otherSalts } from "../src/session/salts.ts";
 import { SECRET } from "./support/app.ts";
-import { BothWays, type ConfigMaker, endingAt, inSeconds, type Observed } from "./support/both_ways.ts";
+import {
+  type ConfigMaker,
+  endingAt,
+  inSeconds,
+  type Observed,
+  SessionComparison,
+} from "./support/session_comparison.ts";
 import { type Random, seededRandom } from "./support/random.ts";
 
 const OLD_SECRET = "an-older-test-secret-of-at-least-32-chars";
@@ -89,7 +95,7 @@ interface Settings {
   secrets: string[];
 }
 
-/** A request's token, and what is known of it if nobody meddled with it. */
+/** A request's token, and its claims unless it was altered. */
 interface Generated {
   token: string;
   claims: JWT;
@@ -261,7 +267,7 @@ Deno.test("thousands of generated tokens and configurations: every read gives wh
   };
   for (let i = 0; i < CONFIGS; i++) {
     const { make, settings } = anyConfig(random);
-    await using both = new BothWays(make);
+    await using comparison = new SessionComparison(make);
     counts.configs++;
     for (let j = 0; j < READS; j++) {
       const scheme = random.pick(["http", "http", "https"] as const);
@@ -270,14 +276,18 @@ Deno.test("thousands of generated tokens and configurations: every read gives wh
       const generated = await anyToken(random, random.oneIn(15) ? "authjs.state" : name, settings);
       const token = mangled(random, generated.token);
       const cookie = anyCookie(random, name, token);
-      const theirs = await both.theirs({ cookie, scheme });
-      const ours = inOneWord(await both.ours({ cookie, scheme }));
+      const theirs = await comparison.theirs({ cookie, scheme });
+      const ours = inOneWord(await comparison.ours({ cookie, scheme }));
       const expected = inOneWord(required(theirs, { ...generated, ...settings, cookie, cookieName: name }));
       const what = `seed ${random.seed}, configuration ${i}, read ${j}: ${cookie.slice(0, 200)}`;
       assertEquals(ours, expected, `${what}\n${JSON.stringify({ ours, expected }, null, 1).slice(0, 3000)}`);
       // Where nothing was renewed, by the third time the token is one that is remembered.
       for (const time of ours.session !== null && ours.cookies.length === 0 ? ["second", "third"] : []) {
-        assertEquals(inOneWord(await both.ours({ cookie, scheme })), expected, `${what}, the ${time} time`);
+        assertEquals(
+          inOneWord(await comparison.ours({ cookie, scheme })),
+          expected,
+          `${what}, the ${time} time`,
+        );
         counts.again++;
       }
       counts.reads++;

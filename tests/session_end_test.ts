@@ -19,7 +19,7 @@ const GRACE = { username: "grace", password: "open" };
 const sessionCookies = (answer: Answer) => setCookies(answer).filter((line) => line.startsWith(NAME));
 const userOf = (answer: Answer) => answer.json().session?.user?.name ?? null;
 
-/** Holds up whoever waits, and says when somebody does. */
+/** Holds up a call until a test opens the gate, and tells when the call has reached it. */
 class Gate {
   #open = () => {};
   #reached = () => {};
@@ -86,7 +86,7 @@ async function assertOver(app: FastifyInstance, answer: Answer, before: Client):
   await assertRefused(app, before);
 }
 
-/** That nobody is signed in with the cookies, and that the reply leaves the browser's alone. */
+/** Asserts that the cookies are of no session, and that the reply sets none. */
 async function assertRefused(app: FastifyInstance, client: Client): Promise<void> {
   const answer = await copyOf(app, client).get("/me");
   assertEquals([userOf(answer), sessionCookies(answer)], [null, []]);
@@ -213,7 +213,7 @@ Deno.test("a session that the jwt callback ended is not brought back by a read t
   await assertOver(app, await reading, tab);
 });
 
-Deno.test("after a sign-in as somebody else no read of the session before is written to the browser", async () => {
+Deno.test("after a sign-in as another user no read of the session before sets the session cookie", async () => {
   const gates = new Gates();
   let ends = false;
   await using app = await testApp(testConfig({

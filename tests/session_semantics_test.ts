@@ -5,14 +5,14 @@ import { hkdfSync } from "node:crypto";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { SECRET, testApp, testConfig } from "./support/app.ts";
 import {
-  BothWays,
-  bothWays,
   type Carried,
+  compareReads,
   type ConfigMaker,
   endingAt,
   inSeconds,
   type Observed,
-} from "./support/both_ways.ts";
+  SessionComparison,
+} from "./support/session_comparison.ts";
 import { withClock } from "./support/clock.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
@@ -48,7 +48,7 @@ async function forged(
 const DIFFERENCES = {
   "not renewed":
     "a token that is young and unchanged stays in the browser, so ordinary replies set no cookie",
-  "only well-formed sessions": "a callback that returns anything but an object with a user signs nobody in",
+  "only well-formed sessions": "a callback that returns anything but an object with a user is no session",
   "database cookie only when prolonged": "the cookie is set when its row's expiry was, not with each read",
   "chunks of a database token cleared": "setting the whole token beside its chunks would break the next read",
   "ends with the token": "`expires` is the end of the token where that comes before the end of the cookie",
@@ -457,7 +457,7 @@ const CASES: Record<string, Case> = {
   "database, default callback": database({ bare: true }, ["database cookie only when prolonged"]),
 };
 
-/** What a session callback may return by mistake. Core passes it on, or fails; a guard must see nobody. */
+/** What a session callback may return by mistake. Core passes it on, or fails; a guard must see no session. */
 function malformed(values: Record<string, unknown>): Record<string, Case> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]): [string, Case] => [`session returns ${name}`, {
@@ -543,15 +543,15 @@ for (const [name, each] of Object.entries(CASES)) {
   Deno.test(`a session read gives what core gives: ${name}`, () =>
     withClock(async () => {
       const { make = () => ({}), carried, theirs = carried } = each;
-      await using both = new BothWays(make);
-      const ours = await both.ours(await carried);
-      assertEquals(ours, required(await both.theirs(await theirs), each));
+      await using comparison = new SessionComparison(make);
+      const ours = await comparison.ours(await carried);
+      assertEquals(ours, required(await comparison.theirs(await theirs), each));
     }, NOW));
 }
 
-Deno.test("`session.maxAge: undefined`: in core nobody is signed in, here it is the default", async () => {
+Deno.test("`session.maxAge: undefined`: in core there is no session, here it is the default", async () => {
   const make = () => ({ session: { maxAge: undefined as never, updateAge: undefined as never } });
-  const { ours, theirs } = await bothWays(make, await carry());
+  const { ours, theirs } = await compareReads(make, await carry());
   assertEquals([theirs.session, theirs.errors], [null, [
     "JWTSessionError RangeError Invalid time value",
   ]]);
@@ -559,11 +559,11 @@ Deno.test("`session.maxAge: undefined`: in core nobody is signed in, here it is 
   assertEquals(ours.cookies, []);
 });
 
-Deno.test("a BigInt in the session: core fails the request, here nobody is signed in", async () => {
+Deno.test("a BigInt in the session: core fails the request, here there is no session", async () => {
   const make: ConfigMaker = () => ({
     callbacks: { session: ({ session }) => ({ ...session, n: 1n }) as never },
   });
-  const { ours, theirs } = await bothWays(make, await carry());
+  const { ours, theirs } = await compareReads(make, await carry());
   assertEquals(theirs.session, "THROWS SyntaxError");
   assertEquals(ours.session, null);
   assertEquals(ours.errors, ["TypeError  "]);
@@ -571,7 +571,7 @@ Deno.test("a BigInt in the session: core fails the request, here nobody is signe
 
 Deno.test("a cookie of a name that no server can remove: core fails every request with it, here it is not ours", async () => {
   const { cookie } = await carry();
-  const { ours, theirs } = await bothWays(() => ({ session: { updateAge: 0 } }), {
+  const { ours, theirs } = await compareReads(() => ({ session: { updateAge: 0 } }), {
     cookie: `${NAME}(1)=y; ${cookie}`,
   });
   assertEquals(theirs.session, "THROWS SyntaxError");
@@ -581,7 +581,7 @@ Deno.test("a cookie of a name that no server can remove: core fails every reques
 
 Deno.test("a malformed callback-url cookie: core fails every read, here it does not matter", async () => {
   const { cookie } = await carry();
-  const { ours, theirs } = await bothWays(() => ({}), {
+  const { ours, theirs } = await compareReads(() => ({}), {
     cookie: `${cookie}; authjs.callback-url=javascript:alert(1)`,
   });
   assert(String(theirs.session).startsWith("THROWS"));
@@ -602,7 +602,7 @@ Deno.test("the redirect callback has no part in a read; in core it can fail it",
     },
   });
   const { cookie } = await carry();
-  const { ours, theirs } = await bothWays(make, {
+  const { ours, theirs } = await compareReads(make, {
     cookie: `${cookie}; authjs.callback-url=https%3A%2F%2Fa.example`,
   });
   assert(String(theirs.session).startsWith("THROWS"));
@@ -622,7 +622,7 @@ Deno.test("an adapter that is an instance of a class: core finds no methods in i
   }
   const rest = Object.keys(memoryAdapter()).filter((name) => name !== "getSessionAndUser");
   for (const name of rest) Object.assign(ClassAdapter.prototype, { [name]: () => null });
-  const { ours, theirs } = await bothWays(() => ({ adapter: new ClassAdapter() as never }), {
+  const { ours, theirs } = await compareReads(() => ({ adapter: new ClassAdapter() as never }), {
     cookie: `${NAME}=tok`,
   });
   assertEquals(theirs.session, null);
@@ -631,7 +631,7 @@ Deno.test("an adapter that is an instance of a class: core finds no methods in i
 
 Deno.test("a database token in chunks: read by both, and when it is prolonged its chunks go", async () => {
   const { make } = database({ token: "ab", updateAge: 0 });
-  const { ours, theirs } = await bothWays(make!, { cookie: `${NAME}.0=a; ${NAME}.1=b` });
+  const { ours, theirs } = await compareReads(make!, { cookie: `${NAME}.0=a; ${NAME}.1=b` });
   assertEquals(ours.session, theirs.session);
   assertEquals(ours.calls, theirs.calls);
   assertEquals(theirs.cookies.map((cookie) => (cookie as { name: string }).name), [NAME]);
@@ -650,7 +650,7 @@ Deno.test("a frozen configuration is read with; core would write to it", async (
   assertEquals(answer.json().session.user.name, "Ada");
 });
 
-Deno.test("headers that no proxy would pass mean nobody, not an error", async () => {
+Deno.test("headers that no proxy would pass mean no session, not an error", async () => {
   const config = testConfig();
   await using app = await testApp(config);
   app.get("/odd", async (request) => {
@@ -682,10 +682,10 @@ Deno.test("secrets come from the environment, the newest first, and later change
 });
 
 Deno.test("the same token read again gives the same, out of the cache too, until it expires", async () => {
-  await using both = new BothWays(() => ({}));
+  await using comparison = new SessionComparison(() => ({}));
   const carried = await carry();
   for (let i = 0; i < 3; i++) {
-    const [ours, theirs] = [await both.ours(carried), await both.theirs(carried)];
+    const [ours, theirs] = [await comparison.ours(carried), await comparison.theirs(carried)];
     assertEquals(ours, required(theirs, { carried, differs: notRenewed! }));
   }
 });

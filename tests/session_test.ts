@@ -1,4 +1,4 @@
-/** Reading the session: once a request, from a token or a database, with core's own tokens both ways (rows S3 to S6). */
+/** Reading the session: once a request, from a token or a database, with tokens that core made, and the reverse (S3 to S6 of docs/security-cases.md). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { decode, encode, getToken, type JWT } from "@auth/core/jwt";
@@ -114,8 +114,8 @@ Deno.test("GET /auth/session is the same read, for a browser", async () => {
   assertStringIncludes(String(answer.headers["content-type"]), "application/json");
   assertStringIncludes(String(answer.headers["cache-control"]), "no-store");
   assertEquals(setCookies(answer), []);
-  const nobody = await app.inject("/auth/session");
-  assertEquals([nobody.statusCode, nobody.body], [200, "null"]);
+  const signedOut = await app.inject("/auth/session");
+  assertEquals([signedOut.statusCode, signedOut.body], [200, "null"]);
 });
 
 Deno.test("POST /auth/session updates the session, by core", async () => {
@@ -189,7 +189,7 @@ Deno.test("what a callback writes to the claims is not in the next read of the s
   }
 });
 
-Deno.test("S3: tokens that are not a session of ours mean nobody, and are removed", async () => {
+Deno.test("S3: tokens that are not a session of ours mean no session, and are removed", async () => {
   const derived = (length: number, salt: string) =>
     new Uint8Array(hkdfSync("sha256", SECRET, salt, `Auth.js Generated Encryption Key (${salt})`, length));
   const claims = { name: "ada", exp: Math.floor(Date.now() / 1000) + 60 };
@@ -228,7 +228,7 @@ Deno.test("S3: tokens that are not a session of ours mean nobody, and are remove
   for (const token of Object.values(tokens)) assert(!JSON.stringify(lines).includes(token));
 });
 
-Deno.test("S3: a token whose key this process does not know means nobody, and stays: secrets may be being rotated", async () => {
+Deno.test("S3: a token of a key that this process does not know means no session, and stays: a rotation may be under way", async () => {
   const { logger, lines } = captureLog();
   await using app = await testApp(testConfig(), { logger });
   const token = await encode({ token: { name: "ada" }, secret: "z".repeat(32), salt: NAME });
@@ -292,7 +292,7 @@ Deno.test("a token that is remembered ends when it expires", async () => {
   assertEquals(await read(), null);
 });
 
-Deno.test("S4: what a session callback returns is a session with a user, or nobody is signed in", async () => {
+Deno.test("S4: what a session callback returns is a session with a user, or there is no session", async () => {
   const cycle: Record<string, unknown> = { user: { name: "ada" } };
   cycle.self = cycle;
   const expires = new Date(Date.now() + 60_000).toISOString();
@@ -324,7 +324,7 @@ Deno.test("S4: what a session callback returns is a session with a user, or nobo
   }
 });
 
-Deno.test("S5: malformed headers mean nobody, and are never a 5xx", async () => {
+Deno.test("S5: malformed headers mean no session, and are never a 5xx", async () => {
   await using app = await testApp();
   const cookies = [
     "%",
@@ -358,7 +358,7 @@ Deno.test("a token in the Authorization header is not a session: a cookie is wha
   assertEquals(answer.json().session, null);
 });
 
-Deno.test("S6: without the right CSRF token and its cookie nobody is signed in or out, and a session update is a 400", async () => {
+Deno.test("S6: without the right CSRF token and its cookie sign-in and sign-out do nothing, and a session update is a 400", async () => {
   await using app = await testApp();
   const client = new Client(app);
   const csrfToken = await client.csrfToken();

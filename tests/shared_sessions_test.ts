@@ -106,7 +106,7 @@ Deno.test("an application counts while it listens, and not when it is ready and 
   await using b = await boot();
   assertEquals(warnings(), 0);
   await listen(a);
-  assertEquals(warnings(), 0, "b is ready and serves nobody");
+  assertEquals(warnings(), 0, "b is ready and does not listen");
   await listen(b);
   assertEquals(warnings(), 1);
   await using c = await boot();

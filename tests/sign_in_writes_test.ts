@@ -1,4 +1,4 @@
-/** Sign-ins that are broken off leave nobody locked out: with adapters that cannot delete, and with passkeys. */
+/** A sign-in that fails halfway locks no user out: with adapters that cannot delete, and with passkeys. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter } from "@auth/core/adapters";
 import { captureLog, testApp, testConfig } from "./support/app.ts";

@@ -79,7 +79,7 @@ Deno.test("TokenCache holds so many characters, and forgets what came first", ()
   assertEquals(held(), "abc", "and goes on after it has been emptied");
 });
 
-Deno.test("TokenCache keeps everybody else when one user sends any number of tokens", () => {
+Deno.test("TokenCache keeps the other users' tokens when one user sends any number", () => {
   const cache = new TokenCache(100_000);
   const others = Array.from(
     { length: 100 },

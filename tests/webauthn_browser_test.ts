@@ -133,7 +133,7 @@ browserTest("passkeys in a browser: a cloned authenticator is found out", async 
 });
 
 browserTest(
-  "passkeys in a browser: an authenticator that was removed on the server signs in nobody",
+  "passkeys in a browser: an authenticator that was removed on the server cannot sign in",
   async (page) => {
     await withScene(page, {}, async (scene) => {
       const { tables, run, user, signOut } = scene;

@@ -40,7 +40,7 @@ interface Scene {
   readonly client: WebAuthnClient;
 }
 
-/** Ada has an account and an authenticator, and nobody is signed in. */
+/** Ada has an account and an authenticator, and there is no session. */
 async function setUp(
   overrides: Partial<FastifyAuthConfig> = {},
   { provider = "passkey", counts = true } = {},
@@ -57,7 +57,7 @@ async function setUp(
   return { app, tables, lines, device, client };
 }
 
-/** Nobody came in, the challenge is gone, the page that says so is no server error, and the log has one short line. */
+/** There is no session, the challenge is cleared, the response is no server error, and the log has one short line. */
 async function assertRefused(
   { lines }: Scene,
   client: WebAuthnClient,
@@ -150,7 +150,7 @@ for (const counts of [true, false]) {
       await browser.send("authenticate", credential),
       /no cookie for "challenge"/,
     );
-    // Somebody who recorded the request has.
+    // An attacker who recorded the request has them.
     const thief = new WebAuthnClient(app);
     thief.cookies.set(CHALLENGE, challenge);
     const reason = counts ? /counter value 2 was lower than expected 2/ : /answered before/;
@@ -218,7 +218,7 @@ Deno.test("passkeys: refuses a challenge that is over, of another browser, of an
   // Another process may have that secret, while it is rotated.
   await refuse(await reseal({}, 60, "x".repeat(40)), "authenticate", credential, /not its own/, true);
 
-  // A challenge for signing in registers nobody.
+  // A challenge for signing in cannot be used to register.
   await refuse(
     sealed,
     "register",
@@ -244,7 +244,7 @@ Deno.test("passkeys: a cloned authenticator is found out by its counter, and its
   assertEquals((await client.authenticate(device)).headers.location, ORIGIN);
 });
 
-Deno.test("passkeys: an authenticator that was removed signs in nobody, nor does one whose account or user is gone", async () => {
+Deno.test("passkeys: an authenticator that was removed cannot sign in, nor can one whose account or user is gone", async () => {
   const removals: [(tables: WebAuthnTables) => void, RegExp][] = [
     [({ authenticators }) => authenticators.clear(), /authenticator not found/],
     [({ accounts }) => accounts.splice(0), /account not found/],
@@ -257,7 +257,7 @@ Deno.test("passkeys: an authenticator that was removed signs in nobody, nor does
   }
 });
 
-Deno.test("passkeys: nobody registers with the id of a credential that is known, and so becomes its owner", async () => {
+Deno.test("passkeys: a user cannot take over a credential by registering with its id", async () => {
   const providers = [Passkey, WebAuthn({ enableConditionalUI: false })];
   for (const provider of ["passkey", "webauthn"]) {
     for (const signedIn of [false, true]) {
@@ -295,7 +295,7 @@ Deno.test("passkeys: who is signed in does not become another by that other's pa
     const { client, app, device } = await setUp({ session: { strategy } });
     const grace = new WebAuthnClient(app);
     await grace.register(new SoftwareAuthenticator(ORIGIN), { email: "grace@example.com" });
-    // Options for who is signed in name her own authenticators; a script need not heed that.
+    // The options for a signed-in user name her own authenticators. A script can ignore that.
     const { challenge } = (await grace.options({ action: "authenticate" })).options;
     const answer = await grace.send("authenticate", device.get({ challenge }));
     assertEquals(answer.headers.location, `${ORIGIN}/auth/signin?error=AccountNotLinked`);

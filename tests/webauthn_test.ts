@@ -243,7 +243,7 @@ Deno.test("passkeys: options that make no sense are refused in JSON", async () =
     const [who, query] of [
       [stranger, { action: "delete" }],
       [stranger, { action: "register" }], // under which address?
-      [stranger, { action: "register", email: EMAIL }], // it belongs to somebody
+      [stranger, { action: "register", email: EMAIL }], // another user has it
       [client, {}], // signed in, one says what one wants
     ] as const
   ) {
@@ -357,7 +357,7 @@ for (const [what, overrides, code, message] of BOOT_ERRORS) {
   });
 }
 
-Deno.test("passkeys: boot warns where no browser offers them, and of addresses that nobody verifies", async () => {
+Deno.test("passkeys: boot warns where no browser offers them, and of addresses that are not verified", async () => {
   const warningsOf = async (overrides: Partial<FastifyAuthConfig>) => {
     const { logger, lines } = captureLog();
     await testApp(webAuthnConfig(emptyTables(), overrides), { logger });
@@ -380,7 +380,7 @@ Deno.test("passkeys: boot warns where no browser offers them, and of addresses t
   assertEquals(await warningsOf({ providers: [signedInOnly, email] }), []);
 });
 
-Deno.test("passkeys: with getUserInfo: async () => null nobody registers without a session, or learns who has an account", async () => {
+Deno.test("passkeys: with getUserInfo: async () => null no one registers without a session, or learns which addresses have an account", async () => {
   const tables = emptyTables();
   const providers = [Passkey({ getUserInfo: () => Promise.resolve(null) })];
   const app = await testApp(webAuthnConfig(tables, { providers }));

@@ -11,7 +11,7 @@ import { Client } from "./support/client.ts";
 
 const ada = { username: "ada", password: "open" };
 
-/** An application that tells each socket whose it is: `/open` to anybody, `/guarded` and `/staff` to some. */
+/** An application that tells each socket its session: `/open` to all, `/guarded` and `/staff` to some users. */
 async function socketApp(overrides: Partial<FastifyAuthConfig> = {}) {
   const config = testConfig(overrides);
   const app = Fastify() as unknown as FastifyInstance;

@@ -19,7 +19,7 @@ export interface AuthParts {
 export function authConfig({ secret, database, mail, openid }: AuthParts): FastifyAuthConfig {
   return {
     secret,
-    trustHost: true, // it listens on loopback only, so nobody else can choose the Host
+    trustHost: true, // it listens on loopback only, so no other machine can choose the Host
     adapter: database.adapter,
     session: { strategy: "jwt" }, // passwords work with no other
     experimental: { enableWebAuthn: true }, // Auth.js calls passkeys that
@@ -38,12 +38,13 @@ export function authConfig({ secret, database, mail, openid }: AuthParts): Fasti
         clientId: openid.clientId,
         clientSecret: openid.clientSecret,
         checks: ["pkce", "state", "nonce"],
-        // Asks every time, so that one can come back as somebody else.
+        // Asks every time, so that you can sign in as another user.
         authorization: { params: { scope: "openid profile email", prompt: "login" } },
       },
       // The type: core's own is not an EmailConfig for compilers that take optional properties exactly.
       Nodemailer({ server: mail.transport, from: "Fastify demo <no-reply@demo.localhost>" }) as EmailConfig,
-      // Nobody gets options by typing an address: it would not be verified, and the answer would tell who has an account.
+      // No options for an address that was only typed: it is not verified, and the response would tell whether it has an
+      // account.
       // So one signs in some other way first, and adds a passkey then.
       Passkey({ getUserInfo: () => Promise.resolve(null) }),
     ],

@@ -15,7 +15,7 @@ export interface DemoDatabase {
   describeUser(id: string): Promise<UserRecord | null>;
   /** The passkeys of a user. */
   listPasskeys(userId: string): Promise<readonly PasskeyRow[]>;
-  /** Has a passkey of the user sign in nobody from now on; false where the user has no such passkey. */
+  /** Removes a passkey of the user; false if the user has no such passkey. */
   removePasskey(userId: string, credentialID: string): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -27,7 +27,7 @@ export interface MailServer {
 const HOST = "127.0.0.1";
 const KEPT_MESSAGES = 50;
 
-/** Starts an SMTP server on loopback that takes mail for everybody and keeps the latest in memory. */
+/** Starts an SMTP server on loopback that accepts mail to any address and keeps the latest in memory. */
 export async function startMailServer(): Promise<MailServer> {
   const inbox: Message[] = [];
   let received = 0;

@@ -12,7 +12,7 @@ import { buildDemo, type Demo, type DemoOptions, originsOf } from "./app.ts";
 
 const HOST = "localhost";
 
-/** Something that whoever started the demo can mend. */
+/** An error that the user of the demo can fix. */
 class DemoError extends Error {}
 
 try {

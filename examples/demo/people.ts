@@ -1,4 +1,4 @@
-/** Somebody who has an account at the demo's OpenID Provider. */
+/** A user of the demo's OpenID Provider. */
 export interface Person {
   readonly login: string;
   readonly password: string;
@@ -6,7 +6,7 @@ export interface Person {
   readonly email: string;
 }
 
-/** Everybody the demo's OpenID Provider knows. The sign-in page says so too: there is nothing to protect here. */
+/** All users of the demo's OpenID Provider. The sign-in page shows their passwords: there is nothing to protect. */
 export const PEOPLE: readonly Person[] = [
   { login: "grace", password: "hopper", name: "Grace Hopper", email: "grace@example.com" },
   { login: "alan", password: "turing", name: "Alan Turing", email: "alan@example.com" },

@@ -97,7 +97,7 @@ function addInbox(pages: FastifyInstance, { mail: { inbox } }: RouteParts): void
   pages.get<ById>("/inbox/:id/html", (request, reply) => {
     const message = find(request);
     if (!message) return reply.callNotFound();
-    // Whoever wrote it, it can do no more here than in a mail program: open a link.
+    // A message can do no more here than in a mail program: open a link.
     return reply
       .type("text/html; charset=utf-8")
       .header("cache-control", "no-store")

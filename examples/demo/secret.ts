@@ -5,14 +5,14 @@ import process from "node:process";
 
 /**
  * The secret that sessions are encrypted with: `AUTH_SECRET`, or one made at the first start and kept beside the
- * database, so that a restart signs nobody out.
+ * database, so that users stay signed in after a restart.
  */
 export async function loadSecret(dataDir: string): Promise<string> {
   if (process.env.AUTH_SECRET) return process.env.AUTH_SECRET;
   const file = join(dataDir, "auth_secret");
   const secret = randomBytes(32).toString("base64url");
   try {
-    // "wx" fails when the file is there; 600 because whoever reads it can sign in as anybody.
+    // "wx" fails when the file is there; 600 because with the secret one can sign in as any user.
     await writeFile(file, secret, { mode: 0o600, flag: "wx" });
     return secret;
   } catch (error) {

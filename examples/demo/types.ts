@@ -3,7 +3,7 @@ import type { Session as AuthSession } from "fastify-authjs";
 
 declare module "fastify" {
   interface FastifyReply {
-    /** Who is signed in; null when nobody is, or nobody asked yet. */
+    /** The session; null without one, and before it was read. */
     session: AuthSession | null;
   }
 }

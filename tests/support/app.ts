@@ -10,7 +10,7 @@ import Credentials from "fastify-authjs/providers/credentials";
 /** A secret of the length the contract asks for. */
 export const SECRET = "a-test-secret-of-at-least-32-characters";
 
-/** A password provider that lets everyone in whose password is `open`, under the name they give. */
+/** A password provider. The password of every user is `open`. */
 export function passwordProvider(onAuthorize: (fields: unknown) => void = () => {}) {
   return Credentials({
     credentials: { username: {}, password: { type: "password" } },

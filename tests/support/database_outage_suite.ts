@@ -1,5 +1,5 @@
 /**
- * What has to become of a request when the database fails (S8, S9).
+ * How a request must end when the database fails (S8 and S9 of docs/security-cases.md).
  *
  * @module
  */
@@ -156,7 +156,7 @@ export function testOutage(kind: DatabaseKind): void {
       assertEquals(await reader(client), ADA.email);
     });
 
-    test(`an expired session stays nobody's where deleteSession() ${fault}`, async (setup) => {
+    test(`an expired session is still refused where deleteSession() ${fault}`, async (setup) => {
       const { app, faults, database, log } = setup;
       const client = await signedIn(app, "one", ADA);
       const sessionToken = client.cookies.get(COOKIE)!;
@@ -328,7 +328,7 @@ export function testOutage(kind: DatabaseKind): void {
     assertStringIncludes(client.cookie ?? "", COOKIE);
   });
 
-  Deno.test(`${kind.name}: nor with tokens, where core takes a failing getUser() for nobody`, () =>
+  Deno.test(`${kind.name}: nor with tokens, where core takes a failing getUser() for no user`, () =>
     withSetup(kind, async ({ app, faults, database, log }) => {
       const client = await signedIn(app, "one", ADA);
       faults.set("getUser", "throws");

@@ -15,11 +15,9 @@ import { identityProvider } from "./identity.ts";
 
 /** The session cookie. */
 export const COOKIE = "authjs.session-token";
-/** In milliseconds. */
+/** A day in milliseconds. */
 export const DAY = 24 * 60 * 60 * 1000;
-/** Somebody. */
 export const ADA = { id: "ada-1", name: "Ada", email: "ada@example.com" };
-/** Somebody else. */
 export const BOB = { id: "bob-1", name: "Bob", email: "bob@example.com" };
 
 /** An application over a database that a test may break. */

@@ -95,7 +95,7 @@ export function testDatabase(kind: DatabaseKind): void {
     { session: { maxAge: 1800 } },
   );
 
-  test("an expired session is nobody's and its row is removed", async ({ app, database }) => {
+  test("an expired session is refused and its row is removed", async ({ app, database }) => {
     const client = await signedIn(app, "one", ADA);
     const sessionToken = client.cookies.get(COOKIE)!;
     await database.adapter.updateSession!({ sessionToken, expires: new Date(Date.now() - 1000) });
@@ -113,7 +113,7 @@ export function testDatabase(kind: DatabaseKind): void {
     assertEquals(await readerOf(app, token), null);
   });
 
-  test("a cookie that is no token reads as nobody's, whatever it is made of", async ({ app, log }) => {
+  test("a cookie that is no token means no session, whatever it is made of", async ({ app, log }) => {
     for (
       const token of ["%00", "' OR 1=1 --", "a".repeat(3000), "%F0%9F%94%91", "by-user-id:1", "../x", "?"]
     ) {
@@ -148,7 +148,7 @@ export function testDatabase(kind: DatabaseKind): void {
     assertEquals(await database.count("sessions"), 1);
   });
 
-  test("S7: signing in as somebody else by e-mail ends the first one's session", async (setup) => {
+  test("S7: signing in as another user by e-mail ends the first user's session", async (setup) => {
     const { app, database } = setup;
     const client = await signedIn(app, "one", ADA);
     const old = client.cookies.get(COOKIE)!;
@@ -157,7 +157,7 @@ export function testDatabase(kind: DatabaseKind): void {
     assertEquals(await database.count("sessions"), 1);
   });
 
-  test("an expired session vouches for nobody in a sign-in", async ({ app, database }) => {
+  test("an expired session does not count as signed in during a sign-in", async ({ app, database }) => {
     const client = await signedIn(app, "one", ADA);
     const sessionToken = client.cookies.get(COOKIE)!;
     await database.adapter.updateSession!({ sessionToken, expires: new Date(Date.now() - 1000) });
@@ -193,7 +193,7 @@ export function testDatabase(kind: DatabaseKind): void {
     assertEquals([await database.count("users"), await database.count("accounts")], [1, 2]);
   });
 
-  test("an account of somebody else is refused and changes nothing", async ({ app, database }) => {
+  test("another user's account is refused and changes nothing", async ({ app, database }) => {
     await signedIn(app, "two", BOB);
     const client = await signedIn(app, "one", ADA);
     const token = client.cookies.get(COOKIE);

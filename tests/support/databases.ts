@@ -122,7 +122,7 @@ export async function openPostgres(url: string, tables: string) {
   const place = new URL(url);
   place.searchParams.set("options", `-c search_path=${schema}`);
   const pool = new pg.Pool({ connectionString: place.href, max: 8 });
-  // A connection that the server closes while nobody uses it: without a listener it would end the process.
+  // The server may close an idle connection. Without a listener that would end the process.
   pool.on("error", () => {});
   await pool.query(`CREATE SCHEMA ${schema}`);
   await pool.query(tables);

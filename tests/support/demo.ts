@@ -49,7 +49,7 @@ export interface Visited {
 
 type Form = Record<string, string>;
 
-/** Somebody with cookies who follows redirects, over real sockets. */
+/** A browser: it keeps cookies and follows redirects, over real sockets. */
 export class Visitor {
   /** By host name, without the port: that is how far a cookie reaches. */
   readonly #cookies = new Map<string, Map<string, string>>();

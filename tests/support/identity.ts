@@ -1,5 +1,5 @@
 /**
- * An OAuth provider without a network: whoever comes back with a profile as the code is the person it describes.
+ * An OAuth provider without a network: the code of a callback is the profile of the user.
  *
  * @module
  */
@@ -59,7 +59,7 @@ export async function signInAs(client: Client, provider: string, person: Person)
   return await client.get(`/auth/callback/${provider}?${query}`);
 }
 
-/** A browser in which somebody is signed in. */
+/** A browser with a signed-in user. */
 export async function signedIn(app: FastifyInstance, provider: string, person: Person): Promise<Client> {
   const client = new Client(app);
   await signInAs(client, provider, person);

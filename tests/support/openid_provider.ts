@@ -99,7 +99,7 @@ function defaults(): Configuration {
       accountId,
       claims: () => Promise.resolve({ sub: accountId, name: "Ada", email: "ada@example.com" }),
     }),
-    // Nobody is asked for consent.
+    // No user is asked for consent.
     async loadExistingGrant({ oidc }) {
       const id = oidc.session!.grantIdFor(oidc.client!.clientId);
       const known = id === undefined ? undefined : await oidc.provider.Grant.find(id);

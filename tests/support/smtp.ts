@@ -16,7 +16,7 @@ export interface Mail {
   readonly recipients: readonly string[];
   /** Whether the connection was encrypted. */
   readonly secure: boolean;
-  /** Who had signed in, if anybody. */
+  /** The user that had signed in, if one had. */
   readonly user: string | undefined;
   /** What a mail program shows. */
   readonly message: Email;
@@ -26,7 +26,7 @@ export interface Mail {
 export interface SmtpOptions {
   /** The encryption: from the first byte, after STARTTLS, or none. */
   readonly tls?: "implicit" | "starttls";
-  /** The one user who may send; without it nobody signs in. */
+  /** The one user who may send; without it no user signs in. */
   readonly login?: { user: string; pass: string };
   /** Lets others send as well. */
   readonly open?: boolean;

@@ -19,7 +19,7 @@ export interface BrowserCredential {
 export interface VirtualAuthenticator {
   /** What it holds. */
   credentials(): Promise<BrowserCredential[]>;
-  /** Puts a credential in, as somebody does who copied it. */
+  /** Puts a credential in, as an attacker does who copied it. */
   take(credential: BrowserCredential): Promise<void>;
   /** Unplugs it. */
   remove(): Promise<void>;

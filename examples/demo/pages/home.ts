@@ -71,7 +71,7 @@ export function homePage(view: View): Html {
         ${codeBlock(SERVER, "A server of ten lines")}
       </section>
 
-      <h2>Four ways in</h2>
+      <h2>Four sign-in methods</h2>
       <ul class="cards">
         ${WAYS.map(([icon, name, text]) =>
           html`<li class="card"><span class="tile">${icon}</span><h3>${name}</h3><p>${text}</p></li>`

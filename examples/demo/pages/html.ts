@@ -39,7 +39,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Sends a page. It may show who is signed in, so nobody keeps a copy. */
+/** Sends a page. It may show the signed-in user, so no cache may keep it. */
 export function sendPage(reply: FastifyReply, page: Html): FastifyReply {
   return reply
     .type("text/html; charset=utf-8")

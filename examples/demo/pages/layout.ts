@@ -65,9 +65,9 @@ export function authForm(action: string, content: Content, callbackUrl?: string)
   `;
 }
 
-/** What to call somebody of whom perhaps only the address is known. */
+/** The user's name; without one the address. */
 export function displayName(session: Session): string {
-  return session.user?.name ?? session.user?.email ?? "somebody";
+  return session.user?.name ?? session.user?.email ?? "a user";
 }
 
 function signedIn(session: Session): Html {

@@ -3,7 +3,7 @@ import { type Html, html } from "./html.ts";
 import { ICONS } from "./icons.ts";
 import { layout, type View } from "./layout.ts";
 
-/** What somebody sees who has just asked for a link. */
+/** The page after a sign-in link was requested. */
 export function checkInboxPage(view: View): Html {
   return layout(
     view,

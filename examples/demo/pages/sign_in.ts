@@ -7,9 +7,9 @@ const ERRORS = new Map([
   ["CredentialsSignin", "That user name and password do not belong together."],
   [
     "OAuthAccountNotLinked",
-    "Somebody with this e-mail address signs in another way. Sign in that way first.",
+    "The user with this e-mail address has another sign-in method. Sign in with that one first.",
   ],
-  ["AccountNotLinked", "This passkey belongs to somebody else. Sign out first."],
+  ["AccountNotLinked", "This passkey belongs to another user. Sign out first."],
   ["OAuthCallbackError", "The sign-in was cancelled, or the provider refused it."],
   ["EmailSignin", "The e-mail could not be sent. Is the address right?"],
   ["MissingCSRF", "This form was out of date. Please try again."],
@@ -33,7 +33,7 @@ export function signInPage(view: View, { error, callbackUrl }: SignInQuery): Htm
           <p
             class="notice">You are signed in as <strong>${displayName(
               view.session,
-            )}</strong>. Another way in will be added to the same user, unless it has one of its own.</p>
+            )}</strong>. Another sign-in method will be added to the same user, unless it belongs to another one.</p>
         `}
 
         ${authForm(

@@ -1,3 +1,4 @@
+/** The callback URL: where a sign-in leads, after failed attempts too. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { FastifyAuth, type FastifyAuthConfig, requireSession } from "fastify-authjs";
 import Fastify from "fastify";

@@ -1,5 +1,5 @@
 /**
- * One session read both ways: by `getSession()`, and through the whole of core as a straight integration does it.
+ * Compares two reads of one session: by `getSession()`, and by the whole of core as a plain integration calls it.
  *
  * @module
  */
@@ -32,8 +32,8 @@ export interface Carried {
 /** Makes a configuration that notes what is called. It is made twice, so that neither way sees the other's. */
 export type ConfigMaker = (note: (...call: unknown[]) => void) => Partial<FastifyAuthConfig>;
 
-/** The same case, read both ways. Each can be read several times. */
-export class BothWays implements AsyncDisposable {
+/** One case with both reads. Each can be made several times. */
+export class SessionComparison implements AsyncDisposable {
   readonly #ours: FastifyAuthConfig;
   readonly #theirs: FastifyAuthConfig;
   readonly #options: FastifyServerOptions;
@@ -131,13 +131,13 @@ export class BothWays implements AsyncDisposable {
   }
 }
 
-/** The same case once, both ways. */
-export async function bothWays(
+/** Reads one case once by each. */
+export async function compareReads(
   make: ConfigMaker,
   carried: Carried,
 ): Promise<{ ours: Observed; theirs: Observed }> {
-  await using both = new BothWays(make);
-  return { ours: await both.ours(carried), theirs: await both.theirs(carried) };
+  await using comparison = new SessionComparison(make);
+  return { ours: await comparison.ours(carried), theirs: await comparison.theirs(carried) };
 }
 
 interface Notes {
@@ -206,7 +206,7 @@ export function endingAt(observed: Observed, expires: string): Observed {
 }
 
 /**
- * Dates as seconds from now, in steps of ten: both ways run a moment apart. The steps begin where no test has a date, which
+ * Dates as seconds from now, in steps of ten: the two reads are a moment apart. The steps begin where no test has a date, which
  * a moment would take across. Random ids are only told to be there.
  */
 function relative(value: unknown, key = ""): unknown {
