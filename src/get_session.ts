@@ -10,10 +10,10 @@ import { readJwtSession } from "./session/read_jwt.ts";
 import { toCoreLogger } from "./core/logger.ts";
 import { originOf } from "./http/origin.ts";
 import { longestToken, readSessionCookie } from "./session/cookie.ts";
-import { NOBODY, refuse, type SessionRead } from "./session/read.ts";
+import { refuseToken, type SessionRead, SIGNED_OUT } from "./session/read.ts";
 import { MALFORMED } from "./jwt/refusal.ts";
 import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
-import { isWrittenBack, readOnce, willCarry } from "./session/write_back.ts";
+import { canCarryCookies, isWrittenBack, readOnce } from "./session/write_back.ts";
 
 /**
  * The session of a request, or `null` when there is none.
@@ -78,7 +78,7 @@ async function readFirst(auth: AuthInstance, request: SessionRequest, again: boo
   auth.once("unusable", () => {
     request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
   });
-  return NOBODY;
+  return SIGNED_OUT;
 }
 
 function readWith(
@@ -87,20 +87,22 @@ function readWith(
   again: boolean,
 ): SessionRead | Promise<SessionRead> {
   const origin = originOf(request, auth.config.origin);
-  if (origin === undefined) return NOBODY;
+  if (origin === undefined) return SIGNED_OUT;
   const settings = auth.settings(origin.secure);
   const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
-  if (cookie.names.length === 0) return NOBODY;
+  if (cookie.names.length === 0) return SIGNED_OUT;
   const { logger, debug } = auth.config.core;
   const context = {
     settings,
     logger: () => toCoreLogger(request.log, logger, debug),
-    heard: () => !again && willCarry(request),
+    canSetCookie: () => !again && canCarryCookies(request),
     log: request.log,
     auth,
   };
   const { length } = cookie.token;
-  if (length === 0 || length > longestToken(settings.cookieLimit)) return refuse(cookie, MALFORMED, context);
+  if (length === 0 || length > longestToken(settings.cookieLimit)) {
+    return refuseToken(cookie, MALFORMED, context);
+  }
   return (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
 }
 
@@ -120,7 +122,7 @@ async function finish(
 
 function failed(error: unknown, request: SessionRequest): SessionRead {
   request.log.error(error, "Auth.js: the session could not be read.");
-  return NOBODY;
+  return SIGNED_OUT;
 }
 
 function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {

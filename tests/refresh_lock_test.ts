@@ -1,4 +1,4 @@
-/** Several processes and one lock, played by configurations that share nothing else: each keeps its own renewals. */
+/** Several processes and one lock, played by configurations that share nothing else: each keeps its own refreshes. */
 import { assert, assertEquals, assertFalse, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { decode, encode } from "@auth/core/jwt";
@@ -8,7 +8,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import { redisLock, type RefreshLock } from "fastify-authjs/redis";
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
-import { Renewals } from "../src/session/refresh.ts";
+import { Refreshes } from "../src/session/refreshes.ts";
 import { placeOf } from "../src/session/sealed_value.ts";
 import { captureLog, type LogLine, SECRET, testApp, testConfig } from "./support/app.ts";
 import { setCookies } from "./support/client.ts";
@@ -378,37 +378,37 @@ Deno.test("a refresh lock that lacks a method, or a grace that is no time, stops
   }
 });
 
-Deno.test("Renewals lead from any replaced token to the newest, for their time", () => {
-  const renewals = new Renewals(1_000);
+Deno.test("Refreshes lead from any replaced token to the newest, for their time", () => {
+  const refreshes = new Refreshes(1_000);
   const start = Date.now();
   let time = start;
   using _ = stub(Date, "now", () => time);
   for (let i = 0; i < 50; i++) {
-    assertEquals(renewals.newest("t0"), `t${i}`);
-    renewals.remember(`t${i}`, `t${i + 1}`);
+    assertEquals(refreshes.newest("t0"), `t${i}`);
+    refreshes.remember(`t${i}`, `t${i + 1}`);
   }
-  const newest = () => ["t0", "t7", "t50", "other"].map((token) => renewals.newest(token));
+  const newest = () => ["t0", "t7", "t50", "other"].map((token) => refreshes.newest(token));
   time = start + 999;
   assertEquals(newest(), ["t50", "t50", "t50", "other"]);
   time = start + 1_000;
   assertEquals(newest(), ["t0", "t7", "t50", "other"]);
 });
 
-Deno.test("Renewals come to an end where a codec makes a token again", () => {
-  const renewals = new Renewals(60_000);
+Deno.test("Refreshes come to an end where a codec makes a token again", () => {
+  const refreshes = new Refreshes(60_000);
   for (const [token, by] of [["a", "b"], ["s", "a"], ["b", "a"], ["a", "c"], ["c", "b"]] as const) {
-    renewals.remember(token, by);
-    assertEquals(renewals.newest(token), by);
+    refreshes.remember(token, by);
+    assertEquals(refreshes.newest(token), by);
   }
-  assertEquals(["a", "b", "c", "s"].map((token) => renewals.newest(token)), ["b", "b", "b", "b"]);
+  assertEquals(["a", "b", "c", "s"].map((token) => refreshes.newest(token)), ["b", "b", "b", "b"]);
 });
 
-Deno.test("Renewals are bounded: the oldest go first", () => {
-  const renewals = new Renewals(60_000);
+Deno.test("Refreshes are bounded: the oldest go first", () => {
+  const refreshes = new Refreshes(60_000);
   const big = "x".repeat(2 ** 20);
-  for (let i = 0; i < 8; i++) renewals.remember(`${i}${big}`, `to ${i}`);
-  assertEquals(renewals.newest(`0${big}`), `0${big}`);
-  assertEquals(renewals.newest(`7${big}`), "to 7");
+  for (let i = 0; i < 8; i++) refreshes.remember(`${i}${big}`, `to ${i}`);
+  assertEquals(refreshes.newest(`0${big}`), `0${big}`);
+  assertEquals(refreshes.newest(`7${big}`), "to 7");
 });
 
 Deno.test("a logger that throws while a lock fails to be held for longer ends no process and no read", async () => {

@@ -35,7 +35,7 @@ export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
 
 /** Opens a token and checks its times. `undefined` means core has to look, for its result or for its error. */
 export function decodeSync({ token, secret, salt }: JWTDecodeParams): JWT | Refusal | undefined {
-  const secrets = usableSecrets(secret, salt);
+  const secrets = secretList(secret, salt);
   const opened = secrets && typeof token === "string" ? open(token, secrets, salt) : undefined;
   return opened === undefined || opened instanceof Refusal ? opened : parseClaims(opened.text);
 }
@@ -49,7 +49,7 @@ export function parseClaims(text: string): JWT | Refusal | undefined {
     return;
   }
   if (typeof claims !== "object" || claims === null || Array.isArray(claims)) return;
-  return untimely(claims) ?? claims;
+  return checkTimes(claims) ?? claims;
 }
 
 /** The claims that say when a token is valid (RFC 7519, 4.1), of whatever type they came as. */
@@ -60,7 +60,7 @@ export interface TimeClaims {
 }
 
 /** The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is not. */
-export function untimely({ iat, nbf, exp }: TimeClaims): Refusal | undefined {
+export function checkTimes({ iat, nbf, exp }: TimeClaims): Refusal | undefined {
   const now = Math.floor(Date.now() / 1000);
   if (iat !== undefined && typeof iat !== "number") return NO_NUMBER.iat;
   if (nbf !== undefined) {
@@ -79,9 +79,9 @@ export function untimely({ iat, nbf, exp }: TimeClaims): Refusal | undefined {
  * @returns `undefined` for parameters that core should judge.
  * @throws what core throws for claims that cannot be cloned (`DataCloneError`) or written as JSON (`TypeError`).
  */
-export function encodeSync(params: JWTEncodeParams): string | undefined {
+function encodeSync(params: JWTEncodeParams): string | undefined {
   const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
-  const secrets = usableSecrets(secret, salt);
+  const secrets = secretList(secret, salt);
   if (!secrets || !isPlainObject(token) || !Number.isFinite(maxAge)) return;
   const claims: JWT = structuredClone(token);
   const now = Math.floor(Date.now() / 1000);
@@ -93,7 +93,7 @@ export function encodeSync(params: JWTEncodeParams): string | undefined {
 }
 
 /** The secrets as a list, unless core's derivation would throw on them or on the salt: then let it. */
-export function usableSecrets(secret: unknown, salt: unknown): readonly string[] | undefined {
+export function secretList(secret: unknown, salt: unknown): readonly string[] | undefined {
   if (typeof salt !== "string" || salt.length > 200) return;
   const secrets: unknown[] = Array.isArray(secret) ? secret : [secret];
   if (secrets.length > 0 && secrets.every((one) => typeof one === "string" && one !== "")) {

@@ -50,10 +50,10 @@ async function updateSession(context: RequestContext): Promise<Answer> {
   // Another process may have its key, and core would remove it.
   if (hasUnknownKey(held.token, context.settings)) return jsonAnswer(null);
   const ending = endingContext(context);
-  const { families, renewals } = context.settings;
+  const { families, refreshes } = context.settings;
   // Its outcome is in `newest` if it has one; its failure is not ours.
-  await renewals.running(renewals.newest(held.token))?.catch(() => {});
-  const newest = renewals.newest(held.token);
+  await refreshes.running(refreshes.newest(held.token))?.catch(() => {});
+  const newest = refreshes.newest(held.token);
   if (held.token === "" || await sessionHasEnded(held.token, context)) {
     return await callCore(withoutCookies(context, held.names));
   }
@@ -69,8 +69,8 @@ async function updateSession(context: RequestContext): Promise<Answer> {
   }
   await endRemovedSession(answer, context);
   if (updated !== "" && updated !== newest) {
-    renewals.remember(held.token, updated);
-    renewals.remember(newest, updated);
+    refreshes.remember(held.token, updated);
+    refreshes.remember(newest, updated);
     await continueSession(newest, updated, ending);
   }
   return answer;

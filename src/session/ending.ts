@@ -8,7 +8,7 @@
  */
 import type { LoggerInstance } from "@auth/core/types";
 import { clearSessionCookie, type SessionCookie } from "./cookie.ts";
-import { NOBODY, type SessionRead } from "./read.ts";
+import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { SharedStore } from "./refresh_lock.ts";
 import { hasSharedEnd, sharedSessionId, shareState, shareSuccessor } from "./shared_endings.ts";
@@ -27,17 +27,17 @@ export interface EndingContext {
 const STRAGGLERS_MS = 30_000;
 
 /** Reads a token of a session that ended. Who still sends it later has it from a reply that came late: it is removed. */
-export function readEnded(
+export function readEndedSession(
   { token, names }: SessionCookie,
   { settings }: EndingContext,
 ): SessionRead | undefined {
   const endedAt = settings.families.endedAt(token);
   if (endedAt === undefined) return undefined;
-  if (Date.now() - endedAt < STRAGGLERS_MS) return NOBODY;
+  if (Date.now() - endedAt < STRAGGLERS_MS) return SIGNED_OUT;
   return {
     session: null,
     update: clearSessionCookie(names, settings.cookie),
-    isOutdated: endsAfter(token, settings.families.endings(token), settings),
+    isOutdated: endedSince(token, settings.families.endings(token), settings),
   };
 }
 
@@ -46,19 +46,19 @@ export function readEnded(
  *
  * @param endings How often the session had ended by then.
  */
-export function endsAfter(token: string, endings: number, { families }: SessionSettings): () => boolean {
+export function endedSince(token: string, endings: number, { families }: SessionSettings): () => boolean {
   return () => families.endings(token) !== endings;
 }
 
 /** The same for a session that goes on, which may also end in another process. */
-export function goesOn(
+export function endChecks(
   token: string,
   context: EndingContext,
-): Pick<SessionRead, "isOutdated" | "askOthers"> {
-  const isOutdated = endsAfter(token, 0, context.settings);
+): Pick<SessionRead, "isOutdated" | "checkOtherProcesses"> {
+  const isOutdated = endedSince(token, 0, context.settings);
   return context.settings.refresh.lock === undefined
     ? { isOutdated }
-    : { isOutdated, askOthers: () => hasEnded(token, context) };
+    : { isOutdated, checkOtherProcesses: () => hasEnded(token, context) };
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import type { JWT } from "@auth/core/jwt";
 import { open, type Opened, type PlainClaims } from "../jwt/jwe.ts";
-import { parseClaims, untimely } from "../jwt/codec.ts";
+import { checkTimes, parseClaims } from "../jwt/codec.ts";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import type { SessionSettings } from "./settings.ts";
@@ -42,7 +42,7 @@ export async function openToken(token: string, settings: SessionSettings): Promi
 
 /** Decodes a token that is in core's format, at once; `undefined` for one that only the decoder can read. */
 function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
-  const known = recallOrOpen(token, settings);
+  const known = openCached(token, settings);
   if (known === undefined || known instanceof Refusal) return known;
   const claims = parseClaims(known.text);
   if (claims === undefined || claims instanceof Refusal) return claims;
@@ -80,7 +80,7 @@ function earlier(end: Date, exp: unknown): Date {
  * @returns Why the token is refused; `undefined` where the long way has to be taken.
  */
 export function openPlain(token: string, settings: SessionSettings): PlainClaims | Refusal | undefined {
-  const opened = recallOrOpen(token, settings);
+  const opened = openCached(token, settings);
   if (opened === undefined || opened instanceof Refusal) return opened;
   if (!opened.current) return undefined;
   if (opened.plain === undefined) {
@@ -91,7 +91,7 @@ export function openPlain(token: string, settings: SessionSettings): PlainClaims
   }
   const { plain } = opened;
   if (plain === null) return undefined;
-  return untimely(plain) ?? (isDue(plain.life) ? undefined : plain);
+  return checkTimes(plain) ?? (isDue(plain.life) ? undefined : plain);
 }
 
 function plainClaims(parsed: JWT, settings: SessionSettings): PlainClaims | null {
@@ -112,7 +112,7 @@ function plainClaims(parsed: JWT, settings: SessionSettings): PlainClaims | null
   } as PlainClaims;
 }
 
-function recallOrOpen(
+function openCached(
   token: string,
   { secrets, cookie, otherSalts, cache }: SessionSettings,
 ): Opened | Refusal | undefined {
@@ -128,7 +128,7 @@ function remember(token: string, opened: Opened, claims: JWT, { cache }: Session
 
 /** Whether the token was made with a secret that this process does not have, as another one may while secrets are rotated. */
 export function hasUnknownKey(token: string, settings: SessionSettings): boolean {
-  const opened = recallOrOpen(token, settings);
+  const opened = openCached(token, settings);
   return opened instanceof Refusal && opened.unknownKey;
 }
 

@@ -21,7 +21,7 @@ export interface SessionRead {
   /** Whether the session ended since, so that the browser must not be told any more. */
   readonly isOutdated?: () => boolean;
   /** Asks the other processes whether it did, which {@linkcode isOutdated} then knows. */
-  readonly askOthers?: () => Promise<unknown>;
+  readonly checkOtherProcesses?: () => Promise<unknown>;
   /** Why it could not be found out whether somebody is signed in: the database did not answer. */
   readonly failure?: unknown;
 }
@@ -38,7 +38,7 @@ export interface ReadContext {
   /** Where messages go, made when there is one. */
   readonly logger: () => AuthLogger;
   /** Whether the reply can carry a cookie. */
-  readonly heard: () => boolean;
+  readonly canSetCookie: () => boolean;
   /** Where to say what concerns the application rather than Auth.js. */
   readonly log: Log;
   /** Says once what concerns all requests. */
@@ -46,7 +46,7 @@ export interface ReadContext {
 }
 
 /** Nobody is signed in, and the browser holds nothing to change. */
-export const NOBODY: SessionRead = Object.freeze({ session: null });
+export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
 
 /**
  * The session as it would arrive over HTTP, which is how core delivers it: dates are texts, functions are gone.
@@ -73,7 +73,7 @@ function wellFormed(value: unknown): Session | null {
 }
 
 /** Tells the application that a session was read. As in core, its failure is logged and changes nothing. */
-export async function announce(
+export async function emitSessionEvent(
   message: { session: unknown; token?: JWT },
   { settings, logger }: ReadContext,
 ): Promise<void> {
@@ -81,22 +81,22 @@ export async function announce(
   try {
     await event?.(message as Parameters<typeof event>[0]);
   } catch (error) {
-    logger().error(wrapped(EventError, error));
+    logger().error(wrapError(EventError, error));
   }
 }
 
 /** An error of core's around what was caught, which its constructors take though their types do not say so. */
-export function wrapped(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
+export function wrapError(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
   return new kind(cause as string);
 }
 
 /** Removes the cookie of a token that is none of ours, unless another process may know its key. */
-export function refuse(
+export function refuseToken(
   cookie: SessionCookie,
   refusal: Refusal,
   { settings, logger }: ReadContext,
 ): SessionRead {
   logger().refusal(refusal);
-  if (refusal.unknownKey) return NOBODY;
+  if (refusal.unknownKey) return SIGNED_OUT;
   return { session: null, update: clearSessionCookie(cookie.names, settings.cookie) };
 }

@@ -9,42 +9,50 @@ import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import { newExpiry, withEnd } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
-import type { Turn } from "./refresh.ts";
+import type { JwtRead } from "./refreshes.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
-import { announce, NOBODY, type ReadContext, refuse, type SessionRead, toSession, wrapped } from "./read.ts";
-import { defaultJwtCallback, defaultSessionCallback, type SessionSettings } from "./settings.ts";
+import {
+  emitSessionEvent,
+  type ReadContext,
+  refuseToken,
+  type SessionRead,
+  SIGNED_OUT,
+  toSession,
+  wrapError,
+} from "./read.ts";
+import type { SessionSettings } from "./settings.ts";
 import type { User } from "../types.ts";
 import {
   continueSession,
-  endsAfter,
+  endChecks,
+  endedSince,
   endSession,
-  goesOn,
   hasEnded,
-  readEnded,
+  readEndedSession,
   sharedStore,
 } from "./ending.ts";
 import { refreshOnce } from "./refresh_once.ts";
 
-/** What becomes of a token whose session ended before its turn did. */
-const ENDED: Turn = Object.freeze({ token: null, session: null, expires: new Date(0) });
+/** The read of a token whose session ended before the callbacks were done. */
+const ENDED: JwtRead = Object.freeze({ token: null, session: null, expires: new Date(0) });
 
 /** Reads the session of a token. Never throws: a failure is logged and, as in core, removes the cookie. */
 export function readJwtSession(
   cookie: SessionCookie,
   context: ReadContext,
 ): SessionRead | Promise<SessionRead> {
-  const read = readEnded(cookie, context) ?? readPlain(cookie.token, context.settings) ??
+  const read = readEndedSession(cookie, context) ?? readPlain(cookie.token, context.settings) ??
     readThroughCallbacks(cookie, context);
-  return read instanceof Refusal ? refuse(cookie, read, context) : read;
+  return read instanceof Refusal ? refuseToken(cookie, read, context) : read;
 }
 
-/** The usual case, of which nothing but the caller hears: the same steps at once, with core's default callbacks. */
+/** The usual case, at once: no callback or event of the application, and no renewal. */
 function readPlain(token: string, settings: SessionSettings): SessionRead | Refusal | undefined {
-  const claims = settings.plain ? openPlain(token, settings) : undefined;
+  const claims = settings.isPlain ? openPlain(token, settings) : undefined;
   if (claims === undefined || claims instanceof Refusal) return claims;
   const { name, email, picture } = claims;
   const user: User = {};
-  // The claims are JSON, which knows no `undefined`: so has the session no member for what is not claimed.
+  // As in JSON, a claim that is missing gives no member.
   if (name !== undefined) user.name = name;
   if (email !== undefined) user.email = email;
   if (picture !== undefined) user.image = picture;
@@ -55,79 +63,78 @@ async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext)
   const { settings, logger } = context;
   const cleared = () => clearSessionCookie(cookie.names, settings.cookie);
   try {
-    const { token, session, sealed, error, endings } = await turnOf(cookie.token, context);
+    const { token, session, sealed, error, endings } = await readToken(cookie.token, context);
     if (token === null) {
-      if (endings === undefined) return NOBODY;
-      return { session: null, update: cleared(), isOutdated: endsAfter(cookie.token, endings, settings) };
+      if (endings === undefined) return SIGNED_OUT;
+      return { session: null, update: cleared(), isOutdated: endedSince(cookie.token, endings, settings) };
     }
-    if (error) logger().error(wrapped(JWTSessionError, error));
-    else if (settings.event) await announce({ session, token }, context);
-    if (settings.families.endings(cookie.token) > 0) return NOBODY;
+    if (error) logger().error(wrapError(JWTSessionError, error));
+    else await emitSessionEvent({ session, token }, context);
+    if (settings.families.endings(cookie.token) > 0) return SIGNED_OUT;
     const read = { session: toSession(session, context) };
     if (error) return { ...read, update: cleared() };
     if (sealed === undefined) return read;
     return {
       ...read,
       update: writeSessionCookie(cookie.names, sealed, settings.cookie, newExpiry(settings)),
-      ...goesOn(cookie.token, context),
+      ...endChecks(cookie.token, context),
     };
   } catch (error) {
-    if (error instanceof Refusal) return refuse(cookie, error, context);
-    logger().error(wrapped(JWTSessionError, error));
+    if (error instanceof Refusal) return refuseToken(cookie, error, context);
+    logger().error(wrapError(JWTSessionError, error));
     return { session: null, update: cleared() };
   }
 }
 
-/** One turn of a token through the callbacks, shared with the requests that carry the same token meanwhile. */
-async function turnOf(token: string, context: ReadContext): Promise<Turn> {
-  const { renewals, callbacks } = context.settings;
-  // Nothing is refreshed without a callback of the application.
-  if (callbacks.jwt === defaultJwtCallback) {
-    return await settle(token, await take(await openToken(token, context.settings), context), context);
+/** Reads a token once for all requests that carry it at the same time. */
+async function readToken(token: string, context: ReadContext): Promise<JwtRead> {
+  const { refreshes, callbacks } = context.settings;
+  if (callbacks.jwt === undefined) {
+    const opened = await openToken(token, context.settings);
+    return await recordOutcome(token, await runCallbacks(opened, context), context);
   }
-  const newest = renewals.newest(token);
-  const running = renewals.running(newest);
-  const turn = running
-    ? await follow(await running, context.settings)
-    : await renewals.run(newest, () => lead(newest, context));
-  return newest === token ? turn : { sealed: newest, ...turn };
+  const newest = refreshes.newest(token);
+  const running = refreshes.running(newest);
+  const read = running
+    ? await reuseRefresh(await running, context.settings)
+    : await refreshes.run(newest, () => refresh(newest, context));
+  return newest === token ? read : { sealed: newest, ...read };
 }
 
-/** The turn that runs the `jwt` callback, in this process alone or, with a lock, in all of them. */
-async function lead(token: string, context: ReadContext): Promise<Turn> {
+/** Runs the `jwt` callback, which may refresh the token, in this process alone or, with a lock, in one of several. */
+async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
   const { settings } = context;
-  const { refresh } = settings;
   const opened = await openToken(token, settings);
-  const store = refresh.due?.(opened.claims) ?? true ? sharedStore(context) : undefined;
-  const work = () => take(opened, context);
-  const turn = store === undefined ? await work() : await refreshOnce(store, token, {
+  const store = settings.refresh.due?.(opened.claims) ?? true ? sharedStore(context) : undefined;
+  const work = () => runCallbacks(opened, context);
+  const read = store === undefined ? await work() : await refreshOnce(store, token, {
     work,
     open: (sealed) => openToken(sealed, settings).catch(() => undefined),
-    join: async (successor, sealed) => ({ sealed, ...await take(successor, context) }),
+    join: async (successor, sealed) => ({ sealed, ...await runCallbacks(successor, context) }),
     hasEnded: () => hasEnded(token, context),
     ended: ENDED,
   });
-  const settled = await settle(token, turn, context);
-  if (settled.sealed !== undefined) settings.renewals.remember(token, settled.sealed);
-  return settled;
+  const outcome = await recordOutcome(token, read, context);
+  if (outcome.sealed !== undefined) settings.refreshes.remember(token, outcome.sealed);
+  return outcome;
 }
 
-/** What a turn means for the other requests of its session. */
-async function settle(token: string, turn: Turn, context: ReadContext): Promise<Turn> {
-  if (turn === ENDED || context.settings.families.endings(token) > 0) return ENDED;
-  if (turn.token === null) return { ...turn, endings: await endSession(token, context) };
-  if (turn.sealed !== undefined) await continueSession(token, turn.sealed, context);
-  return turn;
+/** Ends the session or has it go on with the new token, for the other requests of the session too. */
+async function recordOutcome(token: string, read: JwtRead, context: ReadContext): Promise<JwtRead> {
+  if (read === ENDED || context.settings.families.endings(token) > 0) return ENDED;
+  if (read.token === null) return { ...read, endings: await endSession(token, context) };
+  if (read.sealed !== undefined) await continueSession(token, read.sealed, context);
+  return read;
 }
 
-/** A turn on the result of another request's: the same claims and token, but a session of its own. */
-async function follow(turn: Turn, settings: SessionSettings): Promise<Turn> {
-  if (turn.token === null) return turn;
-  return { ...turn, ...await present(copy(turn.token), turn.expires, settings) };
+/** Takes the claims and the token of another request's read, and makes a session of its own from them. */
+async function reuseRefresh(read: JwtRead, settings: SessionSettings): Promise<JwtRead> {
+  if (read.token === null) return read;
+  return { ...read, ...await callSessionCallback(cloneClaims(read.token), read.expires, settings) };
 }
 
-/** Claims for another session callback to write to; those with a function in them are shared. */
-function copy(token: JWT): JWT {
+/** Claims that the session callback may write to; those with a function in them cannot be cloned and are shared. */
+function cloneClaims(token: JWT): JWT {
   try {
     return structuredClone(token);
   } catch {
@@ -136,37 +143,52 @@ function copy(token: JWT): JWT {
 }
 
 /** Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token. */
-async function take(opened: OpenToken, context: ReadContext): Promise<Turn> {
-  const { settings, heard } = context;
+async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
+  const { settings, canSetCookie } = context;
   const { callbacks } = settings;
   const { claims } = opened;
-  // `session` is what a browser sends to update it; core names it in every call.
-  const token = callbacks.jwt === defaultJwtCallback
-    ? claims
-    : await callbacks.jwt({ token: claims, session: undefined } as never);
+  // Core passes `session`, the browser's update of the session, in every call.
+  const token = callbacks.jwt ? await callbacks.jwt({ token: claims, session: undefined } as never) : claims;
   if (token === null) return { token, session: null, expires: new Date(0) };
   const { kept, renewed } = opened.ends;
-  const turn = await present(token, opened.due && heard() ? renewed() : kept, settings);
-  if (!opened.due && !(settings.custom && !isUnchanged(token, opened))) return turn;
+  const read = await callSessionCallback(token, opened.due && canSetCookie() ? renewed() : kept, settings);
+  if (!opened.due && (!hasCallbacks(settings) || isUnchanged(token, opened))) return read;
   try {
     const sealed = await reseal(opened, token, context);
-    if (sealed === undefined) return endingAt(turn, kept);
-    return { ...(heard() ? endingAt(turn, renewed()) : turn), sealed };
+    if (sealed === undefined) return endingAt(read, kept);
+    return { ...(canSetCookie() ? endingAt(read, renewed()) : read), sealed };
   } catch (error) {
-    return { ...turn, error: error as Error };
+    return { ...read, error: error as Error };
   }
 }
 
+/** The session for the claims, through the `session` callback. */
+async function callSessionCallback(
+  token: JWT,
+  expires: Date,
+  { callbacks }: SessionSettings,
+): Promise<JwtRead> {
+  const user = { name: token.name, email: token.email, image: token.picture };
+  const session = { user, expires: expires.toISOString() };
+  if (callbacks.session === undefined) return { token, session, expires };
+  return { token, session: await callbacks.session({ session, token } as never), expires };
+}
+
+/** Whether a callback of the application may have written to the claims. */
+function hasCallbacks({ callbacks: { jwt, session } }: SessionSettings): boolean {
+  return jwt !== undefined || session !== undefined;
+}
+
 /**
- * The token that takes the place of another, if it is not too large. A session that may not grow still goes on: its claims
- * as they were are sealed anew if it is time to.
+ * The token that replaces another. Where it is too large the session goes on with its claims as they were, in a new token
+ * if the old one is due for renewal.
  */
 async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
   const { settings, logger, log, auth } = context;
   const { jwt, cookie, cookieLimit } = settings;
   const params = { ...jwt, token, salt: cookie.name };
   const watch = {
-    // What is larger already was accepted under another limit: it may stay, and not grow.
+    // A session that is larger already was accepted under another limit: it may stay, and not grow.
     limit: Math.max(cookieLimit, cookieSize(cookie.name, opened.token)),
     warn: (message: string) => auth.once("large session", () => log.warn({}, `Auth.js: ${message}`)),
   };
@@ -181,15 +203,7 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
   }
 }
 
-/** The turn with another end: whether a token is renewed is known after the session callback. */
-function endingAt(turn: Turn, expires: Date): Turn {
-  return { ...turn, expires, session: withEnd(turn.session, turn.expires.toISOString(), expires) };
-}
-
-/** The session for the claims, through the `session` callback. */
-async function present(token: JWT, expires: Date, { callbacks }: SessionSettings): Promise<Turn> {
-  const user = { name: token.name, email: token.email, image: token.picture };
-  const session = { user, expires: expires.toISOString() };
-  if (callbacks.session === defaultSessionCallback) return { token, session, expires };
-  return { token, session: await callbacks.session({ session, token } as never), expires };
+/** The read with another end: whether a token is renewed is known only after the session callback. */
+function endingAt(read: JwtRead, expires: Date): JwtRead {
+  return { ...read, expires, session: withEnd(read.session, read.expires.toISOString(), expires) };
 }

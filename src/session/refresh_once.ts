@@ -24,17 +24,17 @@ const POLL_INTERVAL_MS = 40;
 const RESULT_TTL_MS = 2_000;
 
 /** What is to be done once for a token. */
-export interface Refresh<Opened, Turn extends { readonly sealed?: string | undefined }> {
+export interface Refresh<Opened, JwtRead extends { readonly sealed?: string | undefined }> {
   /** Refreshes the token; what it returns as `sealed` is left for the others. */
-  work(): Promise<Turn>;
+  work(): Promise<JwtRead>;
   /** Decodes what another process refreshed the token to; `undefined` where it cannot be used. */
   open(sealed: string): Promise<Opened | undefined>;
   /** Goes on from it. */
-  join(opened: Opened, sealed: string): Promise<Turn>;
+  join(opened: Opened, sealed: string): Promise<JwtRead>;
   /** Whether the session ended, as far as this process or the store knows. */
   hasEnded(): Promise<boolean>;
   /** What then becomes of the token. */
-  readonly ended: Turn;
+  readonly ended: JwtRead;
 }
 
 /**
@@ -43,11 +43,11 @@ export interface Refresh<Opened, Turn extends { readonly sealed?: string | undef
  * A process that waits does so as long as the other one is heard of, and for `waitLimit` where it is not; then it refreshes
  * the token by itself. It does the same with a result that it cannot open or decode.
  */
-export async function refreshOnce<Opened, Turn extends { readonly sealed?: string | undefined }>(
+export async function refreshOnce<Opened, JwtRead extends { readonly sealed?: string | undefined }>(
   store: SharedStore,
   token: string,
-  refresh: Refresh<Opened, Turn>,
-): Promise<Turn> {
+  refresh: Refresh<Opened, JwtRead>,
+): Promise<JwtRead> {
   const result = new ResultPlace(store, token);
   const held = new HeldLock(store, result);
   const wait = new Wait(store.waitLimit);

@@ -7,25 +7,18 @@ import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { cookieSettings } from "../config/cookies.ts";
-import { decode, encode, usableSecrets } from "../jwt/codec.ts";
+import { decode, encode, secretList } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
 import { type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
 import type { RefreshSettings } from "../config/refresh.ts";
 import { FailOpenLock } from "./refresh_lock.ts";
-import { Renewals, type Turn } from "./refresh.ts";
+import { type JwtRead, Refreshes } from "./refreshes.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { TokenCache } from "../jwt/token_cache.ts";
 import { digestOf, tagOf, TokenFamilies } from "./token_families.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
-
-/** Core's defaults. They are compared by identity, to leave out the work that serves only a callback of the application. */
-export const defaultJwtCallback: NonNullable<Callbacks["jwt"]> = ({ token }) => token;
-export const defaultSessionCallback: NonNullable<Callbacks["session"]> = ({ session }) => ({
-  user: { name: session.user?.name, email: session.user?.email, image: session.user?.image },
-  expires: session.expires?.toISOString?.() ?? session.expires,
-} as never);
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
 export interface SessionSettings extends Lifetimes {
@@ -41,20 +34,19 @@ export interface SessionSettings extends Lifetimes {
   readonly otherSalts: readonly string[];
   /** The secrets, where tokens are in core's format. */
   readonly secrets: readonly string[] | undefined;
-  /** Whether callbacks of the application see the claims and may write to them. */
-  readonly custom: boolean;
+  /** The application's callbacks; where there is none, what core's default would return is made directly. */
   readonly callbacks: {
-    readonly jwt: NonNullable<Callbacks["jwt"]>;
-    readonly session: NonNullable<Callbacks["session"]>;
+    readonly jwt: Callbacks["jwt"] | undefined;
+    readonly session: Callbacks["session"] | undefined;
   };
   readonly event: NonNullable<AuthConfig["events"]>["session"];
   readonly adapter: AuthConfig["adapter"];
-  /** Whether a session in a token is read without calling anything of the application. */
-  readonly plain: boolean;
-  /** Tokens opened a moment ago. */
+  /** Whether reading a session calls nothing of the application's. */
+  readonly isPlain: boolean;
+  /** Tokens opened lately. */
   readonly cache: TokenCache;
-  /** Tokens being renewed, or renewed a moment ago. */
-  readonly renewals: Renewals<Turn>;
+  /** Tokens that are being refreshed, and those that were replaced a moment ago. */
+  readonly refreshes: Refreshes<JwtRead>;
   /** Which tokens are of one session, and which sessions ended. */
   readonly families: TokenFamilies;
   readonly refresh: Omit<RefreshSettings, "lock"> & { readonly lock: FailOpenLock | undefined };
@@ -71,27 +63,30 @@ export function sessionSettings(
   secure: boolean,
   other?: SessionSettings,
 ): SessionSettings {
-  const settings = settle(resolved, secure);
+  const settings = resolveSettings(resolved, secure);
   if (other?.cookie.name !== settings.cookie.name) return Object.freeze(settings);
-  const { adapter, cache, renewals, families } = other;
-  return Object.freeze({ ...settings, adapter, cache, renewals, families });
+  const { adapter, cache, refreshes, families } = other;
+  return Object.freeze({ ...settings, adapter, cache, refreshes, families });
 }
 
-/** The merging is core's, quirks included: a member set to `undefined` replaces the default. */
-function settle({ core, refresh, sessionCookieLimit }: ResolvedConfig, secure: boolean): SessionSettings {
-  const strategy = core.adapter ? "database" as const : "jwt" as const;
-  const session = { strategy, ...core.session };
+/** Members are merged as core merges them. */
+function resolveSettings(
+  { core, refresh, sessionCookieLimit }: ResolvedConfig,
+  secure: boolean,
+): SessionSettings {
+  const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
   const lifetimes = requireLifetimes(core);
-  const jwt = { secret: core.secret!, maxAge: lifetimes.tokenMaxAge, encode, decode, ...core.jwt };
+  // In core's order. `resolveConfig()` has set `encode` and `decode`.
+  const jwt = { secret: core.secret!, maxAge: lifetimes.tokenMaxAge, ...core.jwt } as SessionSettings["jwt"];
   if (jwt.encode === coreEncode) jwt.encode = encode;
   if (jwt.decode === coreDecode) jwt.decode = decode;
   const cookie = cookieSettings("sessionToken", core, secure);
-  const callbacks = { jwt: defaultJwtCallback, session: defaultSessionCallback, ...core.callbacks };
-  const custom = callbacks.jwt !== defaultJwtCallback || callbacks.session !== defaultSessionCallback;
-  const secrets = jwt.decode === decode ? usableSecrets(jwt.secret, cookie.name) : undefined;
-  const families = new TokenFamilies(session.strategy === "jwt" && secrets ? tagOf : digestOf);
+  const callbacks = { jwt: callbackOf("jwt", core), session: callbackOf("session", core) };
+  const event = core.events?.session;
+  const secrets = jwt.decode === decode ? secretList(jwt.secret, cookie.name) : undefined;
+  const families = new TokenFamilies(strategy === "jwt" && secrets ? tagOf : digestOf);
   return {
-    strategy: session.strategy,
+    strategy,
     ...lifetimes,
     cookie,
     cookieLimit: sessionCookieLimit,
@@ -99,14 +94,24 @@ function settle({ core, refresh, sessionCookieLimit }: ResolvedConfig, secure: b
     ownTokens: jwt.encode === encode && jwt.decode === decode,
     otherSalts: otherSalts(core, cookie.name),
     secrets,
-    custom,
     callbacks,
-    event: core.events?.session,
-    plain: !custom && core.events?.session === undefined,
+    event,
+    isPlain: [callbacks.jwt, callbacks.session, event].every((own) => own === undefined),
     adapter: core.adapter && endWithRows(core.adapter, families),
     cache: new TokenCache(),
-    renewals: new Renewals(refresh.grace),
+    refreshes: new Refreshes(refresh.grace),
     families,
     refresh: { ...refresh, lock: refresh.lock && new FailOpenLock(refresh.lock) },
   };
+}
+
+/** A callback of the application. As in core, one that is set to `undefined` replaces the default, and its call fails. */
+function callbackOf<Name extends "jwt" | "session">(
+  name: Name,
+  { callbacks }: AuthConfig,
+): Callbacks[Name] | undefined {
+  if (callbacks === undefined || !(name in callbacks)) return undefined;
+  return callbacks[name] ?? (() => {
+    throw new TypeError(`callbacks.${name} is not a function`);
+  });
 }

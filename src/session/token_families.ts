@@ -18,7 +18,7 @@ export const REQUEST_LIMIT_MS = 15 * 60_000;
 const CAPACITY = 2 ** 15;
 
 /** How many kinds of tokens of ended sessions are told apart at a glance; a power of two. */
-const PLACES = 2 ** 13;
+const BUCKETS = 2 ** 13;
 
 /** What the tokens of one session share. */
 interface Family {
@@ -36,7 +36,7 @@ interface Member {
   readonly family: Family;
   readonly until: number;
   /** Where a token like it is counted. */
-  readonly place: number;
+  readonly bucket: number;
 }
 
 /** The sessions of one configuration in this process. */
@@ -44,7 +44,7 @@ export class TokenFamilies {
   readonly #keyOf: (token: string) => string;
   readonly #members = new Map<string, Member>();
   /** How many tokens of ended sessions there are of each kind: most tokens are of a kind without, and not looked up. */
-  readonly #ended = new Uint32Array(PLACES);
+  readonly #ended = new Uint32Array(BUCKETS);
 
   /** @param keyOf What a token is remembered by: never the same for two tokens. */
   constructor(keyOf: (token: string) => string = digestOf) {
@@ -53,7 +53,7 @@ export class TokenFamilies {
 
   /** How often the session of this token ended; 0 for one that goes on or is not known. */
   endings(token: string): number {
-    return this.#ended[placeOf(token)] === 0 ? 0 : this.#member(token)?.family.endings ?? 0;
+    return this.#ended[bucketOf(token)] === 0 ? 0 : this.#member(token)?.family.endings ?? 0;
   }
 
   /** When the session of this token ended, in milliseconds since 1970. Who asks is still using it: it is not forgotten. */
@@ -69,7 +69,7 @@ export class TokenFamilies {
     const family = this.#familyOf(token);
     if (family.endings++ === 0) {
       family.endedAt = Date.now();
-      for (const { place } of family.members) this.#ended[place]!++;
+      for (const { bucket } of family.members) this.#ended[bucket]!++;
     }
     this.#remember(token, family);
     return family.endings;
@@ -112,10 +112,10 @@ export class TokenFamilies {
   #remember(token: string, family: Family): void {
     const key = this.#keyOf(token);
     this.#forget(key);
-    const member = { family, until: Date.now() + REQUEST_LIMIT_MS, place: placeOf(token) };
+    const member = { family, until: Date.now() + REQUEST_LIMIT_MS, bucket: bucketOf(token) };
     this.#members.set(key, member);
     family.members.add(member);
-    if (family.endings > 0) this.#ended[member.place]!++;
+    if (family.endings > 0) this.#ended[member.bucket]!++;
     this.#forgetOld();
   }
 
@@ -132,17 +132,17 @@ export class TokenFamilies {
     if (member === undefined) return;
     this.#members.delete(key);
     member.family.members.delete(member);
-    if (member.family.endings > 0) this.#ended[member.place]!--;
+    if (member.family.endings > 0) this.#ended[member.bucket]!--;
   }
 }
 
 /** From the end of a token, which in core's format is as good as random. */
-function placeOf(token: string): number {
-  let place = 0;
+function bucketOf(token: string): number {
+  let bucket = 0;
   for (let at = Math.max(0, token.length - 4); at < token.length; at++) {
-    place = place * 31 + token.charCodeAt(at) | 0;
+    bucket = bucket * 31 + token.charCodeAt(at) | 0;
   }
-  return place & (PLACES - 1);
+  return bucket & (BUCKETS - 1);
 }
 
 /** A digest of all of a token, whatever it looks like. */

@@ -74,7 +74,8 @@ class Reads {
 
   /** Whether there is something to wait for before the browser can be told. */
   get pending(): boolean {
-    return this.#pending > 0 || this.#all.some(({ askOthers }) => askOthers !== undefined);
+    return this.#pending > 0 ||
+      this.#all.some(({ checkOtherProcesses }) => checkOtherProcesses !== undefined);
   }
 
   /**
@@ -83,7 +84,7 @@ class Reads {
    */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#latest.map(({ reading }) => reading));
-    await Promise.allSettled(this.#all.map(({ askOthers }) => askOthers?.()));
+    await Promise.allSettled(this.#all.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
   }
 
   /** What the browser is to be told, of the reads that are done: a session that ended since is not brought back. */
@@ -121,7 +122,7 @@ export function isWrittenBack({ server }: SessionRequest): boolean {
 }
 
 /** Whether the reply to this request will: one that opens a WebSocket carries nothing. */
-export function willCarry(request: SessionRequest): boolean {
+export function canCarryCookies(request: SessionRequest): boolean {
   return isWrittenBack(request) && request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 

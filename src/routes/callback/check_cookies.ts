@@ -9,7 +9,7 @@ import { type CookieSettings, cookieSettings } from "../../config/cookies.ts";
 import { type Answer, removalOf } from "../../core/answer.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { open } from "../../jwt/jwe.ts";
-import { decode, usableSecrets } from "../../jwt/codec.ts";
+import { decode, secretList } from "../../jwt/codec.ts";
 import { Refusal } from "../../jwt/refusal.ts";
 import { otherSalts } from "../../session/salts.ts";
 
@@ -78,7 +78,7 @@ export async function openCheck(
 }
 
 function hasUnknownKey({ name, sealed = "" }: CheckCookie, { settings, config }: ProviderContext): boolean {
-  const secrets = usableSecrets(settings.jwt.secret, name);
+  const secrets = secretList(settings.jwt.secret, name);
   const opened = secrets && open(sealed, secrets, name, otherSalts(config.core, name));
   return opened instanceof Refusal && opened.unknownKey;
 }

@@ -10,7 +10,7 @@ import type { JWT } from "@auth/core/jwt";
 import { ownString } from "../jwt/token_cache.ts";
 
 /** What became of a token. */
-export interface Turn {
+export interface JwtRead {
   /** What the `jwt` callback made of the claims; null ends the session. */
   readonly token: JWT | null;
   /** What the `session` callback returned. */
@@ -34,8 +34,8 @@ interface Renewed {
   readonly until: number;
 }
 
-/** The renewals of one configuration in this process. */
-export class Renewals<T> {
+/** The refreshes of one configuration in this process. */
+export class Refreshes<T> {
   readonly #grace: number;
   readonly #running = new Map<string, Promise<T>>();
   readonly #renewed = new Map<string, Renewed>();
