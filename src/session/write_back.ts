@@ -10,8 +10,11 @@ import type { SessionCookieUpdate } from "./cookie.ts";
 import type { SessionRead } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 
-/** Where a request keeps its reads. */
+/** The decorator of requests that keeps their reads. Outside of the plugin's scopes it is set without being declared. */
 const READS: unique symbol = Symbol("fastify-authjs.reads");
+
+/** The decorator of scopes whose replies carry what reads changed. Scopes within inherit it. */
+const WRITES_BACK: unique symbol = Symbol("fastify-authjs.writesBack");
 
 interface Reader {
   [READS]?: Reads;
@@ -113,12 +116,9 @@ export function readOnce(
   return reads.once(config, (again) => read(request, config, again));
 }
 
-/** Scopes whose replies carry what reads changed, and with them all scopes within. */
-const scopes = new WeakSet<object>();
-
 /** Whether the replies of this route carry what a read changes. */
 export function isWrittenBack({ server }: SessionRequest): boolean {
-  return isWithin(server);
+  return WRITES_BACK in server;
 }
 
 /** Whether the reply to this request will: one that opens a WebSocket carries nothing. */
@@ -126,17 +126,12 @@ export function canCarryCookies(request: SessionRequest): boolean {
   return isWrittenBack(request) && request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 
-/** Fastify makes a scope from the one around it, as its prototype. */
-function isWithin(scope: object | null): boolean {
-  while (scope !== null && !scopes.has(scope)) scope = Object.getPrototypeOf(scope);
-  return scope !== null;
-}
-
 /** Has replies carry what reads changed, in this scope and in those within. */
 export function writeBack(scope: FastifyInstance): void {
   // A second registration in the scope, or one in a scope within: the hook is there already.
-  if (isWithin(scope)) return;
-  scopes.add(scope);
+  if (scope.hasDecorator(WRITES_BACK)) return;
+  scope.decorate(WRITES_BACK, true);
+  scope.decorateRequest(READS);
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = (request as Reader)[READS];
     if (reads?.pending) return void finishLater(reads, reply, payload, done);
