@@ -1,5 +1,5 @@
 /**
- * Codes and tokens arrive in the address of a callback, and passwords in its body; the request log would keep them.
+ * Keeps codes, tokens and passwords, which are in URLs and bodies of auth requests, out of the request log.
  *
  * @module
  */
@@ -7,22 +7,21 @@ import type { FastifyBaseLogger } from "fastify";
 
 type Serializer = (value: unknown) => unknown;
 
-/** Pino keeps its serializers under this symbol, registered globally for uses like this one. */
+/** Pino keeps its serializers under this symbol (`pino.symbols.serializersSym`). */
 const PINO_SERIALIZERS = Symbol.for("pino.serializers");
 
 /**
- * Serializers for the log of auth routes: the application's own, shown a request without its secrets. So it does
- * not matter what they write, or in which shape.
+ * The serializers of the application, called with a request without secrets, whatever they write of it.
  *
  * @param log The application's logger.
  */
 export function redactingSerializers(log: FastifyBaseLogger): Record<string, Serializer> {
   const own = (log as { [PINO_SERIALIZERS]?: Record<string, Serializer> })[PINO_SERIALIZERS];
   const serialize = own?.req ?? onlyTheLine;
-  return { req: (request) => serialize(redactedView(request)) };
+  return { req: (request) => serialize(redactRequest(request)) };
 }
 
-/** For a logger without serializers: writing out the whole request would not help anyone. */
+/** For a logger without a serializer. */
 function onlyTheLine(request: unknown): unknown {
   const { method, url } = request as { method?: string; url?: string };
   return { method, url };
@@ -30,36 +29,34 @@ function onlyTheLine(request: unknown): unknown {
 
 const HIDDEN = "[redacted]";
 
-/** What of a request is shown differently; `raw` is Node's request below Fastify's. */
+/** The properties of a request that are redacted; `raw` is Node's request. */
 const REDACTED: Readonly<Record<string, (value: unknown) => unknown>> = {
   body: redactValues,
   cookies: redactValues,
   headers: redactHeaders,
-  originalUrl: redactAddress,
-  params: redactParts,
+  originalUrl: redactUrl,
+  params: redactParams,
   query: redactValues,
-  raw: redactedView,
+  raw: redactRequest,
   rawHeaders: () => [],
-  url: redactAddress,
+  url: redactUrl,
 };
 
-function redactedView(request: unknown): unknown {
+/** The request with redacted properties; it inherits the others. */
+function redactRequest(request: unknown): unknown {
   if (typeof request !== "object" || request === null) return request;
-  return new Proxy(request, {
-    get(target, key) {
-      // With the target as `this`: a proxy has none of its private fields.
-      const value = Reflect.get(target, key, target);
-      if (typeof value === "function") return value.bind(target);
-      return typeof key === "string" && Object.hasOwn(REDACTED, key) ? REDACTED[key]!(value) : value;
-    },
+  const properties = Object.entries(REDACTED).filter(([name]) => name in request).map(([name, redact]) => {
+    const value = redact((request as Record<string, unknown>)[name]);
+    return [name, { value, enumerable: Object.hasOwn(request, name) }];
   });
+  return Object.create(request, Object.fromEntries(properties));
 }
 
-/** Where the parameters of an address begin; without their "?", or with an encoded one, they are part of its path. */
+/** What may separate the parameters of a malformed URL from its path. */
 const PARAMETERS = /[?#&;]|%(?:3f|23|26|3b)/i;
 
-/** The names of the parameters stay, for who looks for a mistake; the values go. */
-function redactAddress(address: unknown): unknown {
+/** The URL without the values of its parameters. Their names stay, which helps to find mistakes. */
+function redactUrl(address: unknown): unknown {
   if (typeof address !== "string") return address;
   const [separator = ""] = PARAMETERS.exec(address) ?? [];
   const end = separator === "" ? address.length : address.indexOf(separator);
@@ -73,10 +70,10 @@ function redactAddress(address: unknown): unknown {
   return `${path}${separator}${parameters.join("&")}`;
 }
 
-/** The parameters of a route, decoded: an address that was encoded as a whole is one of them. */
-function redactParts(params: unknown): unknown {
+/** Parameters of the route. A URL that was encoded as a whole matches as one of them. */
+function redactParams(params: unknown): unknown {
   if (typeof params !== "object" || params === null) return params;
-  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactAddress(value)]));
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactUrl(value)]));
 }
 
 function redactHeaders(headers: unknown): unknown {
@@ -84,14 +81,14 @@ function redactHeaders(headers: unknown): unknown {
   const redacted: Record<string, unknown> = { ...headers };
   for (const name of ["authorization", "cookie"]) if (name in redacted) redacted[name] = HIDDEN;
   for (const name of ["referer", ":path"]) {
-    if (name in redacted) redacted[name] = redactAddress(redacted[name]);
+    if (name in redacted) redacted[name] = redactUrl(redacted[name]);
   }
   return redacted;
 }
 
 function redactValues(values: unknown): unknown {
   if (typeof values !== "object" || values === null) return values === undefined ? values : HIDDEN;
-  // Without a value the name is all that was sent, and may be what is secret.
+  // Without a value, the name itself may be the secret.
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [value === "" ? HIDDEN : name, HIDDEN]),
   );
