@@ -20,7 +20,7 @@ import { AUTH_ROUTE } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import { assertNotCrossSite } from "./http/cross_site.ts";
 import { requireOrigin } from "./http/origin.ts";
-import { holdReceived, receive } from "./http/received.ts";
+import { decorateReceived, keepRequest } from "./http/received.ts";
 import { redactingSerializers } from "./http/redact.ts";
 import { protectReply } from "./http/security_headers.ts";
 import type { ProviderSummary } from "./provider/summary.ts";
@@ -92,7 +92,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
 }
 
 function addRoutes(scope: FastifyInstance, mount: Mount): void {
-  holdReceived(scope);
+  decorateReceived(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {
@@ -207,7 +207,7 @@ function addRoute(scope: FastifyInstance, url: string, route: AuthRoute, mount: 
       if (request.method === "POST" && !isPostedByProvider(route, provider)) {
         assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
       }
-      receive(request, origin);
+      keepRequest(request, origin);
       done();
     },
     handler: async (request, reply) => {

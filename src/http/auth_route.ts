@@ -4,5 +4,8 @@
  * @module
  */
 
-/** Marks the routes of the plugin in their `config`, so that a guard at the root lets them through. */
+/**
+ * Marks the routes of the plugin in their `config`, so that `requireSession()` on the root instance lets them
+ * through.
+ */
 export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");

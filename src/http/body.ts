@@ -1,12 +1,12 @@
 /**
- * The bodies of auth requests: parsed in the scope of the auth routes alone, so that it does not matter which
- * parsers the application has, and flat, so that a credential is always a string.
+ * The bodies of auth requests. The auth routes have parsers of their own, so that those of the application do
+ * not matter, and bodies are flat, so that a credential is always a string.
  *
  * @module
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { FastifyAuthError } from "../errors.ts";
-import { receiveBody } from "./received.ts";
+import { keepBody } from "./received.ts";
 
 /** Bytes; sign-in forms are far smaller, and Fastify's own limit is ten times this. */
 export const BODY_LIMIT = 100 * 1024;
@@ -14,10 +14,10 @@ export const BODY_LIMIT = 100 * 1024;
 /** Fields of a body; the usual limit of form parsers. */
 const FIELD_LIMIT = 1_000;
 
-/** Objects and arrays within one another. Of thousands, writing them down again overflows the stack. */
+/** Levels of objects and arrays. Serializing thousands of levels overflows the stack. */
 const DEPTH_LIMIT = 64;
 
-/** A parsed body: strings, and for a session update the `data` the application sends along. */
+/** A parsed body: strings, and in a session update any JSON as `data`. */
 export type AuthBody = Record<string, unknown>;
 
 type Done = (error: Error | null, body?: unknown) => void;
@@ -29,7 +29,7 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
   addParser(instance, "application/x-www-form-urlencoded", parseForm);
 }
 
-/** Turns a text into a body, or throws. */
+/** Parses a body. Throws if it is invalid. */
 type Parse = (text: string, request: FastifyRequest) => unknown;
 
 function addParser(instance: FastifyInstance, contentType: string, parse: Parse): void {
@@ -41,8 +41,9 @@ function addParser(instance: FastifyInstance, contentType: string, parse: Parse)
     } catch (error) {
       return done(error as Error);
     }
-    receiveBody(request, body);
-    // A copy, which hooks may write to. Outside of the `try`: Fastify goes on to the handler, whose errors are not ours.
+    keepBody(request, body);
+    // Hooks may write to this copy. Not within the `try`: `done()` runs the handler, whose errors are not
+    // ours.
     done(null, structuredClone(body));
   });
 }
@@ -51,7 +52,7 @@ function jsonParser(instance: FastifyInstance): Parse {
   // Rejects "__proto__" and "constructor.prototype" (400).
   const parseJson = instance.getDefaultJsonParser("error", "error");
   return (text, request) => {
-    // A client that sends the header and nothing else forgot its CSRF token, which is what it should be told.
+    // The error is then the missing CSRF token, which says more than "invalid JSON".
     if (text === "") return {};
     assertShallow(text);
     let result: { error: Error | null; body: unknown } | undefined;
@@ -67,7 +68,7 @@ function parseForm(text: string): AuthBody {
   return Object.fromEntries(fields);
 }
 
-/** Counts brackets outside of strings, so that no parser has to be trusted with what is refused. */
+/** Counts brackets outside of strings before the text is parsed. */
 function assertShallow(json: string): void {
   let depth = 0;
   let quoted = false;
@@ -86,7 +87,7 @@ function assertFew(fields: number): void {
 }
 
 /**
- * Refuses compressed bodies: read as plain they are noise, unpacked they have no limit.
+ * Refuses compressed bodies: unpacked, their size has no limit.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_ENCODING_UNSUPPORTED` (415).
  */
@@ -97,11 +98,12 @@ export function assertPlainEncoding(request: FastifyRequest): void {
 }
 
 /**
- * The body as core may see it: strings alone, as a form sends them.
+ * The body for core: only strings, as a form sends them.
  *
- * @param parsed What the parsers of {@linkcode useAuthBodyParsers} made of it.
+ * @param parsed The result of the parsers of {@linkcode useAuthBodyParsers}.
  * @param action The auth action: a session update may carry any JSON as `data`.
- * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) where a value is neither text nor a number or a boolean.
+ * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) where a value is neither text nor a number or a
+ * boolean.
  */
 export function authBody(parsed: unknown, action: string): AuthBody {
   const body = parsed ?? {};
@@ -115,12 +117,11 @@ export function authBody(parsed: unknown, action: string): AuthBody {
   return Object.fromEntries(fields);
 }
 
-/** The text that a form would send. */
 function toText(name: string, value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
   if (typeof value !== "number") throw invalid(`The field ${JSON.stringify(name)} must be a string.`);
-  // Parsing has rounded it: the text would be another one than was meant.
+  // Parsing has rounded it: the text would differ from what was sent.
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     throw invalid(`The number in ${JSON.stringify(name)} is too large to be exact: send it as a string.`);
   }

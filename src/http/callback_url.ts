@@ -1,21 +1,22 @@
 /**
- * `callbackUrl` (where to go after signing in or out) as a request names it: in the query, the body or a cookie.
- * Core answers a malformed one with an error page or a 500; here it is as if none had been named.
+ * The `callbackUrl` of a request (where to go after signing in or out), from its query, body or cookie. Core
+ * answers a malformed one with an error page or a 500; here it is ignored.
  *
  * @module
  */
-/** Longer than any address a browser should be sent to, shorter than what overflows a cookie. */
+
+/** Characters: what fits in a cookie. */
 const MAXIMUM_LENGTH = 2048;
 
-// deno-lint-ignore no-control-regex -- these are what must not get into a header or past a URL parser
+// deno-lint-ignore no-control-regex -- control characters are what it looks for
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 
 /**
- * The callback URL in a form that core's checks, a `redirect` callback and a Location header can rely on: a path
- * with one leading slash, or an absolute http(s) URL, percent-encoded either way.
+ * The callback URL as core, a `redirect` callback and a Location header need it: a percent-encoded path with
+ * one leading slash, or a percent-encoded absolute http(s) URL.
  *
- * @param value What the request said.
- * @returns `undefined` for anything else.
+ * @param value The value in the request.
+ * @returns `undefined` where it is neither, or too long.
  */
 export function normalizeCallbackUrl(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAXIMUM_LENGTH || CONTROL_CHARACTERS.test(value)) {
@@ -26,19 +27,19 @@ export function normalizeCallbackUrl(value: unknown): string | undefined {
 }
 
 function encode(value: string): string | undefined {
-  // "//host" and "/\host" name another host to a URL parser; as a path they name ours. "/..//host" turns into the
-  // first once its dots are resolved, so the slashes are counted again after that.
+  // A URL parser reads "//host" and "/\host" as another host, so only one slash is kept. Resolving the dots
+  // of "/..//host" makes two slashes again, so it is done once more afterwards.
   if (/^[/\\]/.test(value)) {
     return toAsciiUrl(`/${value.replace(/^[/\\]+/, "")}`).replace(/^\/+/, "/");
   }
   if (!URL.canParse(value)) return undefined;
   const { protocol, username, password, href } = new URL(value);
   if (!/^https?:$/.test(protocol) || username || password) return undefined;
-  // A bare origin stays one: core compares what it wrote into its cookie with what comes back.
+  // No slash is added to an origin: core compares the value of its cookie with what comes back.
   return href === `${value}/` ? value : href;
 }
 
-/** The same address in ASCII, as a Location header needs it. */
+/** The address percent-encoded, as a Location header needs it. */
 export function toAsciiUrl(url: string): string {
   const base = "http://base.invalid";
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url).href : url;
@@ -47,8 +48,8 @@ export function toAsciiUrl(url: string): string {
 }
 
 /**
- * The Cookie header with its callback-url cookie normalised, or without it: core would refuse the whole request
- * for a malformed one.
+ * The Cookie header with its callback-url cookie normalised, or without that cookie where it is malformed:
+ * core would refuse the whole request.
  *
  * @param header The raw Cookie header.
  * @param name The name of the callback-url cookie.

@@ -1,6 +1,6 @@
 /**
- * Telling requests of the application's own pages from those that another site made a browser send (cross-site
- * request forgery), from headers that no page can set. Core's CSRF token is checked besides.
+ * Protection against cross-site request forgery by headers that no page can set. Core checks its CSRF token
+ * as well.
  *
  * @module
  */
@@ -15,9 +15,9 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*,]+$/;
 /**
  * The `trustedOrigins` of a configuration.
  *
- * @param value What was configured.
+ * @param value The configured value.
  * @returns The origins as browsers write them.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where one is no origin.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not an array of origins.
  */
 export function toTrustedOrigins(value: unknown): ReadonlySet<string> {
   if (value === undefined) return new Set();
@@ -25,7 +25,7 @@ export function toTrustedOrigins(value: unknown): ReadonlySet<string> {
   return new Set(value.map(toOrigin));
 }
 
-/** With a slash at its end it is still meant; with a path it would be less than what is then trusted. */
+/** A trailing slash is accepted. A path is not: an origin is trusted as a whole. */
 function toOrigin(value: unknown): string {
   const text = String(value).trim().toLowerCase().replace(/\/$/, "");
   if (typeof value !== "string" || !ORIGIN.test(text) || !URL.canParse(text)) {
@@ -34,7 +34,7 @@ function toOrigin(value: unknown): string {
     );
   }
   const { origin } = new URL(text);
-  // Schemes that URL does not know, as those of mobile apps, have no origin there.
+  // `URL` gives no origin for schemes it does not know, such as those of mobile apps.
   return origin === "null" ? text : origin;
 }
 
@@ -47,18 +47,17 @@ function invalid(problem: string): FastifyAuthError {
 }
 
 /**
- * Whether another site made a browser send the request.
+ * Whether a page of another origin made a browser send the request.
  *
- * `Sec-Fetch-Site` is asked first: the browser compared the page's origin with the address it sent the request to.
- * Browsers that do not send it, or not over plain HTTP, send `Origin` with every POST. A sibling such as
- * `https://b.example.com` for `https://a.example.com` is another site: it may belong to somebody else. What has neither
- * header was not sent by a browser.
+ * `Sec-Fetch-Site` counts first: the browser itself compared the page's origin with that of the request. Some
+ * browsers do not send it, or only over HTTPS; they send `Origin` with every POST. Another
+ * subdomain of the same domain is another site. A request with neither header does not come from a browser.
  *
- * @param headers The request's.
+ * @param headers The headers of the request.
  * @param origin The public origin.
  * @param trusted Other origins that may send requests.
  */
-export function isCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): boolean {
+function isCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): boolean {
   const site = headers["sec-fetch-site"];
   const from = headers.origin;
   if (site === "same-origin" || site === "none") return false;
@@ -68,7 +67,7 @@ export function isCrossSite(headers: Headers, origin: string, trusted: ReadonlyS
 }
 
 /**
- * Refuses a request that another site made a browser send.
+ * Refuses a request that a page of another origin made a browser send.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
  */
@@ -76,6 +75,7 @@ export function assertNotCrossSite(headers: Headers, origin: string, trusted: Re
   if (!isCrossSite(headers, origin, trusted)) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CROSS_SITE",
-    `A page of another origin sent this request to ${origin}. Add that page's origin to \`trustedOrigins\` if it is yours.`,
+    `A page of another origin sent this request to ${origin}. Add that page's origin to \`trustedOrigins\` ` +
+      "if it is yours.",
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Headers that hold whatever other hooks do.
+ * Headers that no other hook can override.
  *
  * @module
  */
@@ -12,23 +12,23 @@ export interface LateHeaders {
 }
 
 /**
- * Calls `change` when the headers of the reply are written: after every `onSend` hook, in whatever scope and order it was
- * added, and after the headers of a `Response` that a handler returned.
+ * Calls `change` when the headers of the reply are written: after every `onSend` hook of any scope, and after
+ * the headers of a `Response` that a handler returned.
  *
- * @param reply The reply; only this one is watched.
+ * @param reply The reply.
  * @param change Changes its headers.
  */
 export function beforeHeaders(reply: FastifyReply, change: (headers: LateHeaders) => void): void {
   const raw = reply.raw as { writeHead: (...args: unknown[]) => unknown };
   const writeHead = raw.writeHead;
   raw.writeHead = function (...args) {
-    // Fastify passes the reply's headers, or has set them one by one where a stream is sent.
+    // Fastify passes the headers as an argument, or has set them one by one where it sends a stream.
     const passed = typeof args.at(-1) === "object";
     change({
       set: (name, value) => void (passed ? reply.header(name, value) : reply.raw.setHeader(name, value)),
       remove(name) {
         reply.removeHeader(name);
-        // Older versions of Fastify leave what is set on Node's response.
+        // Older versions of Fastify do not remove headers of Node's response.
         reply.raw.removeHeader(name);
       },
     });

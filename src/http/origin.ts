@@ -1,6 +1,6 @@
 /**
- * The one place that decides the public origin: the scheme and host that users see, on which cookie names,
- * redirects and callback URLs depend.
+ * The public origin: the scheme and host that users see. Cookie names, redirects and callback URLs depend on
+ * it.
  *
  * @module
  */
@@ -14,17 +14,17 @@ export interface PublicOrigin {
   readonly secure: boolean;
 }
 
-/** What of a Fastify request the origin depends on. */
+/** The part of a Fastify request that the origin depends on. */
 export interface OriginRequest {
-  /** `http` or `https`; follows Fastify's `trustProxy`, and is then whatever the proxy sent. */
+  /** `http` or `https`; with Fastify's `trustProxy` what the proxy sent. */
   readonly protocol: string;
-  /** The `Host` header or `:authority`; follows Fastify's `trustProxy`. */
+  /** The `Host` header or `:authority`; with Fastify's `trustProxy` what the proxy sent. */
   readonly host: string;
   /** The headers as Node gives them. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** The part of Node's request that is looked at. It is not in {@linkcode OriginRequest}: it differs from server to server. */
+/** The part of Node's request that is read. Its type differs from server to server. */
 interface Raw {
   readonly raw?: {
     readonly rawHeaders?: readonly string[];
@@ -36,8 +36,8 @@ interface Raw {
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * The origin that the configuration or `AUTH_URL` pins. A path in it is not used: the prefix decides where the
- * routes are.
+ * The origin in the configuration or `AUTH_URL`. A path in it is ignored: the prefix of the plugin is the
+ * path.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_ORIGIN_INVALID` where it is not an http or https URL.
  */
@@ -54,8 +54,8 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
 }
 
 /**
- * The public origin of a request: the pinned one, else what Fastify says of the request. Forwarded headers are
- * never read here, so they count exactly when `trustProxy` makes Fastify honour them.
+ * The public origin of a request: the configured one, else that of the request. Forwarded headers count only
+ * where Fastify's `trustProxy` does.
  *
  * @returns `undefined` where the request names no valid host, or more than one.
  */
@@ -64,7 +64,7 @@ export function originOf(request: OriginRequest, pinned: PublicOrigin | undefine
   if (hasSeveralHosts(request)) return undefined;
   const { protocol } = request;
   const host = hostOf(request);
-  // An application has one or two hosts, asked of with each read of a session.
+  // Most applications have one host: parsing it again would slow every read of a session.
   if (protocol !== latest.protocol || host !== latest.host) {
     latest = { protocol, host, origin: parseOrigin(protocol, host) };
   }
@@ -78,8 +78,8 @@ let latest: Omit<OriginRequest, "headers"> & { readonly origin: PublicOrigin | u
 };
 
 /**
- * Whether there are several `Host` lines, of which Node shows the first, and a proxy in front may have used another
- * (RFC 9112 section 3.2).
+ * Whether there are several `Host` headers. Node uses the first, a proxy may have used another (RFC 9112
+ * section 3.2).
  */
 function hasSeveralHosts(request: OriginRequest & Raw): boolean {
   const lines = request.raw?.rawHeaders ?? [];
@@ -91,9 +91,9 @@ function hasSeveralHosts(request: OriginRequest & Raw): boolean {
 }
 
 /**
- * `request.host`, with `:authority` in the place of a `Host` header that differs from it (RFC 9113 section 8.3.1).
- * Fastify prefers the header, and does not tell it from a forwarded host: it is asked again about a request that has
- * `:authority` for its `Host`.
+ * `request.host`, but `:authority` wins over a `Host` header that differs (RFC 9113 section 8.3.1). Fastify
+ * prefers the header; to keep its handling of forwarded hosts, its getter runs on a request whose `Host` is
+ * `:authority`.
  */
 function hostOf(request: OriginRequest & Raw): string {
   const { headers } = request;
@@ -117,7 +117,7 @@ function parseOrigin(protocol: string, host: string): PublicOrigin | undefined {
   return Object.freeze({ href: new URL(href).origin, secure: scheme === "https" });
 }
 
-/** Proxies write the scheme in either case, and that of a WebSocket where one is opened. */
+/** Proxies may send it in upper case, or as "ws" and "wss" for a WebSocket. */
 function schemeOf(protocol: string): "http" | "https" | undefined {
   switch (String(protocol).toLowerCase()) {
     case "http":
@@ -131,9 +131,10 @@ function schemeOf(protocol: string): "http" | "https" | undefined {
 }
 
 /**
- * As {@linkcode originOf}, for a route that cannot do without.
+ * As {@linkcode originOf}, for routes that need an origin.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_HOST_INVALID` (400); for several `Host` headers also where the origin is pinned.
+ * @throws {FastifyAuthError} `FST_AUTHJS_HOST_INVALID` (400); for several `Host` headers also where an origin
+ * is configured.
  */
 export function requireOrigin(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin {
   const origin = originOf(request, pinned);

@@ -1,13 +1,13 @@
 /**
- * The query of a request, read from its address: an application may have Fastify parse queries in any way.
+ * The query of a request, read from its URL: an application may have configured another query parser.
  *
  * @module
  */
 
 /**
- * The query of a request's address, without its `?`.
+ * The query of a URL, without its `?`.
  *
- * @param url The address as Node gives it. A fragment never belongs to it, but a client can send one.
+ * @param url The URL as Node gives it. A fragment that a client sent is ignored.
  */
 export function queryOf(url: string): string {
   const [address = ""] = url.split("#", 1);
@@ -16,12 +16,12 @@ export function queryOf(url: string): string {
 }
 
 /**
- * The parameters of a query (WHATWG URL, `application/x-www-form-urlencoded`): `+` is a space, only `&` separates, and an
- * invalid percent-escape stays as it is.
+ * The parameters of a query (WHATWG URL, `application/x-www-form-urlencoded`): `+` is a space, only `&`
+ * separates, and an invalid percent-escape stays as it is.
  *
  * @param query The query without its `?`.
  */
 export function parseQuery(query: string): URLSearchParams {
-  // The constructor drops a leading "?", which here would be part of a name.
+  // The constructor would drop a leading "?", which is part of a name here.
   return new URLSearchParams(`&${query}`);
 }

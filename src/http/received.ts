@@ -1,6 +1,6 @@
 /**
- * What a request to an auth route brought, kept from hooks that run between its parsing and its handler: a body that was
- * checked to be flat is not to be replaced by one that was not, nor a provider that serves POST alone by another.
+ * A request to an auth route as it was received. Hooks of the application that run between parsing and
+ * handler cannot change it: what was checked is what the handler gets.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import type { PublicOrigin } from "./origin.ts";
 
-/** A request as it came. */
+/** A request as it was received. */
 export interface Received {
   readonly method: "GET" | "POST";
   /** Path and query, as they were sent. */
@@ -17,7 +17,7 @@ export interface Received {
   readonly headers: IncomingHttpHeaders;
   /** The parameters of the route. */
   readonly params: { readonly provider?: string };
-  /** What a parser made of the body; `undefined` where there is none. */
+  /** The parsed body; `undefined` where there is none. */
   body?: unknown;
 }
 
@@ -27,17 +27,17 @@ interface Holder {
   [RECEIVED]?: Received;
 }
 
-/** Has requests in this scope hold what they brought. */
-export function holdReceived(scope: FastifyInstance): void {
+/** Makes room on the requests of this scope for what was received. */
+export function decorateReceived(scope: FastifyInstance): void {
   scope.decorateRequest(RECEIVED);
 }
 
 /**
- * Keeps what the request brought, all but its body, which is read later.
+ * Keeps all of the request but its body, which is not parsed yet.
  *
  * @param request A request whose method its route serves.
  */
-export function receive(
+export function keepRequest(
   request: FastifyRequest<{ Params: { provider?: string } }>,
   origin: PublicOrigin,
 ): void {
@@ -46,13 +46,13 @@ export function receive(
   (request as Holder)[RECEIVED] = { method, url, origin, headers: { ...headers }, params: { ...params } };
 }
 
-/** Keeps the parsed body; a request that no route takes holds nothing. */
-export function receiveBody(request: FastifyRequest, body: unknown): void {
+/** Keeps the parsed body, unless no route matched the request. */
+export function keepBody(request: FastifyRequest, body: unknown): void {
   const held = (request as Holder)[RECEIVED];
   if (held !== undefined) held.body = body;
 }
 
-/** What the request brought. */
-export function received(request: FastifyRequest): Received {
+/** The request as it was received. */
+export function receivedRequest(request: FastifyRequest): Received {
   return (request as Holder)[RECEIVED]!;
 }

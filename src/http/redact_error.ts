@@ -1,24 +1,25 @@
 /**
- * Errors of databases and mail services, fit for a log.
+ * Errors of databases and mail services without secrets, for the log.
  *
  * @module
  */
 
-/** Shorter texts say little, and cutting them out of a message would leave nothing of it. */
+/** Cutting out shorter texts would make a message unreadable. */
 const SHORTEST_SECRET = 4;
 
 /**
- * A copy of an error, and of its causes, from which given texts are cut out: query builders put their parameters into
- * messages, mail services echo what they were sent, and among these are session tokens, access tokens and addresses.
+ * A copy of an error and its causes, without the given texts. Messages of query builders contain the
+ * parameters of a query, those of mail services the request: session tokens, access tokens and e-mail
+ * addresses.
  *
- * @param error What was thrown.
- * @param secrets What the thrower was given: texts, or records and lists of them.
+ * @param error The error.
+ * @param secrets The arguments of the failed call: texts, or objects and arrays of texts.
  */
 export function redactError(error: unknown, secrets: unknown): Error {
   return copy(error, (text) => redactText(text, secrets), 0);
 }
 
-/** A text from which given texts are cut out, as {@linkcode redactError} does. */
+/** A text without the given texts. */
 export function redactText(text: string, secrets: unknown): string {
   const texts = textsIn(secrets).filter((secret) => secret.length >= SHORTEST_SECRET);
   texts.sort((a, b) => b.length - a.length);

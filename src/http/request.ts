@@ -1,11 +1,11 @@
 /**
- * From a Fastify request's parts to a web `Request`. Knows nothing of Auth.js.
+ * Makes a web `Request`.
  *
  * @module
  */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What the web request is made of. */
+/** The parts of the request. */
 export interface WebRequestParts {
   /** The absolute URL. */
   readonly url: string;
@@ -13,13 +13,13 @@ export interface WebRequestParts {
   readonly method: string;
   /** The headers as Node gives them. */
   readonly headers: IncomingHttpHeaders;
-  /** Headers that replace what came, or remove it where `undefined`. */
+  /** Headers that replace others, or remove them where `undefined`. */
   readonly override?: Readonly<Record<string, string | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
 }
 
-/** They describe bytes on a connection, which the body made here is not. */
+/** Headers about the connection and the length of the body that was received. */
 const CONNECTION_HEADERS = new Set([
   "connection",
   "content-length",
@@ -28,11 +28,7 @@ const CONNECTION_HEADERS = new Set([
   "upgrade",
 ]);
 
-/**
- * Makes the web request.
- *
- * @param parts Where the request goes and what it carries.
- */
+/** Makes the web request. */
 export function toWebRequest({ url, method, headers, override, body }: WebRequestParts): Request {
   const init: RequestInit = { method, headers: toWebHeaders({ ...headers, ...override }) };
   if (body !== undefined) {
@@ -45,14 +41,14 @@ export function toWebRequest({ url, method, headers, override, body }: WebReques
 function toWebHeaders(headers: IncomingHttpHeaders): Headers {
   const result = new Headers();
   for (const [name, value] of Object.entries(headers)) {
-    // ":authority" and its like are HTTP/2's, not headers.
+    // ":authority" and the like are pseudo-headers of HTTP/2.
     if (value === undefined || name.startsWith(":") || CONNECTION_HEADERS.has(name)) continue;
     for (const line of Array.isArray(value) ? value : [value]) appendValid(result, name, line);
   }
   return result;
 }
 
-/** A real socket cannot deliver a value that `Headers` refuses; an injected request can. */
+/** `app.inject()` accepts values that `Headers` refuses. */
 function appendValid(headers: Headers, name: string, value: string): void {
   try {
     headers.append(name, value);

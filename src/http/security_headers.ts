@@ -1,5 +1,5 @@
 /**
- * Headers of every reply of the auth routes.
+ * Security headers of every reply of the auth routes.
  *
  * @module
  */
@@ -7,8 +7,8 @@ import type { FastifyReply } from "fastify";
 import { beforeHeaders, type LateHeaders } from "./late_headers.ts";
 
 /**
- * Codes, tokens and CSRF tokens are in these replies and addresses: not for caches, frames or other sites. With
- * `no-referrer` a browser would send `Origin: null` from the sign-in form, as a page of another site may.
+ * Replies and URLs contain codes and tokens, so caches, frames and other sites get none of them. Not
+ * `no-referrer`: the sign-in form would then send `Origin: null`, as a page of another site may.
  */
 const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "private, no-cache, no-store",
@@ -18,20 +18,20 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What overrules `Cache-Control` at a shared cache: targeted fields (RFC 9213), of which each CDN has one of its own, and
- * those of Akamai, nginx and LiteSpeed.
+ * Headers that override `Cache-Control` for a shared cache: the targeted ones of CDNs (RFC 9213), and those
+ * of Akamai, nginx and LiteSpeed.
  */
 const CDN_CACHE_HEADER =
   /^(?:(?:[\w-]+-)?cdn-cache-control|surrogate-control|edge-control|x-accel-expires|x-litespeed-cache-control)$/i;
 
-/** Removes what would have a shared cache store a reply that `Cache-Control` keeps from it. */
+/** Removes headers by which a shared cache would store the reply despite `Cache-Control`. */
 export function removeCdnCaching(reply: FastifyReply, headers: Pick<LateHeaders, "remove">): void {
   for (const name of [...Object.keys(reply.getHeaders()), ...reply.raw.getHeaderNames()]) {
     if (CDN_CACHE_HEADER.test(name)) headers.remove(name);
   }
 }
 
-/** Sets them over whatever the application sets for its own pages. */
+/** Sets the headers of an auth reply, also where the application sets others for all of its pages. */
 export function protectReply(reply: FastifyReply): void {
   reply.headers(HEADERS);
   beforeHeaders(reply, (headers) => {

@@ -12,7 +12,7 @@ import { hashSecrets } from "../core/secrets.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import { queryOf } from "../http/query.ts";
-import { received } from "../http/received.ts";
+import { receivedRequest } from "../http/received.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { withoutLookAlikes } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";
@@ -43,7 +43,7 @@ export function requestContext(
   { action }: AuthRoute,
   { config, mountPath, settings, readSession, once }: Mount,
 ): RequestContext {
-  const { method, url, origin, headers, params, body: parsed } = received(request);
+  const { method, url, origin, headers, params, body: parsed } = receivedRequest(request);
   const { logger, debug } = config.core;
   const provider = config.providers.get(params.provider ?? "");
   const { query, callbackUrl } = authQuery(queryOf(url), { action, method, type: provider?.type });
