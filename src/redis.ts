@@ -1,9 +1,10 @@
 /**
- * A lock in Redis, by which one process of several refreshes a session and the others hear of its end:
- * `refreshLock: redisLock(client)`.
+ * A lock in Redis: of several processes one refreshes a session, and the others get the result and learn when
+ * a session ends. Set it as `refreshLock: redisLock(client)`.
  *
- * No session token is in Redis: the values are sealed under keys that come from the tokens. Everything runs out, within
- * fifteen minutes or `refreshGrace`. It needs the commands `GET`, `SET` with `NX` and `PX`, and `EVAL`.
+ * No session token is stored in Redis: values are encrypted with keys derived from the tokens. Every key
+ * expires within fifteen minutes or `refreshGrace`. The commands used are `GET`, `SET` with `NX` and `PX`,
+ * and `EVAL`.
  *
  * @example
  * ```ts
@@ -22,13 +23,13 @@ import type { RefreshLock } from "./types.ts";
 
 export type { RefreshLock };
 
-/** What is used of a client of the package `ioredis`. */
+/** The part of a client of the package `ioredis` that is used. */
 export interface IoRedisClient {
   /** Sends a command. */
   call(command: string, ...args: string[]): Promise<unknown>;
 }
 
-/** What is used of a connected client of the package `redis`. */
+/** The part of a connected client of the package `redis` that is used. */
 export interface NodeRedisClient {
   /** Sends a command. */
   sendCommand(args: string[]): Promise<unknown>;
@@ -37,14 +38,16 @@ export interface NodeRedisClient {
 /** Settings of {@linkcode redisLock}. */
 export interface RedisLockOptions {
   /**
-   * What the keys begin with.
+   * The prefix of all keys.
    *
    * @default "fastify-authjs:"
    */
   prefix?: string;
 }
 
-/** Scripts run as one step: a lock may have run out, and be another's by now, which is neither extended nor deleted. */
+/**
+ * Scripts are atomic: a lock that expired and now belongs to another process is neither extended nor deleted.
+ */
 const EXTEND =
   `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`;
 const RELEASE =
@@ -53,9 +56,9 @@ const RELEASE =
 /**
  * Makes the lock.
  *
- * @param client A client of `ioredis`, or a connected one of `redis`. It stays the application's to close.
- * @param options What the keys begin with.
- * @returns What `refreshLock` takes.
+ * @param client A client of `ioredis`, or a connected one of `redis`. The application closes it.
+ * @param options The prefix of the keys.
+ * @returns The value for `refreshLock`.
  */
 export function redisLock(
   client: IoRedisClient | NodeRedisClient,

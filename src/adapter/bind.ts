@@ -1,13 +1,13 @@
 /**
- * The database adapter as core is given it.
+ * Binds the application's adapter for core.
  *
  * @module
  */
 import type { Adapter } from "@auth/core/adapters";
 import { callAdapter } from "./call.ts";
 
-/** How long an adapter's method may take, in milliseconds, unless the configuration says otherwise. */
-export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
+/** How long a call may take by default, in milliseconds. */
+const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
 /** Every method of the adapter interface. */
 const ADAPTER_METHODS: readonly (keyof Adapter)[] = [
@@ -42,16 +42,13 @@ export interface AdapterOptions {
    * @default 10_000
    */
   readonly timeout?: number | undefined;
-  /** Told once of each mistake in what the adapter returns, with what to change. */
+  /** Called once for each mistake in the adapter's results, with what to change. */
   readonly warn?: (message: string) => void;
 }
 
 /**
- * A plain object with the adapter's methods, each bound and each called with care. Core looks at own properties
- * only, so an adapter that is an instance of a class would have no methods for it.
- *
- * @param adapter The caller's adapter.
- * @param options How it is called.
+ * A plain object with the adapter's methods, each bound and called by {@linkcode callAdapter}. Core sees own
+ * properties only, so it would find no methods on an instance of a class.
  */
 export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Adapter {
   const { timeout = DEFAULT_ADAPTER_TIMEOUT, warn = () => {} } = options;
@@ -76,7 +73,7 @@ export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Ada
 
 const WRITES_SESSION = new Set(["createSession", "updateSession"]);
 
-/** A cookie knows whole seconds only: a row with a fraction more would say that the session outlives its cookie. */
+/** Cookies have whole seconds: with a fraction more, the row would outlive its cookie. */
 function inWholeSeconds(session: unknown): unknown {
   const { expires } = session as { expires?: unknown };
   if (!(expires instanceof Date)) return session;

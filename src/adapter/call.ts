@@ -1,6 +1,6 @@
 /**
- * One call of an adapter: with a deadline, Dates in its result, no secrets in its errors, and a check that the row is
- * the one that was looked for.
+ * One call of an adapter: with a deadline, Dates in its result, no secrets in its errors, and a check that
+ * the row is the one that was looked for.
  *
  * @module
  */
@@ -53,8 +53,9 @@ const LOOKUPS = new Set([
 ]);
 
 /**
- * Whether the database refused the key itself. SQL databases answer with a "data exception" (for a cookie of "%00"),
- * unstorage with a message (for ".."), and some drivers refuse `undefined` (a sign-in link without its address).
+ * Whether the database refused the key itself. SQL databases answer with a "data exception" (for a cookie of
+ * "%00"), unstorage with a message (for ".."), and some drivers refuse `undefined` (a sign-in link without
+ * its address).
  */
 function isImpossibleKey([key]: readonly unknown[], error: unknown): boolean {
   if (typeof key === "object" && key !== null && "identifier" in key && key.identifier === undefined) {
@@ -70,8 +71,9 @@ function isDataException(state: unknown): boolean {
 }
 
 /**
- * Checks that the row is the one that was looked for. A collation that ignores accents, or a key-value store that cuts
- * keys at a character, may return another one: then the owner of a similar address could sign in as this user.
+ * Checks that the row is the one that was looked for. A collation that ignores accents, or a key-value store
+ * that cuts keys at a character, may return another one: then the owner of a similar address could sign in as
+ * this user.
  */
 function validated(name: string, [key]: readonly unknown[], result: unknown): unknown {
   if (typeof result !== "object" || result === null) return result;

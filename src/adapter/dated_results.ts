@@ -1,5 +1,6 @@
 /**
- * Makes Dates of the points in time in an adapter's results: core, and the reading of sessions here, compare Dates only.
+ * Makes Dates of the points in time in an adapter's results: core, and the reading of sessions here, compare
+ * Dates only.
  *
  * @module
  */
@@ -23,8 +24,8 @@ const USER_METHODS = new Set(["createUser", "getUser", "getUserByEmail", "getUse
 /**
  * The result with Dates in it; the same object where it has them already.
  *
- * Where a value is no date, a session or a sign-in link counts as expired, and an address as not verified. A session that
- * was just written expires when it was told to.
+ * Where a value is no date, a session or a sign-in link counts as expired, and an address as not verified. A
+ * session that was just written expires when it was told to.
  */
 export function withDates(call: DatedCall, result: unknown): unknown {
   if (!isRow(result)) return result;
@@ -83,7 +84,9 @@ function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null;
 }
 
-/** A copy with another value in one field. It keeps the row's class; the adapter may still use the row itself. */
+/**
+ * A copy with another value in one field. It keeps the row's class; the adapter may still use the row itself.
+ */
 function withField(row: Row, field: string, value: unknown): Row {
   if (row[field] === value) return row;
   const copy = Object.create(Object.getPrototypeOf(row), Object.getOwnPropertyDescriptors(row)) as Row;

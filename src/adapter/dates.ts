@@ -1,6 +1,6 @@
 /**
- * Reads points in time as databases return them. Some drivers and adapters return text or a number instead of a Date;
- * compared with a Date, text is never in the past.
+ * Reads points in time as databases return them. Some drivers and adapters return text or a number instead of
+ * a Date; compared with a Date, text is never in the past.
  *
  * @module
  */
@@ -13,7 +13,10 @@ const SQL_OR_ISO =
 const JAVASCRIPT_TEXT =
   /^[a-z]{3},? (?:\d{1,2} [a-z]{3}|[a-z]{3} \d{1,2}) \d{4} \d{2}:\d{2}:\d{2} GMT(?:[+-]\d{4}(?: \(.*\))?)?$/i;
 
-/** The units of numbers since 1970: minimum, limit, milliseconds. Each covers 1973 to 2286, and they do not overlap. */
+/**
+ * The units of numbers since 1970: minimum, limit, milliseconds. Each covers 1973 to 2286, and they do not
+ * overlap.
+ */
 const UNITS = [
   [1e8, 1e10, 1000],
   [1e11, 1e13, 1],
@@ -24,11 +27,12 @@ const UNITS = [
 /**
  * Reads a point in time.
  *
- * Text without a zone is UTC, as SQLite's functions write it. The zone of the process would differ between machines and
- * change with summer time.
+ * Text without a zone is UTC, as SQLite's functions write it. The zone of the process would differ between
+ * machines and change with summer time.
  *
- * @param value A Date; ISO 8601, SQL or JavaScript text; seconds to nanoseconds since 1970 as a number, bigint or text;
- * an object of Temporal, Luxon, Day.js or Firestore, or another that converts to one of these.
+ * @param value A Date; ISO 8601, SQL or JavaScript text; seconds to nanoseconds since 1970 as a number,
+ * bigint or text; an object of Temporal, Luxon, Day.js or Firestore, or another that converts to one of
+ * these.
  * @returns `undefined` where it names no time after 1970.
  */
 export function toDate(value: unknown): Date | undefined {
@@ -68,7 +72,10 @@ function fromText(text: string): Date | undefined {
   return valid(new Date(`${day}T${seconds}.${fraction.slice(0, 3).padEnd(3, "0")}${offset}`));
 }
 
-/** Ways to convert an object, the most exact first. Each may be missing, or throw as Temporal's `valueOf()` does. */
+/**
+ * Ways to convert an object, the most exact first. Each may be missing, or throw as Temporal's `valueOf()`
+ * does.
+ */
 const CONVERSIONS: readonly ((from: Record<string, () => unknown>) => unknown)[] = [
   (from) => from.epochMilliseconds,
   (from) => from.toDate!(),

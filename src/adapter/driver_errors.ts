@@ -6,7 +6,9 @@
 import { errorChain } from "../utils/error_chain.ts";
 import type { FailureKind } from "./failure.ts";
 
-/** Why a call failed. Codes are looked at first, since drivers change their messages from version to version. */
+/**
+ * Why a call failed. Codes are looked at first, since drivers change their messages from version to version.
+ */
 export function failureKind(error: unknown): FailureKind {
   const chain = [...errorChain(error)];
   // The innermost error is the driver's, which says more than the ORM's around it.
@@ -69,7 +71,8 @@ const RULES: readonly Rule[] = [
     ),
   ],
 
-  // Prisma (https://www.prisma.io/docs/orm/reference/error-reference): P1 is about the connection, P2 about the query.
+  // Prisma (https://www.prisma.io/docs/orm/reference/error-reference): P1 is about the connection, P2 about
+  // the query.
   ["refused", code(/^P10(?:00|03|09|10|12|13|14|15|16)$/)],
   ["unanswered", code(/^(?:P1\d{3}|P2024|P2028|P2034|P2037|P6004|P6008)$/)],
   ["refused", code(/^P2\d{3}$/)],

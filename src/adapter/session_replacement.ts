@@ -1,8 +1,9 @@
 /**
  * A new session for each sign-in, where sessions are rows.
  *
- * Core leaves the row of the session that the browser had, or keeps using it where the same user signs in again. An
- * attacker who knows that session token could go on using it; people sign in again to end just that.
+ * Core leaves the row of the session that the browser had, or keeps using it where the same user signs in
+ * again. An attacker who knows that session token could go on using it; people sign in again to end just
+ * that.
  *
  * @module
  */
@@ -25,14 +26,15 @@ export interface SessionReplacement {
   /**
    * Ends the old session once the browser has a new one.
    *
-   * @param token The session token in core's answer; `undefined` where the sign-in failed, and nothing changes.
+   * @param token The session token in core's answer; `undefined` where the sign-in failed, and nothing
+   * changes.
    */
   finish(token: string | undefined): Promise<void>;
 }
 
 /**
- * Starts a replacement: core sees the session that the browser has, so that it links accounts to its user, but under a
- * new token.
+ * Starts a replacement: core sees the session that the browser has, so that it links accounts to its user,
+ * but under a new token.
  */
 export function replaceSession(
   adapter: Adapter,

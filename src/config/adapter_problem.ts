@@ -1,5 +1,6 @@
 /**
- * What a configuration needs of its database adapter. Core finds out only when a request comes; here it stops the boot.
+ * Checks at boot that the adapter has the methods which the configuration needs; core checks them with each
+ * request.
  *
  * @module
  */
@@ -8,7 +9,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { FastifyAuthError } from "../errors.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
-/** What core calls where sessions are rows. */
+/** The methods that core calls where sessions are rows. */
 const SESSION_METHODS = [
   "createUser",
   "getUser",
@@ -22,7 +23,7 @@ const SESSION_METHODS = [
   "deleteSession",
 ] as const satisfies readonly (keyof Adapter)[];
 
-/** Among them, those that core calls for nothing but accounts at providers, which a sign-in by e-mail has not. */
+/** Those of them that core does not call where every provider is an e-mail provider. */
 const ACCOUNT_METHODS: readonly (keyof Adapter)[] = ["getUser", "getUserByAccount", "linkAccount"];
 
 const EMAIL_METHODS = [
@@ -44,7 +45,7 @@ const WEBAUTHN_METHODS = [
   "updateAuthenticatorCounter",
 ] as const satisfies readonly (keyof Adapter)[];
 
-/** What the configuration needs of the adapter and does not get. */
+/** The methods that are missing, as an error. */
 export function adapterProblem(
   core: AuthConfig,
   providers: readonly ProviderSummary[],
@@ -74,8 +75,8 @@ export function adapterProblem(
 }
 
 /**
- * Core puts a JWT into the cookie after a password sign-in, whatever the strategy; with the other one it is then
- * looked up as a database key and never found.
+ * After a sign-in with credentials core sets a JWT as session token, also with the database strategy, where
+ * it is then looked up as the key of a row and never found.
  */
 export function strategyProblem(
   { adapter, session }: AuthConfig,
@@ -84,7 +85,7 @@ export function strategyProblem(
 ): FastifyAuthError | undefined {
   const strategy = session?.strategy ?? (adapter ? "database" : "jwt");
   const credentials = providers.find(({ type }) => type === "credentials");
-  // Who encodes tokens themselves may well store them.
+  // The application's own `encode` may store the session.
   if (strategy === "jwt" || credentials === undefined || jwt?.encode) return;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",

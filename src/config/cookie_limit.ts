@@ -6,8 +6,8 @@
 import { FastifyAuthError } from "../errors.ts";
 
 /**
- * Node refuses requests with more than 16 KB of headers, nginx those with a line of more than 8 KB. Half of the former leaves
- * room for what else a browser sends.
+ * Node refuses requests with more than 16 KB of headers, nginx those with a line of more than 8 KB. Half of
+ * the former leaves room for what else a browser sends.
  */
 const DEFAULT_LIMIT = 8 * 1024;
 

@@ -62,8 +62,8 @@ export function cookieSettings(
 }
 
 /**
- * What is wrong with the names. Core takes every cookie whose name starts with the session cookie's for a part of the session:
- * it would remove its own others with each sign-in.
+ * Checks the names: core treats every cookie whose name starts with that of the session cookie as a part of
+ * it, and would remove it with each sign-in.
  */
 export function cookieNameProblem(core: AuthConfig): FastifyAuthError | undefined {
   const others = (Object.keys(NAMES) as AuthCookie[]).filter((cookie) => cookie !== "sessionToken");

@@ -13,8 +13,8 @@ interface DenoPermissions {
 }
 
 /**
- * Without the permission Deno prompts or throws. A configuration that sets everything in code must start without
- * it, so a variable that cannot be read counts as unset.
+ * Without the permission Deno prompts or throws. A configuration that sets everything in code must start
+ * without it, so a variable that cannot be read counts as unset.
  */
 function isReadable(variable: string): boolean {
   const { Deno: deno } = globalThis as { Deno?: { permissions?: DenoPermissions } };

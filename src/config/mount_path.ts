@@ -5,7 +5,10 @@
  */
 import { FastifyAuthError } from "../errors.ts";
 
-/** Characters that mean the same to the router, in a URL and to core, which builds a regular expression from the path. */
+/**
+ * Characters that mean the same to the router, in a URL and to core, which builds a regular expression from
+ * the path.
+ */
 const PREFIX = /^(?:\/[\p{L}\p{N} ._~!&',;=@-]+)+$/u;
 
 /**

@@ -1,8 +1,9 @@
 /**
- * Resolves the application's configuration and the environment to the one configuration that all other code reads.
+ * Resolves the application's configuration and the environment to the one configuration that all other code
+ * reads.
  *
- * It is resolved once: later changes to the object or to the environment are not seen. The object is never written to;
- * core, which writes defaults into what it gets, is given a copy.
+ * It is resolved once: later changes to the object or to the environment are not seen. The object is never
+ * written to; core, which writes defaults into what it gets, is given a copy.
  *
  * @module
  */
@@ -112,7 +113,9 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   });
 }
 
-/** The configuration for core: the defaults of this package, then those that core takes from the environment. */
+/**
+ * The configuration for core: the defaults of this package, then those that core takes from the environment.
+ */
 function withDefaults(config: FastifyAuthConfig, production: boolean, notices: Notices): AuthConfig {
   if (!Array.isArray(config.providers)) {
     throw new FastifyAuthError(
@@ -151,7 +154,7 @@ function withDefaults(config: FastifyAuthConfig, production: boolean, notices: N
   return core;
 }
 
-/** Max-Age counts before Expires (RFC 6265 section 5.3): it is part of `session.maxAge` now, and would contradict it. */
+/** Max-Age overrides Expires (RFC 6265 section 5.3). `session.maxAge` takes it into account already. */
 function withoutMaxAge({ sessionToken, ...cookies }: Cookies): Cookies {
   const { maxAge: _maxAge, ...options } = sessionToken!.options!;
   return { ...cookies, sessionToken: { ...sessionToken, options } };

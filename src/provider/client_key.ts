@@ -8,10 +8,8 @@ import type { Provider } from "@auth/core/providers";
 type Part = Record<string, unknown>;
 
 /**
- * The provider with the application's key where core uses it as it is. Core merges what an application gives a
- * built-in provider member by member, and a `CryptoKey` has no members: nothing that signs would be left of it.
- *
- * @param provider A provider that is ours to change.
+ * Moves the application's key out of `options`: core merges these member by member, and a `CryptoKey` has no
+ * members.
  */
 export function keepClientKey(provider: Provider): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part };

@@ -4,7 +4,10 @@
  * @module
  */
 
-/** How long a document is kept, in milliseconds. A provider that moves an endpoint keeps the old one for longer. */
+/**
+ * How long a document is kept, in milliseconds. A provider that moves an endpoint keeps the old one for
+ * longer.
+ */
 const LIFETIME = 10 * 60_000;
 
 /** The most documents that are kept; a provider for many tenants has one for each. */

@@ -1,5 +1,5 @@
 /**
- * E-mail providers as core is given them: with settings that work, and errors that tell a person's mistake from a
+ * E-mail providers for core: with corrected settings, and with errors that tell a mistyped address from a
  * mail service that is down.
  *
  * @module
@@ -9,10 +9,10 @@ import type { EmailConfig, Provider } from "@auth/core/providers";
 import { normalizeAddress } from "./email_address.ts";
 import { redactError } from "../http/redact_error.ts";
 
-/** The environment, in which an empty variable is an unset one. */
+/** The environment; an empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What was typed is no e-mail address; the message does not repeat it. */
+/** The user typed no e-mail address; the message does not repeat the input. */
 class EmailAddressRefused extends EmailSignInError {
   static override readonly type = "EmailAddressRefused";
 }
@@ -23,10 +23,10 @@ class EmailNotSent extends EmailSignInError {
 }
 
 /**
- * The provider with its settings mended and its functions guarded; any other provider as it is.
+ * Corrects the settings and wraps the functions of an e-mail provider; any other provider stays as it is.
  *
- * @param provider A provider that has the environment's defaults.
- * @param env Where its API key may be.
+ * @param provider A copy, completed from the environment.
+ * @param env May have the API key.
  */
 export function prepareEmailProvider(provider: Provider, env: Environment): Provider {
   if (typeof provider === "function" || provider.type !== "email") return provider;
@@ -36,25 +36,25 @@ export function prepareEmailProvider(provider: Provider, env: Environment): Prov
     ...own,
     options: {
       ...options,
-      ...mended(merged, env),
-      normalizeIdentifier: guardNormalizer(merged),
-      sendVerificationRequest: guardSender(merged),
+      ...correctedSettings(merged, env),
+      normalizeIdentifier: wrapNormalizer(merged),
+      sendVerificationRequest: wrapSender(merged),
     },
   } as unknown as Provider;
 }
 
-/** What would keep a provider of core from working as documented. */
-function mended({ id, apiKey, from }: EmailConfig, env: Environment): Partial<EmailConfig> {
+/** Settings without which some of core's providers do not work as documented. */
+function correctedSettings({ id, apiKey, from }: EmailConfig, env: Environment): Partial<EmailConfig> {
   const fromEnv = env[`AUTH_${id.toUpperCase().replace(/-/g, "_")}_KEY`];
   return {
-    // Loops has an empty key by default, which hides that of the environment from core.
+    // Loops has an empty key by default, for which core ignores the environment.
     ...(!apiKey && fromEnv && { apiKey: fromEnv }),
-    // These two put the address into a place where a display name makes it invalid.
+    // These two send `from` as a bare address, where a display name is invalid.
     ...(from && (id === "mailgun" || id === "sendgrid") && { from: from.replace(/^.*<(.*)>\s*$/s, "$1") }),
   };
 }
 
-function guardNormalizer({ normalizeIdentifier }: EmailConfig): (identifier: string) => string {
+function wrapNormalizer({ normalizeIdentifier }: EmailConfig): (identifier: string) => string {
   return (identifier) => {
     if (!identifier) throw new EmailAddressRefused("There is no e-mail address in the request");
     if (!normalizeIdentifier) {
@@ -70,11 +70,11 @@ function guardNormalizer({ normalizeIdentifier }: EmailConfig): (identifier: str
   };
 }
 
-function guardSender(provider: EmailConfig): EmailConfig["sendVerificationRequest"] {
+function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest"] {
   const send = async (params: SendParams) => {
     try {
-      // Through `provider` and not a bare function: a sender may use `this`.
-      await provider.sendVerificationRequest(withOwnServer(params, provider));
+      // Called as a method: a sender may use `this`.
+      await provider.sendVerificationRequest(withConfiguredServer(params, provider));
     } catch (error) {
       const { identifier, token, url } = params;
       const { apiKey, server } = provider;
@@ -84,17 +84,17 @@ function guardSender(provider: EmailConfig): EmailConfig["sendVerificationReques
   };
   return (params) => {
     const sent = send(params);
-    // Core does not wait for it at once: a quick failure would count as unhandled and end the process.
+    // Core awaits it later: until then a rejection would count as unhandled and end the process.
     sent.catch(() => {});
     return sent;
   };
 }
 
 /**
- * Core merges the settings of the SMTP server into its own default, member by member: that leaves an empty user name
- * where none was set, which a server refuses, and of a certificate in a Buffer it leaves no Buffer.
+ * Replaces the SMTP settings that core merged into its default: they have an empty user name where none was
+ * set, which servers refuse, and a certificate in a Buffer does not survive the merge.
  */
-function withOwnServer(params: SendParams, { server }: EmailConfig): SendParams {
+function withConfiguredServer(params: SendParams, { server }: EmailConfig): SendParams {
   return server === undefined ? params : { ...params, provider: { ...params.provider, server } };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The `fetch` for requests to a provider: limited in time and size, over TLS in production, with a cache for discovery
- * documents, and with errors that core can name.
+ * The `fetch` for requests to a provider: limited in time and size, over TLS in production, with a cache for
+ * discovery documents, and with errors that core can name.
  *
  * @module
  */
@@ -43,7 +43,8 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
       );
     }
     const response = await exchange(provider, href, inner, limits.timeout, input, init);
-    // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads errors itself.
+    // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads
+    // errors itself.
     if (init?.redirect !== "manual") return response;
     if (isTokenRequest(init)) return await withStandardError(provider, response, sentParameters(url, init));
     if (isGet(input, init)) await assertNoError(provider, response, href, sentParameters(url, init));
@@ -133,7 +134,9 @@ function sentParameters(url: URL, { body, headers }: RequestInit): [string, stri
   return [...url.searchParams, ...form, ["token", credentials], ["password", password]];
 }
 
-/** The client secret, which is form-encoded, then base64-encoded with the client id (RFC 6749 section 2.3.1). */
+/**
+ * The client secret, which is form-encoded, then base64-encoded with the client id (RFC 6749 section 2.3.1).
+ */
 function decodePassword(credentials: string): string {
   try {
     const [, encoded = ""] = atob(credentials).split(":");
@@ -144,8 +147,9 @@ function decodePassword(credentials: string): string {
 }
 
 /**
- * The response of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can name only that
- * one: it knows no other status or member, and reads no body where there is a `WWW-Authenticate` header.
+ * The response of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can
+ * name only that one: it knows no other status or member, and reads no body where there is a
+ * `WWW-Authenticate` header.
  */
 async function withStandardError(
   provider: string,
@@ -156,7 +160,8 @@ async function withStandardError(
   const { status } = response;
   const refused = status >= 400 && status < 500;
   if (oauthError === undefined) {
-    // A refusal that is a page, for example a firewall's: of the page core would report only that it is not JSON.
+    // A refusal that is a page, for example a firewall's: of the page core would report only that it is not
+    // JSON.
     return refused ? Response.json({}, { status, headers: challengeOf(response) }) : response;
   }
   const { error = String(status), ...rest } = toLoggable(oauthError, sent);

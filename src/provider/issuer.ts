@@ -1,5 +1,5 @@
 /**
- * The issuer of a provider that is configured without one and names itself in its authorization response (RFC 9207).
+ * Checks the issuer in an authorization response (RFC 9207) of a provider that is configured without one.
  *
  * @module
  */
@@ -15,12 +15,11 @@ interface Metadata {
 }
 
 /**
- * Whether an issuer is the provider itself, by the metadata it publishes: the document that is configured as `wellKnown`
- * has to name this issuer, or the issuer's own document the endpoints that are configured. Another server's issuer,
- * as in a mix-up attack, fails both; and no other host is asked for anything.
+ * Whether an issuer is the configured provider, by the metadata it publishes: either the document at
+ * `wellKnown` names this issuer, or the issuer's own document, on the host of the token endpoint, names the
+ * configured endpoints. The issuer of another server, as in a mix-up attack, fails.
  *
- * @param iss What the response says.
- * @param server What is configured.
+ * @param iss The issuer in the response.
  * @param send The provider's `fetch`.
  * @throws {ProviderUnavailable} where the provider does not answer.
  */
@@ -38,7 +37,7 @@ export async function isIssuerOf(iss: string, server: ProviderServer, send: Fetc
   return false;
 }
 
-/** Where the documents of an issuer are, if it is on the host of the token endpoint. */
+/** The addresses of an issuer's documents; none where it is not on the host of the token endpoint. */
 function metadataUrls(iss: string, { token }: ProviderServer): string[] {
   if (token === undefined || !URL.canParse(iss) || !URL.canParse(token)) return [];
   const { origin, pathname, search, hash } = new URL(iss);
@@ -57,12 +56,12 @@ async function fetchMetadata(url: string, send: Fetch): Promise<Metadata | undef
     return typeof metadata === "object" && metadata !== null ? metadata : undefined;
   } catch (error) {
     if (error instanceof ProviderUnavailable) throw error;
-    // Whoever asks refuses the response, and says what to configure.
+    // The caller refuses the response, and logs what to configure.
     return undefined;
   }
 }
 
-/** The query is not part of it: it may have parameters of the application's. */
+/** Without the query, which may have parameters of the application. */
 function isSameAddress(published: unknown, configured: string | undefined): boolean {
   if (typeof published !== "string" || configured === undefined) return false;
   if (!URL.canParse(published) || !URL.canParse(configured)) return false;

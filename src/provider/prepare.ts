@@ -1,5 +1,5 @@
 /**
- * What becomes of a configured provider before core is given it.
+ * Prepares a configured provider for core, in steps.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { completeFromUserinfo } from "./userinfo.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds } from "./workarounds.ts";
 
-/** What the steps need to know besides the provider. */
+/** The environment and the limits. */
 export interface PrepareOptions {
   readonly env: Environment;
   /** Milliseconds for a request to the provider; 0 for no limit. */
@@ -22,29 +22,27 @@ export interface PrepareOptions {
 
 type Step = (provider: Provider, options: PrepareOptions) => Provider;
 
-/** The steps, in order: each is given what the one before made, and leaves providers of other types as they are. */
+/**
+ * The steps in order. Each gets the result of the one before, and leaves providers of other types as they
+ * are.
+ */
 const STEPS: readonly (readonly [name: string, step: Step])[] = [
-  // A challenge is answered once, and no request goes to an address that a client names.
+  // Against replay, and against requests to an address that the client chose.
   ["WebAuthn verification", prepareWebAuthnProvider],
-  // Providers that fail as core ships them. Before the next two, which work on what they set.
+  // Before the next two steps, which work on what the workarounds set.
   ["workarounds", applyWorkarounds],
-  // ID tokens without the user's data. After the workarounds, which say where it would be in vain; before the bound, which
-  // holds for what is asked here, too.
+  // After the workarounds, which exclude some providers; before the limits, which apply to these requests,
+  // too.
   ["userinfo", completeFromUserinfo],
-  // Core's merging would leave nothing of a CryptoKey.
+  // Core's merge would destroy a CryptoKey.
   ["client key", keepClientKey],
-  // Every request is bounded in time and size. After the workarounds, which may send some.
-  ["bounded requests", limitRequests],
-  // Errors tell a person's mistake from a mail service that is down. Last, so that it sees the bound sender fail.
+  // After the workarounds, which may send requests.
+  ["request limits", limitRequests],
+  // Last, so that it sees a sender's timeout.
   ["e-mail errors", (provider, { env }) => prepareEmailProvider(provider, env)],
 ];
 
-/**
- * Prepares a provider for core.
- *
- * @param provider A copy that is completed from the environment; it is not kept.
- * @param options The environment and the limits.
- */
+/** @param provider A copy, completed from the environment. */
 export function prepareProvider(provider: Provider, options: PrepareOptions): Provider {
   return STEPS.reduce((prepared, [, step]) => step(prepared, options), provider);
 }

@@ -29,7 +29,9 @@ const DESCRIPTION_LENGTH = 200;
 /** Longer texts are cut before anything else. */
 const EXAMINED_LENGTH = 4000;
 
-/** Control, format and unassigned characters, and line separators, which could forge or hide parts of a log. */
+/**
+ * Control, format and unassigned characters, and line separators, which could forge or hide parts of a log.
+ */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 
 /** JSON Web Tokens, and words so long that they are probably credentials. */
@@ -75,9 +77,10 @@ export function toLogText(
 }
 
 /**
- * Reads the error in the headers or the body of a response; the body can be read again. Besides the form of RFC 6749 it
- * knows an `error` that is an object (Facebook, Google), `error_type` and `error_message` (Instagram), `errcode` and
- * `errmsg` (WeChat), `message` (Twitch, Notion) and a list of `errors` (Fitbit, Coinbase).
+ * Reads the error in the headers or the body of a response; the body can be read again. Besides the form of
+ * RFC 6749 it knows an `error` that is an object (Facebook, Google), `error_type` and `error_message`
+ * (Instagram), `errcode` and `errmsg` (WeChat), `message` (Twitch, Notion) and a list of `errors` (Fitbit,
+ * Coinbase).
  */
 export async function readOAuthError(response: Response): Promise<OAuthError | undefined> {
   const body = parseBody(await response.clone().text(), response.headers.get("content-type") ?? "");

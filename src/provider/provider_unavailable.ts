@@ -1,6 +1,6 @@
 /**
- * Providers that cannot be reached or take too long. Unlike for a bad answer, trying again helps, and the configuration is
- * not at fault.
+ * Providers that cannot be reached or take too long. Unlike for a bad answer, trying again helps, and the
+ * configuration is not at fault.
  *
  * @module
  */

@@ -14,8 +14,8 @@ export const DEFAULT_PROVIDER_TIMEOUT = 10_000;
 type Part = Record<PropertyKey, unknown>;
 
 /**
- * Limits the provider's `fetch`, and sets a deadline for those of its functions that may send requests by themselves: many
- * built-in providers use the global `fetch` in `userinfo.request` or `profile`.
+ * Limits the provider's `fetch`, and sets a deadline for those of its functions that may send requests by
+ * themselves: many built-in providers use the global `fetch` in `userinfo.request` or `profile`.
  */
 export function limitRequests(provider: Provider, limits: ProviderLimits): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part; id: string; type: string };

@@ -1,5 +1,5 @@
 /**
- * What routing and boot checks need to know of the configured providers.
+ * What routes and boot checks read of the configured providers.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 
-/** The facts of one configured provider, its user options applied. */
+/** One configured provider, with the application's `options` applied. */
 export interface ProviderSummary {
   /** Its id, the last part of its callback URL. */
   readonly id: string;
@@ -16,17 +16,17 @@ export interface ProviderSummary {
   readonly type: string;
   /** The checks of its callback: those of OAuth and OIDC, `challenge` for WebAuthn, none for the rest. */
   readonly checks: readonly string[];
-  /** The endpoint and issuer URLs it was given. */
+  /** All URLs of `server`. */
   readonly urls: readonly string[];
-  /** Its issuer and its endpoints, of an OAuth or OpenID Connect provider: each where it was given. */
+  /** The issuer and the endpoints that are configured. */
   readonly server: ProviderServer;
-  /** Whether it posts its answer as a form, across sites (`response_mode=form_post`). */
+  /** Whether its callback is a cross-site form (`response_mode=form_post`). */
   readonly formPost: boolean;
-  /** The application that its callbacks go to and that hands them on. */
+  /** The deployment that receives its callbacks and forwards them. */
   readonly redirectProxyUrl: string | undefined;
 }
 
-/** What a provider is configured to be found by. */
+/** The authorization server of a provider, as far as it is configured. */
 export interface ProviderServer {
   readonly issuer: string | undefined;
   readonly wellKnown: string | undefined;
@@ -48,7 +48,7 @@ interface ProviderShape {
   options?: ProviderShape;
 }
 
-/** A provider that core may complete and merge into; a factory is kept one, since core calls it with the environment. */
+/** A copy that core may write to. A factory stays one, since core calls it with the environment. */
 export function copyProvider(provider: Provider): Provider {
   if (typeof provider !== "function") return clonePlain(provider);
   const factory = provider as (options: never) => Provider;
@@ -56,10 +56,10 @@ export function copyProvider(provider: Provider): Provider {
 }
 
 /**
- * Reads the facts off each provider, the user's `options` over the provider's own, as core merges them.
+ * Summarizes the providers, with `options` merged as core does it.
  *
- * @param providers The providers, completed from the environment.
- * @param redirectProxyUrl The configuration's, for providers without one of their own.
+ * @param providers Completed from the environment.
+ * @param redirectProxyUrl For providers without their own.
  */
 export function summarizeProviders(
   providers: readonly Provider[],
@@ -87,13 +87,13 @@ export function summarizeProviders(
       urls: Object.values(server).filter((url) => url !== undefined),
       server,
       formPost,
-      // Core has no proxy for forms.
+      // Core cannot forward forms.
       redirectProxyUrl: formPost ? undefined : proxy,
     };
   });
 }
 
-/** A redirect proxy tells whose callback it has from the state. */
+/** A redirect proxy reads from `state` which deployment a callback is for. */
 function checksOf({ checks = ["pkce"] }: ProviderShape, proxy: string | undefined): readonly string[] {
   return proxy === undefined || checks.includes("state") ? checks : [...checks, "state"];
 }
@@ -112,22 +112,22 @@ function toUrl(endpoint: unknown): string | undefined {
   return typeof url === "string" ? url : undefined;
 }
 
-/** Fastify's router takes no longer parameter by default. */
+/** The limit of Fastify's router for a parameter. */
 const MAXIMUM_ID_LENGTH = 100;
 
-/** Core takes the first for no provider, and lists none by the second. */
+/** To core the first means no provider; the second cannot be a key of its list. */
 const RESERVED_IDS = new Set(["undefined", "__proto__"]);
 
 /**
- * Whether an id can be the path segment of a callback URL, which is registered at the provider to the letter. A segment of
- * one or two dots is resolved by whoever reads the URL (RFC 3986 section 5.2.4).
+ * Whether an id can be a path segment of the callback URL. Clients remove segments of one or two dots (RFC
+ * 3986 section 5.2.4).
  */
 function isPathSegment(id: unknown): boolean {
   return typeof id === "string" && /^(?!\.{1,2}$)[\w.~-]+$/.test(id) && id.length <= MAXIMUM_ID_LENGTH &&
     !RESERVED_IDS.has(id);
 }
 
-/** The first thing that makes the providers unusable. */
+/** The first problem that stops the boot. */
 export function providerProblem(
   providers: readonly ProviderSummary[],
   production: boolean,
@@ -159,9 +159,9 @@ export function providerProblem(
 }
 
 /**
- * Settings that work and weaken, or cannot work: named at boot.
+ * Warns of settings that are unsafe, or cannot work.
  *
- * @param origin The pinned public origin.
+ * @param origin The configured public origin.
  */
 export function providerWarnings(
   providers: readonly ProviderSummary[],
@@ -185,7 +185,7 @@ export function providerWarnings(
   });
 }
 
-/** Browsers take such addresses for secure whatever the scheme. */
+/** Browsers treat loopback addresses as secure over http, too. */
 function isLoopback({ href }: PublicOrigin): boolean {
   return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(href).hostname);
 }

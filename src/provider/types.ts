@@ -1,8 +1,9 @@
 /**
  * The provider types of the contract, under its names; `fastify-authjs/providers` exports them.
  *
- * Core's published declarations have lost the endpoint handlers and the internal OAuth configuration (they resolve to
- * `any`). They are written out here, so the configurations below are stricter than core's and assignable to them.
+ * Core's published declarations have lost the endpoint handlers and the internal OAuth configuration (they
+ * resolve to `any`). They are written out here, so the configurations below are stricter than core's and
+ * assignable to them.
  *
  * @module
  */
@@ -78,7 +79,10 @@ export interface AppProvider extends CommonProviderOptions {
 /** Query parameters of an endpoint. */
 export type UrlParams = Record<string, unknown>;
 
-/** Query parameters of the authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1). */
+/**
+ * Query parameters of the authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core section
+ * 3.1.2.1).
+ */
 export interface AuthorizationParameters extends UrlParams {
   /** Space-separated scopes. */
   scope?: string;
@@ -158,13 +162,13 @@ export interface OAuth2Config<Profile> extends CommonProviderOptions {
   /** The discovery document, which may stand in for `authorization`, `token` and `userinfo`. */
   wellKnown?: string;
   /**
-   * The issuer, from which the discovery document is derived where `wellKnown` is not given. An `iss` in the provider's
-   * answer (RFC 9207) has to be the same to the letter.
+   * The issuer, from which the discovery document is derived where `wellKnown` is not given. An `iss` in the
+   * provider's answer (RFC 9207) has to be the same to the letter.
    */
   issuer?: string;
   /**
-   * Where the provider publishes its keys; `undefined` where discovery says it. The contract requires the field,
-   * core leaves it optional.
+   * Where the provider publishes its keys; `undefined` where discovery says it. The contract requires the
+   * field, core leaves it optional.
    */
   // deno-lint-ignore no-explicit-any -- the contract's type
   jwks_endpoint: any;
@@ -187,19 +191,23 @@ export interface OAuth2Config<Profile> extends CommonProviderOptions {
    */
   profile?: ProfileCallback<Profile>;
   /**
-   * Makes the database's account from the provider's tokens; the account's table must have the fields it returns.
+   * Makes the database's account from the provider's tokens; the account's table must have the fields it
+   * returns.
    *
-   * @default `access_token`, `id_token`, `refresh_token`, `expires_at`, `scope`, `token_type` and `session_state`
+   * @default `access_token`, `id_token`, `refresh_token`, `expires_at`, `scope`, `token_type` and
+   * `session_state`
    */
   account?: AccountCallback;
   /**
-   * Links this provider's account to an existing user of the same e-mail address. Only for a provider that verifies
-   * addresses: with any other, whoever claims an address takes over its user.
+   * Links this provider's account to an existing user of the same e-mail address. Only for a provider that
+   * verifies addresses: with any other, an attacker who claims an address takes over its user.
    *
    * @default false
    */
   allowDangerousEmailAccountLinking?: boolean;
-  /** A stable URL that takes the callbacks for deployments whose own URL changes; adds `state` to the checks. */
+  /**
+   * A stable URL that takes the callbacks for deployments whose own URL changes; adds `state` to the checks.
+   */
   redirectProxyUrl?: string;
   /** The button on the default sign-in page. */
   style?: OAuthProviderButtonStyles;
@@ -216,8 +224,8 @@ export interface OIDCConfig<Profile> extends Omit<OAuth2Config<Profile>, "type" 
   /** How the callback is protected. */
   checks?: Array<"none" | "state" | "nonce" | "pkce">;
   /**
-   * Where the user's claims come from. `true`: the ID token alone. `false`: the userinfo endpoint alone; an ID token must
-   * still be returned.
+   * Where the user's claims come from. `true`: the ID token alone. `false`: the userinfo endpoint alone; an
+   * ID token must still be returned.
    *
    * @default the ID token, and the userinfo endpoint as well where the ID token has no `name`, `nickname`,
    * `preferred_username`, `picture` or `email` although the scope `profile` or `email` was granted

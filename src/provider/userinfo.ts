@@ -1,6 +1,6 @@
 /**
- * The user's data where an ID token has none: many servers give them at the userinfo endpoint only, as OpenID Connect
- * Core section 5.4 says where an access token is issued.
+ * Reads the user's claims from the userinfo endpoint where the ID token has none: many servers return them
+ * there only (OpenID Connect Core section 5.4).
  *
  * @module
  */
@@ -14,20 +14,19 @@ import { FastifyAuthError } from "../errors.ts";
 type Part = Record<PropertyKey, unknown>;
 type Configured = OIDCConfigInternal<Profile> & { issuer?: string };
 
-/** The claims of the scopes `profile` and `email` that make a user. */
+/** The claims of the scopes `profile` and `email` that core makes a user from. */
 const USER_CLAIMS = ["name", "nickname", "preferred_username", "picture", "email"];
 
-/** What core asks for where the provider does not say. */
+/** Core's default. */
 const DEFAULT_SCOPE = "openid profile email";
 
-/** Stands where core has no URL of an endpoint, which is then found by discovery. */
-const NO_HOST = "authjs.dev";
+/** The host of core's placeholder for an endpoint that is found by discovery. */
+const PLACEHOLDER_HOST = "authjs.dev";
 
 /**
- * The provider with a `profile` that is given the claims of the userinfo endpoint as well, where the ID token has none
- * although `profile` or `email` was granted. An `idToken` that is set stands: `false` always asks, `true` never.
- *
- * @param provider A provider that is ours to change.
+ * Gives `profile` the claims of the userinfo endpoint as well, where the ID token has none although the scope
+ * `profile` or `email` was granted. Not where `idToken` is set: with `false` core always reads userinfo, with
+ * `true` never.
  */
 export function completeFromUserinfo(provider: Provider): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part };
@@ -43,7 +42,7 @@ export function completeFromUserinfo(provider: Provider): Provider {
   } as unknown as Provider;
 }
 
-/** Core calls `profile` as a method of the provider it works with. */
+/** Core calls `profile` as a method of the provider. */
 function afterUserinfo(profile: ProfileCallback<Profile>): ProfileCallback<Profile> {
   return async function (this: Configured, claims, tokens) {
     if (needsUserinfo(this, claims, tokens)) addClaims(claims, await readUserinfo(this, claims, tokens));
@@ -52,7 +51,7 @@ function afterUserinfo(profile: ProfileCallback<Profile>): ProfileCallback<Profi
 }
 
 function needsUserinfo({ authorization }: Configured, claims: Profile, { scope }: TokenSet): boolean {
-  // RFC 6749 section 5.1: a scope that is not named is the one that was asked for.
+  // Without a scope in the response, the requested one was granted (RFC 6749 section 5.1).
   const granted = scope ?? authorization?.url.searchParams.get("scope") ?? DEFAULT_SCOPE;
   return /(?:^|[\s,])(?:profile|email)(?:[\s,]|$)/.test(granted) &&
     USER_CLAIMS.every((name) => isMissing(claims[name]));
@@ -63,23 +62,22 @@ function isMissing(value: unknown): boolean {
 }
 
 /**
- * Adds what is not there yet. The ID token's own claims stay: they were made for this client and this sign-in, and a
- * userinfo response that is a JWT has an `iss`, `aud` and `exp` that are its own.
+ * Adds the missing claims. Those of the ID token stay: a userinfo response that is a JWT has another `iss`,
+ * `aud` and `exp`.
  *
- * @param claims The object that core hands to the callbacks and events, too.
+ * @param claims Changed, since core passes this object to callbacks and events, too.
  */
 function addClaims(claims: Profile, userinfo: Profile): void {
   for (const [name, value] of Object.entries(userinfo)) {
-    // What every object inherits, `__proto__` for one, is not missing.
+    // Inherited members such as `__proto__` are not missing, and stay.
     if (isMissing(claims[name])) claims[name] = value;
   }
 }
 
 /**
- * What the userinfo endpoint says; nothing where there is none.
+ * The claims of the userinfo endpoint; none where the provider has no such endpoint.
  *
- * @throws {Error} where the claims are of another subject than the ID token's: they must not be used (OpenID Connect
- * Core section 5.3.2).
+ * @throws {Error} where `sub` is not that of the ID token (OpenID Connect Core section 5.3.2).
  */
 async function readUserinfo(provider: Configured, { sub }: Profile, tokens: TokenSet): Promise<Profile> {
   const { id, clientId, client, userinfo } = provider;
@@ -94,11 +92,16 @@ async function readUserinfo(provider: Configured, { sub }: Profile, tokens: Toke
   const server = await serverOf(provider);
   if (server.userinfo_endpoint === undefined) return {};
   const settings = { client_id: clientId, ...client };
-  const response = await oauth.userInfoRequest(server, settings, tokens.access_token!, options(provider));
+  const response = await oauth.userInfoRequest(
+    server,
+    settings,
+    tokens.access_token!,
+    requestOptions(provider),
+  );
   return await oauth.processUserInfoResponse(server, settings, sub!, response) as Profile;
 }
 
-/** The server with its userinfo endpoint, if it has one: configured, or found by discovery. */
+/** The server with its userinfo endpoint, configured or found by discovery. */
 async function serverOf(provider: Configured): Promise<oauth.AuthorizationServer> {
   const { issuer = "", userinfo, token } = provider;
   if (isSet(userinfo?.url)) return { issuer, userinfo_endpoint: userinfo!.url.href };
@@ -107,10 +110,10 @@ async function serverOf(provider: Configured): Promise<oauth.AuthorizationServer
     const url = new URL(issuer);
     return await oauth.processDiscoveryResponse(
       url,
-      await oauth.discoveryRequest(url, options(provider)),
+      await oauth.discoveryRequest(url, requestOptions(provider)),
     );
   } catch (error) {
-    // With a token endpoint that is configured there need not be a discovery document.
+    // Where the token endpoint is configured, there may be no discovery document.
     const { status } = (error as { cause?: { status?: number } }).cause ?? {};
     if (isSet(token?.url) && status === 404) return { issuer };
     throw error;
@@ -118,11 +121,11 @@ async function serverOf(provider: Configured): Promise<oauth.AuthorizationServer
 }
 
 function isSet(url: URL | undefined): boolean {
-  return url !== undefined && url.host !== NO_HOST;
+  return url !== undefined && url.host !== PLACEHOLDER_HOST;
 }
 
-/** Plain http is refused where it has to be: in production, by the provider's own `fetch`. */
-function options(provider: Configured) {
+/** The provider's `fetch` refuses plain http in production. */
+function requestOptions(provider: Configured) {
   return {
     [oauth.allowInsecureRequests]: true,
     // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
@@ -130,7 +133,7 @@ function options(provider: Configured) {
   };
 }
 
-/** What core makes a user with where the provider has no `profile` (`defaultProfile` of 0.41.3, not exported). */
+/** Core's default for `profile` (`defaultProfile` of 0.41.3), which it does not export. */
 function defaultProfile(claims: Profile) {
   const user = {
     id: claims.sub ?? claims.id ?? crypto.randomUUID(),

@@ -1,8 +1,8 @@
 /**
  * Workarounds for providers that fail as core 0.41.3 ships them.
  *
- * Each entry says what the provider does that core does not expect. `tests/provider_flows_test.ts` shows that core alone
- * fails there, and that the plugin does not. What an application sets itself still wins: core merges it over what is here.
+ * Each comment says what the provider does that core does not expect. `tests/provider_flows_test.ts` shows
+ * for each that core alone fails. Core merges the application's settings over a workaround.
  *
  * @module
  */
@@ -19,7 +19,7 @@ interface Endpoint {
   conform?: (response: Response) => Promise<Response | undefined>;
 }
 
-/** What core calls `userinfo.request` with. */
+/** The argument of `userinfo.request`. */
 interface UserinfoContext {
   tokens: { access_token?: string };
   provider: OAuthProvider & { userinfo?: { url: URL } };
@@ -46,86 +46,86 @@ interface OAuthProvider {
   [customFetch]?: typeof fetch;
 }
 
-/** What is to be different from what core ships. */
+/** The settings that replace those of core. */
 type Workaround = (shipped: OAuthProvider) => Partial<OAuthProvider>;
 
 const SECRET_IN_BODY = { token_endpoint_auth_method: "client_secret_post" };
 
 /** The workarounds by the id of the provider. */
 const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
-  // What core gives for its userinfo endpoint is a placeholder.
+  // Core's userinfo endpoint is a placeholder.
   apple: () => ({ idToken: true }),
-  // Discovery names no userinfo endpoint, which core demands without using it. Without a scope for some API there is no
-  // access token, which core demands as well: the application's own id is such a scope.
+  // Discovery names no userinfo endpoint, which core requires without using it. Core also requires an access
+  // token, which is issued only with the scope of an API; the client id is such a scope.
   "azure-ad-b2c": ({ clientId, options }) => ({
     idToken: true,
     authorization: { params: { scope: `openid offline_access ${options?.clientId ?? clientId}` } },
     [customFetch]: withUserinfoEndpoint(options?.[customFetch] ?? ((...request) => fetch(...request))),
   }),
-  // Refuses a sign-in without `state`, and puts a nonce into the ID token whether one was sent or not. The name is in a
-  // claim of its own there.
+  // Requires `state`, and always puts a nonce into the ID token, which also has the name in a claim of its
+  // own.
   battlenet: () => ({ checks: ["state", "nonce"], idToken: true }),
-  // Core asks at an address with a placeholder in it, and without the key that goes with every request.
+  // Core's address contains a placeholder, and its request lacks the API key.
   bungie: () => ({
     userinfo: {
       url: "https://www.bungie.net/Platform/User/GetMembershipsForCurrentUser/",
       request: (context) =>
-        ask(context, {
-          ...credential(context, "Bearer"),
+        requestUserinfo(context, {
+          ...authorizationHeader(context, "Bearer"),
           "x-api-key": context.provider.headers?.["X-API-Key"] ?? context.provider.apiKey ?? "",
         }),
     },
   }),
   "click-up": ({ token }) => ({ client: SECRET_IN_BODY, token: withTokenFix(token, toStandardTokens) }),
-  // Its scope is an option, and the text "undefined" without it.
+  // Without the option `scope`, core sends the text "undefined".
   dribbble: ({ options }) => ({
     authorization: {
       url: "https://dribbble.com/oauth/authorize",
       params: { scope: (options as { scope?: string } | undefined)?.scope ?? "public" },
     },
   }),
-  // Sends an ID token along that has no `exp`; the user's data come from userinfo.
+  // Its ID token has no `exp`, which core requires. The user's data come from userinfo.
   faceit: ({ token }) => ({ token: withTokenFix(token, ({ id_token: _unused, ...tokens }) => tokens) }),
   foursquare: ({ token }) => ({ client: SECRET_IN_BODY, token: withTokenFix(token, toStandardTokens) }),
   instagram: ({ token }) => ({ token: withTokenFix(token, toStandardTokens) }),
-  // A scheme of its own in the Authorization header.
+  // The Authorization header has its own scheme.
   mailchimp: ({ token, userinfo }) => ({
     client: SECRET_IN_BODY,
     token: withTokenFix(token, toStandardTokens),
     userinfo: {
       url: userinfo as string,
-      request: (context) => ask(context, credential(context, "OAuth")),
+      request: (context) => requestUserinfo(context, authorizationHeader(context, "OAuth")),
     },
   }),
-  // `state` is a required parameter, the access token goes into the query, and the picture is called `image`.
+  // Requires `state` and the access token in the query. The picture is called `image`.
   mailru: ({ userinfo }) => ({
     checks: ["pkce", "state"],
     userinfo: {
       url: userinfo as string,
-      request: (context) => ask(context, {}, { access_token: context.tokens.access_token ?? "" }),
+      request: (context) => requestUserinfo(context, {}, { access_token: context.tokens.access_token ?? "" }),
     },
     profile: ({ id, name, email, image }) => ({ id, name, email, image }),
   }),
-  // `state` is a required parameter, and `scope` comes back as a list.
+  // Requires `state`, and returns `scope` as a list.
   medium: ({ token }) => ({
     checks: ["state"],
     client: SECRET_IN_BODY,
     token: withTokenFix(token, toStandardTokens),
   }),
-  // Its userinfo endpoint is an option, and core does not look for it there.
+  // The userinfo endpoint is an option that core does not read.
   netsuite: ({ options }) => options?.userinfo ? { userinfo: options.userinfo } : {},
-  // `state` is a required parameter.
+  // Requires `state`.
   naver: () => ({ checks: ["state"] }),
-  // The user is not inside a `data` member.
+  // The user is not in a member `data`.
   threads: ({ token, profile }) => ({
     token: withTokenFix(token, toStandardTokens),
     profile: (user, tokens) => profile!(user.data ? user : { data: user }, tokens),
   }),
-  // Core refuses a userinfo endpoint without an address, and the one it would ask was shut down in February 2026.
+  // Core's userinfo endpoint has no address, and the API that it requests was shut down in February 2026.
   todoist: () => ({ userinfo: "https://api.todoist.com/api/v1/user" }),
   vk: ({ token }) => ({ token: withTokenFix(token, toStandardTokens) }),
-  // The fragment is required. Only an application of an open-platform account is told a `unionid`: without it each
-  // sign-in would look like another person's.
+  // The fragment is required. Only applications of an open-platform account get a `unionid`: without one,
+  // core would create a user with each sign-in.
   wechat: ({ authorization, profile }) => ({
     authorization: {
       ...authorization as Endpoint,
@@ -136,9 +136,8 @@ const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
 };
 
 /**
- * The provider with the workaround it needs. A provider that the application wrote itself stays as it is, whatever its id.
- *
- * @param provider A copy that has been completed from the environment.
+ * Applies the workaround that a built-in provider needs. A provider that the application wrote itself has
+ * none, whatever its id.
  */
 export function applyWorkarounds(provider: Provider): Provider {
   const shipped = provider as unknown as OAuthProvider;
@@ -149,7 +148,7 @@ export function applyWorkarounds(provider: Provider): Provider {
   return withCommonFixes({ ...shipped, ...replaced }) as unknown as Provider;
 }
 
-/** For every provider: parameters that are not set are not sent, and ids of users are strings. */
+/** For every provider: unset parameters are not sent, and user ids are strings. */
 function withCommonFixes(provider: OAuthProvider): OAuthProvider {
   const fixed = { ...provider };
   for (const name of ["authorization", "token", "userinfo"] as const) {
@@ -165,12 +164,12 @@ function withCommonFixes(provider: OAuthProvider): OAuthProvider {
   return fixed;
 }
 
-/** Core would send the text "undefined", over its own `redirect_uri` for instance. */
+/** Core would send the text "undefined", also for `redirect_uri`. */
 function withoutUndefined(params: Json): Json {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
 }
 
-/** `providerAccountId` is a string by its type; a number is not found again in a database's text column. */
+/** `providerAccountId` is a string: a database may not find a number in a text column. */
 function withStringId(profile: ProfileMapping): ProfileMapping {
   return async function (this: unknown, ...args) {
     const user = await profile.apply(this, args);
@@ -178,7 +177,7 @@ function withStringId(profile: ProfileMapping): ProfileMapping {
   };
 }
 
-/** The token endpoint, with what it answers corrected before core checks it. */
+/** The token endpoint, with its response corrected before core checks it. */
 function withTokenFix(token: string | Endpoint | undefined, correct: (tokens: Json) => Json): Endpoint {
   const endpoint = typeof token === "string" ? { url: token } : token;
   return {
@@ -191,7 +190,7 @@ function withTokenFix(token: string | Endpoint | undefined, correct: (tokens: Js
   };
 }
 
-/** Tokens without a type are bearer tokens; what is null is not there; a list of scopes is one text (RFC 6749, 5.1). */
+/** RFC 6749 section 5.1: a token type, no null members, and the scopes as one text. */
 function toStandardTokens({ scope, ...tokens }: Json): Json {
   const given = Object.entries({ ...tokens, scope: Array.isArray(scope) ? scope.join(" ") : scope })
     .filter(([, value]) => value !== null && value !== undefined);
@@ -208,12 +207,12 @@ function withUserinfoEndpoint(send: typeof fetch): typeof fetch {
   };
 }
 
-function credential({ tokens }: UserinfoContext, scheme: string): Record<string, string> {
+function authorizationHeader({ tokens }: UserinfoContext, scheme: string): Record<string, string> {
   return { authorization: `${scheme} ${tokens.access_token}` };
 }
 
-/** Asks for the user's data the way this provider wants to be asked. */
-async function ask(
+/** Requests the user's data with other headers or parameters than core's. */
+async function requestUserinfo(
   context: UserinfoContext,
   headers: Record<string, string>,
   query: Record<string, string> = {},

@@ -1,15 +1,13 @@
 /**
- * What an authenticator says of itself when it registers (WebAuthn section 6.5), as far as it takes to tell whether
- * there is a certificate in it.
+ * Attestations: what an authenticator states about itself at registration (WebAuthn section 6.5).
  *
  * @module
  */
 import { decodeBase64Url } from "../../utils/base64url.ts";
 
 /**
- * Whether an attestation object vouches for nothing: its format is "none", or "packed" signed by the new key itself.
- *
- * It is decoded by what core's verifier decodes it with, so that the two read the same.
+ * Whether an attestation has no certificate: its format is "none", or "packed" signed by the new key itself.
+ * The decoder is the one of core's verifier, so that both read the same.
  *
  * @param attestationObject The object in base64url.
  */

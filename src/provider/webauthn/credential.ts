@@ -32,7 +32,9 @@ export function credentialProblem({ action, data }: Record<string, unknown>): st
   }
 }
 
-/** Canonical base64url only: in another spelling, the adapter would take the same id for a second credential. */
+/**
+ * Canonical base64url only: in another spelling, the adapter would take the same id for a second credential.
+ */
 function isCredentialId(id: unknown): boolean {
   return typeof id === "string" && id !== "" && id.length <= MAXIMUM_ID_LENGTH &&
     decodeBase64Url(id) !== undefined;

@@ -1,5 +1,5 @@
 /**
- * Why somebody with an authenticator does not come in.
+ * Errors of a WebAuthn sign-in.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import {
   WebAuthnVerificationError,
 } from "@auth/core/errors";
 
-/** What a browser sends may be in the message, and as long as a body may be. */
+/** The message may contain what the browser sent, which may be as long as a body. */
 const MAXIMUM_LENGTH = 300;
 
-/** The client's doing: nobody needs to mend the server for it. */
+/** The client sent something wrong; the server is not at fault. */
 export class PasskeyRefused extends WebAuthnVerificationError {
   constructor(reason: string) {
     super(reason.length > MAXIMUM_LENGTH ? `${reason.slice(0, MAXIMUM_LENGTH)}…` : reason);
   }
 }
 
-/** The application's `signIn` callback sends this person to a page instead of in. */
+/** The application's `signIn` callback returned a URL: the user is redirected and not signed in. */
 export class SignInRedirect extends AccessDenied {
   constructor(readonly url: string) {
     super("The signIn callback answered with a page.");
@@ -30,8 +30,8 @@ export class SignInRedirect extends AccessDenied {
 }
 
 /**
- * What an error of core's means where it concerns what the client sent. Core says "Configuration" of most of them, and
- * means by that a page of status 500: of a passkey that was removed, for instance, which browsers go on to offer.
+ * The refusal in an error of core's, where the client is at fault: browsers still offer a passkey that was
+ * removed, for example. Core would answer most of them with its "Configuration" page and status 500.
  */
 export function refusalIn(error: Error): PasskeyRefused | undefined {
   const cause = (error.cause as { err?: unknown } | undefined)?.err;
@@ -47,8 +47,8 @@ export function refusalIn(error: Error): PasskeyRefused | undefined {
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
 /**
- * The callbacks, with one that keeps people out by answering with a page. Core looks at that answer for every kind of
- * provider but this one, and lets them in.
+ * Makes the `signIn` callback refuse by returning a URL. For WebAuthn alone core ignores the URL and signs
+ * the user in.
  */
 export function redirectFromSignIn(callbacks: Callbacks): Callbacks {
   const { signIn } = callbacks;
@@ -57,7 +57,7 @@ export function redirectFromSignIn(callbacks: Callbacks): Callbacks {
     ...callbacks,
     async signIn(params) {
       const answer = await signIn(params);
-      // Of either id the type is this one, whatever core's own types say.
+      // Core's types lack this one.
       const type: string | undefined = params.account?.type;
       if (typeof answer === "string" && answer !== "" && type === "webauthn") {
         throw new SignInRedirect(answer);

@@ -1,6 +1,6 @@
 /**
- * WebAuthn providers as core is given them: a challenge counts once, what was signed is believed, and an
- * authenticator's certificates are not asked after unless the application wants to see them.
+ * WebAuthn providers for core: a challenge is accepted once, valid signatures are accepted, and attestations
+ * only where the application asked for one.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { type Assertion, isSignedWithEs256 } from "./signature.ts";
 // deno-lint-ignore no-explicit-any -- their types are in a package that is installed only where it is used
 type Verify = (options: any) => Promise<{ verified: boolean }>;
 
-/** The part of a provider that is looked at or replaced. */
+/** The part of a provider that is read or replaced here. */
 interface WebAuthnProvider {
   id: string;
   type: string;
@@ -22,60 +22,61 @@ interface WebAuthnProvider {
   getUserInfo?: unknown;
 }
 
-/** The provider with its verification guarded; any other provider as it is. */
+/** Replaces the verification of a WebAuthn provider; any other provider stays as it is. */
 export function prepareWebAuthnProvider(provider: Provider): Provider {
   const shipped = provider as unknown as WebAuthnProvider;
   if (shipped.type !== "webauthn") return provider;
   const { simpleWebAuthn, registrationOptions } = shipped;
-  const once = countOnce();
+  const once = acceptOnce();
   const wantsAttestation = (registrationOptions?.attestationType ?? "none") !== "none";
   const register = simpleWebAuthn.verifyRegistrationResponse;
   return {
     ...shipped,
     simpleWebAuthn: {
       ...simpleWebAuthn,
-      verifyAuthenticationResponse: once(believingSignatures(simpleWebAuthn.verifyAuthenticationResponse)),
+      verifyAuthenticationResponse: once(
+        acceptingValidSignatures(simpleWebAuthn.verifyAuthenticationResponse),
+      ),
       verifyRegistrationResponse: once(wantsAttestation ? register : withoutAttestation(register)),
     },
   } as unknown as Provider;
 }
 
-/** Everything else was right where the answer is that it was not verified: the rest throws. */
-function believingSignatures(verify: Verify): Verify {
+/** The library throws for any other mistake: `verified: false` means that only the signature was wrong. */
+function acceptingValidSignatures(verify: Verify): Verify {
   return async (options) => {
     const result = await verify(options);
     return result.verified ? result : { ...result, verified: await isSignedWithEs256(options as Assertion) };
   };
 }
 
-/** How long core accepts a challenge, in milliseconds, its tolerance for clocks included. */
+/** How long core accepts a challenge, in milliseconds, with its clock tolerance. */
 const CHALLENGE_LIFETIME = (15 * 60 + 15) * 1000;
 
 /**
- * Core keeps a challenge in a cookie and nowhere else, so cookie and answer can be sent again as long as it lives, and
- * passkeys that are synchronised have no counter that would tell (WebAuthn section 13.4.3). Those that were answered
- * are remembered here; where several processes serve an application, each remembers its own.
+ * Against replay (WebAuthn section 13.4.3): core keeps a challenge in a cookie only, and synchronised
+ * passkeys have no signature counter. Used challenges are kept here, in each process for itself.
  */
-function countOnce(): (verify: Verify) => Verify {
-  const answered = new Map<string, number>();
+function acceptOnce(): (verify: Verify) => Verify {
+  const used = new Map<string, number>();
   return (verify) => async (options) => {
     const result = await verify(options);
     if (!result.verified) return result;
     const now = Date.now();
-    for (const [challenge, until] of answered) {
+    for (const [challenge, until] of used) {
       if (until > now) break;
-      answered.delete(challenge);
+      used.delete(challenge);
     }
     const { expectedChallenge } = options as { expectedChallenge: string };
-    if (answered.has(expectedChallenge)) throw new Error("The challenge was answered before.");
-    answered.set(expectedChallenge, now + CHALLENGE_LIFETIME);
+    if (used.has(expectedChallenge)) throw new Error("The challenge was answered before.");
+    used.set(expectedChallenge, now + CHALLENGE_LIFETIME);
     return result;
   };
 }
 
 /**
- * Whoever registers chooses the certificates of an attestation, and verifying them begins with a request to the
- * address they name. Who did not ask for an attestation is sent none by a browser.
+ * Refuses an attestation that was not asked for: browsers send none. An attacker chooses its certificates,
+ * and verifying them starts with a request to an address in them.
  */
 function withoutAttestation(verify: Verify): Verify {
   return async (options) => {
@@ -87,17 +88,17 @@ function withoutAttestation(verify: Verify): Verify {
 }
 
 /**
- * Settings that work and weaken, or cannot work: named at boot.
+ * Warns of settings that are unsafe, or cannot work.
  *
  * @param providers The providers, completed from the environment.
- * @param origin The pinned public origin.
+ * @param origin The configured public origin.
  */
 export function webAuthnWarnings(providers: readonly Provider[], origin: PublicOrigin | undefined): string[] {
   const all = providers as unknown as WebAuthnProvider[];
   const email = all.find(({ type }) => type === "email");
   return all.filter(({ type }) => type === "webauthn").flatMap(({ id, getUserInfo, relayingParty }) => {
     const warnings: string[] = [];
-    if (email && isShipped(getUserInfo)) {
+    if (email && isDefaultGetUserInfo(getUserInfo)) {
       warnings.push(
         `With "${id}" anybody can register under an e-mail address that nobody verified, and "${email.id}" later signs ` +
           "its owner in as that same user, whose passkey remains. To have passkeys added by signed-in users only, " +
@@ -114,13 +115,13 @@ export function webAuthnWarnings(providers: readonly Provider[], origin: PublicO
   });
 }
 
-/** Core exports its default nowhere; this error text of its own tells it from an application's. */
-function isShipped(getUserInfo: unknown): boolean {
+/** Core does not export its default, but it contains this error text. */
+function isDefaultGetUserInfo(getUserInfo: unknown): boolean {
   return typeof getUserInfo === "function" &&
     String(getUserInfo).includes("provider requires a database adapter to be configured");
 }
 
-/** A secure context, and a host that is a domain (WebAuthn section 5.1.3). */
+/** Passkeys need a secure context and a domain name (WebAuthn section 5.1.3). */
 function canHavePasskeys({ href, secure }: PublicOrigin): boolean {
   const { hostname } = new URL(href);
   const address = /^(?:\[.*\]|[\d.]+)$/.test(hostname);

@@ -1,22 +1,22 @@
 /**
- * Who asks for the options of a WebAuthn ceremony, as core finds out.
+ * How core looks up the session for the options of a WebAuthn ceremony.
  *
  * @module
  */
 import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 
-/** What core is given to look with, and what it saw. */
+/** What core looks up the session with. */
 export interface SessionLookup {
   readonly jwt: NonNullable<AuthConfig["jwt"]>;
   readonly wrapAdapter: (adapter: Adapter) => Adapter;
-  /** Whether somebody is signed in of whom no e-mail address is known. */
+  /** Whether the user is signed in and has no e-mail address. */
   hasNoAddress(): boolean;
 }
 
 /**
- * Has a session that is not valid be none. Core would fail over a token that it cannot read, and takes an expired row
- * for a session.
+ * Makes an invalid session none: core fails on a session token that it cannot read, and does not check
+ * whether a row has expired.
  */
 export function sessionLookup(jwt: AuthConfig["jwt"]): SessionLookup {
   let address: unknown = "";
@@ -24,9 +24,9 @@ export function sessionLookup(jwt: AuthConfig["jwt"]): SessionLookup {
     jwt: {
       ...jwt,
       async decode(params) {
-        const token = await Promise.resolve(params).then((each) => jwt!.decode!(each)).catch(() => null);
-        if (token?.sub) address = token.email;
-        return token;
+        const claims = await Promise.resolve(params).then((each) => jwt!.decode!(each)).catch(() => null);
+        if (claims?.sub) address = claims.email;
+        return claims;
       },
     },
     wrapAdapter: (adapter) => ({

@@ -1,9 +1,8 @@
 /**
- * Signatures that `@simplewebauthn/server` 9 takes for wrong, and that are not.
+ * Verifies valid signatures that `@simplewebauthn/server` 9 refuses; core supports no later version of it.
  *
- * An ECDSA signature is two numbers. Where one of them happens to have a byte less than the curve, that library drops
- * the byte and compares something else: one sign-in in 128 fails, for no reason a person could see. Core supports no
- * later version of it.
+ * An ECDSA signature is two numbers. Where one of them has a byte less than the curve, the library misreads
+ * it: one sign-in in 128 fails.
  *
  * @module
  */
@@ -11,7 +10,7 @@ import { Buffer } from "node:buffer";
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { decodeBase64Url } from "../../utils/base64url.ts";
 
-/** What was signed, the signature and the key, as the library is given them. */
+/** What was signed, the signature and the key, in the form of the library's options. */
 export interface Assertion {
   readonly response: {
     readonly response: {
@@ -23,7 +22,10 @@ export interface Assertion {
   readonly authenticator: { readonly credentialPublicKey: Uint8Array };
 }
 
-/** Whether the key signed this with ES256; false for keys of any other kind, which the library has judged well. */
+/**
+ * Whether the key signed this with ES256. False for other kinds of keys, whose signatures the library reads
+ * well.
+ */
 export async function isSignedWithEs256(
   { response: { response }, authenticator }: Assertion,
 ): Promise<boolean> {
