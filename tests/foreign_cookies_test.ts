@@ -70,7 +70,7 @@ Deno.test("a session cookie whose name begins another cookie's stops the boot: c
     assert(/begins the name of another cookie, ".*choose another/.test(error.message), error.message);
   }
   for (const config of [named("sid"), named("authjs.session"), named("session-csrf", own)]) {
-    await (await testApp(config)).close();
+    await using _app = await testApp(config);
   }
 });
 

@@ -360,7 +360,7 @@ Deno.test("a request line with an absolute address opens the sign-in page, and n
   ];
   for (const [signIn, open, closed] of PAGES) {
     const config = testConfig({ pages: { signIn } });
-    const app = Fastify();
+    await using app = Fastify();
     app.addHook("onRequest", (request, _reply, done) => {
       // As Node's server has it; `inject` and Deno's server resolve it.
       (request.raw as { originalUrl?: unknown }).originalUrl = request.headers["x-request-target"];
@@ -373,7 +373,6 @@ Deno.test("a request line with an absolute address opens the sign-in page, and n
         .statusCode;
     for (const target of open) assertEquals(await statusOf(target), 200, `${signIn}: ${target}`);
     for (const target of closed) assertEquals(await statusOf(target), 401, `${signIn}: ${target}`);
-    await app.close();
   }
 });
 

@@ -212,7 +212,7 @@ for (const [what, prepare] of Object.entries(PUBLISHING)) {
 
 Deno.test("a reply with a session cookie that is both private and for shared caches is not stored", async () => {
   for (const value of ["private, s-maxage=60", "public, private", "Public,no-store"]) {
-    const app = await publishingApp((app, read) => {
+    await using app = await publishingApp((app, read) => {
       app.get("/read", async (request, reply) => {
         reply.header("cache-control", value);
         return await read(request);
@@ -221,7 +221,6 @@ Deno.test("a reply with a session cookie that is both private and for shared cac
     const cookie = `${NAME}=${await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME })}`;
     const answer = await app.inject({ url: "/read", headers: { cookie } });
     assertEquals(answer.headers["cache-control"], "no-store", value);
-    await app.close();
   }
 });
 

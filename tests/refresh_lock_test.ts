@@ -417,7 +417,7 @@ Deno.test("a logger that throws while a lock fails to be held for longer ends no
     extend: () => Promise.reject(new Error("The lock is down.")),
   };
   const told: string[] = [];
-  const app = await testApp(testConfig({
+  await using app = await testApp(testConfig({
     refreshLock,
     providerTimeout: 30,
     logger: {
@@ -437,5 +437,4 @@ Deno.test("a logger that throws while a lock fails to be held for longer ends no
   const answer = await app.inject({ url: "/me", headers: { cookie: `authjs.session-token=${token}` } });
   assertEquals(answer.json().session.user.name, "ada");
   assert(told[0]!.includes("extend()"), told[0]);
-  await app.close();
 });

@@ -38,6 +38,7 @@ const sizeIn = (client: Client) =>
 Deno.test("from 3.5 KB on there is one warning, which names the largest claims and no value", async () => {
   const size = { bytes: 100 };
   const { app, lines } = await sizedApp(size);
+  await using _app = app;
   await new Client(app).signIn(ada);
   assertEquals(above(lines, 40), []);
   size.bytes = 2_500;
@@ -52,17 +53,16 @@ Deno.test("from 3.5 KB on there is one warning, which names the largest claims a
   assertEquals(level, 40);
   assertStringIncludes(msg, "groups (2502 bytes), roles (9 bytes), sub (8 bytes)");
   assert(!JSON.stringify(lines).includes("s3cret-s3cret"));
-  await app.close();
 });
 
 Deno.test("a read that renews a large session warns too, once", async () => {
   const { app, lines } = await sizedApp({ bytes: 2_500 });
+  await using _app = app;
   const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME });
   for (let time = 0; time < 2; time++) {
     await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } });
   }
   assertEquals(above(lines, 40).map(({ msg }) => msg.includes("groups (2502 bytes)")), [true]);
-  await app.close();
 });
 
 /** A sign-in of each kind, up to the answer that opens the session. */
@@ -99,6 +99,7 @@ for (const [kind, signIn] of Object.entries(SIGN_INS)) {
     const links: string[] = [];
     const size = { bytes: 8_000 };
     const { app, lines } = await sizedApp(size, everyProvider(links));
+    await using _app = app;
     const client = new Client(app);
     const answer = await signIn(client, links);
     assertEquals([answer.statusCode, answer.headers.location], [
@@ -119,7 +120,6 @@ for (const [kind, signIn] of Object.entries(SIGN_INS)) {
     size.bytes = 100;
     await signIn(client, links);
     assertEquals((await client.get("/me")).json().session !== null, true);
-    await app.close();
   });
 }
 
@@ -144,17 +144,18 @@ Deno.test("the refusal reaches scripts and an error page of the application's ow
 Deno.test("a session too large does not end the one that the browser has", async () => {
   const size = { bytes: 100 };
   const { app } = await sizedApp(size);
+  await using _app = app;
   const client = new Client(app);
   await client.signIn(ada);
   size.bytes = 8_000;
   await client.signIn({ username: "grace", password: "open" });
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
-  await app.close();
 });
 
 Deno.test("a read that would make a session too large leaves the cookie as it is, and says so once", async () => {
   const size = { bytes: 100 };
   const { app, lines } = await sizedApp(size);
+  await using _app = app;
   const client = new Client(app);
   await client.signIn(ada);
   const before = client.cookies.get(NAME);
@@ -171,7 +172,6 @@ Deno.test("a read that would make a session too large leaves the cookie as it is
   assertStringIncludes(line.msg, "groups (8002 bytes)");
   size.bytes = 200;
   assertEquals(sessionCookies(await client.get("/me")).length, 1);
-  await app.close();
 });
 
 Deno.test("a session that may not grow is renewed all the same", async () => {
@@ -181,6 +181,7 @@ Deno.test("a session that may not grow is renewed all the same", async () => {
       session: { maxAge: 1800 },
       callbacks: { jwt: ({ token }) => Object.assign(token, { groups: secretOf(size.bytes) }) },
     });
+    await using _app = app;
     const client = new Client(app);
     await client.signIn(ada);
     size.bytes = 8_000;
@@ -191,7 +192,6 @@ Deno.test("a session that may not grow is renewed all the same", async () => {
     }
     const claims = await decode({ token: client.cookies.get(NAME)!, secret: SECRET, salt: NAME });
     assertEquals((claims!.groups as string).length, 100);
-    await app.close();
   });
 });
 
@@ -201,6 +201,7 @@ Deno.test("POST /auth/session that would make a session too large is a 413, and 
       jwt: ({ token, trigger, session }) => trigger === "update" ? { ...token, notes: session.notes } : token,
     },
   });
+  await using _app = app;
   const client = new Client(app);
   await client.signIn(ada);
   const before = client.cookies.get(NAME);
@@ -217,7 +218,6 @@ Deno.test("POST /auth/session that would make a session too large is a 413, and 
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
   assertEquals((await update("short")).statusCode, 200);
   assert(client.cookies.get(NAME) !== before);
-  await app.close();
 });
 
 Deno.test("sessionCookieLimit is kept to the byte, in one cookie and in several", async () => {
@@ -228,11 +228,10 @@ Deno.test("sessionCookieLimit is kept to the byte, in one cookie and in several"
     const size = sizeIn(client) + "; ".length;
     await app.close();
     for (const [sessionCookieLimit, fits] of [[size, true], [size - 1, false]] as const) {
-      const app = await testApp(testConfig({ ...grown(bytes), sessionCookieLimit }));
+      await using app = await testApp(testConfig({ ...grown(bytes), sessionCookieLimit }));
       const client = new Client(app);
       await client.signIn(ada);
       assertEquals(held(client).length > 0, fits, `${size} bytes, ${sessionCookieLimit} allowed`);
-      await app.close();
     }
   }
 });
@@ -246,14 +245,15 @@ Deno.test("what an application's own encoder makes is held to the limit too", as
     callbacks: {},
     jwt: { encode: () => "%".repeat(3_000), decode: () => ({ name: "ada" }) },
   });
+  await using _app = app;
   const answer = await new Client(app).signIn(ada);
   assertStringIncludes(String(answer.headers.location), "error=SessionTooLarge");
-  await app.close();
 });
 
 Deno.test("a session that was larger before there was a limit goes on, and does not grow", async () => {
   const size = { bytes: 7_000 };
   const { app, lines } = await sizedApp(size);
+  await using _app = app;
   const claims: JWT = { name: "ada", groups: secretOf(7_000), roles: ["a", "b"] };
   const client = new Client(app);
   client.cookies.set(NAME, await encode({ token: claims, secret: SECRET, salt: NAME, maxAge: DAY }));
@@ -271,11 +271,11 @@ Deno.test("a session that was larger before there was a limit goes on, and does 
   assertEquals(sessionCookies(await client.get("/me")), []);
   assertEquals(above(lines, 50).length, 1);
   assertEquals(await update(), 413);
-  await app.close();
 });
 
 Deno.test("the largest session that is allowed is read and signed out over a real connection", async () => {
   const { app } = await sizedApp({ bytes: 5_600 });
+  await using _app = app;
   await app.listen({ port: 0, host: "127.0.0.1" });
   const client = new Client(app, { host: "localhost" });
   await client.signIn(ada);
@@ -294,7 +294,6 @@ Deno.test("the largest session that is allowed is read and signed out over a rea
   await answer.body?.cancel();
   const removed = answer.headers.getSetCookie().filter((line) => line.startsWith(NAME));
   assertEquals(removed.map((line) => /^([^=]+)=;.*Max-Age=0/.exec(line)?.[1]), held(client));
-  await app.close();
 });
 
 Deno.test("a sessionCookieLimit that no session fits in stops the boot", async () => {

@@ -48,7 +48,7 @@ for (const one of [true, false]) {
     const apart: Partial<FastifyAuthConfig>[][] = [
       [{}, { secret: `${SECRET}-other` }],
       [{}, named("staff")],
-      [named("a"), named("b")],
+      [named("shop"), named("office")],
       // Whose tokens are keys of rows, each in its own database.
       [inDatabase(), inDatabase()],
       [inDatabase(), {}],

@@ -73,7 +73,7 @@ export async function addAuthenticator(
 }
 
 /**
- * Has a page's offers in a field wait, as for somebody who does not look there: a virtual authenticator takes them up at
+ * Keeps a page's offers in a field waiting, as for a user who does not look there: a virtual authenticator takes them up at
  * once. They end when the page ends them.
  *
  * @returns What lets the offers of the pages to come be taken up.
