@@ -11,7 +11,7 @@
  * - The parsers of bodies call back once, outside of every `try` and promise of ours.
  * - A read that no hook or handler waits for (a WebSocket, a client that went away): its rejection is handled.
  * - `withDeadline()`: `Promise.race` handles what comes too late, of adapters and of providers.
- * - Discovery documents, refreshes in progress (`Renewals.run()`) and the sending of sign-in links: each has a handler from
+ * - Discovery documents, refreshes in progress (`Refreshes.run()`) and the sending of sign-in links: each has a handler from
  *   the start, besides those who wait for it.
  * - `events.*` and callbacks are awaited within a `try`.
  */

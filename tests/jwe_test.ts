@@ -8,7 +8,7 @@ import { createSecretKey, hkdfSync } from "node:crypto";
 import { resolveConfig } from "../src/config/resolve.ts";
 import { derivedKey } from "../src/jwt/derived_key.ts";
 import { open, type Opened, seal } from "../src/jwt/jwe.ts";
-import { decode, decodeSync, encode } from "../src/jwt/codec.ts";
+import { decode, encode, parseClaims, secretList } from "../src/jwt/codec.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "../src/jwt/refusal.ts";
 import { seededRandom } from "./support/random.ts";
 
@@ -57,7 +57,7 @@ async function compare(params: JWTDecodeParams, stricter = false): Promise<Compa
   const what = `token ${params.token}`;
   const good = "value" in (expected as object);
   // Nothing is null to both.
-  const found = params.token ? decodeSync(params) : undefined;
+  const found = params.token ? decodeWithoutCore(params) : undefined;
   const refused = found instanceof Refusal;
   if (refused && good) {
     assert(stricter, what);
@@ -70,6 +70,13 @@ async function compare(params: JWTDecodeParams, stricter = false): Promise<Compa
   const fast = found !== undefined && !refused;
   if (fast) assertEquals({ value: found }, expected, what);
   return { good, fast, refused };
+}
+
+/** What our decoder makes of a token by itself; `undefined` where it asks core. */
+function decodeWithoutCore({ token, secret, salt }: JWTDecodeParams) {
+  const secrets = secretList(secret, salt);
+  const opened = secrets && typeof token === "string" ? open(token, secrets, salt) : undefined;
+  return opened === undefined || opened instanceof Refusal ? opened : parseClaims(opened.text);
 }
 
 /** Opens what is known to open. */

@@ -378,7 +378,7 @@ Deno.test("a refresh lock that lacks a method, or a grace that is no time, stops
   }
 });
 
-Deno.test("Refreshes lead from any replaced token to the newest, for their time", () => {
+Deno.test("refreshes lead from any replaced token to the newest, for their time", () => {
   const refreshes = new Refreshes(1_000);
   const start = Date.now();
   let time = start;
@@ -394,7 +394,7 @@ Deno.test("Refreshes lead from any replaced token to the newest, for their time"
   assertEquals(newest(), ["t0", "t7", "t50", "other"]);
 });
 
-Deno.test("Refreshes come to an end where a codec makes a token again", () => {
+Deno.test("replaced tokens form no cycle where a codec makes a token again", () => {
   const refreshes = new Refreshes(60_000);
   for (const [token, by] of [["a", "b"], ["s", "a"], ["b", "a"], ["a", "c"], ["c", "b"]] as const) {
     refreshes.remember(token, by);
@@ -403,7 +403,7 @@ Deno.test("Refreshes come to an end where a codec makes a token again", () => {
   assertEquals(["a", "b", "c", "s"].map((token) => refreshes.newest(token)), ["b", "b", "b", "b"]);
 });
 
-Deno.test("Refreshes are bounded: the oldest go first", () => {
+Deno.test("replaced tokens are remembered within bounds: the oldest go first", () => {
   const refreshes = new Refreshes(60_000);
   const big = "x".repeat(2 ** 20);
   for (let i = 0; i < 8; i++) refreshes.remember(`${i}${big}`, `to ${i}`);

@@ -11,13 +11,13 @@ import { FastifyAuthError } from "../errors.ts";
  */
 const DEFAULT_LIMIT = 8 * 1024;
 
-/** No session fits in less. */
+/** Less would hold no session. */
 const LEAST_LIMIT = 1024;
 
 /**
  * The limit of a configuration, in bytes.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is none.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not a number of bytes.
  */
 export function requireCookieLimit(limit: number | undefined): number {
   if (limit === undefined) return DEFAULT_LIMIT;

@@ -1,10 +1,11 @@
 /**
  * How long a session lasts, when it is renewed, and what a read says of its end.
  *
- * A session ends `maxAge` after the last request that read it. Core renews a token with every read and a row after
- * `updateAge`, which ends a session in use where `updateAge` is the longer of the two. Here both are renewed once a
- * twentieth of their life has passed, or `updateAge` if that is sooner: after every read at least 95 % of `maxAge` are
- * left, and most replies set no cookie. What a read says of the end is the end of what the browser holds.
+ * A session ends `maxAge` after the last request that read it. Core renews a token with every read and a row
+ * after `updateAge`, which ends a session in use where `updateAge` is the longer of the two. Here both are
+ * renewed once a twentieth of their life has passed, or `updateAge` if that is sooner: after every read at
+ * least 95 % of `maxAge` are left, and most replies set no cookie. The `expires` of a session is the end of
+ * what the browser holds.
  *
  * @module
  */
@@ -19,7 +20,7 @@ const MAX_AGE = 30 * DAY;
 const UPDATE_AGE = DAY;
 
 /** What is left of a session's life after a read, at least. */
-const LEFT = 0.95;
+const MIN_LEFT = 0.95;
 
 /** Browsers keep a cookie for 400 days at most, whatever it says (RFC 6265bis, section 5.5). */
 const COOKIE_MAX_AGE = 400 * DAY;
@@ -29,11 +30,17 @@ const CLOCK_TOLERANCE = 15_000;
 
 /** How long the sessions of a configuration last, in seconds. */
 export interface Lifetimes {
-  /** The life of a row, and of a cookie: `session.maxAge`, or the `maxAge` among the cookie's attributes if that is less. */
+  /**
+   * The life of a database session and of a cookie: `session.maxAge`, or the `maxAge` among the cookie's
+   * attributes if that is less.
+   */
   readonly maxAge: number;
   /** The life of a token: `jwt.maxAge`. */
   readonly tokenMaxAge: number;
-  /** The age from which on a session is renewed: `session.updateAge`, and never so late that less than 95 % are left. */
+  /**
+   * The age from which on a session is renewed: `session.updateAge`, and never so late that less than 95 %
+   * are left.
+   */
   readonly updateAge: number;
 }
 
@@ -52,7 +59,7 @@ export function requireLifetimes(
   const maxAge = Math.min(requireSeconds("session.maxAge", session?.maxAge) ?? MAX_AGE, cookieMaxAge);
   const tokenMaxAge = requireSeconds("jwt.maxAge", jwt?.maxAge) ?? maxAge;
   const updateAge = requireSeconds("session.updateAge", session?.updateAge, 0) ?? UPDATE_AGE;
-  const latest = lifeOf({ maxAge, tokenMaxAge }) * (1 - LEFT);
+  const latest = lifeOf({ maxAge, tokenMaxAge }) * (1 - MIN_LEFT);
   return { maxAge, tokenMaxAge, updateAge: Math.min(updateAge, latest) };
 }
 
@@ -70,7 +77,7 @@ function requireSeconds(option: string, value: unknown, least = 1): number | und
   );
 }
 
-/** What a person should know of the lifetimes at boot. */
+/** Warnings about the lifetimes, logged at boot. */
 export function lifetimeWarnings({ session }: Pick<AuthConfig, "session">): string[] {
   if (!(session?.maxAge! > COOKIE_MAX_AGE)) return [];
   return [
@@ -85,12 +92,14 @@ function lifeOf({ maxAge, tokenMaxAge }: Pick<Lifetimes, "maxAge" | "tokenMaxAge
 }
 
 /**
- * When a cookie or a row that is written now ends. A cookie knows whole seconds only; rounded down, as core does, a session
- * of ten seconds would lose up to a tenth of its life.
+ * When a cookie or a row that is written now ends. A cookie knows whole seconds only; rounded down, as core
+ * does, a session of ten seconds would lose up to a tenth of its life.
  */
 export function newExpiry({ maxAge }: Lifetimes): Date {
   const now = Date.now() / 1000;
-  return new Date(1000 * Math.max(Math.floor(Math.floor(now) + maxAge), Math.floor(now + LEFT * maxAge) + 1));
+  return new Date(
+    1000 * Math.max(Math.floor(Math.floor(now) + maxAge), Math.floor(now + MIN_LEFT * maxAge) + 1),
+  );
 }
 
 /** When a session ends whose cookie, and whose token if it has one, is written now. */
@@ -121,17 +130,20 @@ export function tokenLife(
   const expires = typeof exp === "number" ? exp : Infinity;
   const ends = Math.floor(Math.min(expires, iat + Math.min(lifetimes.maxAge, COOKIE_MAX_AGE)));
   if (Number.isNaN(new Date(ends * 1000).getTime())) return undefined;
-  // An encoder of the application's may give its tokens a shorter life than the configuration says.
+  // The application's encoder may give its tokens a shorter life than the configuration says.
   const life = own ? lifeOf(lifetimes) : Math.min(lifeOf(lifetimes), expires - iat);
-  // Issued when the configuration gave longer lives: it would outlive what is said of it.
+  // Issued when the configuration gave longer lives: it would outlive its session.
   const outdated = own && expires - iat > lifetimes.tokenMaxAge + 1;
   const renewFrom = outdated || lifetimes.updateAge === 0
     ? -Infinity
-    : Math.min(iat + lifetimes.updateAge, ends - LEFT * life);
+    : Math.min(iat + lifetimes.updateAge, ends - MIN_LEFT * life);
   return { issued: iat * 1000, renewFrom: renewFrom * 1000, ends: ends * 1000 };
 }
 
-/** Whether a read renews the token. One from the future is renewed too: it would live for as long as the clock was wrong. */
+/**
+ * Whether a read renews the token. One from the future is renewed too: it would live for as long as the clock
+ * was wrong.
+ */
 export function isDue({ issued, renewFrom }: TokenLife): boolean {
   const now = Date.now();
   return now >= renewFrom || now < issued - CLOCK_TOLERANCE;

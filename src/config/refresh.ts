@@ -23,13 +23,16 @@ export interface RefreshSettings {
 /** Long enough for what a page requested together to arrive over a slow connection, in milliseconds. */
 const DEFAULT_GRACE_MS = 30_000;
 
-/** How long another process is waited for where requests to providers have no limit of their own, in milliseconds. */
+/**
+ * How long another process is waited for where requests to providers have no limit of their own, in
+ * milliseconds.
+ */
 const DEFAULT_WAIT_MS = 10_000;
 
 /**
  * The settings of a configuration.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a lock that lacks a method, or a time that is none.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a lock that lacks a method, or an invalid time.
  */
 export function refreshSettings(config: FastifyAuthOptions): RefreshSettings {
   const { refreshLock, refreshDue, refreshGrace, providerTimeout } = config;

@@ -1,6 +1,6 @@
 /**
- * `encode` and `decode` of `@auth/core/jwt`, the fast way: same tokens, same results. Errors have the same names; a token
- * that is refused here is not tried again by core.
+ * `encode` and `decode` of `@auth/core/jwt`, the fast way: same tokens, same results. Errors have the same
+ * names; a token that is refused here is not tried again by core.
  *
  * @module
  */
@@ -18,29 +18,27 @@ const CLOCK_TOLERANCE = 15;
 
 /** Drop-in for core's `encode`. */
 export async function encode(params: JWTEncodeParams): Promise<string> {
-  return encodeSync(params) ?? await coreEncode(params);
+  return sealClaims(params) ?? await coreEncode(params);
 }
 
 /**
  * Drop-in for core's `decode`.
  *
- * @throws {Refusal} for a token that is none of ours; core's error for one of ours that only core can judge.
+ * @throws {Refusal} for a token that is not ours; core's error for one of ours that only core can judge.
  */
 export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
-  if (!params.token) return null;
-  const claims = decodeSync(params);
+  const { token, secret, salt } = params;
+  if (!token) return null;
+  const secrets = secretList(secret, salt);
+  const opened = secrets && typeof token === "string" ? open(token, secrets, salt) : undefined;
+  const claims = opened === undefined || opened instanceof Refusal ? opened : parseClaims(opened.text);
   if (claims instanceof Refusal) throw claims;
   return claims ?? await coreDecode(params);
 }
 
-/** Opens a token and checks its times. `undefined` means core has to look, for its result or for its error. */
-export function decodeSync({ token, secret, salt }: JWTDecodeParams): JWT | Refusal | undefined {
-  const secrets = secretList(secret, salt);
-  const opened = secrets && typeof token === "string" ? open(token, secrets, salt) : undefined;
-  return opened === undefined || opened instanceof Refusal ? opened : parseClaims(opened.text);
-}
-
-/** The claims in a JSON text; `undefined` when they are no object, why they are refused when they are not valid now. */
+/**
+ * The claims in a JSON text; `undefined` if they are not an object, a `Refusal` if they are not valid now.
+ */
 export function parseClaims(text: string): JWT | Refusal | undefined {
   let claims: JWT;
   try {
@@ -52,14 +50,17 @@ export function parseClaims(text: string): JWT | Refusal | undefined {
   return checkTimes(claims) ?? claims;
 }
 
-/** The claims that say when a token is valid (RFC 7519, 4.1), of whatever type they came as. */
+/** The claims that say when a token is valid (RFC 7519, section 4.1), of any type. */
 export interface TimeClaims {
   readonly iat?: unknown;
   readonly nbf?: unknown;
   readonly exp?: unknown;
 }
 
-/** The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is not. */
+/**
+ * The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is
+ * not.
+ */
 export function checkTimes({ iat, nbf, exp }: TimeClaims): Refusal | undefined {
   const now = Math.floor(Date.now() / 1000);
   if (iat !== undefined && typeof iat !== "number") return NO_NUMBER.iat;
@@ -77,9 +78,10 @@ export function checkTimes({ iat, nbf, exp }: TimeClaims): Refusal | undefined {
  * Seals claims as core does: a structured clone of them with fresh `iat`, `exp` and `jti`.
  *
  * @returns `undefined` for parameters that core should judge.
- * @throws what core throws for claims that cannot be cloned (`DataCloneError`) or written as JSON (`TypeError`).
+ * @throws what core throws for claims that cannot be cloned (`DataCloneError`) or written as JSON
+ * (`TypeError`).
  */
-function encodeSync(params: JWTEncodeParams): string | undefined {
+function sealClaims(params: JWTEncodeParams): string | undefined {
   const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
   const secrets = secretList(secret, salt);
   if (!secrets || !isPlainObject(token) || !Number.isFinite(maxAge)) return;
@@ -101,7 +103,7 @@ export function secretList(secret: unknown, salt: unknown): readonly string[] | 
   }
 }
 
-/** jose's test for a claims set. */
+/** As jose tests a claims set. */
 function isPlainObject(value: unknown): boolean {
   if (
     typeof value !== "object" || value === null || Object.prototype.toString.call(value) !== "[object Object]"

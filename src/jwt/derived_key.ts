@@ -1,8 +1,8 @@
 /**
  * The keys that `@auth/core/jwt` derives from a secret, derived once and kept as `KeyObject`s.
  *
- * A derivation is HKDF, a SHA-2 thumbprint and two key imports: more work than opening a token. A raw key also costs about
- * 8 µs a call on Node 24, where every cipher operation imports it again.
+ * A derivation is HKDF, a SHA-2 thumbprint and two key imports: more work than opening a token. A raw key
+ * also costs about 8 µs a call on Node 24, where every cipher operation imports it again.
  *
  * @module
  */
@@ -26,8 +26,8 @@ export interface DerivedKey {
 }
 
 /**
- * Secrets and salts come from the configuration: a dozen for each secret. The bound is for a process that makes
- * configurations for ever, such as a long test run.
+ * Secrets and salts come from the configuration: a dozen for each secret. The bound is for a process that
+ * makes configurations without end, such as a long test run.
  */
 const MAX_KEYS = 1024;
 

@@ -1,9 +1,10 @@
 /**
- * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`), opened and sealed synchronously with `node:crypto`.
+ * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`), opened and sealed synchronously
+ * with `node:crypto`.
  *
- * A token is judged here as far as its authenticity goes: what is not sealed with a key of ours is refused at once, since
- * anybody can send it, and core would try it again at fifty times the cost. An authentic token in a form that this file does
- * not read (compressed, with other members in its header) is left to core.
+ * A token that is not sealed with one of our keys is refused here: anyone can send one, and core would take
+ * fifty times as long to refuse it. An authentic token in a form that this file does not read (compressed,
+ * with other members in its header) is left to core.
  *
  * @module
  */
@@ -29,7 +30,9 @@ export interface Opened {
   readonly text: string;
   /** False when an older secret of a rotation, or another encryption, sealed it: time to issue a new one. */
   readonly current: boolean;
-  /** What a read without callbacks takes from the claims, kept by who needed it. */
+  /**
+   * What a read without callbacks takes from the claims; null where it cannot. Set by the first such read.
+   */
   plain?: PlainClaims | null;
   /** Whether the cache has been told of it. */
   remembered?: true;
@@ -52,7 +55,8 @@ export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "pict
  * @param token The token.
  * @param secrets The secrets, that of new tokens first.
  * @param salt What its key is derived for: the name of its cookie.
- * @param otherSalts What else keys are derived for: a token of another cookie is not taken for one of an unknown secret.
+ * @param otherSalts The salts of our other keys: a token of another cookie is not taken for one of an unknown
+ * secret.
  * @returns Why it is refused; `undefined` for an authentic one that only core can read.
  */
 export function open(
@@ -87,7 +91,10 @@ export function seal(text: string, secret: string, salt: string): string {
   }`;
 }
 
-/** A compact JWE (RFC 7516, 3.1) without a wrapped key, decoded but for its header, which the tag covers as it is written. */
+/**
+ * A compact JWE (RFC 7516, 3.1) without a wrapped key, decoded but for its header, which the tag covers as it
+ * is written.
+ */
 interface Parts {
   readonly header: string;
   readonly iv: Buffer;
@@ -122,7 +129,10 @@ interface Salts {
   readonly otherSalts: readonly string[];
 }
 
-/** The key a header asks for, in core's order: by `kid` among the secrets, or the first secret's when there is none. */
+/**
+ * The key a header asks for, in core's order: by `kid` among the secrets, or the first secret's when there is
+ * none.
+ */
 function keyOf(
   header: string,
   secrets: readonly string[],
@@ -147,7 +157,7 @@ const THUMBPRINT: Readonly<Record<Encryption, RegExp>> = {
   A256GCM: /^[\w-]{43}$/,
 };
 
-/** A header has some 170 characters; what is much longer was not written by any library. */
+/** A header has some 170 characters; no library writes a much longer one. */
 const LONGEST_HEADER = 2048;
 
 /** Reads a header core did not write but may read: other member order, A256GCM, no `kid`. */
@@ -195,7 +205,8 @@ function decryptText(key: DerivedKey, parts: Parts): string | undefined {
   try {
     const decipher = decipherOf(key, parts);
     const text = decipher.update(parts.ciphertext, undefined, "utf8") + decipher.final("utf8");
-    // In place of bytes that are no UTF-8, which jose refuses. But a name may hold it, of half an emoji for example.
+    // In place of bytes that are no UTF-8, which jose refuses. But a name may hold it, of half an emoji for
+    // example.
     if (text.includes(REPLACEMENT) && !decryptBytes(key, parts).equals(Buffer.from(text))) return;
     return text;
   } catch {
@@ -216,7 +227,10 @@ function decipherOf({ cipher, mac }: DerivedKey, { header, iv, tag }: Parts) {
 
 const REPLACEMENT = "\ufffd";
 
-/** RFC 7518, 5.2.2.1: the first half of HMAC-SHA-512 over header, iv, ciphertext and the header's length in bits. */
+/**
+ * RFC 7518, 5.2.2.1: the first half of HMAC-SHA-512 over header, iv, ciphertext and the header's length in
+ * bits.
+ */
 function cbcTag(key: DerivedKey, header: string, iv: Buffer, ciphertext: Buffer): Buffer {
   const bits = Buffer.alloc(8);
   bits.writeUInt32BE(header.length * 8, 4);

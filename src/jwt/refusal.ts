@@ -1,13 +1,13 @@
 /**
  * Why a token is refused, in the words of `jose`, which core's log has.
  *
- * Anybody can send any number of tokens that are refused, so refusing costs little: these errors are made once, and have
- * no stack.
+ * These errors are made once and have no stack: a client can send any number of such tokens, and refusing one
+ * must cost little.
  *
  * @module
  */
 
-/** A token that is no session of ours. */
+/** A token that is not a session of ours. */
 export class Refusal extends Error {
   /** As jose's errors have. */
   readonly code: string | undefined;
@@ -33,7 +33,7 @@ export const NOT_ALLOWED: Refusal = new Refusal(
   "ERR_JOSE_ALG_NOT_ALLOWED",
 );
 
-/** It was made with a known key, or says so, and somebody changed it. */
+/** It names a known key, and was changed since it was sealed, or never sealed with that key. */
 export const UNAUTHENTIC: Refusal = new Refusal(
   "JWEDecryptionFailed",
   "decryption operation failed",
@@ -43,7 +43,10 @@ export const UNAUTHENTIC: Refusal = new Refusal(
 /** It was made with our secret for another cookie. */
 export const OTHER_USE: Refusal = new Refusal("Error", "no matching decryption secret");
 
-/** It was made with a secret that this process does not have: perhaps another one does, while the secret is rotated. */
+/**
+ * It was made with a secret that this process does not have: perhaps another one does, while the secret is
+ * rotated.
+ */
 export const UNKNOWN_KEY: Refusal = new Refusal("Error", "no matching decryption secret", undefined, true);
 
 /** It has ended. */
@@ -56,7 +59,7 @@ export const EXPIRED: Refusal = new Refusal(
 /** It begins later. */
 export const NOT_YET_VALID: Refusal = claimFailed('"nbf" claim timestamp check failed');
 
-/** A time in it is no number. */
+/** A time in it is not a number. */
 export const NO_NUMBER: Readonly<Record<"iat" | "nbf" | "exp", Refusal>> = {
   iat: claimFailed('"iat" claim must be a number'),
   nbf: claimFailed('"nbf" claim must be a number'),

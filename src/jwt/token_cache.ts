@@ -1,12 +1,11 @@
 /**
- * The texts of tokens opened a moment ago. A browser sends the same token with every request until it is renewed, and
- * looking it up costs a twentieth of opening it.
+ * The texts of tokens opened a moment ago. A browser sends the same token with every request until it is
+ * renewed, and looking it up costs a twentieth of opening it.
  *
- * It holds nothing that its token does not hold: who has the token gets the same text by opening it. Times are checked and
- * callbacks run at each read.
+ * Times are checked and callbacks run at each read.
  *
- * Whoever has an account can sign in any number of times and send all those tokens in turn. The tokens of one user therefore
- * get a share of the cache and no more: they displace one another before they displace anybody else's.
+ * A user can sign in any number of times and send all those tokens in turn. The tokens of one user therefore
+ * get a share of the cache: they displace one another before they displace those of other users.
  *
  * @module
  */
@@ -20,10 +19,10 @@ const CAPACITY = 2 ** 22;
 /** One user may hold one part in so many: by default some two hundred tokens. */
 const SHARES = 32;
 
-/** How many users are told apart, more or less: those on one seat have one share. A power of two. */
-const SEATS = 2 ** 12;
+/** How many buckets users are hashed to; the users of a bucket have one share. A power of two. */
+const USER_BUCKETS = 2 ** 12;
 
-/** The marks of tokens that came once, in regions by the user's seat; how many of both, powers of two. */
+/** The marks of tokens that came once, in regions by the user's bucket; how many of both, powers of two. */
 const REGIONS = 2 ** 5;
 const PLACES = 2 ** 8;
 
@@ -33,24 +32,26 @@ const HASHED = 512;
 interface Entry {
   readonly token: string;
   readonly opened: Opened;
-  readonly seat: number;
+  readonly bucket: number;
 }
 
-/** A bounded map from token to text that forgets what came first. */
+/** A bounded map from token to text that forgets the oldest first. */
 export class TokenCache {
   readonly #capacity: number;
   readonly #share: number;
-  /** By the end of the token, which is its tag and so its own: to hash all of a long token costs more than to parse it. */
+  /**
+   * By the end of the token, its authentication tag: hashing a long token whole costs more than parsing it.
+   */
   readonly #entries = new Map<string, Entry>();
-  /** Goes on where it stopped: a new iterator would pass over the holes that all the forgotten ones left. */
+  /** Kept, since a new iterator would pass over the holes that deleted entries left. */
   readonly #oldest = this.#entries.keys();
   /** A mark for each place: that of the latest token there that was not worth remembering yet. */
   readonly #marks = new Int32Array(REGIONS * PLACES);
   /** Characters that went by since the marks of a region were last wiped. */
   readonly #passed = new Int32Array(REGIONS);
-  /** Characters held: in all, and by seat; and the ends of a seat's tokens, the oldest first. */
+  /** Characters held: in all, and by bucket; and the ends of a bucket's tokens, the oldest first. */
   #size = 0;
-  readonly #sizeOf = new Int32Array(SEATS);
+  readonly #sizeOf = new Int32Array(USER_BUCKETS);
   readonly #endsOf = new Map<number, Set<string>>();
 
   /**
@@ -65,40 +66,40 @@ export class TokenCache {
   /** What the token held, if it was opened lately. */
   get(token: string): Opened | undefined {
     const entry = this.#entries.get(endOf(token));
-    // All of it counts: another token may end the same, as one does whose contents somebody changed.
+    // The whole token is compared: a forged one may have the same end.
     return entry !== undefined && entry.token === token ? entry.opened : undefined;
   }
 
   /**
-   * Remembers what a token held, once it comes for the second time: whom nobody hears of again would only displace
-   * others, and copying costs a third of opening. Only tokens that authenticated belong here.
+   * Remembers what a token held, once it comes for the second time: a token that comes once would only
+   * displace others, and copying costs a third of opening. Only tokens that authenticated belong here.
    *
    * @param claims The claims of the token, which say whose it is.
    */
   set(token: string, opened: Opened, claims: JWT): void {
     const size = sizeOf(token, opened);
-    const seat = seatOf(claims);
-    if (size > this.#share || !this.#comesAgain(token, size, seat)) return;
+    const bucket = userBucketOf(claims);
+    if (size > this.#share || !this.#comesAgain(token, size, bucket)) return;
     const end = endOf(token);
     this.#forget(end);
-    const ends = this.#endsOf.get(seat) ?? new Set();
+    const ends = this.#endsOf.get(bucket) ?? new Set();
     for (const oldest of ends) {
-      if (this.#sizeOf[seat]! + size <= this.#share) break;
+      if (this.#sizeOf[bucket]! + size <= this.#share) break;
       this.#forget(oldest);
     }
-    this.#entries.set(end, { token: ownString(token), opened, seat });
-    this.#endsOf.set(seat, ends.add(end));
+    this.#entries.set(end, { token: ownString(token), opened, bucket });
+    this.#endsOf.set(bucket, ends.add(end));
     this.#size += size;
-    this.#sizeOf[seat]! += size;
+    this.#sizeOf[bucket]! += size;
     while (this.#size > this.#capacity) this.#forget(this.#oldest.next().value!);
   }
 
   /**
-   * Again means before as much went by as can be held: of those who return later, none would be found here. Each region
-   * counts for itself, so that one user's tokens make few others forgotten who came once.
+   * Whether a token came before, and no more characters since than the cache can hold. Each region counts for
+   * itself, so that one user's tokens wipe few marks of other users.
    */
-  #comesAgain(token: string, size: number, seat: number): boolean {
-    const region = seat & (REGIONS - 1);
+  #comesAgain(token: string, size: number, bucket: number): boolean {
+    const region = bucket & (REGIONS - 1);
     const mark = markOf(token);
     const place = region * PLACES + (mark & (PLACES - 1));
     if (this.#marks[place] === mark) return true;
@@ -114,28 +115,28 @@ export class TokenCache {
   #forget(end: string): void {
     const entry = this.#entries.get(end);
     if (!entry) return;
-    const { token, opened, seat } = entry;
+    const { token, opened, bucket } = entry;
     const size = sizeOf(token, opened);
-    const ends = this.#endsOf.get(seat)!;
+    const ends = this.#endsOf.get(bucket)!;
     this.#entries.delete(end);
     ends.delete(end);
-    if (ends.size === 0) this.#endsOf.delete(seat);
+    if (ends.size === 0) this.#endsOf.delete(bucket);
     this.#size -= size;
-    this.#sizeOf[seat]! -= size;
+    this.#sizeOf[bucket]! -= size;
   }
 }
 
 /**
- * A number for the user. Core makes a random `sub` for each sign-in where there is no database, which says less than an
- * address or a name. Of a token without any of them, all claims count that are not another's in each token.
+ * A number for the user. Without a database core makes a random `sub` for each sign-in, so an address or a
+ * name is used instead. Without these, all claims are used but those that differ in each token.
  */
-function seatOf(claims: JWT): number {
+function userBucketOf(claims: JWT): number {
   const { sub, email, name } = claims;
   const named = sub && !RANDOM.test(sub) ? sub : email || name;
   const user = typeof named === "string" ? named : withoutStamps(claims);
   let hash = user.length;
   for (let at = 0; at < Math.min(user.length, HASHED); at++) hash = hash * 31 + user.charCodeAt(at) | 0;
-  return (hash ^ hash >>> 16) & (SEATS - 1);
+  return (hash ^ hash >>> 16) & (USER_BUCKETS - 1);
 }
 
 /** As `crypto.randomUUID()` makes them; a database may make its ids so, too. */

@@ -1,10 +1,10 @@
 /**
  * The session token in cookies: read from a Cookie header and written as Set-Cookie lines.
  *
- * Core splits a token that a browser would refuse into cookies with a number at the end of their names, and takes every
- * cookie whose name starts with the session cookie's for a part of it: `sessionid` beside `session`. Here the session is the
- * cookie of the configured name, or else a run `.0`, `.1`, … of it. Everything else is somebody else's, and is neither read
- * nor removed.
+ * Core splits a token that a browser would refuse into cookies with a number at the end of their names, and
+ * takes every cookie whose name starts with the session cookie's for a part of it: `sessionid` beside
+ * `session`. Here the session is the cookie of the configured name, or else a run `.0`, `.1`, … of it. All
+ * others are the application's, and are neither read nor removed.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import { parseCookie, type SerializeOptions, stringifySetCookie } from "cookie";
 
 /** The session token as the request carries it. */
 export interface SessionCookie {
-  /** The token, joined from its chunks; empty when there is none, or something that is too large to be one. */
+  /** The token, joined from its chunks; empty if there is none, or if it is too large. */
   readonly token: string;
   /** The cookies that hold it. */
   readonly parts: readonly string[];
   /**
-   * All cookies of the session that the request carries: those to remove when the token changes or turns out to be broken.
-   * There may be some besides: chunks beside a whole cookie, chunks after a gap.
+   * All cookies of the session that the request carries, to be removed when the token changes or is refused.
+   * There may be more than `parts`: chunks beside a whole cookie, chunks after a gap.
    */
   readonly names: readonly string[];
 }
@@ -31,14 +31,19 @@ export interface SessionCookieSettings {
   readonly options: SerializeOptions;
 }
 
-/** The most characters core puts in one cookie: 4096 bytes less its estimate for the name and the attributes. */
+/**
+ * The most characters core puts in one cookie: 4096 bytes less its estimate for the name and the attributes.
+ */
 export const CHUNK_SIZE = 4096 - 160;
 
 /** The most chunks that are read, and the most characters in them. */
 export const MOST_CHUNKS = 16;
 const LONGEST_VALUE = MOST_CHUNKS * CHUNK_SIZE;
 
-/** Node refuses requests with more characters of headers. Where it is told not to, `sessionCookieLimit` may allow longer tokens. */
+/**
+ * Node refuses requests with more characters of headers. Where it is told not to, `sessionCookieLimit` may
+ * allow longer tokens.
+ */
 const LONGEST_BY_DEFAULT = 16_384;
 
 /** The most characters of a token that is looked at. */
@@ -55,9 +60,9 @@ const NONE: SessionCookie = Object.freeze({
 /**
  * Reads the session token.
  *
- * Where a request carries both the whole cookie and chunks, the whole one counts. Whoever writes chunks removes it, so it
- * was written after them: by the answer to a request that did not carry them, such as a cross-site POST, or that was on its
- * way at the same time.
+ * Where a request carries both the whole cookie and chunks, the whole one counts. Writing chunks removes it,
+ * so it was written after them: by the reply to a request that did not carry them (a cross-site POST), or to
+ * a concurrent one.
  *
  * @param header The Cookie header as it arrived.
  * @param name The session cookie's name.
@@ -65,13 +70,13 @@ const NONE: SessionCookie = Object.freeze({
 export function readSessionCookie(header: string | undefined, name: string): SessionCookie {
   const at = header ? header.indexOf(name) : -1;
   if (at === -1) return NONE;
-  const cookie = readUsual(header!, name, at) ?? readAny(header!, name);
+  const cookie = readInOrder(header!, name, at) ?? readParsed(header!, name);
   if (cookie.token.length <= LONGEST_VALUE && cookie.names.length <= MOST_CHUNKS) return cookie;
   return { token: "", parts: [], names: cookie.names.slice(0, MOST_CHUNKS) };
 }
 
-/** As core sent it, if nothing interferes: one cookie, or all chunks in their order. The other cookies are not parsed. */
-function readUsual(header: string, name: string, at: number): SessionCookie | undefined {
+/** The usual case, without parsing the other cookies: one cookie, or all chunks in order. */
+function readInOrder(header: string, name: string, at: number): SessionCookie | undefined {
   const chunked = header[at + name.length] === ".";
   const names: string[] = [];
   let token = "";
@@ -95,7 +100,7 @@ function isPlain(value: string): boolean {
   return value !== "" && !value.includes("%") && value.trim().length === value.length;
 }
 
-function readAny(header: string, name: string): SessionCookie {
+function readParsed(header: string, name: string): SessionCookie {
   const cookies = parseCookie(header);
   const run: string[] = [];
   while (run.length <= MOST_CHUNKS && cookies[chunkName(name, run.length)]) {
@@ -104,7 +109,7 @@ function readAny(header: string, name: string): SessionCookie {
   const whole = cookies[name];
   if (whole) return { token: whole, parts: [name], names: [name, ...run] };
   if (run.length === 0) return NONE;
-  // One that is missing between them is a session that broke.
+  // A chunk is missing between them.
   const afterGap = possibleParts(name).slice(run.length + 1).filter((key) => cookies[key]);
   return { token: run.map((key) => cookies[key]).join(""), parts: run, names: [...run, ...afterGap] };
 }
@@ -114,8 +119,9 @@ function chunkName(name: string, index: number): string {
 }
 
 /**
- * The Cookie header as core may see it: of the cookies that core would take for the session, only those that are. A cookie
- * of a name that no server can set, by a script, would fail each request in which core has to remove it.
+ * The Cookie header as core may see it: of the cookies that core would take for the session, only those that
+ * are. A cookie of a name that no server can set, by a script, would fail each request in which core has to
+ * remove it.
  *
  * @param header The Cookie header as it arrived.
  * @param name The session cookie's name.
@@ -143,7 +149,7 @@ function trim(text: string): string {
 }
 
 /**
- * The Cookie header with another token, spread over the cookies that held the one before: whoever reads it knows them.
+ * The Cookie header with another token, spread over the cookies that held the one before.
  *
  * @param header The header with the token before, as {@linkcode withoutLookAlikes} leaves it.
  * @param parts What held it.
@@ -189,8 +195,8 @@ export function writeSessionCookie(
 }
 
 /**
- * What must not be in the browser beside so many chunks, whether the request carried it or not: a whole cookie would be read
- * instead of them, and a chunk after the last as a part of them.
+ * The cookies to remove beside so many chunks, whether the request carried them or not: a whole cookie would
+ * be read instead of the chunks, and a chunk after the last as a part of them.
  */
 function notBeside(name: string, chunks: number): string[] {
   return [name, chunkName(name, chunks)];
@@ -202,7 +208,7 @@ export function clearSessionCookie(
   { name, options }: SessionCookieSettings,
 ): SessionCookieUpdate {
   if (held.length === 0) return { name, lines: [] };
-  // The same for all, and written once: a request can make us remove sixteen.
+  // Written once for all: there may be sixteen.
   const attributes = stringifySetCookie(name, "", { ...options, maxAge: 0 }).slice(name.length);
   return { name, lines: held.map((held) => held + attributes) };
 }
@@ -237,8 +243,9 @@ export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT
  *
  * @param cookies The cookies of the answer.
  * @param settings The session cookie's name and attributes.
- * @param parts The session's cookies that the browser may hold: those that the request carried. After a sign-in
- * {@linkcode possibleParts}, since a request that is posted from another site (`response_mode=form_post`) carries none.
+ * @param parts The session's cookies that the browser may hold: those that the request carried. After a
+ * sign-in {@linkcode possibleParts}, since a request that is posted from another site
+ * (`response_mode=form_post`) carries none.
  */
 export function withoutStaleParts<Cookie extends CookieToSet>(
   cookies: readonly Cookie[],

@@ -1,6 +1,6 @@
 /**
- * How large a session cookie may get. A browser sends it with every request, and servers limit the headers they take: one
- * that is too large is refused by each of them, also where its user wants to sign out.
+ * How large a session cookie may get. A browser sends it with every request, and servers limit the headers
+ * they take: with one that is too large every request is refused, signing out included.
  *
  * @module
  */
@@ -72,7 +72,7 @@ export async function encodeWithin(
   return token;
 }
 
-/** Names and sizes: values are nobody's business. */
+/** Names and sizes; values may be secret. */
 function largestClaims(claims: JWT = {}): string {
   const sizes = Object.entries(claims).map(([name, value]) => [name, sizeOf(value)] as const);
   return sizes.sort(([, a], [, b]) => b - a).slice(0, 3).map(([name, size]) =>
@@ -84,6 +84,6 @@ function sizeOf(value: unknown): number {
   try {
     return Buffer.byteLength(JSON.stringify(value) ?? "");
   } catch {
-    return 0; // An encoder of the application's may keep what JSON cannot.
+    return 0; // The application's encoder may keep what JSON cannot.
   }
 }

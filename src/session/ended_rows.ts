@@ -1,6 +1,6 @@
 /**
- * Sessions that are rows of a database end with their row, whoever deletes it: a sign-out, the next sign-in, a read that
- * finds it expired.
+ * Sessions that are rows of a database end with their row, which a sign-out, the next sign-in or a read that
+ * finds it expired deletes.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { TokenFamilies } from "./token_families.ts";
 /**
  * The adapter, with the sessions whose rows are deleted remembered as ended.
  *
- * A read that began before may still prolong its session. Adapters that write the whole row would bring it back, so it is
- * not prolonged any more, and deleted once more where that was on its way already.
+ * A read that began before may still prolong its session. Adapters that write the whole row would bring it
+ * back, so it is not prolonged any more, and deleted once more where that was on its way already.
  */
 export function endWithRows(adapter: Adapter, families: TokenFamilies): Adapter {
   const { createSession, deleteSession, updateSession } = adapter;

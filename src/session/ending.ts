@@ -1,8 +1,8 @@
 /**
  * The end of a session: nothing that was read before it may bring the session back.
  *
- * In this process the session's tokens are remembered; other processes hear of it through the store of the refresh lock,
- * where there is one. Both for as long as a request that was sent before may be under way.
+ * This process remembers the session's tokens; other processes learn of the end through the store of the
+ * refresh lock, if there is one. Both last for as long as a request that was sent before may be under way.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { SessionSettings } from "./settings.ts";
 import type { SharedStore } from "./refresh_lock.ts";
 import { hasSharedEnd, sharedSessionId, shareState, shareSuccessor } from "./shared_endings.ts";
 
-/** What is looked at of a read, or of a request to a route of the plugin. */
+/** What a read and a request to a route of the plugin have in common here. */
 export interface EndingContext {
   readonly settings: SessionSettings;
   /** Where failures of the refresh lock go, made when there is one. */
@@ -21,19 +21,22 @@ export interface EndingContext {
 }
 
 /**
- * For how long after the end of its session a request may come that was sent before, in milliseconds. Its reply leaves the
- * cookies alone, since they may be of the next session already.
+ * For how long after the end of its session a request may come that was sent before, in milliseconds. Its
+ * reply leaves the cookies alone, since they may be of the next session already.
  */
-const STRAGGLERS_MS = 30_000;
+const LATE_REQUESTS_MS = 30_000;
 
-/** Reads a token of a session that ended. Who still sends it later has it from a reply that came late: it is removed. */
+/**
+ * Reads a token of a session that ended. A browser that still sends it later got it from a late reply: it is
+ * removed.
+ */
 export function readEndedSession(
   { token, names }: SessionCookie,
   { settings }: EndingContext,
 ): SessionRead | undefined {
   const endedAt = settings.families.endedAt(token);
   if (endedAt === undefined) return undefined;
-  if (Date.now() - endedAt < STRAGGLERS_MS) return SIGNED_OUT;
+  if (Date.now() - endedAt < LATE_REQUESTS_MS) return SIGNED_OUT;
   return {
     session: null,
     update: clearSessionCookie(names, settings.cookie),
@@ -42,15 +45,15 @@ export function readEndedSession(
 }
 
 /**
- * How a reply finds out whether it must not carry what was read any more.
+ * A check by which a reply finds out whether the session ended after the read.
  *
- * @param endings How often the session had ended by then.
+ * @param endings How often the session had ended when it was read.
  */
 export function endedSince(token: string, endings: number, { families }: SessionSettings): () => boolean {
   return () => families.endings(token) !== endings;
 }
 
-/** The same for a session that goes on, which may also end in another process. */
+/** The same for a session that has not ended, which may also end in another process. */
 export function endChecks(
   token: string,
   context: EndingContext,
@@ -73,7 +76,7 @@ export async function endSession(token: string, context: EndingContext): Promise
   return endings;
 }
 
-/** Begins a session. A codec of the application's own may give it the token of one that ended. */
+/** Begins a session. The application's own codec may give it the token of a session that ended. */
 export async function beginSession(token: string, context: EndingContext): Promise<void> {
   const { families, secrets } = context.settings;
   families.begin(token);

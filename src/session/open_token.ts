@@ -14,7 +14,7 @@ import type { SessionSettings } from "./settings.ts";
 export interface OpenToken {
   /** The token itself. */
   readonly token: string;
-  /** Its claims, a copy of its own for the callbacks to write to. */
+  /** Its claims, which the callbacks may write to. */
   readonly claims: JWT;
   /** The claims as they came, in JSON where JSON can hold them. */
   readonly text: string | undefined;
@@ -27,7 +27,8 @@ export interface OpenToken {
 /**
  * Decodes a token.
  *
- * @throws {Refusal} where the token is none of ours; what the decoder throws where that is core's or the application's.
+ * @throws {Refusal} where the token is not ours; what the decoder throws where that is core's or the
+ * application's.
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
   const known = openKnown(token, settings);
@@ -46,7 +47,7 @@ function openKnown(token: string, settings: SessionSettings): OpenToken | Refusa
   if (known === undefined || known instanceof Refusal) return known;
   const claims = parseClaims(known.text);
   if (claims === undefined || claims instanceof Refusal) return claims;
-  remember(token, known, claims, settings);
+  cacheOpened(token, known, claims, settings);
   return opened({ token, claims, text: known.text }, !known.current, settings);
 }
 
@@ -57,7 +58,7 @@ function opened(
 ): OpenToken {
   const { iat, exp } = token.claims;
   const life = tokenLife({ iat, exp }, settings, settings.ownTokens);
-  // One that does not tell its age is always renewed, as all are in core.
+  // As core renews all tokens, a token without an age is always renewed.
   const due = outdated || life === undefined || isDue(life);
   const kept = life === undefined ? newEnd(settings) : new Date(life.ends);
   const renewed = () => settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp);
@@ -65,8 +66,8 @@ function opened(
 }
 
 /**
- * When a token ends that the application encodes is known once it comes back. An encoder may keep the `exp` that it is given,
- * so until then it ends no later than that.
+ * The application's encoder decides when its token ends, which is known only when the token comes back. It
+ * may keep the `exp` of the claims, so until then the session is said to end no later than that.
  */
 function earlier(end: Date, exp: unknown): Date {
   const kept = typeof exp === "number" ? Math.floor(exp) * 1000 : NaN;
@@ -74,10 +75,10 @@ function earlier(end: Date, exp: unknown): Date {
 }
 
 /**
- * The claims of a plain read, of a token that we recognise and that is not due. They are parsed once: texts can be handed to
- * any number of readers. Claims that are objects cannot, and are left to the long way.
+ * The claims for a read without callbacks, of a token that is not due for renewal. They are parsed once and
+ * shared by all reads, so claims that are objects, which a reader could write to, are left to `openToken()`.
  *
- * @returns Why the token is refused; `undefined` where the long way has to be taken.
+ * @returns Why the token is refused; `undefined` where `openToken()` is needed.
  */
 export function openPlain(token: string, settings: SessionSettings): PlainClaims | Refusal | undefined {
   const opened = openCached(token, settings);
@@ -87,7 +88,7 @@ export function openPlain(token: string, settings: SessionSettings): PlainClaims
     const parsed = parseClaims(opened.text);
     if (parsed === undefined || parsed instanceof Refusal) return parsed;
     opened.plain = plainClaims(parsed, settings);
-    remember(token, opened, parsed, settings);
+    cacheOpened(token, opened, parsed, settings);
   }
   const { plain } = opened;
   if (plain === null) return undefined;
@@ -120,13 +121,16 @@ function openCached(
   return cache.get(token) ?? open(token, secrets, cookie.name, otherSalts);
 }
 
-function remember(token: string, opened: Opened, claims: JWT, { cache }: SessionSettings): void {
+function cacheOpened(token: string, opened: Opened, claims: JWT, { cache }: SessionSettings): void {
   if (opened.remembered) return;
   opened.remembered = true;
   cache.set(token, opened, claims);
 }
 
-/** Whether the token was made with a secret that this process does not have, as another one may while secrets are rotated. */
+/**
+ * Whether the token was made with a secret that this process does not have, as another one may while secrets
+ * are rotated.
+ */
 export function hasUnknownKey(token: string, settings: SessionSettings): boolean {
   const opened = openCached(token, settings);
   return opened instanceof Refusal && opened.unknownKey;
@@ -139,7 +143,7 @@ export function isUnchanged(token: JWT, { text }: OpenToken): boolean {
   return now === text || withoutStamps(token) === withoutStamps(JSON.parse(text));
 }
 
-/** What encoding replaces anyway is no change, nor is its place among the claims. */
+/** Encoding replaces these claims anyway. */
 function withoutStamps({ iat: _iat, exp: _exp, jti: _jti, ...claims }: JWT): string | undefined {
   return toJson(claims);
 }
@@ -148,6 +152,6 @@ function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    return; // A BigInt or a cycle: the encoder will say so.
+    return; // A BigInt or a cycle, which the encoder refuses.
   }
 }

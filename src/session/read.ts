@@ -14,21 +14,21 @@ import type { Session } from "../types.ts";
 
 /** What a read gives. */
 export interface SessionRead {
-  /** The session, or null where nobody is signed in. */
+  /** The session, or null if the user is not signed in. */
   readonly session: Session | null;
-  /** What the browser has to be told, where the read changed something. */
+  /** The cookies to set, where the read changed something. */
   readonly update?: SessionCookieUpdate;
-  /** Whether the session ended since, so that the browser must not be told any more. */
+  /** Whether the session ended since, so that these cookies must not be set any more. */
   readonly isOutdated?: () => boolean;
-  /** Asks the other processes whether it did, which {@linkcode isOutdated} then knows. */
+  /** Asks whether the session ended in another process; {@linkcode isOutdated} then knows. */
   readonly checkOtherProcesses?: () => Promise<unknown>;
-  /** Why it could not be found out whether somebody is signed in: the database did not answer. */
+  /** Why it is not known whether the user is signed in: the adapter did not answer. */
   readonly failure?: unknown;
 }
 
-/** Core's logger, and a cheaper method for what anybody can cause any number of times. */
+/** Core's logger, and a cheaper method for what any client can cause at will. */
 export interface AuthLogger extends LoggerInstance {
-  /** Says why a session token is no session of ours, as core's `JWTSessionError` would. */
+  /** Logs why a session token was refused, as core's `JWTSessionError` would. */
   refusal(reason: Error): void;
 }
 
@@ -39,19 +39,21 @@ export interface ReadContext {
   readonly logger: () => AuthLogger;
   /** Whether the reply can carry a cookie. */
   readonly canSetCookie: () => boolean;
-  /** Where to say what concerns the application rather than Auth.js. */
+  /** For messages about the application rather than Auth.js. */
   readonly log: Log;
-  /** Says once what concerns all requests. */
+  /** For messages that are logged once, not with each request. */
   readonly auth: { once(what: string, tell: () => void): void };
 }
 
-/** Nobody is signed in, and the browser holds nothing to change. */
+/** The user is not signed in, and no cookie has to change. */
 export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
 
 /**
- * The session as it would arrive over HTTP, which is how core delivers it: dates are texts, functions are gone.
+ * The session as it would arrive over HTTP, which is how core delivers it: dates are texts, functions are
+ * gone.
  *
- * Only a well-formed session counts as one. A callback can return anything, and a guard must not take it for a user.
+ * Only a well-formed session counts as one. A callback can return anything, and a guard must not take it for
+ * a user.
  *
  * @param value What the callback returned.
  */
@@ -85,12 +87,14 @@ export async function emitSessionEvent(
   }
 }
 
-/** An error of core's around what was caught, which its constructors take though their types do not say so. */
+/**
+ * An error of core's around what was caught, which its constructors take though their types do not say so.
+ */
 export function wrapError(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
   return new kind(cause as string);
 }
 
-/** Removes the cookie of a token that is none of ours, unless another process may know its key. */
+/** Removes the cookie of a token that is not ours, unless another process may know its key. */
 export function refuseToken(
   cookie: SessionCookie,
   refusal: Refusal,

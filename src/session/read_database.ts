@@ -37,7 +37,8 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
 
     const { user, session } = found;
     const due = session.expires.valueOf() - (maxAge - updateAge) * 1000 <= Date.now();
-    // The row is written only if the cookie can be: a later end of the row would stop the next reply from renewing it.
+    // The row is written only if the cookie can be: a later end of the row would stop the next reply from
+    // renewing it.
     const renewed = due && context.canSetCookie() && !await hasEnded(sessionToken, context);
     const expires = renewed ? newExpiry(settings) : rowEnd(session.expires, settings);
     if (renewed) await callAdapter(context, "updateSession", { sessionToken, expires });

@@ -1,5 +1,6 @@
 /**
- * Sessions kept in an encrypted token: what core's session action makes of one, without what only its other actions need.
+ * Sessions kept in an encrypted token: what core's session action makes of one, without what only its other
+ * actions need.
  *
  * @module
  */
@@ -101,7 +102,10 @@ async function readToken(token: string, context: ReadContext): Promise<JwtRead> 
   return newest === token ? read : { sealed: newest, ...read };
 }
 
-/** Runs the `jwt` callback, which may refresh the token, in this process alone or, with a lock, in one of several. */
+/**
+ * Runs the `jwt` callback, which may refresh the token, in this process alone or, with a lock, in one of
+ * several.
+ */
 async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
   const { settings } = context;
   const opened = await openToken(token, settings);
@@ -133,7 +137,10 @@ async function reuseRefresh(read: JwtRead, settings: SessionSettings): Promise<J
   return { ...read, ...await callSessionCallback(cloneClaims(read.token), read.expires, settings) };
 }
 
-/** Claims that the session callback may write to; those with a function in them cannot be cloned and are shared. */
+/**
+ * Claims that the session callback may write to; those with a function in them cannot be cloned and are
+ * shared.
+ */
 function cloneClaims(token: JWT): JWT {
   try {
     return structuredClone(token);
@@ -142,7 +149,9 @@ function cloneClaims(token: JWT): JWT {
   }
 }
 
-/** Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token. */
+/**
+ * Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token.
+ */
 async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings, canSetCookie } = context;
   const { callbacks } = settings;
@@ -180,8 +189,8 @@ function hasCallbacks({ callbacks: { jwt, session } }: SessionSettings): boolean
 }
 
 /**
- * The token that replaces another. Where it is too large the session goes on with its claims as they were, in a new token
- * if the old one is due for renewal.
+ * The token that replaces another. Where it is too large the session goes on with its claims as they were, in
+ * a new token if the old one is due for renewal.
  */
 async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
   const { settings, logger, log, auth } = context;

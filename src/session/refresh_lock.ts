@@ -1,6 +1,6 @@
 /**
- * What several processes share so that one of them refreshes a session and the others get its result, and so that a
- * sign-out at one of them counts at all.
+ * What several processes share so that one of them refreshes a session and the others get its result, and so
+ * that a sign-out at one of them counts at all.
  *
  * @module
  */

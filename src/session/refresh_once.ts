@@ -1,5 +1,6 @@
 /**
- * Refreshing a token in one process of several, by the refresh lock: the others get the result from its store.
+ * Refreshing a token in one process of several, by the refresh lock: the others get the result from its
+ * store.
  *
  * @module
  */
@@ -8,12 +9,15 @@ import { clearInterval, setInterval, setTimeout } from "node:timers";
 import type { SharedStore } from "./refresh_lock.ts";
 import { type Place, placeOf } from "./sealed_value.ts";
 
-/** How long the lock is held at a time, in milliseconds: a process that died is no longer waited for after that. */
+/**
+ * How long the lock is held at a time, in milliseconds: a process that died is no longer waited for after
+ * that.
+ */
 const LOCK_TTL_MS = 6_000;
 
 /**
- * How long refreshing one session may take before it counts as hung, in milliseconds: others may then try. It is also how
- * long a lock that cannot be extended is held.
+ * How long refreshing one session may take before it counts as hung, in milliseconds: others may then try. It
+ * is also how long a lock that cannot be extended is held.
  */
 const WORK_LIMIT_MS = 120_000;
 
@@ -23,31 +27,31 @@ const POLL_INTERVAL_MS = 40;
 /** How long a result is left at least, in milliseconds: for those who are waiting for it. */
 const RESULT_TTL_MS = 2_000;
 
-/** What is to be done once for a token. */
-export interface Refresh<Opened, JwtRead extends { readonly sealed?: string | undefined }> {
+/** What is done once for a token. */
+export interface Refresh<Opened, Outcome extends { readonly sealed?: string | undefined }> {
   /** Refreshes the token; what it returns as `sealed` is left for the others. */
-  work(): Promise<JwtRead>;
+  work(): Promise<Outcome>;
   /** Decodes what another process refreshed the token to; `undefined` where it cannot be used. */
   open(sealed: string): Promise<Opened | undefined>;
-  /** Goes on from it. */
-  join(opened: Opened, sealed: string): Promise<JwtRead>;
+  /** Reads the session of that token. */
+  join(opened: Opened, sealed: string): Promise<Outcome>;
   /** Whether the session ended, as far as this process or the store knows. */
   hasEnded(): Promise<boolean>;
-  /** What then becomes of the token. */
-  readonly ended: JwtRead;
+  /** The outcome if it did. */
+  readonly ended: Outcome;
 }
 
 /**
  * Refreshes a token in one process at a time.
  *
- * A process that waits does so as long as the other one is heard of, and for `waitLimit` where it is not; then it refreshes
- * the token by itself. It does the same with a result that it cannot open or decode.
+ * A process that waits does so as long as the other one is heard of, and for `waitLimit` where it is not;
+ * then it refreshes the token by itself. It does the same with a result that it cannot open or decode.
  */
-export async function refreshOnce<Opened, JwtRead extends { readonly sealed?: string | undefined }>(
+export async function refreshOnce<Opened, Outcome extends { readonly sealed?: string | undefined }>(
   store: SharedStore,
   token: string,
-  refresh: Refresh<Opened, JwtRead>,
-): Promise<JwtRead> {
+  refresh: Refresh<Opened, Outcome>,
+): Promise<Outcome> {
   const result = new ResultPlace(store, token);
   const held = new HeldLock(store, result);
   const wait = new Wait(store.waitLimit);
@@ -68,10 +72,10 @@ export async function refreshOnce<Opened, JwtRead extends { readonly sealed?: st
     }
     if (successor === undefined) {
       held.keep();
-      const turn = await refresh.work();
-      await held.settle();
-      if (turn.sealed !== undefined && !await refresh.hasEnded()) await result.leave(turn.sealed);
-      return turn;
+      const outcome = await refresh.work();
+      await held.stopBeats();
+      if (outcome.sealed !== undefined && !await refresh.hasEnded()) await result.leave(outcome.sealed);
+      return outcome;
     }
   } finally {
     await held.release();
@@ -146,7 +150,10 @@ class HeldLock {
   readonly #store: SharedStore;
   readonly #result: ResultPlace;
   readonly #owner = randomUUID();
-  /** In milliseconds. Several times in it the others hear of the work, and no less often than they would stop waiting. */
+  /**
+   * In milliseconds. Several times in it the others hear of the work, and no less often than they would stop
+   * waiting.
+   */
   readonly #ttl: number;
   #isHeld = false;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -183,19 +190,19 @@ class HeldLock {
 
   async #beat(beat: number): Promise<void> {
     const isOwn = await this.#store.lock.extend(this.#result.name, this.#owner, this.#ttl);
-    // It ran out while this process stood still, and may be another's by now.
+    // The lock expired while this process was suspended, and another one may hold it.
     if (!isOwn) return clearInterval(this.#timer);
     await this.#result.beat(beat, this.#ttl);
   }
 
-  /** No beat comes after this, which would take the place of the result. */
-  async settle(): Promise<void> {
+  /** Stops the beats, one of which could overwrite the result. */
+  async stopBeats(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beating;
   }
 
   async release(): Promise<void> {
-    await this.settle();
+    await this.stopBeats();
     if (this.#isHeld) await this.#store.lock.release(this.#result.name, this.#owner);
   }
 }
@@ -217,7 +224,9 @@ class Wait {
     return Date.now() >= this.#until;
   }
 
-  /** What was heard: the first may be left over from a process that died since; a change is a sign of life. */
+  /**
+   * What was heard: the first may be left over from a process that died since; a change is a sign of life.
+   */
   heard(beat: number | undefined): void {
     this.hasBegun = true;
     if (beat !== undefined && this.#beat !== undefined && beat !== this.#beat) {

@@ -1,23 +1,25 @@
 /**
- * Tokens that are being renewed or were renewed a moment ago, so that ten requests with one token refresh it once.
+ * Refreshes under way, and tokens that were replaced a moment ago: ten requests with one token refresh it
+ * once.
  *
- * A provider that rotates refresh tokens takes the second use of one for theft and ends every session of the user. A page
- * sends its requests together, and those that left the browser before the new cookie came still carry the old one.
+ * A provider that rotates refresh tokens takes the second use of one for theft and ends every session of the
+ * user. But a page sends its requests together, and those that left the browser before the new cookie came
+ * carry the old token.
  *
  * @module
  */
 import type { JWT } from "@auth/core/jwt";
 import { ownString } from "../jwt/token_cache.ts";
 
-/** What became of a token. */
+/** The result of reading a token. */
 export interface JwtRead {
   /** What the `jwt` callback made of the claims; null ends the session. */
   readonly token: JWT | null;
   /** What the `session` callback returned. */
   readonly session: unknown;
-  /** When the session ends if nobody reads it again. */
+  /** When the session ends if it is not read again. */
   readonly expires: Date;
-  /** The token to put in the browser, where it is not the one that came. */
+  /** The new token for the browser, where it differs from the one that came. */
   readonly sealed?: string;
   /** Why the claims could not be sealed. */
   readonly error?: Error;
@@ -25,49 +27,52 @@ export interface JwtRead {
   readonly endings?: number;
 }
 
-/** Characters of tokens held at most, a few megabytes: beyond it the oldest are forgotten before their time. */
+/**
+ * Characters of tokens held at most, a few megabytes: beyond it the oldest are forgotten before their time.
+ */
 const CAPACITY = 2 ** 22;
 
-/** What took the place of a token, and until when that is known. */
-interface Renewed {
+/** What replaced a token, and until when that is remembered. */
+interface Replacement {
   by: string;
   readonly until: number;
 }
 
-/** The refreshes of one configuration in this process. */
+/** The refreshes of one configuration in this process, each with a result of type `T`. */
 export class Refreshes<T> {
   readonly #grace: number;
   readonly #running = new Map<string, Promise<T>>();
-  readonly #renewed = new Map<string, Renewed>();
+  readonly #replaced = new Map<string, Replacement>();
   /** In characters, taking successors to be as long as what they replace. */
   #size = 0;
 
-  /** @param grace Milliseconds for which a renewed token still leads to its successor. */
+  /** @param grace Milliseconds for which a replaced token still leads to its successor. */
   constructor(grace: number) {
     this.#grace = grace;
   }
 
-  /** The token that took the place of this one, or this one. */
+  /** The token that replaced this one, or this one. */
   newest(token: string): string {
-    const renewed = this.#current(token);
-    if (renewed === undefined) return token;
-    // A client that keeps sending its first token must not make the way longer with each request.
-    for (let next; (next = this.#current(renewed.by)) !== undefined;) renewed.by = next.by;
-    return renewed.by;
+    const replaced = this.#current(token);
+    if (replaced === undefined) return token;
+    // Shortens the chain: a client may keep sending its first token.
+    for (let next; (next = this.#current(replaced.by)) !== undefined;) replaced.by = next.by;
+    return replaced.by;
   }
 
-  /** Remembers that a token was renewed. */
+  /** Remembers that a token was replaced. */
   remember(token: string, by: string): void {
     if (this.#grace <= 0 || token === by) return;
     this.#forget(token);
-    // With a codec of the application's own a token can come back; as the newest it leads nowhere, so ways have an end.
+    // The application's codec may make a token again; as the newest it has no successor, so there is no
+    // cycle.
     this.#forget(by);
     this.#size += 2 * token.length;
-    this.#renewed.set(ownString(token), { by, until: Date.now() + this.#grace });
+    this.#replaced.set(ownString(token), { by, until: Date.now() + this.#grace });
     this.#forgetOld();
   }
 
-  /** What is being made of this token right now. */
+  /** The refresh of this token that is under way. */
   running(token: string): Promise<T> | undefined {
     return this.#running.get(token);
   }
@@ -83,21 +88,21 @@ export class Refreshes<T> {
     }
   }
 
-  #current(token: string): Renewed | undefined {
-    const renewed = this.#renewed.get(token);
-    return renewed !== undefined && renewed.until > Date.now() ? renewed : undefined;
+  #current(token: string): Replacement | undefined {
+    const replaced = this.#replaced.get(token);
+    return replaced !== undefined && replaced.until > Date.now() ? replaced : undefined;
   }
 
   /** All have the same grace, so the map is in the order in which they end. */
   #forgetOld(): void {
     const now = Date.now();
-    for (const [token, { until }] of this.#renewed) {
+    for (const [token, { until }] of this.#replaced) {
       if (until > now && this.#size <= CAPACITY) break;
       this.#forget(token);
     }
   }
 
   #forget(token: string): void {
-    if (this.#renewed.delete(token)) this.#size -= 2 * token.length;
+    if (this.#replaced.delete(token)) this.#size -= 2 * token.length;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What core derives keys for besides sessions: a token of such a key is ours and no session, also while secrets are rotated.
+ * What core derives keys for besides sessions: a token sealed with such a key is ours, but not a session.
  *
  * @module
  */

@@ -1,8 +1,9 @@
 /**
- * Values in a store that others may read or write to. Each has a place, worked out from a secret that only those have who
- * may know the value: the name to keep it under, from which the secret cannot be found, and the key that seals it.
+ * Values in a store that others may read or write to. Each has a place, derived from a secret that all who
+ * may read the value know: the name to keep it under, which does not reveal the secret, and the key that
+ * seals it.
  *
- * A value that somebody else wrote, cut or moved to another place does not open.
+ * A value that was forged, cut or moved to another place does not open.
  *
  * @module
  */

@@ -28,7 +28,10 @@ export interface SessionSettings extends Lifetimes {
   readonly cookieLimit: number;
   /** What core hands to `encode` and `decode`, which may be the application's. */
   readonly jwt: JWTOptions & { secret: string | string[] };
-  /** Whether tokens are encoded and decoded as core does it, so that their times are what the configuration says. */
+  /**
+   * Whether tokens are encoded and decoded as core does it, so that their times are what the configuration
+   * says.
+   */
   readonly ownTokens: boolean;
   /** What keys are derived for besides session tokens over this scheme: tokens that are no sessions. */
   readonly otherSalts: readonly string[];
@@ -53,10 +56,11 @@ export interface SessionSettings extends Lifetimes {
 }
 
 /**
- * Works out the settings for requests over https (`secure`) or http, which mostly differ in the cookie's name and so in the
- * key.
+ * Works out the settings for requests over https (`secure`) or http, which mostly differ in the cookie's name
+ * and so in the key.
  *
- * @param other Those for the other scheme, where they are known: of a session with the same cookie both remember the same.
+ * @param other Those for the other scheme, where they are known: of a session with the same cookie both
+ * remember the same.
  */
 export function sessionSettings(
   resolved: ResolvedConfig,
@@ -105,7 +109,10 @@ function resolveSettings(
   };
 }
 
-/** A callback of the application. As in core, one that is set to `undefined` replaces the default, and its call fails. */
+/**
+ * A callback of the application. As in core, one that is set to `undefined` replaces the default, and its
+ * call fails.
+ */
 function callbackOf<Name extends "jwt" | "session">(
   name: Name,
   { callbacks }: AuthConfig,

@@ -1,6 +1,6 @@
 /**
- * What processes tell one another of the end of sessions, through the store of the refresh lock: which tokens are of one
- * session, and that it ended.
+ * What processes tell one another of the end of sessions, through the store of the refresh lock: which tokens
+ * are of one session, and that it ended.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import { derivedSecret, placeOf } from "./sealed_value.ts";
 import { REQUEST_LIMIT_MS } from "./token_families.ts";
 
 /**
- * The name of a token's session, which all tokens of a session lead to and only they. The first one known leads to it by
- * itself, its successors by what was left for them.
+ * The id of a token's session, the same for all its tokens. It is derived from the first known token, and
+ * stored for each successor.
  */
 export async function sharedSessionId({ lock }: SharedStore, token: string): Promise<string> {
   const place = placeOf(token, "session");

@@ -1,23 +1,25 @@
 /**
  * Which tokens are of one session, and which sessions ended a moment ago.
  *
- * A session changes its token with each renewal. A request that was sent with one of them may still be under way when the
- * session ends: what it read must not reach the browser any more, and a token it makes must not be a session again.
+ * A session changes its token with each renewal. A request that was sent with one of them may still be under
+ * way when the session ends: what it read must not reach the browser any more, and a token it makes must not
+ * be a session again.
  *
  * @module
  */
 import { createHash } from "node:crypto";
 
 /**
- * How long tokens are remembered, in milliseconds: from its renewal, its end or its latest use after the end. A request
- * that takes longer, from leaving the browser to its reply, is not known to be of a session that ended.
+ * How long tokens are remembered, in milliseconds: from its renewal, its end or its latest use after the end.
+ * A request that takes longer, from leaving the browser to its reply, is not known to be of a session that
+ * ended.
  */
 export const REQUEST_LIMIT_MS = 15 * 60_000;
 
 /** How many tokens are remembered, a few megabytes: beyond it the oldest are forgotten before their time. */
 const CAPACITY = 2 ** 15;
 
-/** How many kinds of tokens of ended sessions are told apart at a glance; a power of two. */
+/** How many buckets the tokens of ended sessions are counted in; a power of two. */
 const BUCKETS = 2 ** 13;
 
 /** What the tokens of one session share. */
@@ -35,7 +37,7 @@ interface Family {
 interface Member {
   readonly family: Family;
   readonly until: number;
-  /** Where a token like it is counted. */
+  /** The bucket it is counted in. */
   readonly bucket: number;
 }
 
@@ -43,7 +45,9 @@ interface Member {
 export class TokenFamilies {
   readonly #keyOf: (token: string) => string;
   readonly #members = new Map<string, Member>();
-  /** How many tokens of ended sessions there are of each kind: most tokens are of a kind without, and not looked up. */
+  /**
+   * How many tokens of ended sessions each bucket has: most tokens are in an empty one, and need no look-up.
+   */
   readonly #ended = new Uint32Array(BUCKETS);
 
   /** @param keyOf What a token is remembered by: never the same for two tokens. */
@@ -51,12 +55,15 @@ export class TokenFamilies {
     this.#keyOf = keyOf;
   }
 
-  /** How often the session of this token ended; 0 for one that goes on or is not known. */
+  /** How often the session of this token ended; 0 for one that has not ended or is not known. */
   endings(token: string): number {
     return this.#ended[bucketOf(token)] === 0 ? 0 : this.#member(token)?.family.endings ?? 0;
   }
 
-  /** When the session of this token ended, in milliseconds since 1970. Who asks is still using it: it is not forgotten. */
+  /**
+   * When the session of this token ended, in milliseconds since 1970. The token is still in use, so it is
+   * remembered for longer.
+   */
   endedAt(token: string): number | undefined {
     if (this.endings(token) === 0) return undefined;
     const { family } = this.#member(token)!;
@@ -64,7 +71,7 @@ export class TokenFamilies {
     return family.endedAt;
   }
 
-  /** Ends the session of this token: it and all others of the session. Gives how often it ended by now. */
+  /** Ends the session of this token: it and all others of the session. Returns how often it has ended. */
   end(token: string): number {
     const family = this.#familyOf(token);
     if (family.endings++ === 0) {
@@ -75,7 +82,7 @@ export class TokenFamilies {
     return family.endings;
   }
 
-  /** Begins a session. With a codec of the application's own its token may be that of one that ended. */
+  /** Begins a session. The application's own codec may give it the token of a session that ended. */
   begin(token: string): void {
     this.#forget(this.#keyOf(token));
   }

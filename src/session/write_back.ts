@@ -1,5 +1,5 @@
 /**
- * What the reads of a request changed reaches the browser with the reply, whichever route it is.
+ * Sets the cookies that the reads of a request changed on its reply, on any route.
  *
  * @module
  */
@@ -21,10 +21,10 @@ interface Reader {
 }
 
 /**
- * For how long a request's read holds, in milliseconds. Hooks and handlers follow one another at once, but a WebSocket or
- * a stream of events is one request for hours, and its session may have ended.
+ * For how long a request's read holds, in milliseconds. Hooks and handlers follow one another at once, but a
+ * WebSocket or a stream of events is one request for hours, and its session may have ended.
  */
-const READ_HOLDS = 10_000;
+const READ_VALID_MS = 10_000;
 
 /** The latest read of a configuration. */
 interface Latest {
@@ -44,7 +44,7 @@ class Reads {
   /** Of each configuration: mostly of one. */
   readonly #latest: Latest[] = [];
   #pending = 0;
-  /** What the browser is to be told, by the cookie it is about: of two updates the later counts. */
+  /** The cookies to set, by the name of the session cookie: the later of two updates counts. */
   #updates: Map<string, Update> | undefined;
 
   once(
@@ -53,9 +53,9 @@ class Reads {
   ): Promise<SessionRead> {
     const latest = this.#latest.find((read) => read.config === config);
     const at = Date.now();
-    if (latest !== undefined && at - latest.at < READ_HOLDS) return latest.reading;
+    if (latest !== undefined && at - latest.at < READ_VALID_MS) return latest.reading;
     const reading = this.#begin(read(latest !== undefined));
-    // A rejection is for who asked; that a reader did not wait for it is no reason to end the process.
+    // The caller handles a rejection; one that does not wait must not end the process.
     if (this.#pending > 0) reading.catch(() => {});
     if (latest !== undefined) Object.assign(latest, { at, reading });
     else this.#latest.push({ config, at, reading });
@@ -75,27 +75,27 @@ class Reads {
     return found;
   }
 
-  /** Whether there is something to wait for before the browser can be told. */
+  /** Whether there is something to wait for before cookies can be set. */
   get pending(): boolean {
     return this.#pending > 0 ||
       this.#all.some(({ checkOtherProcesses }) => checkOtherProcesses !== undefined);
   }
 
   /**
-   * Waits for the reads that are on their way, also for one that nobody else waits for: it may have used up a refresh
-   * token, and its result must not be lost. Then for what other processes say of them.
+   * Waits for the reads under way, also for one that no handler awaits: it may have used up a refresh token,
+   * and its result must not be lost. Then asks the other processes whether their sessions ended.
    */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#latest.map(({ reading }) => reading));
     await Promise.allSettled(this.#all.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
   }
 
-  /** What the browser is to be told, of the reads that are done: a session that ended since is not brought back. */
+  /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
   get updates(): SessionCookieUpdate[] {
     return this.#all.filter(({ isOutdated }) => !isOutdated?.()).map(({ update }) => update);
   }
 
-  /** Mostly there are none. */
+  /** Usually none. */
   get #all(): readonly Update[] {
     return this.#updates === undefined ? NOTHING : [...this.#updates.values()];
   }
@@ -142,8 +142,9 @@ export function writeBack(scope: FastifyInstance): void {
 }
 
 /**
- * Goes on when the reads are done. What `done` throws is an error of the reply (a header that cannot be encoded, say), and
- * goes to Fastify like one that was thrown at once: in a promise that nobody waits for, it would end the process.
+ * Goes on when the reads are done. What `done` throws is an error of the reply (a header that cannot be
+ * encoded, say), and goes to Fastify like one that was thrown at once: in a promise that is not awaited, it
+ * would end the process.
  */
 async function finishLater(
   reads: Reads,
@@ -173,7 +174,9 @@ function addUpdates(reads: Reads, reply: FastifyReply): void {
   for (const update of reads.updates) addCookies(reply, update);
 }
 
-/** Adds the cookies, unless the reply has some of that session: signing out or in came later than the read. */
+/**
+ * Adds the cookies, unless the reply has some of that session: signing out or in came later than the read.
+ */
 function addCookies(reply: FastifyReply, { name, lines }: SessionCookieUpdate): void {
   if (hasCookie(reply, name)) return;
   for (const line of lines) reply.header("set-cookie", line);
