@@ -14,8 +14,8 @@ export interface TestFile {
   readsFiles: boolean;
 }
 
-/** Any `Deno` API but `Deno.test`, and the repository's own scripts and examples. */
-const TIES = [/\bDeno\.(?!test\b)\w*/, /(?:\.\.\/)+(?:scripts|examples|bench)\/[^"]*/];
+/** Any `Deno` API but `Deno.test`, the repository's own scripts and examples, and the projects of the migrations. */
+const TIES = [/\bDeno\.(?!test\b)\w*/, /(?:\.\.\/)+(?:scripts|examples|bench)\/[^"]*/, /\.\/migration\//];
 
 const IMPORT = /(?:from|import\(|^import)\s*"([^"]+)"/gm;
 

@@ -130,26 +130,10 @@ function redactLog(scope: FastifyInstance): void {
 
 /** Says at boot, once, where another configuration of this process accepts the same sessions. */
 function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
-  const registration = registerSessions(auth);
-  let told = false;
-  const report = () => {
-    const warning = told ? undefined : registration.warning();
-    if (warning === undefined) return;
-    told = true;
-    instance.log.warn(warning);
-  };
-  report();
-  instance.addHook("onReady", (done) => {
-    registration.inUse = false;
-    done();
-  });
-  instance.addHook("onListen", (done) => {
-    registration.inUse = true;
-    report();
-    done();
-  });
+  const { warning, release } = registerSessions(auth);
+  if (warning !== undefined) instance.log.warn(warning);
   instance.addHook("onClose", (_instance, done) => {
-    registration.release();
+    release();
     done();
   });
 }

@@ -10,13 +10,8 @@ import type { AuthInstance } from "./auth_instance.ts";
 
 /** A configuration that an application uses. */
 export interface SessionRegistration {
-  /**
-   * Whether the application serves anybody, or is about to. One that is ready and does not listen counts no more: tests
-   * send it requests by `inject()` and leave it behind.
-   */
-  inUse: boolean;
-  /** What to tell, where another configuration in use shares its sessions. */
-  warning(): string | undefined;
+  /** What to tell, where another configuration that is in use shares its sessions. */
+  readonly warning: string | undefined;
   /** Ends the registration, when its application closes. */
   release(): void;
 }
@@ -24,22 +19,17 @@ export interface SessionRegistration {
 interface Entry {
   /** Weak, since not every application is closed. */
   readonly auth: WeakRef<AuthInstance>;
-  readonly registration: SessionRegistration;
 }
 
-/** The registrations of this process. */
+/** The configurations in use in this process. */
 const entries = new Set<Entry>();
 
-/** Registers a configuration for an application that is about to use it. */
+/** Registers a configuration for an application that is about to use it, until the application closes. */
 export function registerSessions(auth: AuthInstance): SessionRegistration {
-  const registration: SessionRegistration = {
-    inUse: true,
-    warning: () => othersInUse(auth).some((other) => share(other, auth)) ? toWarning(auth) : undefined,
-    release: () => void entries.delete(entry),
-  };
-  const entry = { auth: new WeakRef(auth), registration };
+  const warning = othersInUse(auth).some((other) => share(other, auth)) ? toWarning(auth) : undefined;
+  const entry: Entry = { auth: new WeakRef(auth) };
   entries.add(entry);
-  return registration;
+  return { warning, release: () => void entries.delete(entry) };
 }
 
 function othersInUse(own: AuthInstance): AuthInstance[] {
@@ -47,7 +37,7 @@ function othersInUse(own: AuthInstance): AuthInstance[] {
   for (const entry of entries) {
     const auth = entry.auth.deref();
     if (auth === undefined) entries.delete(entry);
-    else if (auth !== own && entry.registration.inUse) others.push(auth);
+    else if (auth !== own) others.push(auth);
   }
   return others;
 }

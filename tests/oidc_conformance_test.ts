@@ -275,7 +275,7 @@ const CASES: readonly Case[] = [
   {
     name: "iss promised and missing in the response",
     script: () => ({ metadata: { authorization_response_iss_parameter_supported: true } }),
-    outcome: { refused: /response parameter "iss" \(issuer\) missing/, by: "core" },
+    outcome: { refused: /names no issuer, which its metadata promise/, by: "plugin" },
   },
   {
     name: "state of another sign-in",

@@ -26,6 +26,9 @@ import {
 } from "./support/webauthn.ts";
 import { SoftwareAuthenticator } from "./support/webauthn_authenticator.ts";
 
+/** Applications that share sessions with others of this file are warned of that. */
+const OWN_SECRET = "a-secret-of-its-own-of-at-least-32-characters";
+
 const EMAIL = "ada@example.com";
 
 for (const [id, provider] of Object.entries(PROVIDERS)) {
@@ -258,7 +261,12 @@ Deno.test("passkeys: options that make no sense are refused in JSON", async () =
 
 Deno.test("passkeys: a session cookie that is not valid is no session when options are asked for", async () => {
   const { logger, lines } = captureLog();
-  const app = await testApp(webAuthnConfig(emptyTables(), { session: { strategy: "jwt" } }), { logger });
+  await using app = await testApp(
+    webAuthnConfig(emptyTables(), { session: { strategy: "jwt" }, secret: OWN_SECRET }),
+    {
+      logger,
+    },
+  );
   for (const value of ["garbage", "e30.e30.e30.e30.e30", "%00"]) {
     const client = new WebAuthnClient(app);
     client.cookies.set("__Secure-authjs.session-token", value);
@@ -288,7 +296,9 @@ Deno.test("passkeys: a user without an address is told that one is needed", asyn
   const { logger, lines } = captureLog();
   for (const strategy of ["jwt", "database"] as const) {
     const tables = emptyTables();
-    const app = await testApp(webAuthnConfig(tables, { session: { strategy } }), { logger });
+    await using app = await testApp(webAuthnConfig(tables, { session: { strategy }, secret: OWN_SECRET }), {
+      logger,
+    });
     const client = new WebAuthnClient(app);
     const device = new SoftwareAuthenticator(ORIGIN);
     await client.register(device, { email: EMAIL });
