@@ -5,7 +5,6 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { SerializeOptions } from "cookie";
-import { FastifyAuthError } from "../errors.ts";
 
 /** The name and attributes of one cookie. */
 export interface CookieSettings {
@@ -61,21 +60,20 @@ export function cookieSettings(
   return { name: own?.name ?? `${prefix}${NAMES[cookie]}`, options: options as SerializeOptions };
 }
 
-/**
- * Checks the names: core treats every cookie whose name starts with that of the session cookie as a part of
- * it, and would remove it with each sign-in.
- */
-export function cookieNameProblem(core: AuthConfig): FastifyAuthError | undefined {
+/** The names of the cookies besides the session's. */
+export function otherCookieNames(core: AuthConfig, secure: boolean): string[] {
   const others = (Object.keys(NAMES) as AuthCookie[]).filter((cookie) => cookie !== "sessionToken");
-  for (const secure of [true, false]) {
-    const { name } = cookieSettings("sessionToken", core, secure);
-    const taken = others.map((cookie) => cookieSettings(cookie, core, secure).name)
-      .find((other) => other.startsWith(name));
-    if (taken === undefined) continue;
-    return new FastifyAuthError(
-      "FST_AUTHJS_CONFIG_INVALID",
-      `The name of the session cookie, "${name}", begins the name of another cookie, "${taken}", which Auth.js would take ` +
-        "for a part of the session: choose another for `cookies.sessionToken.name`.",
-    );
-  }
+  return others.map((cookie) => cookieSettings(cookie, core, secure).name);
+}
+
+/** A name that begins no other cookie's. */
+const UNMISTAKABLE = "fastify-authjs.session-token";
+
+/**
+ * The name under which core gets to see the session cookie: its own, unless that begins the name of another cookie, which
+ * core would take for a part of the session.
+ */
+export function sessionNameInCore(core: AuthConfig, secure: boolean): string {
+  const { name } = cookieSettings("sessionToken", core, secure);
+  return otherCookieNames(core, secure).some((other) => other.startsWith(name)) ? UNMISTAKABLE : name;
 }

@@ -16,7 +16,6 @@ import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../utils/deadline.ts";
-import { cookieNameProblem } from "./cookies.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
@@ -85,7 +84,6 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   problems.push(
     ...[
       secretProblem(core),
-      cookieNameProblem(core),
       hostProblem(core, origin, production),
       redirectProxyProblem(core),
       providerProblem(providers, production),

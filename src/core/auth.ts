@@ -19,6 +19,7 @@ import { errorAnswer } from "./error_answer.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
 import { hashSecrets } from "./secrets.ts";
 import { withoutLeftovers } from "./session_cookies.ts";
+import { sessionNameForCore } from "./session_name.ts";
 
 /** What a handler gives core instead of the configuration's own. */
 export interface CoreOverrides {
@@ -55,20 +56,24 @@ async function callWith(
   const log = deferLast(context.logger);
   const { core } = context.config;
   const size = watchSize(jwt ?? core.jwt!, context);
+  const session = sessionNameForCore(context, cookies ?? core.cookies, size.jwt);
   // A fresh object each time, because core writes into what it is given.
   const config = isolateFromCoreGlobals({
     ...core,
     // What core does with its secret itself is hashing; encrypted are tokens and cookies.
     secret: hashSecrets(core.secret).current,
-    jwt: { secret: core.secret, ...size.jwt } as AuthConfig["jwt"] & object,
+    jwt: { secret: core.secret, ...session.jwt } as AuthConfig["jwt"] & object,
     ...(adapter && { adapter }),
-    ...(cookies && { cookies }),
+    ...(session.cookies && { cookies: session.cookies }),
     ...(providers && { providers }),
     basePath: context.mountPath,
     logger: log.logger,
   });
   try {
-    const result = await Auth(toCoreRequest(context), config as AuthConfig & { raw: typeof raw }) as unknown;
+    const result = await Auth(
+      toCoreRequest(context, session.header),
+      config as AuthConfig & { raw: typeof raw },
+    ) as unknown;
     // Core answers with a Response where it refuses a request before it begins, and for errors that are not its own:
     // the error itself is only in its log. It answers with nothing where a passkey is registered without an address.
     if (result instanceof Response || result === undefined) {
@@ -81,7 +86,7 @@ async function callWith(
     }
     const answer = toAnswer(result as RawAnswer);
     log.flush();
-    return answer;
+    return { ...answer, cookies: session.restore(answer.cookies) };
   } catch (error) {
     log.take(error);
     return errorAnswer(error as Error, context);
@@ -137,15 +142,15 @@ function noAnswer(): Error {
 }
 
 /** The request as core sees it: the path from the route's own parameters, so that the two cannot differ. */
-function toCoreRequest(context: RequestContext): Request {
-  const { headers, method, cookies, body, origin } = context;
+function toCoreRequest(context: RequestContext, cookie: string): Request {
+  const { headers, method, body, origin } = context;
   return toWebRequest({
     url: addressOf(context),
     method,
     headers,
     override: {
       host: new URL(origin.href).host,
-      cookie: cookies,
+      cookie,
       // How the answer is written is not for core to decide.
       "x-auth-return-redirect": undefined,
     },

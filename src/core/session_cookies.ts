@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  isSessionPart,
   longestToken,
   possibleParts,
   readSessionCookie,
@@ -33,7 +34,7 @@ function leftovers({ cookies, error }: Answer, context: RequestContext): string[
     return [...left, ...held];
   }
   const signsOut = action === "signout" && method === "POST" && error === undefined;
-  const changes = cookies.some((cookie) => cookie.name === name || cookie.name.startsWith(`${name}.`));
+  const changes = cookies.some((cookie) => isSessionPart(cookie.name, name));
   return signsOut || changes ? [...held] : [];
 }
 

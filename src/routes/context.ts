@@ -4,7 +4,7 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
-import { type AuthCookie, cookieSettings } from "../config/cookies.ts";
+import { type AuthCookie, cookieSettings, otherCookieNames } from "../config/cookies.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { RequestContext } from "../core/context.ts";
 import { withKnownCsrfCookie } from "../core/csrf.ts";
@@ -70,7 +70,11 @@ export function requestContext(
 function normalizeCookies(header: string, { core }: ResolvedConfig, secure: boolean): string {
   const nameOf = (cookie: AuthCookie) => cookieSettings(cookie, core, secure).name;
   return withKnownCsrfCookie(
-    withoutLookAlikes(normalizeCallbackCookie(header, nameOf("callbackUrl")), nameOf("sessionToken")),
+    withoutLookAlikes(
+      normalizeCallbackCookie(header, nameOf("callbackUrl")),
+      nameOf("sessionToken"),
+      otherCookieNames(core, secure),
+    ),
     nameOf("csrfToken"),
     hashSecrets(core.secret),
   );

@@ -8,7 +8,7 @@ import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
 import { unavailableError } from "../adapter/failure.ts";
-import { withSessionToken } from "../session/cookie.ts";
+import { isSessionPart, withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded } from "../session/ending.ts";
 import { newExpiry, withEnd } from "../config/lifetime.ts";
 import { hasUnknownKey, openToken } from "../session/open_token.ts";
@@ -17,7 +17,6 @@ import {
   endRemovedSession,
   givenSession,
   heldSession,
-  isSessionPart,
   sessionHasEnded,
   withoutCookies,
   withoutSession,
@@ -87,7 +86,7 @@ async function withTrueEnd(answer: Answer, context: RequestContext): Promise<Ans
   const expires = newExpiry(settings);
   let told: string | undefined;
   const cookies = answer.cookies.map((cookie) => {
-    if (!isSessionPart(cookie, settings) || cookie.value === "") return cookie;
+    if (!isSessionPart(cookie.name, settings.cookie.name) || cookie.value === "") return cookie;
     told = cookie.options.expires?.toISOString();
     return { ...cookie, options: { ...cookie.options, expires } };
   });

@@ -4,12 +4,11 @@
  *
  * @module
  */
-import type { Answer, SetCookie } from "../core/answer.ts";
+import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
-import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import { isSessionPart, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken } from "../session/open_token.ts";
-import type { SessionSettings } from "../session/settings.ts";
 
 /** What ending a session takes, for a request to a route of the plugin. */
 export function endingContext({ settings, logger }: RequestContext): EndingContext {
@@ -31,12 +30,8 @@ export function givenSession({ cookies }: Answer, { settings }: RequestContext):
 
 /** The answer without what it says of the session. */
 export function withoutSession(answer: Answer, { settings }: RequestContext): Answer {
-  return { ...answer, cookies: answer.cookies.filter((cookie) => !isSessionPart(cookie, settings)) };
-}
-
-/** Whether a cookie of an answer is the session's, or a chunk of it. */
-export function isSessionPart({ name }: SetCookie, { cookie }: SessionSettings): boolean {
-  return name === cookie.name || name.startsWith(`${cookie.name}.`);
+  const others = answer.cookies.filter(({ name }) => !isSessionPart(name, settings.cookie.name));
+  return { ...answer, cookies: others };
 }
 
 /**

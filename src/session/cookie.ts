@@ -118,6 +118,11 @@ function chunkName(name: string, index: number): string {
   return `${name}.${index}`;
 }
 
+/** Whether a cookie of this name is the session's, or one of its chunks. */
+export function isSessionPart(key: string, name: string): boolean {
+  return key.startsWith(name) && /^(?:\.\d+)?$/.test(key.slice(name.length));
+}
+
 /**
  * The Cookie header as core may see it: of the cookies that core would take for the session, only those that
  * are. A cookie of a name that no server can set, by a script, would fail each request in which core has to
@@ -125,16 +130,26 @@ function chunkName(name: string, index: number): string {
  *
  * @param header The Cookie header as it arrived.
  * @param name The session cookie's name.
+ * @param others The names of the other cookies of Auth.js, which may start with it.
  */
-export function withoutLookAlikes(header: string, name: string): string {
+export function withoutLookAlikes(header: string, name: string, others: readonly string[] = []): string {
   if (!header.includes(name)) return header;
   const { parts } = readSessionCookie(header, name);
   const pairs = header.split(";");
   const kept = pairs.filter((pair) => {
     const key = keyOf(pair);
-    return !key.startsWith(name) || parts.includes(key);
+    return !key.startsWith(name) || parts.includes(key) || others.includes(key);
   });
   return kept.length === pairs.length ? header : kept.map(trim).join("; ");
+}
+
+/** The Cookie header with the session under another name. */
+export function withNameOfSession(header: string, name: string, other: string): string {
+  const { parts } = readSessionCookie(header, name);
+  return header.split(";").map(trim).map((pair) => {
+    const key = keyOf(pair);
+    return parts.includes(key) ? other + key.slice(name.length) + pair.slice(key.length) : pair;
+  }).join("; ");
 }
 
 /** The name in a pair, as core finds it. */

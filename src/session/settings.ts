@@ -6,7 +6,7 @@
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import { cookieSettings } from "../config/cookies.ts";
+import { cookieSettings, sessionNameInCore } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
 import { type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
@@ -24,6 +24,8 @@ type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 export interface SessionSettings extends Lifetimes {
   readonly strategy: "jwt" | "database";
   readonly cookie: SessionCookieSettings;
+  /** The name of the cookie for core. */
+  readonly nameInCore: string;
   /** The most bytes of the cookie where it holds a token. */
   readonly cookieLimit: number;
   /** What core hands to `encode` and `decode`, which may be the application's. */
@@ -93,6 +95,7 @@ function resolveSettings(
     strategy,
     ...lifetimes,
     cookie,
+    nameInCore: sessionNameInCore(core, secure),
     cookieLimit: sessionCookieLimit,
     jwt,
     ownTokens: jwt.encode === encode && jwt.decode === decode,

@@ -6,7 +6,7 @@
 import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
 import { beforeHeaders, type LateHeaders } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
-import type { SessionCookieUpdate } from "./cookie.ts";
+import { isSessionPart, type SessionCookieUpdate } from "./cookie.ts";
 import type { SessionRead } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 
@@ -191,7 +191,7 @@ function addCookies(reply: FastifyReply, { name, lines }: SessionCookieUpdate): 
 /** Whether the reply sets or removes that session's cookie. */
 function hasCookie(reply: FastifyReply, name: string): boolean {
   const lines = [reply.getHeader("set-cookie") ?? []].flat().map(String);
-  return lines.some((line) => line.startsWith(`${name}=`) || line.startsWith(`${name}.`));
+  return lines.some((line) => isSessionPart(line.slice(0, line.indexOf("=")), name));
 }
 
 /** A shared cache would hand one user's session to the next. */
