@@ -62,9 +62,10 @@ function open(url: string, headers: Record<string, string> = {}): Promise<Opened
     else messages.push(text);
   });
   return new Promise((resolve, reject) => {
-    socket.on("unexpected-response", (_request: unknown, response: IncomingMessage) => {
-      response.resume();
-      response.on("end", () => resolve(response.statusCode ?? 0));
+    socket.on("unexpected-response", (request, response) => {
+      resolve(response.statusCode ?? 0);
+      // Left open, the connection would keep the server from closing for as long as it is kept alive.
+      request.destroy();
     });
     socket.on("error", reject);
     socket.on("open", () =>
@@ -74,9 +75,10 @@ function open(url: string, headers: Record<string, string> = {}): Promise<Opened
           JSON.parse(messages.shift() ?? await new Promise<string>((message) => waiting.push(message))),
         send: (text) => socket.send(text),
         [Symbol.asyncDispose]: () =>
-          new Promise((closed) => {
-            socket.on("close", () => closed());
-            socket.close();
+          new Promise<void>((closed) => {
+            if (socket.readyState === WebSocket.CLOSED) return closed();
+            socket.once("close", () => closed());
+            socket.terminate();
           }),
       }));
   });
