@@ -201,7 +201,7 @@ async function withSites(use: (sites: Sites) => Promise<void>): Promise<void> {
   const config = testConfig();
   // A browser opens connections ahead that it may never use.
   const options = { forceCloseConnections: true } as const;
-  const app = Fastify(options) as unknown as FastifyInstance;
+  await using app = Fastify(options) as unknown as FastifyInstance;
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/", async (request) => ({ session: await getSession(request, config) }));
   await using other = Fastify(options);
