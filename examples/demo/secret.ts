@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 
@@ -10,13 +10,16 @@ import process from "node:process";
 export async function loadSecret(dataDir: string): Promise<string> {
   if (process.env.AUTH_SECRET) return process.env.AUTH_SECRET;
   const file = join(dataDir, "auth_secret");
-  const secret = randomBytes(32).toString("base64url");
+  const draft = `${file}.${process.pid}`;
+  // 600 because with the secret one can sign in as any user.
+  await writeFile(draft, randomBytes(32).toString("base64url"), { mode: 0o600 });
   try {
-    // "wx" fails when the file is there; 600 because with the secret one can sign in as any user.
-    await writeFile(file, secret, { mode: 0o600, flag: "wx" });
-    return secret;
+    // Fails where the file is there. Unlike a file that is being written, it is never there without its secret.
+    await link(draft, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return (await readFile(file, "utf8")).trim();
+  } finally {
+    await rm(draft);
   }
+  return (await readFile(file, "utf8")).trim();
 }
