@@ -10,7 +10,7 @@ import process from "node:process";
 export async function loadSecret(dataDir: string): Promise<string> {
   if (process.env.AUTH_SECRET) return process.env.AUTH_SECRET;
   const file = join(dataDir, "auth_secret");
-  const draft = `${file}.${process.pid}`;
+  const draft = `${file}.${randomBytes(6).toString("hex")}`;
   // 600 because with the secret one can sign in as any user.
   await writeFile(draft, randomBytes(32).toString("base64url"), { mode: 0o600 });
   try {
