@@ -272,8 +272,8 @@ Deno.test("only what is authentic and not recognised goes to core: compressed, o
     "state token as session": [await coreEncode({ token: ADA, secret: SECRET, salt: "authjs.state" }), false],
   };
   const recognised = new Set(["kid and own member order", "U+FFFD in a name", "half an emoji in a name"]);
-  const left = new Set(["zip", "typ", "replicated claim", "crit", "an array", "a number", "null", "no JSON"])
-    .union(new Set(["byte order mark", "no UTF-8"]));
+  const left = new Set(["zip", "typ", "replicated claim", "crit", "an array", "a number", "null", "no JSON"]);
+  for (const name of ["byte order mark", "no UTF-8"]) left.add(name);
   for (const [name, [token, good]] of Object.entries(cases)) {
     const result = await compare({ token, secret: SECRET, salt: SALT });
     const fast = recognised.has(name);
