@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import { Buffer } from "node:buffer";
 import { credentialProblem } from "../src/provider/webauthn/credential.ts";
 import { decodeBase64Url } from "../src/utils/base64url.ts";

@@ -1,6 +1,6 @@
-/** Bodies of every kind: none is a server error, and credentials are strings. fast-check prints the seed. */
+/** Bodies of every kind: none is a server error, and credentials are strings. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import { Buffer } from "node:buffer";
 import { captureLog, passwordProvider, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";

@@ -1,7 +1,7 @@
-/** Callback URLs of every kind, against the URL parser that browsers have (WHATWG). fast-check prints the seed of a failure. */
+/** Callback URLs of every kind, against the URL parser that browsers have (WHATWG). */
 import { assert, assertEquals } from "@std/assert";
 import { parseCookie } from "cookie";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl } from "../src/http/callback_url.ts";
 import { testApp } from "./support/app.ts";
 import { Client } from "./support/client.ts";

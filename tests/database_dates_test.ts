@@ -1,7 +1,7 @@
 /** Dates as adapters and drivers return them: whatever comes is compared as a date, and what is none is over. */
 import { assert, assertEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import { bindAdapter } from "../src/adapter/bind.ts";
 import { toDate } from "../src/adapter/dates.ts";
 

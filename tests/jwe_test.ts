@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStrictEquals } from "@std/assert";
 import { decode as coreDecode, encode as coreEncode } from "@auth/core/jwt";
 import type { JWT, JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import { CompactEncrypt, EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
 import { Buffer } from "node:buffer";
 import { createSecretKey, hkdfSync } from "node:crypto";

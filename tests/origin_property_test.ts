@@ -1,6 +1,6 @@
-/** Hosts and schemes of every kind: each is a valid origin or a 400. fast-check prints the seed. */
+/** Hosts and schemes of every kind: each is a valid origin or a 400. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import { testApp, testConfig } from "./support/app.ts";
 
 const CALLBACK = "/auth/callback/credentials";

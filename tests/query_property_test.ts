@@ -1,7 +1,7 @@
-/** Queries of every kind: none is a server error, and none changes what is protected. fast-check prints the seed. */
+/** Queries of every kind: none is a server error, and none changes what is protected. */
 import { assert, assertEquals } from "@std/assert";
 import { FastifyAuth, requireSession } from "fastify-authjs";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import Fastify from "fastify";
 import { authQuery, type QueryRoute } from "../src/routes/query.ts";
 import { captureLog, passwordProvider, testApp, testConfig } from "./support/app.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertFalse, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { decode, encode } from "@auth/core/jwt";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { redisLock, type RefreshLock } from "fastify-authjs/redis";

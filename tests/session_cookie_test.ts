@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Auth } from "@auth/core";
 import { getToken } from "@auth/core/jwt";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import { parseCookie, parseSetCookie, stringifySetCookie } from "cookie";
 import {
   CHUNK_SIZE,

@@ -1,7 +1,7 @@
 /** How long a session lasts after the last request that read it, and what a read says of its end. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decode, encode, type JWT } from "@auth/core/jwt";
-import fc from "fast-check";
+import fc from "./support/property.ts";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createHmac } from "node:crypto";
 import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
@@ -411,6 +411,33 @@ Deno.test("an application's own tokens that live shorter than maxAge are renewed
       set.push(setCookies(await browser.get("/me")).length);
     }
     assertEquals(set, [0, 0, 1, 0]);
+  }, NOON);
+});
+
+Deno.test("POST /auth/session renews a row in the database, and tells its new end where the session callback keeps it", async () => {
+  await withClock(async (clock) => {
+    for (
+      const [session, end] of [
+        [undefined, 50],
+        [({ session }) => session, 50],
+        [({ session }) => ({ ...session, expires: "2040-01-01T00:00:00.000Z" }), undefined],
+      ] as [NonNullable<FastifyAuthConfig["callbacks"]>["session"], number | undefined][]
+    ) {
+      clock.now = NOON;
+      const { app, tables } = await databaseApp({
+        session: { maxAge: 1800 },
+        callbacks: session ? { session } : {},
+      });
+      await using _app = app;
+      const browser = new Browser(app, clock);
+      await signInAs(browser, "one", { id: "ada", email: "ada@example.com" });
+      clock.now = NOON + 20 * 60_000;
+      const told = await browser.update();
+      const row = tables.sessions.get(browser.cookies.get(NAME)!)!;
+      assertEquals(row.expires.toISOString(), "2030-01-01T12:50:00.000Z");
+      assertEquals(browser.ends, row.expires.getTime());
+      assertEquals(told, end === undefined ? Date.UTC(2040, 0) : Date.UTC(2030, 0, 1, 12, end));
+    }
   }, NOON);
 });
 

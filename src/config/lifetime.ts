@@ -153,5 +153,6 @@ export function isDue({ issued, renewFrom }: TokenLife): boolean {
 export function withEnd(session: unknown, given: string | undefined, end: Date): unknown {
   if (typeof session !== "object" || session === null || !("expires" in session)) return session;
   const expires = end.toISOString();
-  return session.expires !== given || given === expires ? session : { ...session, expires };
+  const returned = session.expires instanceof Date ? session.expires.toISOString() : session.expires;
+  return returned !== given || given === expires ? session : { ...session, expires };
 }

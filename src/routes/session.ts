@@ -4,13 +4,14 @@
  *
  * @module
  */
+import type { Adapter } from "@auth/core/adapters";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { isSessionPart, withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded } from "../session/ending.ts";
-import { newExpiry, withEnd } from "../config/lifetime.ts";
+import { newExpiry, rowEnd, withEnd } from "../config/lifetime.ts";
 import { hasUnknownKey, openToken } from "../session/open_token.ts";
 import {
   endingContext,
@@ -41,10 +42,15 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
  * it a second time. And requests that are on their way with it are led to the update, which they would otherwise undo.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
-  return await withTrueEnd(await updateSession(context), context);
+  const row: RowEnds = {};
+  const answer = await updateSession(context, (adapter) => recordRowEnds(adapter, row, context));
+  return await withTrueEnd(answer, row, context);
 }
 
-async function updateSession(context: RequestContext): Promise<Answer> {
+async function updateSession(
+  context: RequestContext,
+  viewOf: (adapter: Adapter) => Adapter,
+): Promise<Answer> {
   const held = heldSession(context);
   // Another process may have its key, and core would remove it.
   if (hasUnknownKey(held.token, context.settings)) return jsonAnswer(null);
@@ -60,6 +66,7 @@ async function updateSession(context: RequestContext): Promise<Answer> {
     newest === held.token
       ? context
       : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
+    { viewOf },
   );
   // Its browser signed out, or in, while core worked.
   const updated = givenSession(answer, context);
@@ -75,11 +82,34 @@ async function updateSession(context: RequestContext): Promise<Answer> {
   return answer;
 }
 
+/** When the row of a session ended as core read it, and when it ends since core renewed it. */
+interface RowEnds {
+  read?: Date;
+  renewed?: Date;
+}
+
+/** The adapter, with a record of the session's ends. A row that is renewed ends with its cookie. */
+function recordRowEnds(adapter: Adapter, ends: RowEnds, { settings }: RequestContext): Adapter {
+  if (settings.strategy !== "database") return adapter;
+  return {
+    ...adapter,
+    async getSessionAndUser(sessionToken) {
+      const found = await adapter.getSessionAndUser!(sessionToken);
+      if (found !== null) ends.read = found.session.expires;
+      return found;
+    },
+    updateSession(session) {
+      ends.renewed = newExpiry(settings);
+      return adapter.updateSession!({ ...session, expires: ends.renewed });
+    },
+  };
+}
+
 /**
- * Core takes the end of the cookie from before the `session` callback, cuts a fraction of a second off it, and says it of the
- * session also where the token ends sooner. Of a session in a database it says the end of the row, which may be later.
+ * Core takes the end of the cookie from before the `session` callback and cuts a fraction of a second off it. As the end of
+ * the session it says that of the cookie also where the token ends sooner, and that of a row from before it renewed it.
  */
-async function withTrueEnd(answer: Answer, context: RequestContext): Promise<Answer> {
+async function withTrueEnd(answer: Answer, row: RowEnds, context: RequestContext): Promise<Answer> {
   const { settings } = context;
   const token = givenSession(answer, context);
   if (token === "") return answer;
@@ -90,7 +120,11 @@ async function withTrueEnd(answer: Answer, context: RequestContext): Promise<Ans
     told = cookie.options.expires?.toISOString();
     return { ...cookie, options: { ...cookie.options, expires } };
   });
-  if (settings.strategy === "database") return { ...answer, cookies };
+  if (settings.strategy === "database") {
+    if (row.read === undefined) return { ...answer, cookies };
+    const end = rowEnd(row.renewed ?? row.read, settings);
+    return { ...answer, cookies, body: withEnd(answer.body, row.read.toISOString(), end) };
+  }
   const opened = await openToken(token, settings).catch(() => undefined);
   const body = opened === undefined ? answer.body : withEnd(answer.body, told, opened.ends.kept);
   return { ...answer, cookies, body };
