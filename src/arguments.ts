@@ -1,21 +1,21 @@
 /**
- * Arguments in the wrong place, which would otherwise look like nobody being signed in, or like a request that hangs.
+ * Checks of arguments: mistakes in them would otherwise look like a missing session, or hang the request.
  *
  * @module
  */
 import { FastifyAuthError } from "./errors.ts";
 
-/** Whether it is a request or a reply of Fastify. Both have Node's own as `raw`, which a configuration has not. */
+/** Whether a value is a request or a reply of Fastify, which have Node's as `raw`. */
 export function isRequestOrReply(value: unknown): boolean {
   return typeof value === "object" && value !== null && typeof (value as { raw?: unknown }).raw === "object";
 }
 
 /**
- * Refuses arguments of `getSession()` that cannot be meant.
+ * Refuses arguments of `getSession()` that are not a request and a configuration.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
  */
-export function assertReadArguments(request: unknown, config: unknown): void {
+export function assertSessionArguments(request: unknown, config: unknown): void {
   const isConfig = typeof config === "object" && config !== null && !isRequestOrReply(config);
   const isRequest = typeof (request as { headers?: unknown } | null | undefined)?.headers === "object";
   if (isConfig && isRequest) return;

@@ -9,28 +9,28 @@ import type { FastifyAuthError } from "./errors.ts";
 import { type SessionSettings, sessionSettings } from "./session/settings.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
-/** What is worked out once for a configuration, and what is remembered of its use. */
+/** What is derived from a configuration once, and the state of its use. */
 export class AuthInstance {
-  /** The configuration, copied, completed from the environment and checked by us. */
+  /** A copy of the configuration, completed from the environment and checked. */
   readonly config: ResolvedConfig;
   readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
   /** The mount paths by application, in the order they were registered. */
   readonly #mounts = new WeakMap<object, string[]>();
-  readonly #told = new Set<string>();
+  readonly #done = new Set<string>();
   #problem: Promise<FastifyAuthError | undefined> | undefined;
   #ready = false;
 
-  /** @param config The caller's configuration; it is read now and never written to. */
+  /** @param config The application's configuration. It is read now, and never written to. */
   constructor(config: FastifyAuthConfig) {
     this.config = resolveConfig(config);
   }
 
-  /** Whether it is known, without waiting, that the configuration can be used. */
+  /** Whether the configuration was checked and can be used. */
   get isReady(): boolean {
     return this.#ready;
   }
 
-  /** Why the configuration cannot be used, by our checks and by core's. */
+  /** Checks the configuration, by our checks and by core's. Resolves with what is wrong. */
   problem(): Promise<FastifyAuthError | undefined> {
     return this.#problem ??= this.#check();
   }
@@ -41,16 +41,19 @@ export class AuthInstance {
     return problem;
   }
 
-  /** How sessions are read over https (`secure`) or http, which differ in the cookie's name and so in its key. */
+  /**
+   * The session settings for https (`secure`) or http: they differ in the name of the cookie, and so in its
+   * key.
+   */
   settings(secure: boolean): SessionSettings {
     const [own, other] = secure ? ["https", "http"] as const : ["http", "https"] as const;
     return this.#settings[own] ??= sessionSettings(this.config, secure, this.#settings[other]);
   }
 
   /**
-   * Remembers where the routes were mounted.
+   * Adds a mount path.
    *
-   * @param application The application's HTTP server, which all its scopes share.
+   * @param application The HTTP server of the application, which all its scopes share.
    */
   addMount(application: object, path: string): void {
     this.#mounts.set(application, [...this.#mounts.get(application) ?? [], path]);
@@ -61,10 +64,10 @@ export class AuthInstance {
     return this.#mounts.get(application)?.[0];
   }
 
-  /** Runs `tell` the first time it is asked to for `what`: a warning is said once, not with each request. */
+  /** Runs `tell` once for each `what`, so that a warning is not repeated with each request. */
   once(what: string, tell: () => void): void {
-    if (this.#told.has(what)) return;
-    this.#told.add(what);
+    if (this.#done.has(what)) return;
+    this.#done.add(what);
     tell();
   }
 }
@@ -72,8 +75,8 @@ export class AuthInstance {
 const instances = new WeakMap<FastifyAuthConfig, AuthInstance>();
 
 /**
- * The instance of a configuration: the same object always has the same one, so that `getSession(request, config)` finds what
- * `FastifyAuth(config)` set up.
+ * The instance of a configuration. The same object always has the same instance, by which
+ * `getSession(request, config)` finds what `FastifyAuth(config)` set up.
  */
 export function authInstance(config: FastifyAuthConfig): AuthInstance {
   let instance = instances.get(config);

@@ -1,10 +1,10 @@
 /**
- * Reading the session of a request.
+ * Reads the session of a request.
  *
  * @module
  */
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
-import { assertReadArguments } from "./arguments.ts";
+import { assertSessionArguments } from "./arguments.ts";
 import { readDatabaseSession } from "./session/read_database.ts";
 import { readJwtSession } from "./session/read_jwt.ts";
 import { toCoreLogger } from "./core/logger.ts";
@@ -16,16 +16,16 @@ import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./type
 import { canCarryCookies, isWrittenBack, readOnce } from "./session/write_back.ts";
 
 /**
- * The session of a request, or `null` when there is none.
+ * The session of a request, or `null` where there is none.
  *
- * A configuration that cannot be used, a token that cannot be read or a database that is down mean that nobody is signed
- * in, and are logged.
+ * An invalid configuration, an unreadable session token and a failing adapter are logged, and the result is
+ * `null`.
  *
  * @param req The Fastify request, in any hook or handler.
  * @param config The same object that was given to `FastifyAuth`.
  * @returns The session, or `null`.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the arguments are not a request and a configuration;
- * nothing else.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the arguments are not a request and a
+ * configuration; nothing else.
  *
  * @example
  * ```ts
@@ -41,21 +41,18 @@ import { canCarryCookies, isWrittenBack, readOnce } from "./session/write_back.t
  * ```
  */
 export async function getSession(req: SessionRequest, config: FastifyAuthConfig): GetSessionResult {
-  assertReadArguments(req, config);
+  assertSessionArguments(req, config);
   return (await readSession(req, config)).session;
 }
 
 /**
- * As {@linkcode getSession}, with what else the read found out. Never rejects.
- *
- * @param request The Fastify request.
- * @param config The same object that was given to `FastifyAuth`.
+ * As {@linkcode getSession}, with the other results of the read. Never rejects.
  */
 export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
   return readOnce(request, config, read);
 }
 
-/** At once where nothing has to be waited for: a promise more costs as much as looking up a known token. */
+/** Synchronous where it can be: another promise costs as much as the look-up of a cached token. */
 function read(
   request: SessionRequest,
   config: FastifyAuthConfig,
@@ -70,7 +67,7 @@ function read(
   }
 }
 
-/** A read before it is known whether the configuration can be used. */
+/** Reads once the configuration has been checked. */
 async function readFirst(auth: AuthInstance, request: SessionRequest, again: boolean): Promise<SessionRead> {
   auth.config.notices.sendTo(request.log);
   const problem = await auth.problem();

@@ -1,5 +1,5 @@
 /**
- * The plugin: it registers the routes, and it is the only module that registers anything.
+ * The plugin, which registers the routes.
  *
  * @module
  */
@@ -34,7 +34,7 @@ import type { FastifyAuthConfig } from "./types.ts";
 
 /** Options of the registration. */
 export interface FastifyAuthPluginOptions {
-  /** The mount path, such as `/auth`; needed unless the surrounding scope has a prefix already. */
+  /** The mount path, such as `/auth`; required unless the surrounding scope has a prefix. */
   prefix?: string;
 }
 
@@ -43,7 +43,7 @@ export interface FastifyAuthPluginOptions {
  *
  * @param config The configuration; it is copied, never written to.
  * @returns A plugin for `register`, with the mount path as its `prefix`.
- * @throws {FastifyAuthError} When registered: with a `code` that says which setting cannot be used.
+ * @throws {FastifyAuthError} When it is registered, where the configuration is invalid.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     for (const warning of auth.config.warnings) instance.log.warn(warning);
     auth.config.notices.sendTo(instance.log);
     writeBack(instance);
-    // deno-lint-ignore require-await -- Fastify hands an error to who registered only if the plugin is async
+    // deno-lint-ignore require-await -- only errors of an async plugin reject `register()`
     await instance.register(async (scope) => {
       const mountPath = toMountPath(scope.prefix);
       assertBasePath(config.basePath, mountPath);
@@ -87,7 +87,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     }, options);
     reportSharing(instance, auth);
   };
-  // Hooks for refreshed cookies belong to the surrounding scope; the routes get an inner one.
+  // Without encapsulation: the hook that writes session cookies is for the surrounding scope.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
 }
 
@@ -96,24 +96,24 @@ function addRoutes(scope: FastifyInstance, mount: Mount): void {
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {
-    for (const url of addressesOf(scope, route)) addRoute(scope, url, route, mount);
+    for (const url of pathsOf(scope, route)) addRoute(scope, url, route, mount);
   }
 }
 
-/** A trailing slash is the same address: a provider or a proxy may add one. */
-function addressesOf({ initialConfig }: FastifyInstance, { action, provider }: AuthRoute): string[] {
+/** The paths of a route, also with a trailing slash: a provider or a proxy may add one. */
+function pathsOf({ initialConfig }: FastifyInstance, { action, provider }: AuthRoute): string[] {
   const url = provider ? `/${action}/:provider` : `/${action}`;
   const { ignoreTrailingSlash, routerOptions } = initialConfig as RouterConfig;
   return ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash ? [url] : [url, `${url}/`];
 }
 
-/** Where Fastify keeps the option, which older versions of it have elsewhere. */
+/** Where versions of Fastify keep the option. */
 interface RouterConfig {
   ignoreTrailingSlash?: boolean;
   routerOptions?: { ignoreTrailingSlash?: boolean };
 }
 
-/** Has every request in the scope logged without its secrets, those that no route takes included. */
+/** Logs every request in the scope without its secrets, also those that match no route. */
 function redactLog(scope: FastifyInstance): void {
   const makeLogger = scope.childLoggerFactory;
   const redacting = redactingSerializers(scope.log);
@@ -128,7 +128,7 @@ function redactLog(scope: FastifyInstance): void {
   );
 }
 
-/** Says at boot, once, where another configuration of this process accepts the same sessions. */
+/** Warns once where another configuration of this process accepts the same sessions. */
 function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
   const { warning, release } = registerSessions(auth);
   if (warning !== undefined) instance.log.warn(warning);
@@ -138,7 +138,7 @@ function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
   });
 }
 
-/** What the routes have in common. */
+/** The options that all routes share. */
 function routeDefaults(scope: FastifyInstance) {
   return {
     method: scope.supportedMethods as string[],
@@ -148,7 +148,7 @@ function routeDefaults(scope: FastifyInstance) {
   } as const;
 }
 
-/** A hook of the route runs after those of every instance: what they set is set over. */
+/** A hook of a route runs after those of instances, so it can override the headers that they set. */
 function protectOnSend(
   _request: unknown,
   reply: FastifyReply,
@@ -160,19 +160,19 @@ function protectOnSend(
 }
 
 /**
- * Takes what is below the mount path and no route: a callback address with a mistake in it carries the same code,
- * which the application's own "not found" would log and send.
+ * Answers every other path below the mount path: a misspelled callback URL contains a code as well, which the
+ * application's own handler would log and send.
  *
- * @param own Whether the prefix is this scope's own; otherwise the handler of the surrounding scope stays in charge of the
- * mount path itself and of methods that Fastify does not know.
+ * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that
+ * Fastify does not know, are left to the handler of the surrounding scope.
  */
 function addNotFound(scope: FastifyInstance, own: boolean): void {
   const notFound = () => {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
   };
-  // A route as well, or one of the application for all paths would get the request.
+  // A route, since the application may have one for all paths.
   scope.route({ ...routeDefaults(scope), url: "/*", onRequest: notFound, handler: notFound });
-  // Fastify takes every hook here, though its types have two of them.
+  // Fastify accepts every hook here; its types have only two.
   if (own) scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFound);
 }
 
@@ -182,7 +182,7 @@ function addRoute(scope: FastifyInstance, url: string, route: AuthRoute, mount: 
     ...routeDefaults(scope),
     url,
     bodyLimit: BODY_LIMIT,
-    // Before the body is read: what is refused here need not be parsed.
+    // Before the body is parsed.
     onRequest: (request, reply, done) => {
       protectReply(reply);
       const provider = assertServed(request, reply, route, config);

@@ -1,5 +1,5 @@
 /**
- * Keeping routes for those who are signed in.
+ * Restricts routes to signed-in users.
  *
  * @module
  */
@@ -14,18 +14,20 @@ import { readSession } from "./get_session.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
 import type { FastifyAuthConfig, Session } from "./types.ts";
 
-/** Options of {@linkcode requireSession}: who of the signed-in users may pass. What is given must all hold. */
+/**
+ * Options of {@linkcode requireSession}: which signed-in users may pass. Where both are set, both must hold.
+ */
 export interface RequireSessionOptions {
   /**
-   * The role or roles of which the user must have one, in `session.user.role` or `session.user.roles` (a string or
-   * an array of strings each). Put it there in `callbacks.session`.
+   * The user must have one of these roles in `session.user.role` or `session.user.roles` (each a string or an
+   * array of strings), which `callbacks.session` sets.
    *
    * @default any user may pass
    */
   roles?: string | readonly string[];
   /**
-   * Decides about one request: what is truthy lets it pass. It runs before the body is parsed where the hook is
-   * `onRequest`. Throwing means no, and is logged.
+   * Decides about one request, which passes where the result is truthy. Where it throws, the request is
+   * refused and the error logged. In an `onRequest` hook the body is not parsed yet.
    *
    * @param session The session, with a user.
    * @param request The request.
@@ -34,7 +36,7 @@ export interface RequireSessionOptions {
   authorize?: (session: Session, request: FastifyRequest) => unknown;
 }
 
-/** The part of a request that a guard looks at, so that it fits instances of every type. */
+/** The part of a request that a guard reads, so that it fits instances of every type. */
 export type GuardedRequest = Pick<
   FastifyRequest,
   "headers" | "host" | "log" | "method" | "originalUrl" | "protocol" | "routeOptions" | "server"
@@ -56,21 +58,21 @@ export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Pro
 /**
  * Makes a hook that lets only signed-in users pass, for a route or for an instance and all routes in it.
  *
- * As `onRequest` it refuses before the body is read. A browser that asks for a page is sent to the sign-in page
- * and comes back afterwards; everything else gets a 401 in Fastify's error shape, a 403 where a signed-in user fails
- * `roles` or `authorize`, or a 503 (`FST_AUTHJS_UNAVAILABLE`) where the database of the sessions failed, since then nobody
- * knows who is signed in. Where the application has declared `reply.session` (`app.decorateReply("session", null)`), it
- * is set.
+ * As `onRequest` it refuses a request before the body is read. Without a session, a browser that requests a
+ * page is redirected to the sign-in page and returns afterwards; every other request gets a 401 in Fastify's
+ * error format. A signed-in user who fails `roles` or `authorize` gets a 403. Where the adapter failed, so
+ * that it is not known whether there is a session, the answer is a 503 (`FST_AUTHJS_UNAVAILABLE`).
+ * `reply.session` is set where the application has declared it (`app.decorateReply("session", null)`).
  *
- * On an instance it covers routes registered before and after it, HEAD, OPTIONS and unknown paths, but not the
- * routes of `FastifyAuth` and not the page that `pages.signIn` names: its path, and where it has a query, exactly these
- * parameters, besides the `callbackUrl`, `error` and `code` that redirects add. Fastify answers unknown paths below a
- * prefix by the hooks of the root, unless that scope calls `setNotFoundHandler()`.
+ * On an instance it covers routes registered before and after it, HEAD, OPTIONS and unknown paths, but
+ * neither the routes of `FastifyAuth` nor the page of `pages.signIn`: its path and, where that has a query,
+ * exactly these parameters, besides the `callbackUrl`, `error` and `code` that redirects add. For unknown
+ * paths below a prefix Fastify runs the hooks of the root, unless that scope calls `setNotFoundHandler()`.
  *
  * @param config The same object that was given to `FastifyAuth`.
- * @param options Who of the signed-in users may pass.
+ * @param options Which signed-in users may pass.
  * @returns The hook.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the arguments cannot be meant.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where an argument is invalid.
  *
  * @example One route, and a part of the application for some users
  * ```ts
@@ -94,8 +96,8 @@ export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Pro
  * ```
  */
 export function requireSession(config: FastifyAuthConfig, options: RequireSessionOptions = {}): SessionGuard {
-  assertMeant(config, options);
-  const isAllowed = compile(options);
+  assertArguments(config, options);
+  const isAllowed = authorizer(options);
   return async (request, reply) => {
     if (isAuthRoute(request)) return;
     const { session, failure } = await readSession(request, config);
@@ -111,14 +113,14 @@ export function requireSession(config: FastifyAuthConfig, options: RequireSessio
   };
 }
 
-/** Routes that must work for who is not signed in, or nobody could sign in under a guard at the root. */
+/** Whether it is a route of the plugin, which must work without a session also under a guard at the root. */
 function isAuthRoute({ routeOptions }: GuardedRequest): boolean {
   return (routeOptions.config as { [AUTH_ROUTE]?: true } | undefined)?.[AUTH_ROUTE] === true;
 }
 
 /**
- * Redirects a browser, refuses everybody else. The reply is returned because Fastify waits for what a hook
- * returns: with an asynchronous `onSend` hook it would otherwise go on to the handler.
+ * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply:
+ * otherwise Fastify would go on to the handler while an asynchronous `onSend` hook runs.
  */
 function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: FastifyAuthConfig): unknown {
   if (request.method === "GET") addVary(reply, "Accept");
@@ -127,7 +129,7 @@ function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: Fast
     if (address !== undefined) return reply.redirect(address, 302);
     warnOfMissingPage(request, config);
   }
-  // RFC 9110 section 15.5.2 demands a challenge, and one that opens no password dialog in browsers.
+  // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
   reply.header("www-authenticate", "Cookie");
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
 }
@@ -147,9 +149,9 @@ function warnOfMissingPage({ log }: GuardedRequest, config: FastifyAuthConfig): 
   });
 }
 
-type Allow = (session: Session, request: FastifyRequest) => Promise<boolean>;
+type IsAllowed = (session: Session, request: FastifyRequest) => Promise<boolean>;
 
-function compile(options: RequireSessionOptions): Allow {
+function authorizer(options: RequireSessionOptions): IsAllowed {
   const wanted = listOf(options.roles);
   const { authorize } = options;
   return async (session, request) => {
@@ -167,8 +169,8 @@ function compile(options: RequireSessionOptions): Allow {
   };
 }
 
-/** A mistyped or an undefined option must not open a route that it was meant to close. */
-function assertMeant(config: FastifyAuthConfig, options: RequireSessionOptions): void {
+/** A misspelled or undefined option must not make a route public. */
+function assertArguments(config: FastifyAuthConfig, options: RequireSessionOptions): void {
   if (isRequestOrReply(config)) {
     throw unusable("it makes a hook and is none. Call it: `onRequest: requireSession(config)`.");
   }
@@ -191,7 +193,7 @@ function rolesOf({ user }: Session): string[] {
   return [...listOf(role), ...listOf(roles)];
 }
 
-/** A string or an array of strings; anything else names no role. */
+/** The strings of a string or an array; anything else is no role. */
 function listOf(value: unknown): string[] {
   return [value].flat().filter((entry) => typeof entry === "string" && entry !== "") as string[];
 }

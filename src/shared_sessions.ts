@@ -1,8 +1,8 @@
 /**
- * Configurations of one process that take each other's sessions for their own.
+ * Detects configurations of one process that accept each other's sessions.
  *
- * A browser sends its cookies to every port of a host, and processes mostly have one AUTH_SECRET: somebody who signed in at
- * the public application would be signed in at the one for staff. So this looks at the process, not at one server.
+ * A browser sends its cookies to every port of a host, and all applications of a process mostly have one
+ * AUTH_SECRET: a user of the public application would be signed in at the one for staff.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import type { AuthInstance } from "./auth_instance.ts";
 
 /** A configuration that an application uses. */
 export interface SessionRegistration {
-  /** What to tell, where another configuration that is in use shares its sessions. */
+  /** The warning, where another configuration in use accepts the same sessions. */
   readonly warning: string | undefined;
   /** Ends the registration, when its application closes. */
   release(): void;
 }
 
 interface Entry {
-  /** Weak, since not every application is closed. */
+  /** A weak reference, since not every application is closed. */
   readonly auth: WeakRef<AuthInstance>;
 }
 
@@ -26,7 +26,7 @@ const entries = new Set<Entry>();
 
 /** Registers a configuration for an application that is about to use it, until the application closes. */
 export function registerSessions(auth: AuthInstance): SessionRegistration {
-  const warning = othersInUse(auth).some((other) => share(other, auth)) ? toWarning(auth) : undefined;
+  const warning = othersInUse(auth).some((other) => shareSessions(other, auth)) ? toWarning(auth) : undefined;
   const entry: Entry = { auth: new WeakRef(auth) };
   entries.add(entry);
   return { warning, release: () => void entries.delete(entry) };
@@ -50,13 +50,13 @@ function toWarning(auth: AuthInstance): string {
     "`cookies.sessionToken.name`; where both are to be one, pass the same object to FastifyAuth().";
 }
 
-/** Sessions that are rows of a database are known to the adapter that keeps them, and to no other. */
-function share(a: AuthInstance, b: AuthInstance): boolean {
+/** Whether both accept the same sessions. Sessions in a database are only known to their adapter. */
+function shareSessions(a: AuthInstance, b: AuthInstance): boolean {
   if ([a, b].some((auth) => auth.settings(false).strategy !== "jwt")) return false;
   return cookieOf(a) === cookieOf(b) && secretsOf(a).some((secret) => secretsOf(b).includes(secret));
 }
 
-/** Without the prefix that https adds: whether a request came over https may be up to the request. */
+/** The name of the session cookie, without the prefix for https: both schemes may be in use. */
 function cookieOf(auth: AuthInstance): string {
   return auth.settings(auth.config.origin?.secure ?? false).cookie.name.replace(/^__Secure-/, "");
 }

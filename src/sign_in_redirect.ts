@@ -1,5 +1,5 @@
 /**
- * Which requests are a browser's, to be sent to the sign-in page, and where that is.
+ * The redirect to the sign-in page: which requests get it, and its URL.
  *
  * @module
  */
@@ -10,13 +10,16 @@ import { originOf } from "./http/origin.ts";
 import { parseQuery } from "./http/query.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
-/** What is looked at of a request: the same in HTTP/1.1 and HTTP/2, and whatever types its instance has. */
-export type PageRequest = Pick<
+/** The part of a request that is read, so that it fits instances of every type. */
+type PageRequest = Pick<
   FastifyRequest,
   "headers" | "host" | "method" | "originalUrl" | "protocol" | "server"
 >;
 
-/** Whether a person is looking at the answer: a GET that names `text/html`, which `fetch()` does not by itself. */
+/**
+ * Whether a browser requests a page: a GET that accepts `text/html` by name, which `fetch()` does not by
+ * default.
+ */
 export function isPageView({ method, headers }: PageRequest): boolean {
   return method === "GET" && headers.upgrade === undefined && acceptsHtml(headers.accept);
 }
@@ -28,22 +31,22 @@ function acceptsHtml(accept = ""): boolean {
   });
 }
 
-/** What redirects to the sign-in page add, core's and the guard's. */
+/** The parameters that redirects to the sign-in page add, those of core and of the guard. */
 const ADDED_PARAMETERS = ["callbackUrl", "code", "error"];
 
 /**
- * The sign-in page with the way back.
+ * The URL of the sign-in page, with a callback URL.
  *
- * @returns `undefined` where there is none: the configuration names no page and is not mounted in this application.
+ * @returns `undefined` where the configuration has no such page and is not mounted in this application.
  */
 export function signInAddress(request: PageRequest, config: FastifyAuthConfig): string | undefined {
   const page = signInPage(request, config);
   if (page === undefined) return undefined;
-  const { path, query, hash } = split(page);
+  const { path, query, hash } = splitUrl(page);
   const parameters = new URLSearchParams({ error: "SessionRequired" });
-  const back = wayBack(request, config, page);
-  if (back !== undefined) parameters.set("callbackUrl", back);
-  // As it is written in the configuration: there are applications that read the text of the query.
+  const callbackUrl = callbackUrlOf(request, config, page);
+  if (callbackUrl !== undefined) parameters.set("callbackUrl", callbackUrl);
+  // Not encoded anew: an application may read the query as text.
   const own = query.split("&").filter((parameter) => parameter !== "" && !isAdded(parameter));
   return `${path}?${[...own, parameters].join("&")}${hash}`;
 }
@@ -53,23 +56,22 @@ function isAdded(parameter: string): boolean {
 }
 
 /**
- * Whether the request is for the sign-in page that the configuration names: guarded, it would redirect to itself,
- * and nobody could sign in.
+ * Whether the request is for the sign-in page of the configuration: guarded, it would redirect to itself.
  *
- * A page with a query shares its path with others, so that any other parameter may lead to another page.
+ * Where the page has a query, other pages may share its path, so the parameters have to be the same.
  */
 export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): boolean {
   if (request.method !== "GET" && request.method !== "HEAD") return false;
   const page = signInPage(request, config);
-  // A page on another origin is none of this application's, whatever address a client writes into its request.
+  // A page on another origin is not part of this application.
   if (page === undefined || !page.startsWith("/")) return false;
-  const [named, asked] = [split(page), split(pathOf(request))];
-  if (named.path !== asked.path) return false;
-  const own = ownParameters(named.query);
-  return own === "" || own === ownParameters(asked.query);
+  const [configured, requested] = [splitUrl(page), splitUrl(pathOf(request))];
+  if (configured.path !== requested.path) return false;
+  const own = ownParameters(configured.query);
+  return own === "" || own === ownParameters(requested.query);
 }
 
-/** The parameters that name the page, in a form that can be compared: their order and encoding do not matter. */
+/** The page's own parameters, in a form that can be compared: order and encoding do not matter. */
 function ownParameters(query: string): string {
   const parameters = parseQuery(query);
   for (const name of ADDED_PARAMETERS) parameters.delete(name);
@@ -77,7 +79,7 @@ function ownParameters(query: string): string {
   return parameters.toString();
 }
 
-/** The sign-in page: a path, percent-encoded, where it is on this origin. */
+/** The sign-in page: a percent-encoded path where it is on this origin. */
 function signInPage(request: PageRequest, config: FastifyAuthConfig): string | undefined {
   const auth = authInstance(config);
   const { core, origin } = auth.config;
@@ -92,8 +94,8 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
   return `${url.pathname}${url.search}${url.hash}`;
 }
 
-/** The path that was asked for, or the whole address for a sign-in page on another origin. */
-function wayBack(request: PageRequest, config: FastifyAuthConfig, page: string): string | undefined {
+/** The path of the request, or its URL where the sign-in page is on another origin. */
+function callbackUrlOf(request: PageRequest, config: FastifyAuthConfig, page: string): string | undefined {
   const path = normalizeCallbackUrl(pathOf(request));
   if (path === undefined || page.startsWith("/")) return path;
   const origin = originOf(request, authInstance(config).config.origin);
@@ -101,16 +103,16 @@ function wayBack(request: PageRequest, config: FastifyAuthConfig, page: string):
 }
 
 /**
- * Path and query of a request. "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2); its host is only
- * what a client says.
+ * Path and query of a request. "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2), whose
+ * host is not verified.
  */
 function pathOf({ originalUrl }: PageRequest): string {
   const path = originalUrl.replace(/^https?:\/\/[^/?#]*/i, "");
   return path.startsWith("/") ? path : `/${path}`;
 }
 
-/** The parts of an address, each with what separates it from the one before, except for the query. */
-function split(address: string): { path: string; query: string; hash: string } {
-  const [, path = "", query = "", hash = ""] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(address) ?? [];
+/** The parts of a URL: the query without its `?`, the hash with its `#`. */
+function splitUrl(url: string): { path: string; query: string; hash: string } {
+  const [, path = "", query = "", hash = ""] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(url) ?? [];
   return { path, query, hash };
 }

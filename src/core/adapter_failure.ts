@@ -18,8 +18,8 @@ import type { RequestContext } from "./context.ts";
  *
  * @param context The request.
  * @param answer Has core answer, working with the adapter it is given.
- * @returns Core's answer; one with {@linkcode unavailableError} where a failure of the database decided what core
- * answered.
+ * @returns Core's answer; one with {@linkcode unavailableError} where a failure of the database decided what
+ * core answered.
  */
 export async function answerWithAdapter(
   context: RequestContext,
@@ -55,8 +55,8 @@ interface Watched {
 }
 
 /**
- * An adapter that is not asked again once it failed. Core takes some failures for "not there" and goes on: it would
- * create a second user where it could not read the first.
+ * An adapter that is not asked again once it failed. Core takes some failures for "not there" and goes on: it
+ * would create a second user where it could not read the first.
  */
 function stopAtFailure(adapter: Adapter): Watched {
   let failure: Failure | undefined;
@@ -74,14 +74,17 @@ function stopAtFailure(adapter: Adapter): Watched {
 }
 
 /**
- * Whether the answer would have been another one. A row that is left behind after it expired, or after the browser
- * got a new session, does not change who is signed in; one that was to end with the session does.
+ * Whether the answer would have been another one. A row that is left behind after it expired, or after the
+ * browser got a new session, does not change who is signed in; one that was to end with the session does.
  */
 function decides({ method }: Failure, { action }: RequestContext): boolean {
   return method !== "deleteSession" || action === "signout";
 }
 
-/** A browser that signed out is to forget its session, whatever became of the row; nothing else is known to be so. */
+/**
+ * A browser that signed out is to forget its session, whatever became of the row; nothing else is known to be
+ * so.
+ */
 function unavailable(
   { cookies, error }: Answer,
   failure: Failure,

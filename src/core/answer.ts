@@ -1,5 +1,5 @@
 /**
- * The answer to an auth request, as data: nothing is written to the reply before it is complete.
+ * The answer to an auth request, as data. The reply is written once the answer is complete.
  *
  * @module
  */
@@ -12,17 +12,20 @@ export interface SetCookie {
   readonly options: SerializeOptions;
 }
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export interface Answer {
-  /** The HTTP status; not looked at where there is a redirect. */
+  /** The HTTP status; ignored where there is a redirect. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** A page, or what is sent as JSON; `undefined` for none. */
+  /** A page, or a value to send as JSON. */
   readonly body?: unknown;
   readonly cookies: readonly SetCookie[];
-  /** Where the browser is sent, absolute or a path. */
+  /** A path or an absolute URL. */
   readonly redirect?: string;
-  /** Why the request failed. It is logged when the answer is sent; a `FastifyAuthError` without a redirect is thrown. */
+  /**
+   * Why the request failed: logged when the answer is sent. A `FastifyAuthError` without a redirect is
+   * thrown.
+   */
   readonly error?: Error;
 }
 
@@ -37,15 +40,15 @@ export function jsonAnswer(body: unknown, status = 200): Answer {
 }
 
 /**
- * The Set-Cookie line of a cookie.
+ * The value of a Set-Cookie header.
  *
- * @throws {TypeError} for a name or an attribute that no cookie can have.
+ * @throws {TypeError} Where a name or an attribute is invalid.
  */
 export function toSetCookieLine({ name, value, options }: SetCookie): string {
   return stringifySetCookie(name, value, options);
 }
 
-/** A cookie that makes the browser forget the one of this name. */
+/** Removes the cookie of this name. */
 export function removalOf(name: string, options: SerializeOptions): SetCookie {
   return { name, value: "", options: { ...options, maxAge: 0 } };
 }

@@ -18,10 +18,10 @@ import { addressOf, type RequestContext } from "./context.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
 import { hashSecrets } from "./secrets.ts";
-import { withoutLeftovers } from "./session_cookies.ts";
+import { removeOldChunks } from "./session_cookies.ts";
 import { sessionNameForCore } from "./session_name.ts";
 
-/** What a handler gives core instead of the configuration's own. */
+/** What core gets in place of the settings of the configuration. */
 export interface CoreOverrides {
   /** The cookie settings. */
   readonly cookies?: AuthConfig["cookies"];
@@ -29,23 +29,20 @@ export interface CoreOverrides {
   readonly jwt?: AuthConfig["jwt"];
   /** The providers. */
   readonly providers?: AuthConfig["providers"];
-  /** Makes of the adapter what core is to see of it. */
-  readonly viewOf?: (adapter: Adapter) => Adapter;
+  /** Wraps the adapter. */
+  readonly wrapAdapter?: (adapter: Adapter) => Adapter;
 }
 
 /**
- * Has core answer a request. Never rejects: why core failed is the answer's `error`.
- *
- * @param context The request.
- * @param overrides What core is given instead of the configuration's own.
+ * Has core answer a request. Never rejects: where core fails, the answer has an `error`.
  */
 export async function callCore(context: RequestContext, overrides: CoreOverrides = {}): Promise<Answer> {
   const { adapter } = context.config.core;
-  const { viewOf = (adapter) => adapter } = overrides;
+  const { wrapAdapter = (adapter) => adapter } = overrides;
   const answer = adapter
-    ? await answerWithAdapter(context, (adapter) => callWith(viewOf(adapter), context, overrides))
+    ? await answerWithAdapter(context, (adapter) => callWith(wrapAdapter(adapter), context, overrides))
     : await callWith(undefined, context, overrides);
-  return withoutLeftovers(answer, context);
+  return removeOldChunks(answer, context);
 }
 
 async function callWith(
@@ -55,12 +52,12 @@ async function callWith(
 ): Promise<Answer> {
   const log = deferLast(context.logger);
   const { core } = context.config;
-  const size = watchSize(jwt ?? core.jwt!, context);
+  const size = limitSize(jwt ?? core.jwt!, context);
   const session = sessionNameForCore(context, cookies ?? core.cookies, size.jwt);
   // A fresh object each time, because core writes into what it is given.
   const config = isolateFromCoreGlobals({
     ...core,
-    // What core does with its secret itself is hashing; encrypted are tokens and cookies.
+    // Core hashes with this secret, and encrypts with that of `jwt`.
     secret: hashSecrets(core.secret).current,
     jwt: { secret: core.secret, ...session.jwt } as AuthConfig["jwt"] & object,
     ...(adapter && { adapter }),
@@ -74,13 +71,14 @@ async function callWith(
       toCoreRequest(context, session.header),
       config as AuthConfig & { raw: typeof raw },
     ) as unknown;
-    // Core answers with a Response where it refuses a request before it begins, and for errors that are not its own:
-    // the error itself is only in its log. It answers with nothing where a passkey is registered without an address.
+    // Core answers with a Response where it refuses a request at once, and for errors that are not its own;
+    // the error is then only in its log. It answers with nothing where a passkey is registered without an
+    // address.
     if (result instanceof Response || result === undefined) {
       return errorAnswer(log.take() ?? noAnswer(), context);
     }
     if (size.exceeded() !== undefined) {
-      // Core takes it for a token that cannot be read, and would remove the session that is to be updated.
+      // Core treats this as an unreadable token, and its answer would remove the session.
       log.take();
       return errorAnswer(size.exceeded()!, context);
     }
@@ -93,8 +91,8 @@ async function callWith(
   }
 }
 
-/** Has core refuse a session that is too large for its cookie, and an update that makes it so. */
-function watchSize(
+/** The functions for tokens, which refuse to make a session that is too large for its cookie. */
+function limitSize(
   jwt: NonNullable<AuthConfig["jwt"]>,
   { settings, action, cookies, warnOnce }: RequestContext,
 ) {
@@ -117,7 +115,7 @@ function watchSize(
   return { jwt: { ...jwt, encode }, exceeded: () => exceeded };
 }
 
-/** What core answers with `raw`. */
+/** What core returns with `raw`. */
 interface RawAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -126,7 +124,7 @@ interface RawAnswer {
   readonly redirect?: string;
 }
 
-/** @throws {TypeError} where a cookie cannot be set: a mistake in `cookies` of the configuration. */
+/** @throws {TypeError} Where a cookie is invalid: a mistake in `cookies` of the configuration. */
 function toAnswer({ status = 200, headers = {}, body, cookies = [], redirect }: RawAnswer): Answer {
   for (const cookie of cookies) toSetCookieLine(cookie);
   const answer = { status, headers: lowerCase(headers), body, cookies: cookies as readonly SetCookie[] };
@@ -141,7 +139,7 @@ function noAnswer(): Error {
   return new Error("Auth.js gave no answer");
 }
 
-/** The request as core sees it: the path from the route's own parameters, so that the two cannot differ. */
+/** The request for core. Its path is made from the parameters of the route, so that the two cannot differ. */
 function toCoreRequest(context: RequestContext, cookie: string): Request {
   const { headers, method, body, origin } = context;
   return toWebRequest({
@@ -151,25 +149,26 @@ function toCoreRequest(context: RequestContext, cookie: string): Request {
     override: {
       host: new URL(origin.href).host,
       cookie,
-      // How the answer is written is not for core to decide.
+      // `sendAnswer()` handles it.
       "x-auth-return-redirect": undefined,
     },
     body,
   });
 }
 
-/** A logger that keeps the latest error back. */
+/** A logger that holds the latest error. */
 interface DeferredLog {
   readonly logger: LoggerInstance;
-  /** The latest error, which is then not logged. Another one than `expected` is logged. */
+  /** Returns the latest error instead of logging it. If it is not `expected`, it is logged. */
   take(expected?: unknown): Error | undefined;
   /** Logs the latest error. */
   flush(): void;
 }
 
 /**
- * Core logs an error before it answers or throws. The last one is why it failed: it belongs to the answer, and is logged
- * when the answer is sent, unless a handler knows better what it means. Some errors core logs twice in a row.
+ * Core logs an error before it answers or throws. The last one is why it failed: it becomes the `error` of
+ * the answer, which a handler may replace, and is logged when the answer is sent. Core logs some errors twice
+ * in a row.
  */
 function deferLast(logger: LoggerInstance): DeferredLog {
   let latest: Error | undefined;

@@ -1,5 +1,5 @@
 /**
- * What core has against a configuration, asked at boot rather than with the first request.
+ * Core's checks of a configuration, at boot instead of with the first request.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
 
-/** Never resolved: no request leaves with it. */
+/** Never resolved: core sends no request for its checks. */
 const ORIGIN = "https://fastify-authjs.invalid";
 
 /**
- * Asks core whether it would serve this configuration at all.
+ * Has core check the configuration.
  *
- * @returns What is wrong, in core's words, or `undefined`.
+ * @returns An error with core's message, or `undefined` where core accepts it.
  */
 export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuthError | undefined> {
   const errors: Error[] = [];

@@ -1,5 +1,5 @@
 /**
- * What is known of an auth request, worked out once and passed down.
+ * The context of an auth request, built once and passed down.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export type AuthAction =
 /** One auth request. */
 export interface RequestContext {
   readonly config: ResolvedConfig;
-  /** How the sessions of the configuration are read over the scheme of the request. */
+  /** The session settings for the scheme of the request. */
   readonly settings: SessionSettings;
   /** The mount path, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
@@ -38,19 +38,19 @@ export interface RequestContext {
   readonly method: "GET" | "POST";
   /** The headers as Node gives them. */
   readonly headers: IncomingHttpHeaders;
-  /** The Cookie header as core may see it. */
+  /** The normalised Cookie header. */
   readonly cookies: string;
-  /** The query as core may see it, without its `?`. */
+  /** The normalised query, without its `?`. */
   readonly query: string;
-  /** The body as core may see it; `undefined` for a GET. */
+  /** The normalised body; `undefined` for a GET. */
   readonly body: AuthBody | undefined;
-  /** Where the body says to go afterwards, normalised. */
+  /** The normalised `callbackUrl` of the body. */
   readonly callbackUrl: string | undefined;
-  /** Reads the session of the request, once for all who ask. */
+  /** Reads the session of the request, once however often it is called. */
   readonly readSession: () => Promise<SessionRead>;
   /** Where messages about this request go. */
   readonly logger: LoggerInstance;
-  /** Says something about the configuration, the first time it is asked to for `what`. */
+  /** Logs a warning about the configuration, once for each `what`. */
   readonly warnOnce: (what: string, message: string) => void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Which page a request that failed leads to.
+ * The answer to a request that failed.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { SessionTooLarge } from "../session/cookie_size.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
-/** The errors that a client may be told of (`isClientError` of core 0.41.3, which is not in its types). */
+/** The errors whose type a client may know (`isClientError` of core 0.41.3, which is not in its types). */
 const CLIENT_ERRORS = new Set([
   "AccessDenied",
   "AccountNotLinked",
@@ -24,13 +24,14 @@ const CLIENT_ERRORS = new Set([
 ]);
 
 /**
- * The answer for an error, by core's rules: the sign-in page for errors of the kind "signIn", the error page for the
- * others, with the error's type if a client may know it and "Configuration" if not.
+ * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn",
+ * else to the error page, with the type of the error if a client may know it, else with "Configuration".
  *
- * Beyond core, a sign-in link that could not be mailed is "EmailSignin", which core's sign-in page has a text for.
+ * Unlike in core, a sign-in link that could not be mailed is "EmailSignin", which core's sign-in page has a
+ * text for.
  */
 export function errorAnswer(error: Error, context: RequestContext): Answer {
-  // A script asked, so no page is shown.
+  // For a script, so there is no page.
   if (context.action === "session") {
     return error instanceof SessionTooLarge
       ? notUpdated(error, context)
@@ -48,17 +49,17 @@ export function errorAnswer(error: Error, context: RequestContext): Answer {
   return { ...redirectAnswer(errorPage(kind ?? "error", parameters, context)), error };
 }
 
-/** An update that would make a session too large. */
+/** The answer to an update that would make a session too large. */
 function notUpdated(error: SessionTooLarge, { logger }: RequestContext): Answer {
   logger.error(error);
   const message = "The session would be too large for its cookie, and was not updated.";
   return { ...jsonAnswer(null, 413), error: new FastifyAuthError("FST_AUTHJS_SESSION_TOO_LARGE", message) };
 }
 
-/** The pages that errors are shown on. */
-export type PageKind = "error" | "signIn";
+/** The pages that show an error. */
+type PageKind = "error" | "signIn";
 
-/** The address of a page that shows an error: the application's own, or core's. */
+/** The URL of a page that shows an error: the application's own, or core's. */
 export function errorPage(
   kind: PageKind,
   parameters: Record<string, string>,

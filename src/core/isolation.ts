@@ -1,9 +1,9 @@
 /**
- * Keeping the configurations of one process apart in core.
+ * Keeps the configurations of one process apart in core.
  *
- * Core remembers for the whole process that some configuration had an e-mail or a WebAuthn provider (the module variables of
- * `lib/utils/assert.js` in 0.41.3). From then on it demands an adapter and the experimental flag of every configuration,
- * also of those without such a provider. What each configuration really needs is checked at boot.
+ * Core remembers in variables of a module (`lib/utils/assert.js` in 0.41.3) that a configuration had an
+ * e-mail or a WebAuthn provider. From then on it requires an adapter and the experimental flag of every
+ * configuration of the process. What each configuration really needs is checked at boot.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { type AuthConfig, raw } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 
 /**
- * The configuration for one call of core, which asserts with an adapter that has every method and then works with the real
- * one. Core reads `raw` between the two, once: that is when the adapter changes.
+ * The configuration for one call of core. Core's assertions see an adapter that has every method; then core
+ * reads `raw`, once, and from then on sees the real adapter.
  *
- * @param config What core is to work with; core writes to the copy.
+ * @param config The configuration; it is copied, because core writes to it.
  */
 export function isolateFromCoreGlobals(config: AuthConfig): AuthConfig {
   const { adapter, session, ...rest } = config;
@@ -33,7 +33,9 @@ export function isolateFromCoreGlobals(config: AuthConfig): AuthConfig {
   } as unknown as AuthConfig;
 }
 
-/** "database" is what core infers from an adapter; set, it is refused once any configuration has credentials. */
+/**
+ * Core infers "database" from an adapter, and refuses it as a setting once any configuration has credentials.
+ */
 function withoutImpliedStrategy(
   session: NonNullable<AuthConfig["session"]>,
   adapter: Adapter | undefined,
@@ -43,5 +45,5 @@ function withoutImpliedStrategy(
   return rest;
 }
 
-/** Has every method there is, as far as `in` can tell, and does nothing. */
+/** Has every method as far as `in` can tell, which is all that core's assertions use. */
 const STAND_IN_ADAPTER = new Proxy({}, { has: () => true }) as Adapter;

@@ -1,6 +1,5 @@
 /**
- * Core's logger in terms of Fastify's: what a client got wrong is not an error of ours, and nothing secret is
- * written.
+ * Core's logger on top of Fastify's. Mistakes of a client are not logged as errors, and no secret is logged.
  *
  * @module
  */
@@ -13,21 +12,21 @@ import { type ProviderError, providerErrorOf } from "../provider/provider_error.
 interface ErrorSummary extends Partial<ProviderError> {
   type: string;
   message: string;
-  /** Of our own errors. */
+  /** The code of a `FastifyAuthError`. */
   code?: string;
   stack?: string;
   provider?: string;
   cause?: ErrorSummary;
 }
 
-/** Expected of any client on a bad day; a sign-in form mistyped is not worth more than a line. */
+/** Errors logged as "info": everyday mistakes, such as a wrong password. */
 const INFORMATIVE = new Set([
   "CredentialsSignin",
   "EmailAddressRefused",
   "MissingCSRF",
 ]);
 
-/** Refusals that a person may want to see piling up. */
+/** Errors logged as "warn": many of them may be an attack or a mistake in the configuration. */
 const NOTEWORTHY = new Set([
   "AccessDenied",
   "AccountNotLinked",
@@ -41,15 +40,15 @@ const NOTEWORTHY = new Set([
   "WebAuthnVerificationError",
 ]);
 
-/** A token that expired, was cut or was made with another secret; a callback that throws is none of these. */
+/** Names of the errors about a token that expired, is malformed or has another secret. */
 const REFUSED_TOKEN = /^(?:JWE|JWT|JOSE)\w*$/;
 
 /**
- * Makes the logger core is given for one request, or for none at boot.
+ * Makes the logger for core.
  *
- * @param log Fastify's logger, `request.log` where there is a request.
- * @param own The methods of the caller's own `logger`; each replaces ours, as with core.
- * @param debug The caller's `debug`. Metadata is left out even then: it holds codes, tokens and passwords.
+ * @param log Fastify's logger: that of the request, or at boot that of the application.
+ * @param own The configured `logger`; each of its methods replaces ours, as in core.
+ * @param debug The configured `debug`. Metadata are never logged: they contain codes, tokens and passwords.
  */
 export function toCoreLogger(
   log: Log,
@@ -61,23 +60,23 @@ export function toCoreLogger(
     refusal: own?.error
       ? (reason: Error) => own.error!(new JWTSessionError(reason as unknown as string))
       : (reason: Error) => logRefusal(log, reason),
-    // What core warns of concerns the configuration: said once, at boot.
+    // Core warns about the configuration with every request; here that is done once, at boot.
     warn: own?.warn ?? (() => {}),
     debug: debug ? own?.debug ?? ((message: string) => log.debug({}, `Auth.js: ${message}`)) : () => {},
   } as AuthLogger;
 }
 
-/** Logs one error of core's, at the level it deserves. */
+/** Logs an error at its level. */
 export function logError(log: Log, error: Error): void {
   const answer = providerErrorOf(withCauses(error));
   const level = levelOf(error, answer);
-  // Under a key of its own: a serializer for `err` expects an Error and would drop what is here. Writing out a stack costs
-  // more than the rest of a refused request, so only errors of ours have one.
+  // Not under `err`, whose serializer expects an Error. Formatting a stack costs more than the rest of a
+  // refused request, so only the level "error" has one.
   const summary = { ...summarize(error, level === "error"), ...answer };
   log[level]({ authjs: summary }, `Auth.js: ${messageOf(summary)}`);
 }
 
-/** As {@linkcode logError} would log a `JWTSessionError`, which is not made. */
+/** Logs what {@linkcode logError} would for a `JWTSessionError`, without making that error. */
 function logRefusal(log: Log, { name, message }: Error): void {
   const cause: ErrorSummary = { type: name, message };
   log.info({ authjs: { type: "JWTSessionError", message: "", cause } }, "Auth.js: JWTSessionError");
@@ -85,17 +84,17 @@ function logRefusal(log: Log, { name, message }: Error): void {
 
 function messageOf({ type, message, provider, status, error, error_description }: ErrorSummary): string {
   const answer = error ?? status;
-  // A message of its own says more than what the provider answered; that of core is always the same.
+  // The message of our own errors says more than the provider's answer; core's is always the same.
   if (answer === undefined || (message && type !== "OAuthCallbackError")) return message || type;
   return `"${provider}" answered ${answer}${error_description ? `: ${error_description}` : ""}`;
 }
 
-/** Errors about the token that a browser sent. */
+/** Errors about the session token that a browser sent. */
 const OF_TOKENS = new Set(["JWTSessionError", "SignOutError"]);
 
 function levelOf(error: Error, answer: Partial<ProviderError> | undefined): "error" | "warn" | "info" {
   const { type = error.name } = error as { type?: string };
-  // A person who says no at the provider.
+  // The user declined at the provider.
   if (answer?.error === "access_denied" && type !== "InvalidCheck") return "info";
   if (INFORMATIVE.has(type)) return "info";
   if (NOTEWORTHY.has(type) || answer) return "warn";
@@ -107,8 +106,8 @@ function levelOf(error: Error, answer: Partial<ProviderError> | undefined): "err
 }
 
 /**
- * Only the type, message and stack of an error and its causes: what hangs on them besides (responses, token
- * sets, credentials) stays out of the log.
+ * Only the type, message and stack of an error and its causes. Other properties may be responses, token sets
+ * or credentials.
  */
 function summarize(error: Error, withStack: boolean, depth = 0): ErrorSummary {
   const { type = error.name } = error as { type?: string };

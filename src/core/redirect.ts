@@ -1,13 +1,13 @@
 /**
- * Where a browser may be sent.
+ * The redirect that the configuration allows.
  *
  * @module
  */
 import type { RequestContext } from "./context.ts";
 
 /**
- * The address that the `redirect` callback allows in place of another one; without a callback, the origin in place of
- * another origin, as in core.
+ * The result of the `redirect` callback. Without a callback, as in core, the URL itself, or the public origin
+ * where the URL is on another origin.
  *
  * @param url A path, or an absolute URL.
  * @throws What the callback throws.

@@ -1,23 +1,25 @@
 /**
- * What core hashes with a secret while secrets are rotated: CSRF tokens and the tokens of sign-in links.
+ * The secrets that CSRF tokens and the tokens of sign-in links are hashed with, while secrets are rotated.
  *
- * Core writes its list of secrets as text, all of them joined, so that a token that was made before a secret was added is
- * valid nowhere afterwards. Here new ones are made with the first secret alone, as sessions are, and those of every
- * configured secret are accepted.
+ * Core hashes with all secrets joined to one text, so that adding a secret makes earlier tokens invalid. Here
+ * new tokens are hashed with the first secret alone, as sessions are, and tokens of every configured secret
+ * are accepted.
  *
  * @module
  */
 import { createHash } from "node:crypto";
 
-/** Which secret new tokens are hashed with, and all that tokens may have been hashed with. */
+/** The secrets for hashing. */
 export interface HashSecrets {
+  /** For new tokens. */
   readonly current: string;
+  /** Those that earlier tokens may have been hashed with. */
   readonly others: readonly string[];
 }
 
 /**
- * The texts for a configuration's secrets: each of them, and the lists that core makes of them in another process or in
- * another integration of Auth.js: all in their order, and any two in either order, as while a secret is added or moved.
+ * The secrets for hashing: each configured one, and the joined ones that another integration of Auth.js uses:
+ * all of them, and any two in either order, as while a secret is added or moved.
  */
 export function hashSecrets(secret: string | readonly string[] | undefined): HashSecrets {
   const secrets = [secret ?? []].flat() as string[];
@@ -28,7 +30,7 @@ export function hashSecrets(secret: string | readonly string[] | undefined): Has
   return { current, others: [...others] };
 }
 
-/** A token hashed as core does it. */
+/** Hashes a token as core does. */
 export function hashToken(token: string, secret: string): string {
   return createHash("sha256").update(`${token}${secret}`).digest("hex");
 }

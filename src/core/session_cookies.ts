@@ -1,5 +1,5 @@
 /**
- * What an answer leaves of the session in the browser: nothing of the one before.
+ * Removes what is left of the previous session in the browser.
  *
  * @module
  */
@@ -14,22 +14,22 @@ import {
 import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
-/** The answer, which also removes the parts of the session that core does not know of. */
-export function withoutLeftovers(answer: Answer, context: RequestContext): Answer {
+/** The answer, which also removes the chunks of the session cookie that core does not know of. */
+export function removeOldChunks(answer: Answer, context: RequestContext): Answer {
   const { cookie } = context.settings;
-  const parts = leftovers(answer, context);
+  const parts = oldChunks(answer, context);
   return parts.length === 0
     ? answer
     : { ...answer, cookies: withoutStaleParts(answer.cookies, cookie, parts) };
 }
 
-function leftovers({ cookies, error }: Answer, context: RequestContext): string[] {
+function oldChunks({ cookies, error }: Answer, context: RequestContext): string[] {
   const { action, method, headers: { cookie: header = "" }, settings } = context;
   const { cookie: { name }, cookieLimit } = settings;
   const held = readSessionCookie(header, name).names;
   if (action === "callback" && setsSession(cookies, name)) {
     const left = possibleParts(name, longestToken(cookieLimit)).filter((part) =>
-      header.includes(`${part}=`) || comesWithoutSession(context)
+      header.includes(`${part}=`) || mayWithholdSession(context)
     );
     return [...left, ...held];
   }
@@ -39,10 +39,11 @@ function leftovers({ cookies, error }: Answer, context: RequestContext): string[
 }
 
 /**
- * Whether the browser may hold a session that it did not send: with a form that the provider's site posts it sends cookies
- * with `SameSite=None` only, and after a link or redirect from another site none with `SameSite=Strict`.
+ * Whether the browser may hold session cookies that it did not send: with a form from another site it sends
+ * only cookies with `SameSite=None`, and after a link or redirect from another site none with
+ * `SameSite=Strict`.
  */
-function comesWithoutSession(
+function mayWithholdSession(
   { method, provider, settings: { cookie: { options } } }: RequestContext,
 ): boolean {
   const sameSite = String(options.sameSite).toLowerCase();

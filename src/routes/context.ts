@@ -20,22 +20,22 @@ import type { SessionSettings } from "../session/settings.ts";
 import { authQuery } from "./query.ts";
 import type { AuthRoute } from "./table.ts";
 
-/** A configuration and where it is mounted. */
+/** What the routes of one registration share. */
 export interface Mount {
   readonly config: ResolvedConfig;
   readonly mountPath: string;
-  /** How sessions are read over https (`secure`) or http. */
+  /** The session settings for https (`secure`) or http. */
   readonly settings: (secure: boolean) => SessionSettings;
-  /** Reads the session of a request, once for all who ask. */
+  /** Reads the session of a request, once however often it is called. */
   readonly readSession: (request: FastifyRequest) => Promise<SessionRead>;
-  /** Runs `tell` the first time it is asked to for `what`. */
+  /** Runs `tell` once for each `what`. */
   readonly once: (what: string, tell: () => void) => void;
 }
 
 /**
  * Builds the context: each part of the request is normalised here and nowhere else.
  *
- * @param request A request that was received: its host is valid, and the route serves its method and provider.
+ * @param request A request that the `onRequest` hook of the route has accepted.
  * @throws {FastifyAuthError} 400 for a body that cannot be used, 414 for a query that is too long.
  */
 export function requestContext(
@@ -80,7 +80,7 @@ function normalizeCookies(header: string, { core }: ResolvedConfig, secure: bool
   );
 }
 
-function normalizeBody({ callbackUrl, ...body }: AuthBody, otherwise: string | undefined): AuthBody {
-  const normalized = normalizeCallbackUrl(callbackUrl) ?? otherwise;
+function normalizeBody({ callbackUrl, ...body }: AuthBody, fallback: string | undefined): AuthBody {
+  const normalized = normalizeCallbackUrl(callbackUrl) ?? fallback;
   return normalized === undefined ? body : { ...body, callbackUrl: normalized };
 }

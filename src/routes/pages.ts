@@ -1,5 +1,5 @@
 /**
- * Core's pages and lists, which concern no provider and change nothing.
+ * `<prefix>/error`: the error page.
  *
  * @module
  */
@@ -7,9 +7,11 @@ import type { Answer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
 
-/** Answers with the error page. Anybody can open it: to show a server error is none. */
+/**
+ * Answers with the error page. Its status is 200 where core has a 5xx: showing the page is no server error.
+ */
 export async function handleErrorPage(context: RequestContext): Promise<Answer> {
-  // Core's page has no text for this one, and says of a server error that its log tells more, as it does here.
+  // Core's page has no text for it. That of "Configuration" refers to the server's log, which has the reason.
   const query = context.query.replace(/\berror=SessionTooLarge\b/, "error=Configuration");
   const answer = await callCore({ ...context, query });
   return answer.status >= 500 ? { ...answer, status: 200 } : answer;

@@ -1,5 +1,5 @@
 /**
- * What a sign-in is answered with where its provider does not answer.
+ * The answer to a sign-in whose provider does not answer.
  *
  * @module
  */
@@ -13,8 +13,8 @@ import {
 } from "../provider/provider_unavailable.ts";
 
 /**
- * Answers with 503 where the provider was silent and that is why the sign-in failed: core would show the error page for
- * mistakes in the configuration. The cookies of the answer stay, those that it removes among them.
+ * Answers with 503 where the sign-in failed because the provider did not answer; core would show the error
+ * page for mistakes in the configuration. The cookies that the answer sets or removes stay.
  */
 export async function orUnavailable<Context extends ProviderContext>(
   context: Context,
@@ -23,7 +23,7 @@ export async function orUnavailable<Context extends ProviderContext>(
   const { logger } = context;
   let silence: ProviderUnavailable | undefined;
   const error = (error: Error) => {
-    // Of a profile that it did not get core says nothing but this.
+    // Where core gets no profile, it only logs this error; the answer has none.
     if (error instanceof OAuthProfileParseError) silence ??= findUnavailable(error);
     logger.error(error);
   };

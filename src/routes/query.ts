@@ -1,6 +1,6 @@
 /**
- * Which parameters of a query reach core, for each action. Core spreads them over the properties of its pages, stores
- * `callbackUrl` whatever the action is, and hands the query of a sign-in to the provider.
+ * Which query parameters core gets, for each action. Core would pass them to its pages as properties, store a
+ * `callbackUrl` for every action, and add the query of a sign-in to the authorization request.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { normalizeCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery } from "../http/query.ts";
 
-/** What of a request decides about its query. */
+/** What decides which parameters pass. */
 export interface QueryRoute {
   readonly action: AuthAction;
   /** `GET` or `POST`. */
@@ -19,14 +19,17 @@ export interface QueryRoute {
 }
 
 /** The query of an auth request. */
-export interface AuthQuery {
-  /** What core gets, without a `?`. Every name is in it once. */
+interface AuthQuery {
+  /** The query for core, without a `?`. Each name is in it once. */
   readonly query: string;
-  /** The normalised `callbackUrl` of a sign-in, for the body: in the query core would hand it on to the provider. */
+  /**
+   * The normalised `callbackUrl` of a sign-in, for the body: from the query core would send it to the
+   * provider.
+   */
   readonly callbackUrl: string | undefined;
 }
 
-/** Characters. Node's own limit for the whole head of a request is the same, unless an application raises it. */
+/** Characters: Node's default limit for the whole head of a request. */
 const MAXIMUM_LENGTH = 16_384;
 
 /** Whether a parameter passes. */
@@ -43,10 +46,9 @@ const PAGES: Readonly<Record<string, Filter>> = {
 };
 
 /**
- * The query of an auth request as core may see it. Where a name comes several times, the last one counts, as in core.
+ * The query of an auth request for core. Where a name comes several times, the last one counts, as in core.
  *
- * @param query The query as it came, without its `?`.
- * @param route The action, the method and the type of the provider.
+ * @param query The received query, without its `?`.
  * @throws {FastifyAuthError} `FST_AUTHJS_QUERY_TOO_LONG` (414) from 16,385 characters.
  */
 export function authQuery(query: string, route: QueryRoute): AuthQuery {
@@ -73,7 +75,8 @@ function filterOf(route: QueryRoute): Filter {
   if (isSignIn(route)) return type === "oauth" || type === "oidc" ? isAuthorizationParameter : isNotOurs;
   switch (action) {
     case "callback":
-      // A provider's response (RFC 6749 section 4.1.2) may have further parameters, and `authorize()` sees the query.
+      // A provider's response (RFC 6749 section 4.1.2) may have further parameters, and `authorize()` sees
+      // the query.
       return type === "email" ? only("callbackUrl", "email", "token") : any;
     case "webauthn-options":
       // Core's script sends every field of its form, which a provider's own `getUserInfo()` may read.
@@ -89,11 +92,11 @@ function isSignIn({ action, method }: QueryRoute): boolean {
   return action === "signin" && method === "POST";
 }
 
-/** Core reads the CSRF token from the body alone; in an address it would only be seen by others. */
+/** Core reads the CSRF token from the body alone, and a URL ends up in logs and histories. */
 const isNotOurs: Filter = (name) => name !== "callbackUrl" && name !== "csrfToken";
 
 /**
- * Decided by the configuration alone: who asks whom for what, and where the answer goes. A request object (RFC 9101) would
+ * Parameters that only the configuration sets: client, response and checks. A request object (RFC 9101) would
  * replace all of them.
  */
 const PROTECTED: ReadonlySet<string> = new Set([
@@ -114,16 +117,18 @@ const PROTECTED: ReadonlySet<string> = new Set([
 const PARAMETER_NAME = /^[\w.-]+$/;
 
 /**
- * Whether a browser may add the parameter to its authorization request, such as `login_hint`, `prompt` or `scope`.
+ * Whether a browser may add the parameter to its authorization request, such as `login_hint`, `prompt` or
+ * `scope`.
  *
- * Some servers ignore the case of names, and PHP takes `redirect.uri` and `redirect_uri[]` for `redirect_uri`.
+ * Some servers ignore the case of names, and PHP takes `redirect.uri` and `redirect_uri[]` for
+ * `redirect_uri`.
  */
 function isAuthorizationParameter(name: string): boolean {
   const folded = name.toLowerCase().replace(/[.-]/g, "_");
   return PARAMETER_NAME.test(name) && !PROTECTED.has(folded) && !folded.startsWith("code_challenge");
 }
 
-/** What core, its documentation and we name; the pages have a text for some of them, and one for all others. */
+/** The errors of core, of its documentation and of ours. */
 const ERRORS: ReadonlySet<string> = new Set([
   "AccessDenied",
   "AccountNotLinked",
@@ -146,8 +151,9 @@ const ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Anybody can link to a page with an error of their own: core looks it up among the properties of an object, and hands it
- * on to an own error page as it is, or the text "undefined" where there is none.
+ * Replaces an unknown error, since any site can link to a page with one. Core looks it up among the
+ * properties of an object, and passes it on to an application's error page, or "undefined" where there is
+ * none.
  */
 function setError(parameters: URLSearchParams, action: string): void {
   const error = parameters.get("error");

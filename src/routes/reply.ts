@@ -1,5 +1,5 @@
 /**
- * From an answer to a Fastify reply: the one place that writes one.
+ * Writes an answer to a Fastify reply.
  *
  * @module
  */
@@ -10,11 +10,10 @@ import { FastifyAuthError } from "../errors.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 
 /**
- * Sends an answer: each cookie on a line of its own, since a comma is part of a cookie's date, and a redirect as JSON to
- * a client that asks for it with `X-Auth-Return-Redirect`.
+ * Sends an answer, and logs its error. A client that sends `X-Auth-Return-Redirect` gets a redirect as JSON.
  *
- * @param context The request that is answered; the reason of an answer that failed goes to its logger.
- * @throws {FastifyAuthError} the answer's error, if it is one and leads to no page, for the application's error handler.
+ * @throws {FastifyAuthError} The error of the answer, if it is one and there is no redirect, for the
+ * application's error handler.
  */
 export function sendAnswer(
   reply: FastifyReply,
@@ -41,7 +40,7 @@ function sendRedirect(
 ): FastifyReply {
   const url = isAscii(redirect) ? redirect : toAsciiUrl(redirect);
   if (headers["x-auth-return-redirect"] === undefined) return reply.redirect(url, 302);
-  // As core, which adds the header to its JSON only for what succeeded.
+  // As core, which sends the header with JSON only where the request succeeded.
   if (succeeded) reply.header("location", url);
   return reply.code(200).header("content-type", "application/json").send(JSON.stringify({ url }));
 }

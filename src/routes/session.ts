@@ -1,6 +1,5 @@
 /**
- * `GET <prefix>/session`, by which a browser reads its session: the same read as `getSession()`. And `POST`, by which it
- * updates it: core's work, on the newest token.
+ * `GET <prefix>/session` reads the session as `getSession()` does. `POST` has core update it.
  *
  * @module
  */
@@ -24,8 +23,8 @@ import {
 } from "./session_change.ts";
 
 /**
- * Answers with the session, or `null`; with 503 where the database did not answer: a client that took it for signed out
- * would send its user away.
+ * Answers with the session or `null`, or with 503 where the adapter failed: after `null` a client would sign
+ * its user out.
  */
 export async function handleSession(context: RequestContext): Promise<Answer> {
   const { session, failure } = await context.readSession();
@@ -38,25 +37,26 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
 /**
  * Has core update the session.
  *
- * The token that came may be on its way to be replaced, or be replaced already: core would have the `jwt` callback refresh
- * it a second time. And requests that are on their way with it are led to the update, which they would otherwise undo.
+ * The session token may be replaced already, or another request may be refreshing it: core gets the newest
+ * one, so that the `jwt` callback does not refresh it again. Running requests with earlier tokens continue
+ * with the updated one.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
-  const row: RowEnds = {};
-  const answer = await updateSession(context, (adapter) => recordRowEnds(adapter, row, context));
-  return await withTrueEnd(answer, row, context);
+  const row: RowExpiry = {};
+  const answer = await updateSession(context, (adapter) => recordRowExpiry(adapter, row, context));
+  return await withExpiry(answer, row, context);
 }
 
 async function updateSession(
   context: RequestContext,
-  viewOf: (adapter: Adapter) => Adapter,
+  wrapAdapter: (adapter: Adapter) => Adapter,
 ): Promise<Answer> {
   const held = heldSession(context);
-  // Another process may have its key, and core would remove it.
+  // Core would remove a session whose key only another process has.
   if (hasUnknownKey(held.token, context.settings)) return jsonAnswer(null);
   const ending = endingContext(context);
   const { families, refreshes } = context.settings;
-  // Its outcome is in `newest` if it has one; its failure is not ours.
+  // `newest()` has its result. Where it fails, this request goes on with the token that it has.
   await refreshes.running(refreshes.newest(held.token))?.catch(() => {});
   const newest = refreshes.newest(held.token);
   if (held.token === "" || await sessionHasEnded(held.token, context)) {
@@ -66,9 +66,9 @@ async function updateSession(
     newest === held.token
       ? context
       : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
-    { viewOf },
+    { wrapAdapter },
   );
-  // Its browser signed out, or in, while core worked.
+  // The browser signed out, or in, while core updated the session.
   const updated = givenSession(answer, context);
   if (updated === "" ? families.endings(held.token) > 0 : await hasEnded(held.token, ending)) {
     return { ...withoutSession(answer, context), body: null };
@@ -82,14 +82,14 @@ async function updateSession(
   return answer;
 }
 
-/** When the row of a session ended as core read it, and when it ends since core renewed it. */
-interface RowEnds {
+/** When the row of a session expired as core read it, and when it expires since core renewed it. */
+interface RowExpiry {
   read?: Date;
   renewed?: Date;
 }
 
-/** The adapter, with a record of the session's ends. A row that is renewed ends with its cookie. */
-function recordRowEnds(adapter: Adapter, ends: RowEnds, { settings }: RequestContext): Adapter {
+/** The adapter, with a record of when the session expires. A renewed row expires with its cookie. */
+function recordRowExpiry(adapter: Adapter, ends: RowExpiry, { settings }: RequestContext): Adapter {
   if (settings.strategy !== "database") return adapter;
   return {
     ...adapter,
@@ -106,10 +106,11 @@ function recordRowEnds(adapter: Adapter, ends: RowEnds, { settings }: RequestCon
 }
 
 /**
- * Core takes the end of the cookie from before the `session` callback and cuts a fraction of a second off it. As the end of
- * the session it says that of the cookie also where the token ends sooner, and that of a row from before it renewed it.
+ * Corrects when the cookie and the session expire. Core calculates it before the `session` callback, rounds
+ * it down to a second, ignores a token that expires sooner, and names the expiry that a row had before core
+ * renewed it.
  */
-async function withTrueEnd(answer: Answer, row: RowEnds, context: RequestContext): Promise<Answer> {
+async function withExpiry(answer: Answer, row: RowExpiry, context: RequestContext): Promise<Answer> {
   const { settings } = context;
   const token = givenSession(answer, context);
   if (token === "") return answer;

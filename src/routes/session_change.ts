@@ -1,6 +1,6 @@
 /**
- * What a sign-in or a sign-out means for the requests of the same browser that are under way: nothing they read of the
- * session before may bring it back.
+ * Ends a session for requests of the same browser that are still running when it signs in or out: what they
+ * have read must not restore the previous session.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { isSessionPart, readSessionCookie, type SessionCookie } from "../session
 import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken } from "../session/open_token.ts";
 
-/** What ending a session takes, for a request to a route of the plugin. */
+/** The context for ending a session. */
 export function endingContext({ settings, logger }: RequestContext): EndingContext {
   return { settings, logger: () => logger };
 }
@@ -20,7 +20,7 @@ export function heldSession({ cookies, settings }: RequestContext): SessionCooki
   return readSessionCookie(cookies, settings.cookie.name);
 }
 
-/** The token that an answer puts in the browser; empty where it puts none. */
+/** The session token that an answer sets; empty where it sets none. */
 export function givenSession({ cookies }: Answer, { settings }: RequestContext): string {
   const pairs = cookies.filter(({ value }) => value !== "").map(({ name, value }) =>
     `${name}=${encodeURIComponent(value)}`
@@ -28,21 +28,21 @@ export function givenSession({ cookies }: Answer, { settings }: RequestContext):
   return readSessionCookie(pairs.join("; "), settings.cookie.name).token;
 }
 
-/** The answer without what it says of the session. */
+/** The answer without session cookies. */
 export function withoutSession(answer: Answer, { settings }: RequestContext): Answer {
   const others = answer.cookies.filter(({ name }) => !isSessionPart(name, settings.cookie.name));
   return { ...answer, cookies: others };
 }
 
 /**
- * Ends the session of the request where the answer has the browser forget it: it signed out. A token that takes another
- * number of cookies than the one before also has some of them removed, and goes on with the session.
+ * Ends the session of the request where the answer removes its cookie, as a sign-out does. An answer that
+ * sets a new token and removes chunks that it does not need continues the session.
  */
 export async function endRemovedSession(answer: Answer, context: RequestContext): Promise<void> {
   const { token, names } = heldSession(context);
   const isRemoved = givenSession(answer, context) === "" &&
     answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
-  // Whatever came as the cookie is removed; what is no session need not be remembered.
+  // Any value of the cookie is removed; only one that may be a session is remembered as ended.
   if (isRemoved && await mayBeSession(token, context)) await endSession(token, endingContext(context));
 }
 
@@ -60,16 +60,18 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   await beginSession(given, endingContext(context));
 }
 
-/** Whether the session of a token ended. Of what is no session nobody else is asked, nor is anything remembered. */
+/**
+ * Whether the session of a token ended. Other processes are only asked about a token that may be a session.
+ */
 export async function sessionHasEnded(token: string, context: RequestContext): Promise<boolean> {
   const { families, strategy } = context.settings;
   if (families.endings(token) > 0) return true;
-  // A row that is gone is not found.
+  // In a database, the row of a session that ended is not found.
   if (token === "" || strategy === "database" || !await mayBeSession(token, context)) return false;
   return await hasEnded(token, endingContext(context));
 }
 
-/** The request without its session where that ended: nobody is to be linked to its user. */
+/** The request without its session where that ended, so that no account is linked to its user. */
 export async function withoutEndedSession<Context extends RequestContext>(
   context: Context,
 ): Promise<Context> {

@@ -13,7 +13,7 @@ import { orUnavailable } from "./provider_silence.ts";
 export async function handleSignIn(context: RequestContext): Promise<Answer> {
   const { provider, method, mountPath, query } = context;
   if (provider === undefined) return await callCore(context);
-  // Core serves no page for one provider; the sign-in page is where this was meant to lead.
+  // Core has no page for one provider.
   if (method === "GET") return redirectAnswer(`${mountPath}/signin${query && `?${query}`}`);
   return await orUnavailable(
     context as ProviderContext,

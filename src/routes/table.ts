@@ -1,5 +1,5 @@
 /**
- * The routes of the plugin: what is served below the mount path, by which methods, and who answers.
+ * The routes of the plugin, with their methods and handlers.
  *
  * @module
  */
@@ -62,13 +62,16 @@ function routeOfProvider(
   return { action, methods, provider: true, handle: (context) => handle(context as ProviderContext) };
 }
 
-/** The methods of a route for one provider: a password or an authenticator's response never comes in a URL. */
+/** The methods of a route for one provider: passwords and authenticators' responses must not be in a URL. */
 export function methodsFor(route: AuthRoute, provider: ProviderSummary): readonly Method[] {
   const posted = provider.type === "credentials" || provider.type === "webauthn";
   return route.action === "callback" && posted ? ["POST"] : route.methods;
 }
 
-/** Whether another site sends a POST here by design: a provider with `response_mode=form_post`, whose `state` is checked. */
+/**
+ * Whether the provider's site may POST here (`response_mode=form_post`): core checks the `state` of such
+ * requests.
+ */
 export function isPostedByProvider({ action }: AuthRoute, provider: ProviderSummary | undefined): boolean {
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }

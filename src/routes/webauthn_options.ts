@@ -1,6 +1,6 @@
 /**
- * `GET <prefix>/webauthn-options/:provider`: the options of a WebAuthn ceremony. A script asks for them, so it is told in
- * JSON what is wrong.
+ * `GET <prefix>/webauthn-options/:provider`: the options of a WebAuthn ceremony, for a script: errors are
+ * JSON.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export async function handleWebAuthnOptions(context: ProviderContext): Promise<A
   const parameters = new URLSearchParams(context.query);
   if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
   const { jwt, wrapAdapter, hasNoAddress } = sessionLookup(context.config.core.jwt);
-  const answer = await callCore({ ...context, query: parameters.toString() }, { jwt, viewOf: wrapAdapter });
+  const answer = await callCore({ ...context, query: parameters.toString() }, { jwt, wrapAdapter });
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
   if (error === undefined) return withOnlyChallenge(answer, context);
@@ -27,8 +27,8 @@ export async function handleWebAuthnOptions(context: ProviderContext): Promise<A
 }
 
 /**
- * A page asks for options beside its CSRF token, and both answers to a new browser would bring a CSRF cookie: the token
- * goes with one of them, and the browser keeps the other.
+ * A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new
+ * browser, the cookie it keeps may not belong to its token.
  */
 function withOnlyChallenge(answer: Answer, context: ProviderContext): Answer {
   const [challenge] = checkCookies(context);
@@ -39,7 +39,9 @@ function refuse(error: string): Answer {
   return jsonAnswer({ error }, 400);
 }
 
-/** As for sign-in links, or "Ada@…" would become a user beside "ada@…". False where there is no making it an address. */
+/**
+ * As for sign-in links: "Ada@…" and "ada@…" are one user. Returns false where it is not an e-mail address.
+ */
 function normalizeEmail(parameters: URLSearchParams): boolean {
   const typed = parameters.get("email");
   if (!typed) return true;

@@ -1,24 +1,24 @@
 /**
- * base64url (RFC 4648, section 5) as strictly as it is written: without padding, and one spelling for each byte string.
+ * Strict base64url (RFC 4648 section 5): without padding, and only one encoding of each byte string.
  *
  * @module
  */
 import { Buffer } from "node:buffer";
 
-/** The characters that a segment of 4n + 2 characters may end with, and one of 4n + 3: those without spare bits. */
+/** The last character of a text of 4n + 2 or 4n + 3 characters: its unused bits must be zero. */
 const LAST_OF_TWO = "AQgw";
 const LAST_OF_THREE = "AEIMQUYcgkosw048";
 
 /**
- * Decodes base64url. `Buffer` alone passes over characters of no alphabet, takes those of base64 for their counterparts,
- * looks at eight bits of a character, and ignores what is left over at the end.
+ * Decodes base64url. `Buffer` skips invalid characters, accepts those of base64, reads only eight bits of a
+ * character, and ignores unused bits at the end.
  *
- * @returns `undefined` for what an encoder would not have written.
+ * @returns `undefined` where the text is not strict base64url.
  */
 export function decodeBase64Url(text: string): Buffer | undefined {
   if (!hasCanonicalEnd(text) || text.includes("+") || text.includes("/")) return undefined;
   const bytes = Buffer.from(text, "base64url");
-  // A character that was passed over leaves fewer bytes; one of more than a byte has more bytes in UTF-8.
+  // A skipped character leaves fewer bytes; a character beyond ASCII has more bytes in UTF-8.
   const whole = bytes.length === (text.length * 3) >> 2 && Buffer.byteLength(text) === text.length;
   return whole ? bytes : undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Copies of configuration data that core may write to.
+ * Copies of data that core may write to.
  *
  * @module
  */
@@ -10,8 +10,8 @@ function isPlainObject(value: object): boolean {
 }
 
 /**
- * Copies plain objects and arrays all the way down, symbol keys included (`customFetch` is one). Functions and
- * instances of classes stay what they are: a mail transport or a key is used, never written to.
+ * Copies plain objects and arrays deeply, with symbol keys such as `customFetch`. Functions and instances of
+ * classes, such as mail transports and keys, are not copied.
  */
 export function clonePlain<T>(value: T, seen: Map<object, unknown> = new Map()): T {
   if (typeof value !== "object" || value === null) return value;
@@ -29,10 +29,10 @@ export function clonePlain<T>(value: T, seen: Map<object, unknown> = new Map()):
 }
 
 /**
- * Merges as core merges a provider's `options`: deep, and arrays by index.
+ * Merges as core merges the `options` of a provider: deeply, and arrays by index.
  *
- * @param target Written to, and returned.
- * @param source What wins, except where it is `undefined`.
+ * @param target Is written to and returned.
+ * @param source Overrides `target`, except where it is `undefined`.
  */
 export function mergeAsCore<T extends object>(target: T, source: object): T {
   const merged = target as Record<string, unknown>;

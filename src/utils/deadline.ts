@@ -1,19 +1,19 @@
 /**
- * Waiting no longer than agreed.
+ * Timeouts.
  *
  * @module
  */
 import { FastifyAuthError } from "../errors.ts";
 
-/** What timers can wait for; with more they fire at once. */
+/** The longest delay of a timer, in milliseconds; with a longer one it fires at once. */
 const LONGEST = 2 ** 31 - 1;
 
 /**
- * A timeout of the configuration.
+ * Checks a timeout of the configuration.
  *
  * @param option Its name.
  * @param value Milliseconds; 0 for no limit.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is none.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is invalid.
  */
 export function requireTimeout(option: string, value: number | undefined): number | undefined {
   if (value === undefined || (typeof value === "number" && value >= 0 && value <= LONGEST)) return value;
@@ -24,10 +24,11 @@ export function requireTimeout(option: string, value: number | undefined): numbe
 }
 
 /**
- * Settles as the promise does, or rejects once the time is over. The work itself goes on: its outcome is dropped.
+ * Settles as the promise does, or rejects after a time. The work itself is not stopped; its result is
+ * ignored.
  *
- * @param work What to wait for.
- * @param milliseconds How long; 0 or less waits for ever.
+ * @param work The promise to wait for.
+ * @param milliseconds The time; 0 or less for no limit.
  * @param onTimeout Makes the error.
  */
 export async function withDeadline<T>(

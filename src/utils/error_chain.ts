@@ -1,5 +1,5 @@
 /**
- * An error and what caused it, wherever libraries keep that.
+ * An error and its causes, in whichever property libraries keep them.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 /** `cause` by the standard, `err` in core's causes, the others in ORMs; `errors` of an `AggregateError`. */
 const CAUSES = ["cause", "err", "original", "parent", "driverError", "originalError", "errors"] as const;
 
-/** More are not looked at. */
+/** Limits how many errors are read. */
 const MOST = 20;
 
 /** The error and its causes, each once, outermost first. */

@@ -1,17 +1,17 @@
 /**
- * Where messages go.
+ * The logger.
  *
  * @module
  */
 
 /** The part of Fastify's logger that is used here. */
 export interface Log {
-  /** A fault of the application, its database or a provider. */
+  /** A failure of the application, its adapter or a provider. */
   error(details: object, message: string): void;
-  /** Something to look at. */
+  /** Something that the operator should check. */
   warn(details: object, message: string): void;
-  /** A client's mistake. */
+  /** A mistake of a client. */
   info(details: object, message: string): void;
-  /** What happens, for the curious. */
+  /** Details for debugging. */
   debug(details: object, message: string): void;
 }

@@ -1,5 +1,5 @@
 /**
- * `<prefix>/callback/:provider`: the end of a sign-in, by the type of the provider.
+ * `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * The cookies that tie the callback of a provider to the browser that started the sign-in.
+ * The check cookies (state, PKCE, nonce, challenge): they bind a callback to the browser that started the
+ * sign-in.
  *
  * @module
  */
@@ -25,7 +26,7 @@ const CHECKS = {
 export interface CheckCookie extends CookieSettings {
   /** `state`, `pkce` or `nonce`; `challenge` for an authenticator. */
   readonly check: keyof typeof CHECKS;
-  /** What the browser sent. */
+  /** The encrypted value that the browser sent. */
   readonly sealed: string | undefined;
 }
 
@@ -50,9 +51,9 @@ export function checkCookies(
 }
 
 /**
- * The `cookies` of the configuration for a provider that answers with a form (`response_mode=form_post`): a browser
- * sends nothing but `SameSite=None` along with another site's POST. Core sees to it for two of the three, and only
- * when it sets them.
+ * The `cookies` of the configuration for a provider that answers with a form (`response_mode=form_post`):
+ * with a POST from another site a browser sends only cookies with `SameSite=None`. Core sets that for two of
+ * the three, and only when it sets the cookies, not when it removes them.
  */
 export function crossSiteCookies(cookies: AuthConfig["cookies"]): NonNullable<AuthConfig["cookies"]> {
   const crossSite: NonNullable<AuthConfig["cookies"]> = { ...cookies };
@@ -65,7 +66,7 @@ export function crossSiteCookies(cookies: AuthConfig["cookies"]): NonNullable<Au
   return crossSite;
 }
 
-/** The value that a cookie of the provider holds; `undefined` where it is not one of ours, or of another provider. */
+/** The decrypted value of a check cookie; `undefined` where it is invalid, or of another provider. */
 export async function openCheck(
   { name, sealed }: CheckCookie,
   { provider, config: { core } }: ProviderContext,
@@ -83,16 +84,16 @@ function hasUnknownKey({ name, sealed = "" }: CheckCookie, { settings, config }:
   return opened instanceof Refusal && opened.unknownKey;
 }
 
-/** What is wrong where {@linkcode openCheck} gives nothing, for the log. */
-export function strayCheck({ check, sealed }: CheckCookie, { provider: { id } }: ProviderContext): string {
+/** The message for the log where {@linkcode openCheck} returns `undefined`. */
+export function checkProblem({ check, sealed }: CheckCookie, { provider: { id } }: ProviderContext): string {
   const what = sealed ? "a cookie that is not its own" : "no cookie";
   return `The callback of "${id}" came with ${what} for "${check}": the sign-in began in another browser or over 15 ` +
     "minutes ago, or with a secret that this process does not have, or its cookies did not come back.";
 }
 
 /**
- * The answer, which also removes the cookies that were sent and that it does not set or remove by itself. A sign-in that
- * began in a process with another secret is left alone: it can still end there.
+ * The answer, which also removes the check cookies that were sent, unless it sets them. Cookies of a secret
+ * that this process does not have stay: another process can still finish that sign-in.
  */
 export function clearChecks(
   answer: Answer,

@@ -15,16 +15,16 @@ export function handleEmailCallback(context: ProviderContext): Promise<Answer> {
   const token = new URLSearchParams(query).get("token")!;
   const secrets = hashSecrets(context.config.core.secret);
   return callCore({ ...context, query }, {
-    viewOf: (adapter) => findingOlderTokens(adapter, token, secrets),
+    wrapAdapter: (adapter) => acceptOlderTokens(adapter, token, secrets),
   });
 }
 
-/** The adapter as it finds a token also where it was mailed before the secret was rotated. */
-function findingOlderTokens(adapter: Adapter, token: string, { current, others }: HashSecrets): Adapter {
+/** The adapter, which also finds tokens that were mailed before the secret was rotated. */
+function acceptOlderTokens(adapter: Adapter, token: string, { current, others }: HashSecrets): Adapter {
   if (others.length === 0) return adapter;
   const useVerificationToken: Adapter["useVerificationToken"] = async (sought) => {
     const found = await adapter.useVerificationToken!(sought);
-    // A provider may have a secret of its own.
+    // A provider with a secret of its own is not rotated.
     if (found || sought.token !== hashToken(token, current)) return found;
     for (const secret of others) {
       const older = await adapter.useVerificationToken!({ ...sought, token: hashToken(token, secret) });
@@ -36,8 +36,8 @@ function findingOlderTokens(adapter: Adapter, token: string, { current, others }
 }
 
 /**
- * The query of a sign-in link with a token in it, if need be one that nobody was mailed: a link that was cut is as
- * invalid as one that expired, where core takes it for a mistake in the configuration.
+ * The query of a sign-in link, with an invalid token where there is none: for a link without a token core
+ * would report a mistake in the configuration.
  */
 function withToken(query: string): string {
   const parameters = new URLSearchParams(query);

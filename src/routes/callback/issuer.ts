@@ -1,6 +1,6 @@
 /**
- * Whose answer a callback is: the issuer that an authorization response or an ID token names, and the one that is
- * expected (RFC 9207, OpenID Connect Core section 3.1.3.7).
+ * Compares the issuer of an authorization response or an ID token with the expected one (RFC 9207, OpenID
+ * Connect Core section 3.1.3.7).
  *
  * @module
  */
@@ -21,13 +21,12 @@ interface ResolvedProvider {
 }
 
 /**
- * Compares the `iss` of an authorization response where core cannot, because the provider is configured without an
- * issuer: core takes a placeholder of its own for it.
+ * Checks the `iss` of an authorization response for a provider without a configured issuer, for which core
+ * compares a placeholder.
  *
- * @param context The callback.
- * @param iss What came.
- * @returns `providers`, to be given to core, where the issuer turns out to be the provider's; a `problem` where it does
- * not; a `failure` where the provider does not answer; none where there is nothing to find out.
+ * @param iss The parameter.
+ * @returns `providers` for core, where the issuer is the provider's; a `problem` where it is not; a `failure`
+ * where the provider does not answer; nothing where there is nothing to check.
  */
 export async function checkIssuer(
   { provider: { id, server }, config }: ProviderContext,
@@ -48,7 +47,7 @@ export async function checkIssuer(
   return { providers: withIssuer as unknown as Providers };
 }
 
-/** What is looked at of the errors of oauth4webapi. */
+/** The properties of oauth4webapi's errors that are read. */
 interface IssuerMismatch extends Error {
   readonly code?: string;
   readonly cause?: {
@@ -59,7 +58,7 @@ interface IssuerMismatch extends Error {
   };
 }
 
-/** What an error of core's means, if it is that an issuer is not the one expected. */
+/** The problem, where an error of core's is about an unexpected issuer. */
 export function issuerProblem({ cause }: Error, { provider }: ProviderContext): string | undefined {
   const { err } = (cause ?? {}) as { err?: IssuerMismatch };
   const { expected, claim, claims, parameters } = err?.cause ?? {};

@@ -1,6 +1,6 @@
 /**
- * The callback of an OAuth or OpenID Connect provider: what cannot succeed is refused before a request leaves, and a
- * failed sign-in leaves no check cookie behind that could be used once more.
+ * The callback of an OAuth or OpenID Connect provider. An invalid one is refused before any request to the
+ * provider, and a failed sign-in leaves no check cookie that could be used again.
  *
  * @module
  */
@@ -14,14 +14,14 @@ import { orUnavailable } from "../provider_silence.ts";
 import {
   type CheckCookie,
   checkCookies,
+  checkProblem,
   clearChecks,
   crossSiteCookies,
   openCheck,
-  strayCheck,
 } from "./check_cookies.ts";
 import { checkIssuer, issuerProblem } from "./issuer.ts";
 
-/** What core is given for a provider, whatever the action. */
+/** What core gets for a provider, for every action. */
 export function oauthOverrides({ provider, config }: ProviderContext): CoreOverrides {
   return provider.formPost ? { cookies: crossSiteCookies(config.core.cookies) } : {};
 }
@@ -40,14 +40,14 @@ async function answerCallback(context: ProviderContext): Promise<Answer> {
   if (problem === undefined) {
     return clearChecks(await finishSignIn(context, overrides, parameters), cookies, context);
   }
-  if (mayBelongElsewhere(context, parameters)) {
+  if (mayBeProxied(context, parameters)) {
     const answer = await fromCore(context, overrides);
     return leadsElsewhere(answer, context) ? answer : clearChecks(answer, cookies, context);
   }
   return clearChecks(refuse(problem, context), cookies, context);
 }
 
-/** Has core finish the sign-in, if the answer is from the provider itself. */
+/** Checks the issuer, and has core finish the sign-in. */
 async function finishSignIn(
   context: ProviderContext,
   overrides: CoreOverrides,
@@ -59,7 +59,7 @@ async function finishSignIn(
   const answer = await fromCore(context, { ...overrides, ...(providers && { providers }) });
   const { error } = answer;
   if (error === undefined) return answer;
-  // Core says of none of these what the provider said.
+  // Core's errors do not contain what the provider sent.
   const said = authorizationError(context);
   if (error instanceof OAuthCallbackError) error.cause ??= { ...said };
   else if (!parameters.code && (said.error ?? said.error_description) !== undefined) {
@@ -69,7 +69,7 @@ async function finishSignIn(
   return mismatch === undefined ? answer : refuse(mismatch, context);
 }
 
-/** Refuses a callback that is none of this browser's sign-in with this provider. */
+/** The answer to a callback that does not belong to this sign-in. */
 function refuse(problem: string, context: ProviderContext): Answer {
   const cause = authorizationError(context);
   const said = [cause.error, cause.error_description].filter(Boolean).join(", ");
@@ -80,21 +80,24 @@ function refuse(problem: string, context: ProviderContext): Answer {
 type Parameters = Readonly<Record<string, unknown>>;
 
 /**
- * The error, if any, that the provider sent the browser back with (RFC 6749 section 4.1.2.1): in the query or in a form,
- * since a provider that cannot read a request does not know which of the two was asked for.
+ * The error response of the provider, if it is one (RFC 6749 section 4.1.2.1): in the query or in a form,
+ * since a provider that cannot read the request does not know which of the two was requested.
  */
 function authorizationError({ provider, query, body }: ProviderContext): ProviderError {
   const sent = { ...Object.fromEntries(new URLSearchParams(query)), ...body };
   return { provider: provider.id, ...toLoggable(errorIn(sent), Object.entries(sent)) };
 }
 
-/** The parameters where core looks for them. */
+/** The parameters that core reads. */
 function parametersOf({ provider, query, body }: ProviderContext): Parameters {
   return provider.formPost ? body ?? {} : Object.fromEntries(new URLSearchParams(query));
 }
 
-/** On a redirect proxy the state says whose callback it is; core opens it and sends the browser on. */
-function mayBelongElsewhere(
+/**
+ * Whether this may be a redirect proxy: core reads the origin from the state, and redirects the browser to
+ * it.
+ */
+function mayBeProxied(
   { provider: { redirectProxyUrl }, origin }: ProviderContext,
   { state }: Parameters,
 ): boolean {
@@ -106,7 +109,7 @@ function leadsElsewhere({ redirect = "" }: Answer, { origin }: ProviderContext):
   return URL.canParse(redirect) && new URL(redirect).origin !== origin.href;
 }
 
-/** Why the callback is none that this browser may finish, in the order in which core would find out. */
+/** Why the callback cannot be finished by this browser, checked in core's order. */
 async function findProblem(
   context: ProviderContext,
   cookies: readonly CheckCookie[],
@@ -114,14 +117,16 @@ async function findProblem(
 ): Promise<string | undefined> {
   for (const cookie of cookies) {
     const value = await openCheck(cookie, context);
-    if (value === undefined) return strayCheck(cookie, context);
+    if (value === undefined) return checkProblem(cookie, context);
     if (cookie.check === "state" && value !== parameters.state) {
       return `The callback of "${context.provider.id}" came with the state of another sign-in.`;
     }
   }
 }
 
-/** Where the profile cannot be read core means to lead to the sign-in page, and leads to the callback once more. */
+/**
+ * Where the profile cannot be read core means to redirect to the sign-in page, but redirects to the callback.
+ */
 async function fromCore(context: ProviderContext, overrides: CoreOverrides): Promise<Answer> {
   const answer = await callCore(context, overrides);
   if (answer.redirect !== `${new URL(addressOf(context)).href}/signin`) return answer;

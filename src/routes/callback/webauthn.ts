@@ -1,6 +1,6 @@
 /**
- * The callback of a WebAuthn provider: the result of a ceremony. Whatever becomes of it, its challenge is gone from the
- * browser.
+ * The callback of a WebAuthn provider: the result of a ceremony. Its challenge is removed from the browser,
+ * also where it fails.
  *
  * @module
  */
@@ -13,19 +13,19 @@ import { allowedRedirect } from "../../core/redirect.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { credentialProblem } from "../../provider/webauthn/credential.ts";
 import { PasskeyRefused, refusalIn, SignInRedirect } from "../../provider/webauthn/errors.ts";
-import { checkCookies, clearChecks, openCheck, strayCheck } from "./check_cookies.ts";
+import { checkCookies, checkProblem, clearChecks, openCheck } from "./check_cookies.ts";
 
 /** Answers the callback. */
 export async function handleWebAuthnCallback(context: ProviderContext): Promise<Answer> {
   const cookies = checkCookies(context);
   const body = context.body ?? {};
-  // Without a challenge of this browser's nothing can be verified, so nothing is looked up.
-  const stray = await Promise.all(
+  // Without the challenge nothing can be verified, so core is not called.
+  const problems = await Promise.all(
     cookies.map(async (cookie) =>
-      await openCheck(cookie, context) === undefined ? strayCheck(cookie, context) : undefined
+      await openCheck(cookie, context) === undefined ? checkProblem(cookie, context) : undefined
     ),
   );
-  const problem = credentialProblem(body) ?? stray.find((text) => text !== undefined);
+  const problem = credentialProblem(body) ?? problems.find((text) => text !== undefined);
   const answer = problem === undefined
     ? await fromCore(context, body.action === "register")
     : errorAnswer(new PasskeyRefused(problem), context);
@@ -33,9 +33,9 @@ export async function handleWebAuthnCallback(context: ProviderContext): Promise<
 }
 
 async function fromCore(context: ProviderContext, registers: boolean): Promise<Answer> {
-  const answer = await callCore(context, registers ? { viewOf: toRegister } : {});
+  const answer = await callCore(context, registers ? { wrapAdapter: forRegistration } : {});
   const { error } = answer;
-  // The database failed, which is another matter.
+  // The adapter failed: an error of its own.
   if (error === undefined || error instanceof FastifyAuthError) return answer;
   if (error instanceof SignInRedirect) return redirectAnswer(await allowedRedirect(error.url, context));
   const refusal = refusalIn(error);
@@ -43,14 +43,14 @@ async function fromCore(context: ProviderContext, registers: boolean): Promise<A
 }
 
 /**
- * The database while somebody registers.
+ * The adapter for a registration.
  *
- * A credential registers once (WebAuthn section 7.1). Its id is no secret and comes from the client: core takes a known
- * one for a sign-in of the user it belongs to, whatever key comes with it, and leaves it to the database to object.
+ * A credential is registered once (WebAuthn section 7.1). Its id comes from the client and is no secret: for
+ * a known id core would sign in the user it belongs to, whatever key comes with it.
  *
- * And a user has an id. Core gives one to those of every other kind of provider, and some adapters rely on it.
+ * A new user gets an id: core sets one for every other type of provider, and some adapters rely on it.
  */
-function toRegister(adapter: Adapter): Adapter {
+function forRegistration(adapter: Adapter): Adapter {
   return {
     ...adapter,
     async getUserByAccount(account) {
