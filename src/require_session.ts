@@ -172,19 +172,19 @@ function authorizer(options: RequireSessionOptions): IsAllowed {
 /** A misspelled or undefined option must not make a route public. */
 function assertArguments(config: FastifyAuthConfig, options: RequireSessionOptions): void {
   if (isRequestOrReply(config)) {
-    throw unusable("it makes a hook and is none. Call it: `onRequest: requireSession(config)`.");
+    throw invalid("it makes a hook and is none. Call it: `onRequest: requireSession(config)`.");
   }
   if (typeof config !== "object" || config === null) {
-    throw unusable("give it the configuration that FastifyAuth() was given.");
+    throw invalid("give it the configuration that FastifyAuth() was given.");
   }
   for (const name of Object.keys(options)) {
-    if (name !== "roles" && name !== "authorize") throw unusable(`there is no option \`${name}\`.`);
+    if (name !== "roles" && name !== "authorize") throw invalid(`there is no option \`${name}\`.`);
   }
   if ("roles" in options && listOf(options.roles).length === 0) {
-    throw unusable("`roles` must name a role; leave it out to let every user pass.");
+    throw invalid("`roles` must name a role; leave it out to let every user pass.");
   }
   if ("authorize" in options && typeof options.authorize !== "function") {
-    throw unusable("`authorize` must be a function; leave it out to let every user pass.");
+    throw invalid("`authorize` must be a function; leave it out to let every user pass.");
   }
 }
 
@@ -198,6 +198,6 @@ function listOf(value: unknown): string[] {
   return [value].flat().filter((entry) => typeof entry === "string" && entry !== "") as string[];
 }
 
-function unusable(message: string): FastifyAuthError {
+function invalid(message: string): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `requireSession(): ${message}`);
 }

@@ -1,5 +1,5 @@
 /**
- * What one auth request does with the database, and what becomes of the request when the database fails.
+ * The adapter during one auth request, and the answer where it fails.
  *
  * @module
  */
@@ -16,33 +16,31 @@ import type { RequestContext } from "./context.ts";
 /**
  * Answers a request with the adapter of its configuration.
  *
- * @param context The request.
- * @param answer Has core answer, working with the adapter it is given.
- * @returns Core's answer; one with {@linkcode unavailableError} where a failure of the database decided what
- * core answered.
+ * @param answer Has core answer with an adapter.
+ * @returns Core's answer; one with {@linkcode unavailableError} where a failure of the adapter changed it.
  */
 export async function answerWithAdapter(
   context: RequestContext,
-  answer: (adapter: Adapter) => Promise<Answer>,
+  callWith: (adapter: Adapter) => Promise<Answer>,
 ): Promise<Answer> {
   const { settings } = context;
   const writes = writesOf(context, settings.adapter!);
   const watched = stopAtFailure(writes?.adapter ?? settings.adapter!);
-  const renewal = renewalOf(context, settings, watched.adapter);
+  const replacement = replacementOf(context, settings, watched.adapter);
 
-  const answered = await answer(renewal?.adapter ?? watched.adapter);
+  const answer = await callWith(replacement?.adapter ?? watched.adapter);
   if (watched.failed() === undefined) {
-    await renewal?.finish(tokenOf(answered, settings)).catch((error) =>
+    await replacement?.finish(tokenOf(answer, settings)).catch((error) =>
       context.logger.error(new AdapterError(error))
     );
   }
   const failure = watched.failed();
   const decided = failure !== undefined && decides(failure, context);
   await writes?.cleanUp(decided);
-  return decided ? unavailable(answered, failure, context) : answered;
+  return decided ? unavailable(answer, failure, context) : answer;
 }
 
-/** The first call that failed. */
+/** The first failed call. */
 interface Failure {
   readonly method: string;
   readonly error: unknown;
@@ -50,13 +48,13 @@ interface Failure {
 
 interface Watched {
   readonly adapter: Adapter;
-  /** The call that failed, if one did. */
+  /** The failed call, if there is one. */
   failed(): Failure | undefined;
 }
 
 /**
- * An adapter that is not asked again once it failed. Core takes some failures for "not there" and goes on: it
- * would create a second user where it could not read the first.
+ * An adapter that is not called again after it failed. Core treats some failures as "not found" and goes on:
+ * it would create a second user where it could not read the first.
  */
 function stopAtFailure(adapter: Adapter): Watched {
   let failure: Failure | undefined;
@@ -74,16 +72,16 @@ function stopAtFailure(adapter: Adapter): Watched {
 }
 
 /**
- * Whether the answer would have been another one. A row that is left behind after it expired, or after the
- * browser got a new session, does not change who is signed in; one that was to end with the session does.
+ * Whether the failure changed the answer. The row of an expired or replaced session that could not be deleted
+ * does not; that of a session which the user ends does.
  */
 function decides({ method }: Failure, { action }: RequestContext): boolean {
   return method !== "deleteSession" || action === "signout";
 }
 
 /**
- * A browser that signed out is to forget its session, whatever became of the row; nothing else is known to be
- * so.
+ * The answer where the adapter failed. Of its cookies only those of a sign-out stay: the browser removes its
+ * session.
  */
 function unavailable(
   { cookies, error }: Answer,
@@ -99,7 +97,7 @@ function unavailable(
   };
 }
 
-/** What a sign-in writes, to be taken back where it comes to nothing. */
+/** Tracks what a sign-in writes, to delete it where the sign-in fails. */
 function writesOf(
   { action, provider, config, logger }: RequestContext,
   adapter: Adapter,
@@ -109,8 +107,8 @@ function writesOf(
   return new SignInWrites(adapter, { type: provider.type, unfinished, report: logger.error });
 }
 
-/** Tokens in cookies have no row that could outlive them. */
-function renewalOf(
+/** Replaces the row of the previous session, with the strategy "database". */
+function replacementOf(
   { action, config, cookies }: RequestContext,
   { strategy, cookie, maxAge }: SessionSettings,
   adapter: Adapter,
@@ -121,7 +119,7 @@ function renewalOf(
   return token === "" ? undefined : replaceSession(adapter, { token, generate, maxAge });
 }
 
-/** The session token that an answer gives the browser. */
+/** The session token that an answer sets. */
 function tokenOf({ cookies }: Answer, { cookie: { name } }: SessionSettings): string | undefined {
   return cookies.find((cookie) => cookie.name === name)?.value;
 }

@@ -115,10 +115,10 @@ async function withExpiry(answer: Answer, row: RowExpiry, context: RequestContex
   const token = givenSession(answer, context);
   if (token === "") return answer;
   const expires = newExpiry(settings);
-  let told: string | undefined;
+  let coreExpires: string | undefined;
   const cookies = answer.cookies.map((cookie) => {
     if (!isSessionPart(cookie.name, settings.cookie.name) || cookie.value === "") return cookie;
-    told = cookie.options.expires?.toISOString();
+    coreExpires = cookie.options.expires?.toISOString();
     return { ...cookie, options: { ...cookie.options, expires } };
   });
   if (settings.strategy === "database") {
@@ -127,6 +127,6 @@ async function withExpiry(answer: Answer, row: RowExpiry, context: RequestContex
     return { ...answer, cookies, body: withEnd(answer.body, row.read.toISOString(), end) };
   }
   const opened = await openToken(token, settings).catch(() => undefined);
-  const body = opened === undefined ? answer.body : withEnd(answer.body, told, opened.ends.kept);
+  const body = opened === undefined ? answer.body : withEnd(answer.body, coreExpires, opened.ends.kept);
   return { ...answer, cookies, body };
 }
