@@ -13,7 +13,7 @@
  * - `FST_AUTHJS_SECRET_TOO_SHORT`: A secret is shorter than 32 characters.
  * - `FST_AUTHJS_ORIGIN_INVALID`: `origin` or `AUTH_URL` is not an http or https URL.
  * - `FST_AUTHJS_HOST_NOT_TRUSTED`: No public origin is configured, and that of requests is not trusted.
- * - `FST_AUTHJS_PREFIX_INVALID`: The routes cannot be mounted under this prefix.
+ * - `FST_AUTHJS_PREFIX_INVALID`: The routes cannot be mounted under this prefix, or another route is there.
  * - `FST_AUTHJS_PROVIDER_INVALID`: A provider is incomplete, duplicated or unsafe.
  * - `FST_AUTHJS_ADAPTER_INVALID`: The adapter is missing, or lacks methods that the configuration needs.
  * - `FST_AUTHJS_CONFIG_INVALID`: Any other setting that Auth.js refuses.
@@ -72,7 +72,8 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
 
 /**
  * An error of this package: a stable `code`, a `statusCode` for errors of a request, and a message that says
- * what to change.
+ * what to change. Errors of a request have the shape of `http-errors` (`status`, `expose`), which NestJS and
+ * other error handlers require to answer with their status.
  *
  * @example
  * ```ts
@@ -89,6 +90,10 @@ export class FastifyAuthError extends Error {
   readonly code: FastifyAuthErrorCode;
   /** The HTTP status, absent on boot errors. Fastify answers with it. */
   readonly statusCode?: number;
+  /** The same as `statusCode`, under the name that `http-errors` has for it. */
+  readonly status?: number;
+  /** Whether the client may see the message, as in `http-errors`: `true` on every error of a request. */
+  readonly expose?: boolean;
 
   /**
    * Makes an error; its status follows from its code.
@@ -103,6 +108,8 @@ export class FastifyAuthError extends Error {
     const statusCode = STATUS_CODES[code];
     if (statusCode === undefined) return;
     this.statusCode = statusCode;
+    this.status = statusCode;
+    this.expose = true;
     // Fastify logs these with their stack, which is of no use for a mistake of the client.
     if (statusCode < 500) this.stack = `${this.name}: ${message}`;
   }

@@ -9,6 +9,7 @@ import type {
   FastifyPluginAsync,
   FastifyReply,
   FastifyRequest,
+  RouteOptions,
 } from "fastify";
 import fp from "fastify-plugin";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
@@ -20,7 +21,7 @@ import { AUTH_ROUTE } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import { assertNotCrossSite } from "./http/cross_site.ts";
 import { requireOrigin } from "./http/origin.ts";
-import { decorateReceived, keepRequest } from "./http/received.ts";
+import { type AuthParams, decorateReceived, keepRequest } from "./http/received.ts";
 import { redactingSerializers } from "./http/redact.ts";
 import { protectReply } from "./http/security_headers.ts";
 import type { ProviderSummary } from "./provider/summary.ts";
@@ -64,7 +65,10 @@ export interface FastifyAuthPluginOptions {
  * ```
  */
 export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<FastifyAuthPluginOptions> {
+  // `register(FastifyAuth)` calls it in place of a plugin, whose errors are rejections.
+  if (isInstance(config)) return Promise.reject(noConfiguration()) as never;
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
+    if (typeof config !== "object" || config === null) throw noConfiguration();
     const auth = authInstance(config);
     const problem = await auth.problem();
     if (problem !== undefined) throw problem;
@@ -72,7 +76,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     auth.config.notices.sendTo(instance.log);
     writeBack(instance);
     // deno-lint-ignore require-await -- only errors of an async plugin reject `register()`
-    await instance.register(async (scope) => {
+    const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
       const mountPath = toMountPath(scope.prefix);
       assertBasePath(config.basePath, mountPath);
       auth.addMount(scope.server, mountPath);
@@ -84,11 +88,25 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
         once: (what, tell) => auth.once(what, tell),
       });
       addNotFound(scope, Boolean(options.prefix));
-    }, options);
+    };
+    await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
     reportSharing(instance, auth);
   };
   // Without encapsulation: the hook that writes session cookies is for the surrounding scope.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
+}
+
+/** Whether it is an instance of Fastify. */
+function isInstance(value: unknown): boolean {
+  return typeof (value as { register?: unknown } | null | undefined)?.register === "function";
+}
+
+function noConfiguration(): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    "FastifyAuth() makes the plugin from a configuration. Call it with one: " +
+      '`app.register(FastifyAuth(config), { prefix: "/auth" })`.',
+  );
 }
 
 function addRoutes(scope: FastifyInstance, mount: Mount): void {
@@ -96,21 +114,40 @@ function addRoutes(scope: FastifyInstance, mount: Mount): void {
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {
-    for (const url of pathsOf(scope, route)) addRoute(scope, url, route, mount);
+    for (const { url, id } of pathsOf(scope, route, mount.config)) addRoute(scope, url, route, mount, id);
   }
 }
 
-/** The paths of a route, also with a trailing slash: a provider or a proxy may add one. */
-function pathsOf({ initialConfig }: FastifyInstance, { action, provider }: AuthRoute): string[] {
-  const url = provider ? `/${action}/:provider` : `/${action}`;
-  const { ignoreTrailingSlash, routerOptions } = initialConfig as RouterConfig;
-  return ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash ? [url] : [url, `${url}/`];
+/** The path of a route; with `id`, one for that provider alone. */
+interface RoutePath {
+  readonly url: string;
+  readonly id?: string;
 }
 
-/** Where versions of Fastify keep the option. */
+/**
+ * The paths of a route, also with a trailing slash: a provider or a proxy may add one. An id that is longer
+ * than the router lets a parameter be has a path of its own.
+ */
+function pathsOf(
+  { initialConfig }: FastifyInstance,
+  { action, provider }: AuthRoute,
+  config: ResolvedConfig,
+): RoutePath[] {
+  const { ignoreTrailingSlash, maxParamLength = 100, routerOptions } = initialConfig as RouterConfig;
+  const longest = Math.min(maxParamLength, routerOptions?.maxParamLength ?? maxParamLength);
+  const paths: RoutePath[] = [{ url: provider ? `/${action}/:provider` : `/${action}` }];
+  for (const id of provider ? config.providers.keys() : []) {
+    if (id.length > longest) paths.push({ url: `/${action}/${id}`, id });
+  }
+  if (ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash) return paths;
+  return paths.flatMap((path) => [path, { ...path, url: `${path.url}/` }]);
+}
+
+/** Where versions of Fastify keep the options of the router. */
 interface RouterConfig {
   ignoreTrailingSlash?: boolean;
-  routerOptions?: { ignoreTrailingSlash?: boolean };
+  maxParamLength?: number;
+  routerOptions?: { ignoreTrailingSlash?: boolean; maxParamLength?: number };
 }
 
 /** Logs every request in the scope without its secrets, also those that match no route. */
@@ -171,27 +208,34 @@ function addNotFound(scope: FastifyInstance, own: boolean): void {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
   };
   // A route, since the application may have one for all paths.
-  scope.route({ ...routeDefaults(scope), url: "/*", onRequest: notFound, handler: notFound });
+  register(scope, { ...routeDefaults(scope), url: "/*", onRequest: notFound, handler: notFound });
   // Fastify accepts every hook here; its types have only two.
   if (own) scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFound);
 }
 
-function addRoute(scope: FastifyInstance, url: string, route: AuthRoute, mount: Mount): void {
+function addRoute(
+  scope: FastifyInstance,
+  url: string,
+  route: AuthRoute,
+  mount: Mount,
+  id: string | undefined,
+): void {
   const { config } = mount;
-  scope.route<{ Params: { provider?: string } }>({
+  register(scope, {
     ...routeDefaults(scope),
     url,
     bodyLimit: BODY_LIMIT,
     // Before the body is parsed.
     onRequest: (request, reply, done) => {
       protectReply(reply);
-      const provider = assertServed(request, reply, route, config);
+      const params = id === undefined ? request.params as AuthParams : { provider: id };
+      const provider = assertServed(request, reply, params, route, config);
       assertPlainEncoding(request);
       const origin = requireOrigin(request, config.origin);
       if (request.method === "POST" && !isPostedByProvider(route, provider)) {
         assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
       }
-      keepRequest(request, origin);
+      keepRequest(request, params, origin);
       done();
     },
     handler: async (request, reply) => {
@@ -202,18 +246,34 @@ function addRoute(scope: FastifyInstance, url: string, route: AuthRoute, mount: 
   });
 }
 
+/** Registers a route, and says where the application has it already. */
+function register(scope: FastifyInstance, options: RouteOptions): void {
+  try {
+    scope.route(options);
+  } catch (error) {
+    if (!/already declared for route/.test(String(error))) throw error;
+    throw new FastifyAuthError(
+      "FST_AUTHJS_PREFIX_INVALID",
+      `FastifyAuth cannot be mounted at "${scope.prefix}": the application has a route ` +
+        `"${scope.prefix}${options.url}" already. Where FastifyAuth() is registered there twice, remove one ` +
+        "registration; else give it another `prefix`.",
+      { cause: error },
+    );
+  }
+}
+
 /**
  * Refuses providers that are not configured and methods that are not served.
  *
  * @returns The provider that the path names.
  */
 function assertServed(
-  request: FastifyRequest<{ Params: { provider?: string } }>,
+  request: FastifyRequest,
   reply: FastifyReply,
+  { provider: id }: AuthParams,
   route: AuthRoute,
   config: ResolvedConfig,
 ): ProviderSummary | undefined {
-  const id = request.params.provider;
   const provider = id === undefined ? undefined : config.providers.get(id);
   if (route.provider && provider === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");

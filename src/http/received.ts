@@ -8,6 +8,12 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import type { PublicOrigin } from "./origin.ts";
 
+/** The parameters of an auth route. */
+export interface AuthParams {
+  /** The id that the path names. */
+  readonly provider?: string;
+}
+
 /** A request as it was received. */
 export interface Received {
   readonly method: "GET" | "POST";
@@ -15,8 +21,7 @@ export interface Received {
   readonly url: string;
   readonly origin: PublicOrigin;
   readonly headers: IncomingHttpHeaders;
-  /** The parameters of the route. */
-  readonly params: { readonly provider?: string };
+  readonly params: AuthParams;
   /** The parsed body; `undefined` where there is none. */
   body?: unknown;
 }
@@ -37,11 +42,8 @@ export function decorateReceived(scope: FastifyInstance): void {
  *
  * @param request A request whose method its route serves.
  */
-export function keepRequest(
-  request: FastifyRequest<{ Params: { provider?: string } }>,
-  origin: PublicOrigin,
-): void {
-  const { headers, params, raw: { url = "" } } = request;
+export function keepRequest(request: FastifyRequest, params: AuthParams, origin: PublicOrigin): void {
+  const { headers, raw: { url = "" } } = request;
   const method = request.method as Received["method"];
   (request as Holder)[RECEIVED] = { method, url, origin, headers: { ...headers }, params: { ...params } };
 }
