@@ -7,7 +7,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { callAdapter } from "./call.ts";
 
 /** How long a call may take by default, in milliseconds. */
-const DEFAULT_ADAPTER_TIMEOUT = 10_000;
+export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
 /** Every method of the adapter interface. */
 const ADAPTER_METHODS: readonly (keyof Adapter)[] = [

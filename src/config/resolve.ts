@@ -12,6 +12,7 @@ import type { Provider } from "@auth/core/providers";
 import { bindAdapter } from "../adapter/bind.ts";
 import { adapterProblem, strategyProblem } from "./adapter_problem.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
+import { SingleUse } from "../adapter/single_use.ts";
 import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
@@ -56,6 +57,8 @@ export interface ResolvedConfig {
   readonly warnings: readonly string[];
   /** Users of failed sign-ins, to be deleted by later ones. */
   readonly unfinishedUsers: UnfinishedUsers;
+  /** The sign-in links that are in use. */
+  readonly linkUses: SingleUse;
   /** Takes the warnings that come up after boot. */
   readonly notices: Notices;
   /** Why this configuration cannot be used. */
@@ -106,6 +109,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       ...webAuthnWarnings(core.providers as Provider[], origin),
     ],
     unfinishedUsers: new UnfinishedUsers(),
+    linkUses: new SingleUse(config.adapterTimeout),
     notices,
     problem: problems[0],
   });

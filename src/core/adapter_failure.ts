@@ -9,6 +9,7 @@ import { unavailableError } from "../adapter/failure.ts";
 import { replaceSession, type SessionReplacement } from "../adapter/session_replacement.ts";
 import { SignInWrites } from "../adapter/sign_in_writes.ts";
 import { readSessionCookie } from "../session/cookie.ts";
+import { sharedStore } from "../session/ending.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
@@ -24,8 +25,9 @@ export async function answerWithAdapter(
   callWith: (adapter: Adapter) => Promise<Answer>,
 ): Promise<Answer> {
   const { settings } = context;
-  const writes = writesOf(context, settings.adapter!);
-  const watched = stopAtFailure(writes?.adapter ?? settings.adapter!);
+  const adapter = withSingleUse(context);
+  const writes = writesOf(context, adapter);
+  const watched = stopAtFailure(writes?.adapter ?? adapter);
   const replacement = replacementOf(context, settings, watched.adapter);
 
   const answer = await callWith(replacement?.adapter ?? watched.adapter);
@@ -38,6 +40,13 @@ export async function answerWithAdapter(
   const decided = failure !== undefined && decides(failure, context);
   await writes?.cleanUp(decided);
   return decided ? unavailable(answer, failure, context) : answer;
+}
+
+/** The adapter, with which a sign-in link signs in once. */
+function withSingleUse({ provider, config, settings, logger }: RequestContext): Adapter {
+  const adapter = settings.adapter!;
+  if (provider?.type !== "email") return adapter;
+  return config.linkUses.wrap(adapter, sharedStore({ settings, logger: () => logger })?.lock);
 }
 
 /** The first failed call. */

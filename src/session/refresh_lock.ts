@@ -1,6 +1,6 @@
 /**
- * What several processes share so that one of them refreshes a session and the others get its result, and so
- * that a sign-out at one of them counts at all.
+ * What several processes share: one of them refreshes a session and the others get its result, a sign-out at
+ * one of them counts at all, and a sign-in link is used at one of them at a time.
  *
  * @module
  */
@@ -27,7 +27,10 @@ const LOCK_TIMEOUT_MS = 2_000;
 /** How long a lock that failed is done without, in milliseconds: each read would wait for it. */
 const LOCK_PAUSE_MS = 5_000;
 
-/** A lock that fails open: while it is down sessions are read and refreshed without it, as in one process. */
+/**
+ * A lock that fails open: while it is down sessions are read and refreshed, and sign-in links used, without it,
+ * as in one process.
+ */
 export class FailOpenLock {
   readonly #lock: RefreshLock;
   /** Until when it is done without, in milliseconds since 1970. */
@@ -72,7 +75,10 @@ export class FailOpenLock {
       this.#pausedUntil = Date.now() + LOCK_PAUSE_MS;
       if (isNews) {
         onError(
-          new Error(`The refresh lock's ${name}() failed; sessions are refreshed without it.`, { cause }),
+          new Error(
+            `The refresh lock's ${name}() failed; sessions are refreshed and sign-in links used without it.`,
+            { cause },
+          ),
         );
       }
       return otherwise;

@@ -44,8 +44,6 @@ export interface DatabaseKind {
   readonly name: string;
   /** Opens an empty one. */
   readonly open: () => Promise<TestDatabase>;
-  /** Looks up and uses up a row in two steps, so that two requests at once can both have it. */
-  readonly twoStepTokens?: boolean;
 }
 
 /** A name that no other test uses, so that tests can share a server. */
@@ -147,7 +145,6 @@ export async function openPostgres(url: string, tables: string) {
 export function unstorageRedis(url: string): DatabaseKind {
   return {
     name: "@auth/unstorage-adapter on Redis",
-    twoStepTokens: true,
     open() {
       const storage = createStorage({ driver: redisDriver({ url, base: uniqueName() }) });
       const keys = {

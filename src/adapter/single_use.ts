@@ -1,0 +1,97 @@
+/**
+ * A sign-in link signs in once, whatever the adapter does.
+ *
+ * Some adapters look a link up and delete it in two steps: of several requests at once, each may find it.
+ *
+ * @module
+ */
+import type { Adapter, VerificationToken } from "@auth/core/adapters";
+import { createHash, randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import type { RefreshLock } from "../types.ts";
+import { withDeadline } from "../utils/deadline.ts";
+import { DEFAULT_ADAPTER_TIMEOUT } from "./bind.ts";
+import { AdapterFailure } from "./failure.ts";
+
+/** How long a link may be in use where calls of the adapter have no limit, in milliseconds. */
+const LONGEST_USE_MS = 120_000;
+
+/** How much longer than a call may take the lock is held, in milliseconds, if its process dies. */
+const LOCK_SLACK_MS = 1_000;
+
+/** How often the lock is tried while another process holds it, in milliseconds. */
+const POLL_INTERVAL_MS = 40;
+
+/** The lock that processes share. */
+type Lock = Pick<RefreshLock, "acquire" | "release">;
+
+/** The sign-in links that are in use. */
+export class SingleUse {
+  readonly #limit: number;
+  /** By the name of the link: settles when no request uses it any more. */
+  readonly #uses = new Map<string, Promise<unknown>>();
+
+  /** @param timeout Milliseconds that a call of the adapter may take; 0 for no limit. */
+  constructor(timeout: number = DEFAULT_ADAPTER_TIMEOUT) {
+    this.#limit = timeout || LONGEST_USE_MS;
+  }
+
+  /**
+   * The adapter, whose `useVerificationToken()` runs once at a time for each link.
+   *
+   * @param lock With it, once at a time in all processes that share the lock.
+   */
+  wrap(adapter: Adapter, lock: Lock | undefined): Adapter {
+    const use = adapter.useVerificationToken;
+    if (use === undefined) return adapter;
+    return {
+      ...adapter,
+      useVerificationToken: (link) => {
+        const name = nameOf(link);
+        const call = async () => await use(link);
+        return this.#inTurn(name, lock === undefined ? call : () => this.#withLock(lock, name, call));
+      },
+    };
+  }
+
+  /** Runs `work` after the uses before it. */
+  async #inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#uses.get(name);
+    const turn = before === undefined
+      ? work()
+      : withDeadline(before, this.#limit, () => this.#unanswered()).then(work);
+    const over = Promise.allSettled([before, turn]);
+    this.#uses.set(name, over);
+    try {
+      return await turn;
+    } finally {
+      over.then(() => {
+        if (this.#uses.get(name) === over) this.#uses.delete(name);
+      });
+    }
+  }
+
+  /** Runs `work` while this process holds the lock. */
+  async #withLock<T>(lock: Lock, name: string, work: () => Promise<T>): Promise<T> {
+    const owner = randomUUID();
+    const until = Date.now() + this.#limit;
+    while (!await lock.acquire(name, owner, this.#limit + LOCK_SLACK_MS)) {
+      if (Date.now() >= until) throw this.#unanswered();
+      await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
+    }
+    try {
+      return await work();
+    } finally {
+      await lock.release(name, owner);
+    }
+  }
+
+  #unanswered(): AdapterFailure {
+    return new AdapterFailure("useVerificationToken", "unanswered", { timeout: this.#limit });
+  }
+}
+
+/** The name of a link, from which neither its token nor its address can be told. */
+function nameOf({ identifier, token }: Pick<VerificationToken, "identifier" | "token">): string {
+  return createHash("sha256").update(JSON.stringify(["sign-in link", identifier, token])).digest("base64url");
+}
