@@ -28,13 +28,9 @@
 export { type AuthConfig, customFetch } from "@auth/core";
 export { AuthError, CredentialsSignin } from "@auth/core/errors";
 export { FastifyAuthError, type FastifyAuthErrorCode } from "./src/errors.ts";
-export {
-  type GuardedReply,
-  type GuardedRequest,
-  requireSession,
-  type RequireSessionOptions,
-  type SessionGuard,
-} from "./src/require_session.ts";
+export type { GuardedReply, GuardedRequest, SessionGuard } from "./src/guard.ts";
+export type { RequireSessionOptions } from "./src/guard_options.ts";
+export { requireSession } from "./src/require_session.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";
 export type {

@@ -1,0 +1,96 @@
+/**
+ * The guard: lets a request pass, or refuses it.
+ *
+ * @module
+ */
+import type { FastifyRequest } from "fastify";
+import { authInstance } from "./auth_instance.ts";
+import { unavailableError } from "./adapter/failure.ts";
+import { FastifyAuthError } from "./errors.ts";
+import { AUTH_ROUTE } from "./http/auth_route.ts";
+import { readSession } from "./get_session.ts";
+import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
+import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
+import type { FastifyAuthConfig } from "./types.ts";
+
+/** The part of a request that a guard reads, so that it fits instances of every type. */
+export type GuardedRequest = Pick<
+  FastifyRequest,
+  "headers" | "host" | "log" | "method" | "originalUrl" | "protocol" | "routeOptions" | "server"
+>;
+
+/** The part of a reply that a guard uses. */
+export interface GuardedReply {
+  /** As Fastify's. */
+  header(name: string, value: string): unknown;
+  /** As Fastify's. */
+  getHeader(name: string): number | string | string[] | undefined;
+  /** As Fastify's. */
+  redirect(url: string, statusCode?: number): unknown;
+}
+
+/** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
+export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
+
+/**
+ * The guard of a configuration.
+ *
+ * @param options Which signed-in users may pass, checked before.
+ * @param where What the options belong to, for the log.
+ */
+export function sessionGuard(
+  config: FastifyAuthConfig,
+  options: RequireSessionOptions,
+  where: string,
+): SessionGuard {
+  const isAllowed = authorizer(options, where);
+  return async (request, reply) => {
+    if (isAuthRoute(request)) return;
+    const { session, failure } = await readSession(request, config);
+    if ("session" in reply) reply.session = session;
+    if (session !== null && await isAllowed(session, request as FastifyRequest)) return;
+    if (isSignInPage(request, config)) return;
+    reply.header("cache-control", "no-store");
+    if (failure !== undefined) throw unavailableError(failure);
+    if (session !== null) {
+      throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");
+    }
+    return sendToSignIn(request, reply, config);
+  };
+}
+
+/** Whether it is a route of the plugin, which must work without a session also under a guard at the root. */
+function isAuthRoute({ routeOptions }: GuardedRequest): boolean {
+  return (routeOptions.config as { [AUTH_ROUTE]?: true } | undefined)?.[AUTH_ROUTE] === true;
+}
+
+/**
+ * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply:
+ * otherwise Fastify would go on to the handler while an asynchronous `onSend` hook runs.
+ */
+function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: FastifyAuthConfig): unknown {
+  if (request.method === "GET") addVary(reply, "Accept");
+  if (isPageView(request)) {
+    const address = signInAddress(request, config);
+    if (address !== undefined) return reply.redirect(address, 302);
+    warnOfMissingPage(request, config);
+  }
+  // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
+  reply.header("www-authenticate", "Cookie");
+  throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
+}
+
+function addVary(reply: GuardedReply, name: string): void {
+  const names = [reply.getHeader("vary") ?? []].flat().join(", ");
+  if (/(?:^|[\s,])(?:\*|accept)(?:$|[\s,])/i.test(names)) return;
+  reply.header("vary", names ? `${names}, ${name}` : name);
+}
+
+function warnOfMissingPage({ log }: GuardedRequest, config: FastifyAuthConfig): void {
+  authInstance(config).once("no sign-in page", () => {
+    log.warn(
+      "requireSession() knows no sign-in page: register FastifyAuth(config) in this application with the very " +
+        "object that the guard was given, or set `pages.signIn`. Until then browsers get a 401.",
+    );
+  });
+}

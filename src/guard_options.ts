@@ -1,0 +1,88 @@
+/**
+ * Which signed-in users a guard lets pass.
+ *
+ * @module
+ */
+import type { FastifyRequest } from "fastify";
+import { logError } from "./core/logger.ts";
+import { FastifyAuthError } from "./errors.ts";
+import type { Session } from "./types.ts";
+
+/**
+ * Which signed-in users may pass a guard, that of `requireSession()` or one that a route declares. Where both
+ * are set, both must hold.
+ */
+export interface RequireSessionOptions {
+  /**
+   * The user must have one of these roles in `session.user.role` or `session.user.roles` (each a string or an
+   * array of strings), which `callbacks.session` sets.
+   *
+   * @default any user may pass
+   */
+  roles?: string | readonly string[];
+  /**
+   * Decides about one request, which passes where the result is truthy. Where it throws, the request is
+   * refused and the error logged. In an `onRequest` hook the body is not parsed yet.
+   *
+   * @param session The session, with a user.
+   * @param request The request.
+   * @default any user may pass
+   */
+  authorize?: (session: Session, request: FastifyRequest) => unknown;
+}
+
+/**
+ * Checks options: a misspelled or undefined one must not make a route public.
+ *
+ * @param where What they belong to, for the error.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
+ */
+export function assertGuardOptions(options: RequireSessionOptions, where: string): void {
+  for (const name of Object.keys(options)) {
+    if (name !== "roles" && name !== "authorize") throw invalid(where, `there is no option \`${name}\`.`);
+  }
+  if ("roles" in options && listOf(options.roles).length === 0) {
+    throw invalid(where, "`roles` must name a role; leave it out to let every user pass.");
+  }
+  if ("authorize" in options && typeof options.authorize !== "function") {
+    throw invalid(where, "`authorize` must be a function; leave it out to let every user pass.");
+  }
+}
+
+/** An error of a guard's arguments or declaration. */
+export function invalid(where: string, message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `${where}: ${message}`);
+}
+
+/** Whether a signed-in user may pass. */
+export type IsAllowed = (session: Session, request: FastifyRequest) => Promise<boolean>;
+
+/**
+ * Decides by checked options.
+ *
+ * @param where What they belong to, for the log.
+ */
+export function authorizer(options: RequireSessionOptions, where: string): IsAllowed {
+  const wanted = listOf(options.roles);
+  const { authorize } = options;
+  return async (session, request) => {
+    if (wanted.length > 0 && !rolesOf(session).some((role) => wanted.includes(role))) return false;
+    if (authorize === undefined) return true;
+    try {
+      return !!await authorize(session, request);
+    } catch (error) {
+      logError(request.log, new Error(`\`authorize\` of ${where} threw: access denied.`, { cause: error }));
+      return false;
+    }
+  };
+}
+
+function rolesOf({ user }: Session): string[] {
+  const { role, roles } = user as { role?: unknown; roles?: unknown };
+  return [...listOf(role), ...listOf(roles)];
+}
+
+/** The strings of a string or an array; anything else is no role. */
+function listOf(value: unknown): string[] {
+  return [value].flat().filter((entry) => typeof entry === "string" && entry !== "") as string[];
+}
