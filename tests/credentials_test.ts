@@ -177,7 +177,10 @@ Deno.test("authorize() is not asked without a CSRF token, with values that a for
   let asked = 0;
   await withApp(async ({ app, client }) => {
     const answer = await client.post("/auth/callback/credentials", { username: "ada", password: PASSWORD });
-    assertEquals(answer.headers.location, "http://localhost/auth/signin?error=MissingCSRF");
+    assertEquals(
+      answer.headers.location,
+      "http://localhost/auth/signin?error=MissingCSRF&code=csrf_token_missing",
+    );
     const csrfToken = await client.csrfToken();
     for (const password of [null, [PASSWORD], { $gt: "" }]) {
       const json = { csrfToken, username: "ada", password };

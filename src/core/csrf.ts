@@ -1,10 +1,13 @@
 /**
- * The CSRF cookie while secrets are rotated.
+ * The CSRF token: its cookie while secrets are rotated, and what is wrong where core misses it.
  *
  * @module
  */
+import { MissingCSRF } from "@auth/core/errors";
 import { parseCookie, stringifyCookie } from "cookie";
-import { type HashSecrets, hashToken } from "./secrets.ts";
+import { cookieSettings } from "../config/cookies.ts";
+import type { RequestContext } from "./context.ts";
+import { type HashSecrets, hashSecrets, hashToken } from "./secrets.ts";
 
 /**
  * The Cookie header, with a CSRF cookie of an older secret replaced by one of the current secret: a form that
@@ -23,4 +26,55 @@ export function withKnownCsrfCookie(header: string, name: string, { current, oth
   const pairs = header.split(";").map((pair) => pair.trim());
   const rest = pairs.filter((pair) => pair.split("=")[0]!.trim() !== name);
   return [...rest, stringifyCookie({ [name]: `${token}|${hashToken(token, current)}` })].join("; ");
+}
+
+/** What is wrong with a CSRF token. */
+export type CsrfProblem =
+  | "csrf_token_missing"
+  | "csrf_cookie_missing"
+  | "csrf_cookie_invalid"
+  | "csrf_token_mismatch";
+
+const MESSAGES: Readonly<Record<CsrfProblem, string>> = {
+  csrf_token_missing:
+    "The body has no `csrfToken`. Get one from GET <prefix>/csrf, and send it in the body of the POST",
+  csrf_cookie_missing:
+    "The body has a `csrfToken`, but the request has no CSRF cookie. Send the cookies that GET <prefix>/csrf " +
+    'has set: `fetch` needs `credentials: "include"` on another origin, and a secure cookie needs https',
+  csrf_cookie_invalid:
+    "The CSRF cookie is not of this application: it was changed, or made with a secret that this process does " +
+    "not have. Get a new token from GET <prefix>/csrf",
+  csrf_token_mismatch:
+    "The `csrfToken` of the body is not that of the CSRF cookie, which a later page may have replaced. Get the " +
+    "token from GET <prefix>/csrf right before the POST",
+};
+
+/** The request has no CSRF token, or one that is not accepted. */
+export class CsrfRefused extends MissingCSRF {
+  static override readonly type = MissingCSRF.type;
+  /** What to change. The message has a link of core as well. */
+  readonly explanation: string;
+
+  constructor(readonly problem: CsrfProblem) {
+    super(MESSAGES[problem]);
+    this.explanation = `${MESSAGES[problem]}.`;
+  }
+}
+
+/** The error for a request whose CSRF token is missing or is not accepted, as core checks it. */
+export function csrfError(context: RequestContext): MissingCSRF | undefined {
+  const { body, config: { core }, cookies, origin } = context;
+  const { name } = cookieSettings("csrfToken", core, origin.secure);
+  const [token = "", hash] = parseCookie(cookies)[name]?.split("|") ?? [];
+  if (!body?.csrfToken) return new CsrfRefused("csrf_token_missing");
+  if (hash === undefined) return new CsrfRefused("csrf_cookie_missing");
+  if (hash !== hashToken(token, hashSecrets(core.secret).current)) {
+    return new CsrfRefused("csrf_cookie_invalid");
+  }
+  return body.csrfToken === token ? undefined : new CsrfRefused("csrf_token_mismatch");
+}
+
+/** Core's error for a missing CSRF token, with what is wrong; other errors as they are. */
+export function explainCsrf(error: Error, context: RequestContext): Error {
+  return error instanceof MissingCSRF ? csrfError(context) ?? error : error;
 }

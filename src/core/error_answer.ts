@@ -3,50 +3,33 @@
  *
  * @module
  */
-import { type AuthError, CredentialsSignin, EmailSignInError } from "@auth/core/errors";
+import type { AuthError } from "@auth/core/errors";
 import { FastifyAuthError } from "../errors.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
-
-/** The errors whose type a client may know (`isClientError` of core 0.41.3, which is not in its types). */
-const CLIENT_ERRORS = new Set([
-  "AccessDenied",
-  "AccountNotLinked",
-  "CredentialsSignin",
-  "MissingCSRF",
-  "OAuthAccountNotLinked",
-  "OAuthCallbackError",
-  "Verification",
-  "WebAuthnVerificationError",
-  // Ours.
-  SessionTooLarge.type,
-]);
+import { explainCsrf } from "./csrf.ts";
+import { failureOf } from "./failure.ts";
 
 /**
  * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn",
  * else to the error page, with the type of the error if a client may know it, else with "Configuration".
  *
  * Unlike in core, a sign-in link that could not be mailed is "EmailSignin", which core's sign-in page has a
- * text for.
+ * text for, and an attempt that came too early leads back to the sign-in page.
  */
-export function errorAnswer(error: Error, context: RequestContext): Answer {
+export function errorAnswer(thrown: Error, context: RequestContext): Answer {
+  const error = explainCsrf(thrown, context);
   // For a script, so there is no page.
   if (context.action === "session") {
     return error instanceof SessionTooLarge
       ? notUpdated(error, context)
       : { ...jsonAnswer(null, 400), error };
   }
-  const { type, kind } = error as AuthError & { kind?: PageKind };
-  const parameters: Record<string, string> = {
-    error: error instanceof EmailSignInError
-      ? "EmailSignin"
-      : CLIENT_ERRORS.has(type)
-      ? type
-      : "Configuration",
-  };
-  if (error instanceof CredentialsSignin) parameters.code = error.code;
-  return { ...redirectAnswer(errorPage(kind ?? "error", parameters, context)), error };
+  const { status, error: type, code } = failureOf(error);
+  const { kind = "error" } = error as AuthError & { kind?: PageKind };
+  const page = errorPage(status === 429 ? "signIn" : kind, { error: type, ...(code && { code }) }, context);
+  return { ...redirectAnswer(page), error };
 }
 
 /** The answer to an update that would make a session too large. */

@@ -146,6 +146,7 @@ const ERRORS: ReadonlySet<string> = new Set([
   "SessionRequired",
   "SessionTooLarge",
   "Signin",
+  "TooManyRequests",
   "Verification",
   "WebAuthnVerificationError",
 ]);

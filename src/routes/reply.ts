@@ -6,11 +6,14 @@
 import type { FastifyReply } from "fastify";
 import { type Answer, toSetCookieLine } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
+import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { prefersJson } from "../http/accept.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 
 /**
- * Sends an answer, and logs its error. A client that sends `X-Auth-Return-Redirect` gets a redirect as JSON.
+ * Sends an answer, and logs its error. A script gets a redirect as JSON, and an error with its status where
+ * it asks for that.
  *
  * @throws {FastifyAuthError} The error of the answer, if it is one and there is no redirect, for the
  * application's error handler.
@@ -23,7 +26,7 @@ export function sendAnswer(
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
   if (error !== undefined) context.logger.error(error);
-  if (redirect !== undefined) return sendRedirect(reply, redirect, context, error === undefined);
+  if (redirect !== undefined) return sendRedirect(reply, redirect, context, error);
   reply.code(status).headers(headers);
   const type = headers["content-type"];
   if (type === "application/json") return reply.send(JSON.stringify(body ?? null));
@@ -36,13 +39,41 @@ function sendRedirect(
   reply: FastifyReply,
   redirect: string,
   { headers }: RequestContext,
-  succeeded: boolean,
+  error: Error | undefined,
 ): FastifyReply {
   const url = isAscii(redirect) ? redirect : toAsciiUrl(redirect);
-  if (headers["x-auth-return-redirect"] === undefined) return reply.redirect(url, 302);
+  const kind = replyKind(headers);
+  if (kind === "redirect") return reply.redirect(url, 302);
+  if (error !== undefined && kind === "status") return sendFailure(reply, error);
   // As core, which sends the header with JSON only where the request succeeded.
-  if (succeeded) reply.header("location", url);
-  return reply.code(200).header("content-type", "application/json").send(JSON.stringify({ url }));
+  if (error === undefined) reply.header("location", url);
+  return sendJson(reply, 200, { url });
+}
+
+function sendFailure(reply: FastifyReply, failure: Error): FastifyReply {
+  const { status, error, code, message, retryAfter } = failureOf(failure);
+  if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
+  return sendJson(reply, status, { error, ...(code && { code }), ...(message && { message }) });
+}
+
+function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyReply {
+  return reply.code(status).header("content-type", "application/json").send(JSON.stringify(body));
+}
+
+/**
+ * How a client is told where a request leads:
+ *
+ * - `redirect`: by a redirect, as browsers follow it.
+ * - `url`: by `{ url }` with the status 200, also where the request failed, as core's clients read it.
+ * - `status`: by `{ url }` where the request succeeded, else by `{ error, code }` with the error's status.
+ *
+ * The header of core decides where it is sent: HTTP libraries accept JSON unasked, and the page in `url` is
+ * what programs with that header read.
+ */
+function replyKind(headers: RequestContext["headers"]): "redirect" | "url" | "status" {
+  const asked = headers["x-auth-return-redirect"];
+  if (asked === undefined) return prefersJson(headers.accept) ? "status" : "redirect";
+  return String(asked).toLowerCase().split(/[\s,;]+/).includes("prefer-status") ? "status" : "url";
 }
 
 /** `toAsciiUrl` would also write "http://localhost" as "http://localhost/". */

@@ -1,0 +1,88 @@
+/**
+ * What a client may know of a failed request: for the query of a page, and for a script.
+ *
+ * @module
+ */
+import { CredentialsSignin, EmailSignInError } from "@auth/core/errors";
+import { errorChain } from "../utils/error_chain.ts";
+import { SessionTooLarge } from "../session/cookie_size.ts";
+import { CsrfRefused } from "./csrf.ts";
+
+/** What a client may know of an error. */
+export interface Failure {
+  /** The HTTP status for a client that asks for one. */
+  readonly status: number;
+  /** The type of the error. */
+  readonly error: string;
+  /** What is the matter in detail: the `code` of a `CredentialsSignin`, or what is wrong with a CSRF token. */
+  readonly code?: string;
+  /** For developers. */
+  readonly message?: string;
+  /** When to try again: the value of `Retry-After`. */
+  readonly retryAfter?: string;
+}
+
+/**
+ * The errors whose type a client may know (`isClientError` of core 0.41.3, which is not in its types), with
+ * their status.
+ */
+const CLIENT_ERRORS: Readonly<Record<string, number>> = {
+  AccessDenied: 403,
+  AccountNotLinked: 403,
+  CredentialsSignin: 401,
+  MissingCSRF: 403,
+  OAuthAccountNotLinked: 403,
+  OAuthCallbackError: 401,
+  Verification: 401,
+  WebAuthnVerificationError: 401,
+  // Ours.
+  [SessionTooLarge.type]: 500,
+};
+
+/** What an application may say with the `statusCode` of an error that it throws. */
+const STATUS_CODES: ReadonlySet<unknown> = new Set([401, 403, 429, 503]);
+
+/** The error on a page for an attempt that came too early. */
+const TOO_MANY_REQUESTS = "TooManyRequests";
+
+/**
+ * What a client may know of an error; of most errors only that the server has the reason in its log.
+ *
+ * The status is that of `statusCode`, as Fastify reads it, where an error of the application or a cause of it
+ * has one of 401, 403, 429 and 503.
+ */
+export function failureOf(error: Error): Failure {
+  const own = [...errorChain(error)].find(({ statusCode }: { statusCode?: unknown }) =>
+    STATUS_CODES.has(statusCode)
+  ) as { statusCode: number; headers?: unknown } | undefined;
+  const status = own?.statusCode;
+  const retryAfter = retryAfterOf(own?.headers);
+  return {
+    ...failureByType(error, status),
+    ...(status !== undefined && { status }),
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...codeOf(error),
+  };
+}
+
+function failureByType(error: Error, status: number | undefined): Failure {
+  const { type } = error as Error & { type: string };
+  // A mistyped address is a mistake of the client, and a mail service that is down is none.
+  if (error instanceof EmailSignInError) {
+    return { error: "EmailSignin", status: type === "EmailAddressRefused" ? 400 : 503 };
+  }
+  if (Object.hasOwn(CLIENT_ERRORS, type)) return { error: type, status: CLIENT_ERRORS[type]! };
+  return status === 429 ? { error: TOO_MANY_REQUESTS, status } : { error: "Configuration", status: 500 };
+}
+
+function codeOf(error: Error): Pick<Failure, "code" | "message"> {
+  if (error instanceof CredentialsSignin) return { code: error.code };
+  return error instanceof CsrfRefused ? { code: error.problem, message: error.explanation } : {};
+}
+
+/** `headers` of an error is what Fastify, too, adds to the reply. */
+function retryAfterOf(headers: unknown): string | undefined {
+  if (typeof headers !== "object" || headers === null) return undefined;
+  const [, value] = Object.entries(headers).find(([name]) => name.toLowerCase() === "retry-after") ?? [];
+  return /^[\w ,:]+$/.test(String(value)) ? String(value) : undefined;
+}
