@@ -44,11 +44,11 @@ export const CONTESTANTS: readonly [name: string, app: string, path: string, coo
   ["hono-auth-js", "hono-auth-js", "/me"],
   ["fastify-authjs session", "fastify-authjs", "/auth/session"],
   ["port session", "port", "/auth/session"],
-  ["secure-session anonymous", "secure-session", "/anybody", "anonymous"],
-  ["secure-session forged", "secure-session", "/anybody", "forged"],
-  ["fastify-authjs anonymous", "fastify-authjs", "/anybody", "anonymous"],
-  ["fastify-authjs forged", "fastify-authjs", "/anybody", "forged"],
-  ["fastify-authjs forged chunks", "fastify-authjs", "/anybody", "forgedChunks"],
+  ["secure-session anonymous", "secure-session", "/session", "anonymous"],
+  ["secure-session forged", "secure-session", "/session", "forged"],
+  ["fastify-authjs anonymous", "fastify-authjs", "/session", "anonymous"],
+  ["fastify-authjs forged", "fastify-authjs", "/session", "forged"],
+  ["fastify-authjs forged chunks", "fastify-authjs", "/session", "forgedChunks"],
 ];
 
 /** Which of an application's cookies is sent: by default that of its user. */
@@ -112,10 +112,10 @@ export async function measureHttp(
       const url = `http://127.0.0.1:${port}${path}`;
       await assertAnswers(url, cookie, sent === "cookie");
       await quiet();
-      const everyone = name.endsWith(" many");
+      const manyUsers = name.endsWith(" many");
       const order = {
         url,
-        ...(!everyone && { cookie }),
+        ...(!manyUsers && { cookie }),
         seconds,
         connections: CONNECTIONS,
       };

@@ -188,8 +188,7 @@ const TARGETS: Target[] = [
 /** The contestants on the route with a session. */
 const ON_ROUTE = CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name);
 const ON_ENDPOINT = CONTESTANTS.filter(([, , path]) => path === "/auth/session").map(([name]) => name);
-/** Those that anybody can be. */
-const ANYBODY = CONTESTANTS.filter(([, , path]) => path === "/anybody").map(([name]) => name);
+const ANY_CLIENT = CONTESTANTS.filter(([, , path]) => path === "/session").map(([name]) => name);
 
 /** Every table, with what they were measured on. */
 export function tables(measured: Measured): string {
@@ -201,8 +200,8 @@ export function tables(measured: Measured): string {
     http(measured, ON_ROUTE),
     `### Over HTTP: \`GET /auth/session\``,
     http(measured, ON_ENDPOINT),
-    `### Over HTTP: what anybody can send, in microseconds of the server's CPU`,
-    cpu(measured, ANYBODY),
+    `### Over HTTP: what any client can send, in microseconds of the server's CPU`,
+    cpu(measured, ANY_CLIENT),
     `### Resident memory under load, in MB`,
     memory(measured, ON_ROUTE),
     `### One read, in microseconds`,

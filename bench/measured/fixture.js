@@ -37,7 +37,7 @@ export const changedEnd = (text) =>
     (end, padding) => (end.startsWith("AAAAAA") ? "BBBBBB" : "AAAAAA") + padding,
   );
 
-/** What anybody can send: no cookie, one whose tag is wrong, and sixteen chunks of such a token as Node lets pass. */
+/** What any client can send: no cookie, one whose tag is wrong, and sixteen chunks of such a token as Node lets pass. */
 export async function forgedCookies() {
   const forged = changedEnd(await sessionCookie());
   const large = await sessionCookie({ picture: randomBytes(8_000).toString("base64url") });
@@ -57,7 +57,7 @@ export const LARGE_CLAIMS = {
   refresh_token: randomBytes(1050).toString("base64url"),
 };
 
-/** More users than a cache of tokens holds: each of their reads opens the token. */
+/** More users than the token cache holds. */
 export const USERS = 12_000;
 
 /** A provider that costs nothing to configure and needs no network. */

@@ -11,15 +11,15 @@ import { sessionCookie, USERS } from "./fixture.js";
 /** Whatever happens, no round sends more. */
 const MOST_REQUESTS = 1_000_000;
 
-let everyone;
-const everyonesCookies = () =>
-  everyone ??= Promise.all(
+let userCookies;
+const cookiesOfUsers = () =>
+  userCookies ??= Promise.all(
     Array.from({ length: USERS }, (_, sub) => sessionCookie({ sub: `${sub}` })),
   );
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { url, cookie, seconds, connections } = JSON.parse(line);
-  const cookies = cookie === undefined ? await everyonesCookies() : [cookie];
+  const cookies = cookie === undefined ? await cookiesOfUsers() : [cookie];
   let client = 0;
   const result = await autocannon({
     url,

@@ -7,6 +7,6 @@ export async function start() {
   const app = Fastify();
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/me", async (request) => (await getSession(request, config)).user);
-  app.get("/anybody", async (request) => ({ session: await getSession(request, config) }));
+  app.get("/session", async (request) => ({ session: await getSession(request, config) }));
   return { port: await listen(app), cookie: await sessionCookie(), ...await forgedCookies() };
 }

@@ -13,7 +13,7 @@ export async function start() {
     reply.send();
   });
   app.get("/me", (request) => request.session.get("user"));
-  app.get("/anybody", (request) => ({ session: request.session.get("user") ?? null }));
+  app.get("/session", (request) => ({ session: request.session.get("user") ?? null }));
   const port = await listen(app);
   const signedIn = await app.inject({ method: "POST", url: "/sign-in" });
   const [{ name, value }] = signedIn.cookies;
