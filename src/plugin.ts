@@ -180,7 +180,8 @@ function routeDefaults(scope: FastifyInstance) {
   return {
     method: scope.supportedMethods as string[],
     exposeHeadRoute: false,
-    config: { [AUTH_ROUTE]: true },
+    // Plugins of the application may have declared what a `config` has.
+    config: { [AUTH_ROUTE]: true } as object,
     onSend: protectOnSend,
   } as const;
 }
