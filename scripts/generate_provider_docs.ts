@@ -7,9 +7,8 @@
 import { AS_SHIPPED } from "../tests/support/provider_problems.ts";
 import { CLIENT, type ProviderSample } from "../tests/support/provider_sample.ts";
 import { PROVIDER_SAMPLES, UNUSABLE_PROVIDERS } from "../tests/support/provider_samples.ts";
+import { table, writePage } from "./generated_page.ts";
 import { type ProviderFacts, readProviders } from "./provider_facts.ts";
-
-const page = new URL("../docs/providers.md", import.meta.url);
 
 const SAMPLES: Record<string, ProviderSample> = { ...PROVIDER_SAMPLES, ...UNUSABLE_PROVIDERS };
 
@@ -181,42 +180,7 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+if (import.meta.main) {
+  const text = pageOf(await readProviders());
+  Deno.exit(await writePage("providers.md", text, Deno.args.includes("--check")));
 }
-
-/** Formats the page as the repository formats its files. */
-async function format(text: string): Promise<string> {
-  const config = new URL("../deno.json", import.meta.url).pathname;
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["fmt", "--quiet", "--config", config, "--ext", "md", "-"],
-    stdin: "piped",
-    stdout: "piped",
-  });
-  const process = command.spawn();
-  const writer = process.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(text));
-  await writer.close();
-  const { success, stdout } = await process.output();
-  if (!success) throw new Error("deno fmt could not format docs/providers.md");
-  return new TextDecoder().decode(stdout);
-}
-
-async function main(check: boolean): Promise<number> {
-  const text = await format(pageOf(await readProviders()));
-  if (await Deno.readTextFile(page).catch(() => "") === text) {
-    console.log("docs/providers.md is up to date");
-    return 0;
-  }
-  if (check) {
-    console.error("docs/providers.md is stale: run `deno task generate:docs`");
-    return 1;
-  }
-  await Deno.mkdir(new URL(".", page), { recursive: true });
-  await Deno.writeTextFile(page, text);
-  console.log("docs/providers.md is written");
-  return 0;
-}
-
-if (import.meta.main) Deno.exit(await main(Deno.args.includes("--check")));
