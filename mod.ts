@@ -31,6 +31,8 @@ export { FastifyAuthError, type FastifyAuthErrorCode } from "./src/errors.ts";
 export type { GuardedReply, GuardedRequest, SessionGuard } from "./src/guard.ts";
 export type { RequireSessionOptions } from "./src/guard_options.ts";
 export { requireSession } from "./src/require_session.ts";
+export { type GuardedScope, requireSessionByDefault } from "./src/require_session_by_default.ts";
+export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/route_auth.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";
 export type {

@@ -7,7 +7,7 @@ import type { FastifyRequest } from "fastify";
 import { authInstance } from "./auth_instance.ts";
 import { unavailableError } from "./adapter/failure.ts";
 import { FastifyAuthError } from "./errors.ts";
-import { AUTH_ROUTE } from "./http/auth_route.ts";
+import { isAuthRoute } from "./http/auth_route.ts";
 import { readSession } from "./get_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
@@ -45,7 +45,8 @@ export function sessionGuard(
 ): SessionGuard {
   const isAllowed = authorizer(options, where);
   return async (request, reply) => {
-    if (isAuthRoute(request)) return;
+    // The routes of the plugin must work without a session, also under a guard at the root.
+    if (isAuthRoute(request.routeOptions.config)) return;
     const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
     if (session !== null && await isAllowed(session, request as FastifyRequest)) return;
@@ -57,11 +58,6 @@ export function sessionGuard(
     }
     return sendToSignIn(request, reply, config);
   };
-}
-
-/** Whether it is a route of the plugin, which must work without a session also under a guard at the root. */
-function isAuthRoute({ routeOptions }: GuardedRequest): boolean {
-  return (routeOptions.config as { [AUTH_ROUTE]?: true } | undefined)?.[AUTH_ROUTE] === true;
 }
 
 /**

@@ -29,6 +29,7 @@ import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { AUTH_ROUTES, type AuthRoute, isPostedByProvider, methodsFor } from "./routes/table.ts";
+import { RouteGuards } from "./route_guards.ts";
 import { registerSessions } from "./shared_sessions.ts";
 import { writeBack } from "./session/write_back.ts";
 import type { FastifyAuthConfig } from "./types.ts";
@@ -80,6 +81,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       const mountPath = toMountPath(scope.prefix);
       assertBasePath(config.basePath, mountPath);
       auth.addMount(scope.server, mountPath);
+      RouteGuards.of(instance).add({ scope: instance, config, mountPath });
       addRoutes(scope, {
         config: auth.config,
         mountPath,

@@ -6,7 +6,7 @@
 import type { AuthConfig } from "@auth/core";
 import type * as core from "@auth/core/providers";
 import type { Account as CoreAccount, Awaitable } from "@auth/core/types";
-import type { FastifyPluginAsync, FastifyRequest } from "fastify";
+import type { FastifyContextConfig, FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
 import type {
   Account,
   DefaultSession,
@@ -15,6 +15,7 @@ import type {
   getSession,
   GetSessionResult,
   Profile,
+  RouteAuthConfig,
   Session,
   User,
 } from "fastify-authjs";
@@ -61,6 +62,10 @@ import type {
 import type Credentials from "fastify-authjs/providers/credentials";
 import type Email from "fastify-authjs/providers/email";
 import type { AuthorizationDetails, Client } from "oauth4webapi";
+
+declare module "fastify" {
+  interface FastifyContextConfig extends RouteAuthConfig {}
+}
 
 /**
  * Whether two types are one and the same, `any` and modifiers included. Before TypeScript 6 the comparison of functions
@@ -395,4 +400,19 @@ Deno.test("4.1 and 4.3 the plugin factory and getSession()", () => {
   holds<Assignable<ReturnType<typeof FastifyAuth>, FastifyPluginAsync>>();
   holds<Assignable<[FastifyRequest, FastifyAuthConfig], Parameters<typeof getSession>>>();
   holds<Same<ReturnType<typeof getSession>, GetSessionResult>>();
+});
+
+Deno.test("the config of a route has the types that an application declares in two lines", () => {
+  holds<Assignable<FastifyContextConfig, RouteAuthConfig>>();
+  const declare = (app: FastifyInstance) => {
+    app.get("/", { config: { auth: true } }, () => "");
+    app.get(
+      "/",
+      { config: { auth: { roles: ["a"], authorize: ({ user }) => user?.name === "ada" } } },
+      () => "",
+    );
+    // @ts-expect-error a role is a string
+    app.get("/", { config: { auth: { roles: 1 } } }, () => "");
+  };
+  holds<Assignable<typeof declare, (app: FastifyInstance) => void>>();
 });

@@ -9,3 +9,8 @@
  * through.
  */
 export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");
+
+/** Whether a route with this `config` is one of the plugin. */
+export function isAuthRoute(config: unknown): boolean {
+  return (config as { [AUTH_ROUTE]?: true } | undefined)?.[AUTH_ROUTE] === true;
+}

@@ -1,0 +1,93 @@
+/**
+ * What a route declares in its `config` in place of a hook: who may use it.
+ *
+ * @module
+ */
+import { assertGuardOptions, invalid, type RequireSessionOptions } from "./guard_options.ts";
+
+/** The options of a guard without a configuration at hand: those of `requireSession()`, and whose sessions count. */
+export interface RouteAuthOptions extends RequireSessionOptions {
+  /**
+   * The mount path of the `FastifyAuth` whose sessions count, such as `"/staff/auth"`: needed only where
+   * several configurations are registered in one scope.
+   *
+   * @default the registration in the scope of the route, else in the next scope around it, else the only one of
+   * the application
+   */
+  mountPath?: string;
+}
+
+/** `true` for every signed-in user, options for some of them, `false` for everyone, signed in or not. */
+export type RouteAuth = boolean | RouteAuthOptions;
+
+/**
+ * The `config` of a route that declares who may use it. An application adds it to Fastify's types in two lines:
+ *
+ * ```ts ignore
+ * declare module "fastify" {
+ *   interface FastifyContextConfig extends RouteAuthConfig {}
+ * }
+ * ```
+ *
+ * @example
+ * ```ts
+ * import Fastify from "fastify";
+ * import { FastifyAuth, type FastifyAuthConfig, type RouteAuthConfig } from "fastify-authjs";
+ *
+ * const config: FastifyAuthConfig = { providers: [], secret: "x".repeat(32), trustHost: true };
+ * const app = Fastify();
+ * await app.register(FastifyAuth(config), { prefix: "/auth" });
+ *
+ * const signedIn: RouteAuthConfig = { auth: true };
+ * const admins: RouteAuthConfig = { auth: { roles: "admin" } };
+ * app.get("/me", { config: signedIn }, () => "you are signed in");
+ * app.get("/users", { config: admins }, () => []);
+ *
+ * const response = await app.inject("/me");
+ * console.assert(response.statusCode === 401);
+ * ```
+ */
+export interface RouteAuthConfig {
+  /**
+   * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and
+   * after those of its scopes.
+   *
+   * @default the default of its scope (`requireSessionByDefault()`), else everyone
+   */
+  auth?: RouteAuth;
+}
+
+/**
+ * What the `config` of a route declares.
+ *
+ * @param where The route, for the error.
+ * @returns `undefined` where it declares nothing, `false` where everyone may use it.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for anything that cannot be meant.
+ */
+export function declaredAuth(config: unknown, where: string): RouteAuthOptions | false | undefined {
+  if (typeof config !== "object" || config === null || !("auth" in config)) return undefined;
+  const { auth } = config;
+  if (auth === false) return false;
+  if (auth === true) return {};
+  if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
+    throw invalid(where, "it must be true, false or an object with `roles` or `authorize`.");
+  }
+  assertRouteAuthOptions(auth, where);
+  return auth;
+}
+
+/**
+ * Checks the options of a route or of a scope.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
+ */
+export function assertRouteAuthOptions(options: RouteAuthOptions, where: string): void {
+  const { mountPath, ...rest } = options;
+  assertGuardOptions(rest, where);
+  if ("mountPath" in options && (typeof mountPath !== "string" || !mountPath.startsWith("/"))) {
+    throw invalid(
+      where,
+      '`mountPath` is the path of a FastifyAuth, such as "/auth"; leave it out where there is one.',
+    );
+  }
+}
