@@ -40,6 +40,7 @@ export type {
   DefaultSession,
   FastifyAuthConfig,
   FastifyAuthOptions,
+  FastifyAuthPages,
   GetSessionResult,
   Profile,
   RefreshLock,

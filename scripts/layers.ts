@@ -11,15 +11,15 @@ const root = new URL("../", import.meta.url);
 const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[] }>> = {
   "src/": {
     about: "the public functions, and `auth_instance.ts`, the one object behind them",
-    imports: ["routes", "core", "session", "config", "provider", "adapter", "jwt", "http", "utils"],
+    imports: ["routes", "core", "session", "config", "provider", "adapter", "jwt", "pages", "http", "utils"],
   },
   "routes": {
     about: "one handler per action or provider type, the request context, the reply",
-    imports: ["core", "session", "config", "provider", "adapter", "jwt", "http", "utils"],
+    imports: ["core", "session", "config", "provider", "adapter", "jwt", "pages", "http", "utils"],
   },
   "core": {
     about: "calling `@auth/core`: answers as data, error pages, a failing database, its log",
-    imports: ["session", "config", "provider", "adapter", "jwt", "http", "utils"],
+    imports: ["session", "config", "provider", "adapter", "jwt", "pages", "http", "utils"],
   },
   "session": {
     about: "reading a session, renewing it, refreshing it once, writing it back",
@@ -27,14 +27,18 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   },
   "config": {
     about: "from the caller's object and the environment to one checked configuration",
-    imports: ["provider", "adapter", "jwt", "http", "utils"],
+    imports: ["provider", "adapter", "jwt", "pages", "http", "utils"],
   },
   "provider": {
     about: "what core is given of a provider: workarounds, bounded requests, e-mail, WebAuthn",
-    imports: ["http", "utils"],
+    imports: ["pages", "http", "utils"],
   },
   "adapter": { about: "what core is given of a database adapter", imports: ["http", "utils"] },
   "jwt": { about: "tokens: opening, sealing, keys, the cache; knows no configuration", imports: ["utils"] },
+  "pages": {
+    about: "the built-in pages: their HTML, texts, assets and policy; knows no configuration and no request",
+    imports: ["http", "utils"],
+  },
   "http": { about: "between Fastify and web requests; knows nothing of Auth.js", imports: ["utils"] },
   "utils": { about: "small functions about nothing of ours", imports: [] },
 };

@@ -35,6 +35,7 @@ const CHECKS: Step[] = [
   { name: "types", args: deno("check", ...noLock) },
   { name: "imports point down", args: ["run", "--no-lock", "-A", "scripts/layers.ts"] },
   { name: "generated files up to date", args: script("generate_providers", "--check") },
+  { name: "logos and scripts of the pages up to date", args: script("generate_page_assets", "--check") },
   { name: "docs/providers.md up to date", args: script("generate_provider_docs", "--check") },
   { name: "docs/compatibility.md up to date", args: script("generate_compatibility_docs", "--check") },
   { name: "publishable, no slow types", args: ["publish", "--dry-run", "--allow-dirty"] },

@@ -41,7 +41,14 @@ export const NODE_FLOOR = "20.19.0";
 export const DENO_FLOOR = "2.8.0";
 
 /** Installed with the package. */
-const DEPENDENCIES = ["@auth/core", "cookie", "fastify-plugin", "negotiator", "oauth4webapi"];
+const DEPENDENCIES = [
+  "@auth/core",
+  "@remix-run/html-template",
+  "cookie",
+  "fastify-plugin",
+  "negotiator",
+  "oauth4webapi",
+];
 
 /** Brought by the app, so that plugin and app share one copy. */
 const PEER_DEPENDENCIES = ["fastify"];

@@ -3,8 +3,10 @@
  *
  * @module
  */
+import { assetOptions } from "./config/pages.ts";
 import { resolveConfig, type ResolvedConfig } from "./config/resolve.ts";
 import { coreProblem } from "./core/config_problem.ts";
+import { type Assets, loadAssets } from "./pages/assets.ts";
 import type { FastifyAuthError } from "./errors.ts";
 import { type SessionSettings, sessionSettings } from "./session/settings.ts";
 import type { FastifyAuthConfig } from "./types.ts";
@@ -17,6 +19,7 @@ export class AuthInstance {
   /** The mount paths by application, in the order they were registered. */
   readonly #mounts = new WeakMap<object, string[]>();
   readonly #done = new Set<string>();
+  #assets: Promise<Assets> | undefined;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
   #ready = false;
 
@@ -48,6 +51,11 @@ export class AuthInstance {
   settings(secure: boolean): SessionSettings {
     const [own, other] = secure ? ["https", "http"] as const : ["http", "https"] as const;
     return this.#settings[own] ??= sessionSettings(this.config, secure, this.#settings[other]);
+  }
+
+  /** The files that the built-in pages load. */
+  assets(): Promise<Assets> {
+    return this.#assets ??= loadAssets(assetOptions(this.config.pages));
   }
 
   /**

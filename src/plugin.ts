@@ -27,6 +27,7 @@ import { protectReply } from "./http/security_headers.ts";
 import type { ProviderSummary } from "./provider/summary.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
+import { addAssets } from "./routes/assets.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { AUTH_ROUTES, type AuthRoute, isPostedByProvider, methodsFor } from "./routes/table.ts";
 import { RouteGuards } from "./route_guards.ts";
@@ -75,6 +76,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     if (problem !== undefined) throw problem;
     for (const warning of auth.config.warnings) instance.log.warn(warning);
     auth.config.notices.sendTo(instance.log);
+    const assets = await auth.assets();
     writeBack(instance);
     // deno-lint-ignore require-await -- only errors of an async plugin reject `register()`
     const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
@@ -85,6 +87,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       addRoutes(scope, {
         config: auth.config,
         mountPath,
+        assets,
         settings: (secure) => auth.settings(secure),
         readSession: (request) => readSession(request, config),
         once: (what, tell) => auth.once(what, tell),
@@ -118,6 +121,7 @@ function addRoutes(scope: FastifyInstance, mount: Mount): void {
   for (const route of AUTH_ROUTES) {
     for (const { url, id } of pathsOf(scope, route, mount.config)) addRoute(scope, url, route, mount, id);
   }
+  addAssets(scope, mount.assets);
 }
 
 /** The path of a route; with `id`, one for that provider alone. */
@@ -244,7 +248,12 @@ function addRoute(
     handler: async (request, reply) => {
       const context = requestContext(request, route, mount);
       const answer = await keepCallbackUrl(await route.handle(context), context);
-      return sendAnswer(reply, answer, context);
+      return sendAnswer(reply, answer, context, {
+        settings: config.pages,
+        assets: mount.assets,
+        mountPath: mount.mountPath,
+        origin: context.origin,
+      });
     },
   });
 }

@@ -8,7 +8,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
-import type { DefaultSession, Profile, Session, User } from "@auth/core/types";
+import type { DefaultSession, PagesOptions, Profile, Session, User } from "@auth/core/types";
 import type { FastifyRequest } from "fastify";
 import type { ProviderType, TokenSet } from "./provider/types.ts";
 
@@ -140,8 +140,26 @@ export interface FastifyAuthOptions {
   refreshGrace?: number;
 }
 
+/** The pages of an application. */
+export interface FastifyAuthPages extends Partial<PagesOptions> {
+  /**
+   * A stylesheet for the built-in pages, which is loaded after their own: a path such as `"/auth.css"`, or a URL.
+   *
+   * @default none
+   */
+  style?: string;
+}
+
 /** The configuration of the plugin: core's without `raw`, and the options of the plugin. */
-export interface FastifyAuthConfig extends Omit<AuthConfig, "raw">, FastifyAuthOptions {}
+export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, FastifyAuthOptions {
+  /**
+   * The application's own pages, each a path that begins with `/` or a URL. Every page that is not named is built
+   * in.
+   *
+   * @default {} all of them are built in
+   */
+  pages?: FastifyAuthPages;
+}
 
 /** What `getSession()` returns: the session of the request, or null where there is none. */
 export type GetSessionResult = Promise<Session | null>;

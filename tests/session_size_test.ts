@@ -137,7 +137,7 @@ Deno.test("the refusal reaches scripts and an error page of the application's ow
   const other = await sizedApp({ bytes: 8_000 });
   const page = await new Client(other.app).get("/auth/error?error=SessionTooLarge");
   assertEquals(page.statusCode, 200);
-  assertStringIncludes(page.body, "Server error");
+  assertStringIncludes(page.body, "Signing in does not work for this account");
   await other.app.close();
 });
 

@@ -385,8 +385,11 @@ Deno.test("2.5 AppProviders and BuiltInProviders", () => {
 
 Deno.test("2.5 FastifyAuthConfig is core's configuration without raw; the plugin's additions are optional", () => {
   type CoreConfig = Omit<AuthConfig, "raw">;
-  none<Differing<FastifyAuthConfig, CoreConfig>>();
+  none<Differing<Omit<FastifyAuthConfig, "pages">, Omit<CoreConfig, "pages">>>();
+  none<Differing<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>>();
+  holds<Same<Further<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>, "style">>();
   holds<Assignable<CoreConfig, FastifyAuthConfig>>();
+  holds<Assignable<FastifyAuthConfig, CoreConfig>>();
   // @ts-expect-error raw is core's way to return an internal response: none here
   holds<Assignable<"raw", keyof FastifyAuthConfig>>();
 });

@@ -33,6 +33,7 @@ import {
   summarizeProviders,
 } from "../provider/summary.ts";
 import { prepareProvider } from "../provider/prepare.ts";
+import { type PageSettings, pageSettings } from "./pages.ts";
 import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -55,6 +56,8 @@ export interface ResolvedConfig {
   readonly trustedOrigins: ReadonlySet<string>;
   /** Warnings that do not stop the boot. */
   readonly warnings: readonly string[];
+  /** The built-in pages. */
+  readonly pages: PageSettings;
   /** Users of failed sign-ins, to be deleted by later ones. */
   readonly unfinishedUsers: UnfinishedUsers;
   /** The sign-in links that are in use. */
@@ -84,6 +87,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
   const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
+  const pages = attempt(() => pageSettings(config, core.providers as Provider[], providers)) ??
+    pageSettings({}, [], []);
   problems.push(
     ...[
       secretProblem(core),
@@ -108,6 +113,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       ...providerWarnings(providers, origin),
       ...webAuthnWarnings(core.providers as Provider[], origin),
     ],
+    pages,
     unfinishedUsers: new UnfinishedUsers(),
     linkUses: new SingleUse(config.adapterTimeout),
     notices,
@@ -129,7 +135,13 @@ function withDefaults(config: FastifyAuthConfig, production: boolean, notices: N
   const { sessionCookieLimit: _limit, refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } =
     options;
   // Core reads this base path only to decide about a warning; each request gets that of its mount.
-  const core: AuthConfig = { ...own, basePath: "/auth", providers: config.providers.map(copyProvider) };
+  const { style: _style, ...pages } = config.pages ?? {};
+  const core: AuthConfig = {
+    ...own,
+    pages,
+    basePath: "/auth",
+    providers: config.providers.map(copyProvider),
+  };
   core.jwt = { encode, decode, ...config.jwt };
   const { maxAge, tokenMaxAge, updateAge } = requireLifetimes(config);
   core.session = { ...config.session, maxAge, updateAge };

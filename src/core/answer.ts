@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Page } from "../pages/types.ts";
 import { type SerializeOptions, stringifySetCookie } from "cookie";
 
 /** A cookie to set; with an empty value and `maxAge: 0`, one to remove. */
@@ -17,8 +18,10 @@ export interface Answer {
   /** The HTTP status; ignored where there is a redirect. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** A page, or a value to send as JSON. */
+  /** A value to send as JSON, or text. */
   readonly body?: unknown;
+  /** A built-in page, which is rendered when the answer is sent. */
+  readonly page?: Page;
   readonly cookies: readonly SetCookie[];
   /** A path or an absolute URL. */
   readonly redirect?: string;
@@ -32,6 +35,11 @@ export interface Answer {
 /** A redirect. */
 export function redirectAnswer(redirect: string): Answer {
   return { status: 302, headers: {}, cookies: [], redirect };
+}
+
+/** A built-in page. */
+export function pageAnswer(page: Page, status = 200): Answer {
+  return { status, headers: {}, cookies: [], page };
 }
 
 /** A JSON body. */

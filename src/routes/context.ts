@@ -13,6 +13,7 @@ import { type AuthBody, authBody } from "../http/body.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import { queryOf } from "../http/query.ts";
 import { receivedRequest } from "../http/received.ts";
+import type { Assets } from "../pages/assets.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { withoutLookAlikes } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";
@@ -24,6 +25,8 @@ import type { AuthRoute } from "./table.ts";
 export interface Mount {
   readonly config: ResolvedConfig;
   readonly mountPath: string;
+  /** What the built-in pages load. */
+  readonly assets: Assets;
   /** The session settings for https (`secure`) or http. */
   readonly settings: (secure: boolean) => SessionSettings;
   /** Reads the session of a request, once however often it is called. */

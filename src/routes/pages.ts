@@ -1,18 +1,78 @@
 /**
- * `<prefix>/error`: the error page.
+ * The pages: sign-in, sign-out, error and verify-request. Where the configuration names one of the application's
+ * own, core redirects there.
  *
  * @module
  */
-import type { Answer } from "../core/answer.ts";
+import { parseCookie } from "cookie";
+import { cookieSettings } from "../config/cookies.ts";
+import { type Answer, pageAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
+import { isQueryError, type PageError } from "../pages/page_error.ts";
+import type { Page } from "../pages/types.ts";
 
-/**
- * Answers with the error page. Its status is 200 where core has a 5xx: showing the page is no server error.
- */
-export async function handleErrorPage(context: RequestContext): Promise<Answer> {
-  // Core's page has no text for it. That of "Configuration" refers to the server's log, which has the reason.
-  const query = context.query.replace(/\berror=SessionTooLarge\b/, "error=Configuration");
-  const answer = await callCore({ ...context, query });
-  return answer.status >= 500 ? { ...answer, status: 200 } : answer;
+/** Answers with the sign-in page. */
+export function handleSignInPage(context: RequestContext): Promise<Answer> {
+  const { providers } = context.config.pages;
+  const query = new URLSearchParams(context.query);
+  const error = query.get("error");
+  return answerWithPage("signIn", context, (flow) => ({
+    kind: "signIn",
+    providers,
+    ...flow,
+    error: isQueryError(error) ? error : undefined,
+    email: query.get("email") ?? undefined,
+  }));
+}
+
+/** Answers with the page that asks whether to sign out. */
+export function handleSignOutPage(context: RequestContext): Promise<Answer> {
+  return answerWithPage("signOut", context, (flow) => ({ kind: "signOut", ...flow }));
+}
+
+/** Answers with the page that says that a sign-in link was mailed. */
+export function handleVerifyRequestPage(context: RequestContext): Promise<Answer> {
+  return answerWithPage("verifyRequest", context, () => ({ kind: "verifyRequest" }));
+}
+
+/** The statuses of core's error page, but for its 500: showing the page is no server error. */
+const STATUSES: Partial<Record<PageError, number>> = { AccessDenied: 403, Verification: 403 };
+
+/** Answers with the error page. */
+export function handleErrorPage(context: RequestContext): Promise<Answer> {
+  const named = new URLSearchParams(context.query).get("error");
+  const error = isQueryError(named) ? named : "Default";
+  return answerWithPage("error", context, ({ callbackUrl }) => ({ kind: "error", error, callbackUrl }), {
+    status: STATUSES[error] ?? 200,
+  });
+}
+
+/** What forms need to continue the flow. */
+interface Flow {
+  readonly csrfToken: string | undefined;
+  readonly callbackUrl: string | undefined;
+}
+
+/** Answers with the application's page of this name, else with ours. */
+async function answerWithPage(
+  name: "signIn" | "signOut" | "verifyRequest" | "error",
+  context: RequestContext,
+  page: (flow: Flow) => Page,
+  { status = 200 }: { status?: number } = {},
+): Promise<Answer> {
+  if (context.config.core.pages?.[name]) return await callCore(context);
+  // Core's page sets the same cookies as its CSRF token.
+  const answer = await callCore({ ...context, action: "csrf" });
+  if (answer.redirect !== undefined || answer.error !== undefined) return answer;
+  const { csrfToken } = (answer.body ?? {}) as { csrfToken?: string };
+  const flow = { csrfToken, callbackUrl: callbackUrlOf(answer, context) };
+  return { ...pageAnswer(page(flow), status), cookies: answer.cookies };
+}
+
+/** The callback URL that the configuration allows: core has put it into its cookie, or it was there. */
+function callbackUrlOf({ cookies }: Answer, context: RequestContext): string | undefined {
+  const { name } = cookieSettings("callbackUrl", context.config.core, context.origin.secure);
+  const url = cookies.find((cookie) => cookie.name === name)?.value ?? parseCookie(context.cookies)[name];
+  return url !== undefined && /^(?:\/(?!\/)|https?:\/\/)/i.test(url) ? url : undefined;
 }

@@ -8,6 +8,7 @@ import type { AuthAction } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { normalizeCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery } from "../http/query.ts";
+import { isQueryError } from "../pages/page_error.ts";
 
 /** What decides which parameters pass. */
 export interface QueryRoute {
@@ -128,29 +129,6 @@ function isAuthorizationParameter(name: string): boolean {
   return PARAMETER_NAME.test(name) && !PROTECTED.has(folded) && !folded.startsWith("code_challenge");
 }
 
-/** The errors of core, of its documentation and of ours. */
-const ERRORS: ReadonlySet<string> = new Set([
-  "AccessDenied",
-  "AccountNotLinked",
-  "Callback",
-  "Configuration",
-  "CredentialsSignin",
-  "Default",
-  "EmailCreateAccount",
-  "EmailSignin",
-  "MissingCSRF",
-  "OAuthAccountNotLinked",
-  "OAuthCallbackError",
-  "OAuthCreateAccount",
-  "OAuthSignin",
-  "SessionRequired",
-  "SessionTooLarge",
-  "Signin",
-  "TooManyRequests",
-  "Verification",
-  "WebAuthnVerificationError",
-]);
-
 /**
  * Replaces an unknown error, since any site can link to a page with one. Core looks it up among the
  * properties of an object, and passes it on to an application's error page, or "undefined" where there is
@@ -160,6 +138,6 @@ function setError(parameters: URLSearchParams, action: string): void {
   const error = parameters.get("error");
   if (action === "signin" && error === "") parameters.delete("error");
   else if (action === "error" || (action === "signin" && error !== null)) {
-    parameters.set("error", error !== null && ERRORS.has(error) ? error : "Default");
+    parameters.set("error", isQueryError(error) ? error : "Default");
   }
 }

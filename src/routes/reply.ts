@@ -10,6 +10,7 @@ import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { prefersJson } from "../http/accept.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
+import { type PagePlace, sendPage } from "./send_page.ts";
 
 /**
  * Sends an answer, and logs its error. A script gets a redirect as JSON, and an error with its status where
@@ -20,14 +21,16 @@ import { toAsciiUrl } from "../http/callback_url.ts";
  */
 export function sendAnswer(
   reply: FastifyReply,
-  { status, headers, body, cookies, redirect, error }: Answer,
+  { status, headers, body, page, cookies, redirect, error }: Answer,
   context: RequestContext,
+  place: PagePlace,
 ): FastifyReply {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
   if (error !== undefined) context.logger.error(error);
   if (redirect !== undefined) return sendRedirect(reply, redirect, context, error);
   reply.code(status).headers(headers);
+  if (page !== undefined) return sendPage(reply, page, place);
   const type = headers["content-type"];
   if (type === "application/json") return reply.send(JSON.stringify(body ?? null));
   // Without a charset a browser guesses, and Fastify adds one only to types of its own.

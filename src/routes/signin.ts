@@ -7,12 +7,15 @@ import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { oauthOverrides } from "./callback/oauth.ts";
+import { handleSignInPage } from "./pages.ts";
 import { orUnavailable } from "./provider_silence.ts";
 
 /** Answers with the sign-in page, or starts a sign-in. */
 export async function handleSignIn(context: RequestContext): Promise<Answer> {
   const { provider, method, mountPath, query } = context;
-  if (provider === undefined) return await callCore(context);
+  if (provider === undefined) {
+    return method === "GET" ? await handleSignInPage(context) : await callCore(context);
+  }
   // Core has no page for one provider.
   if (method === "GET") return redirectAnswer(`${mountPath}/signin${query && `?${query}`}`);
   return await orUnavailable(

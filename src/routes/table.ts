@@ -8,7 +8,7 @@ import { callCore } from "../core/auth.ts";
 import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { handleCallback } from "./callback/callback.ts";
-import { handleErrorPage } from "./pages.ts";
+import { handleErrorPage, handleVerifyRequestPage } from "./pages.ts";
 import { handleSession, handleSessionUpdate } from "./session.ts";
 import { handleSignIn } from "./signin.ts";
 import { handleSignOut } from "./signout.ts";
@@ -42,7 +42,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
   route("csrf", ["GET"], callCore),
   route("providers", ["GET"], callCore),
   route("error", ["GET"], handleErrorPage),
-  route("verify-request", ["GET"], callCore),
+  route("verify-request", ["GET"], handleVerifyRequestPage),
   routeOfProvider("webauthn-options", ["GET"], handleWebAuthnOptions),
 ];
 

@@ -1,0 +1,112 @@
+/**
+ * The pages of the configuration: those of the application, and the look of the built-in ones.
+ *
+ * @module
+ */
+import type { Provider } from "@auth/core/providers";
+import { FastifyAuthError } from "../errors.ts";
+import type { AssetOptions } from "../pages/assets.ts";
+import { contrast, luminanceOf } from "../pages/colour.ts";
+import { type PolicySources, sourceOf } from "../pages/policy.ts";
+import type { Look, ProviderView } from "../pages/types.ts";
+import type { ProviderSummary } from "../provider/summary.ts";
+import { toProviderView } from "../provider/view.ts";
+import type { FastifyAuthConfig } from "../types.ts";
+
+/** What the built-in pages are made of. */
+export interface PageSettings {
+  readonly look: Look;
+  /** CSS for the colours of the theme. */
+  readonly theme: string;
+  /** The providers of the sign-in page. */
+  readonly providers: readonly ProviderView[];
+  /** What the pages may reach besides their own origin. */
+  readonly sources: PolicySources;
+}
+
+/**
+ * The settings of the built-in pages.
+ *
+ * @param config The configuration.
+ * @param providers Its providers, completed from the environment.
+ * @param summaries The same providers.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where a page or the theme is invalid.
+ */
+export function pageSettings(
+  { pages = {}, theme = {} }: Pick<FastifyAuthConfig, "pages" | "theme">,
+  providers: readonly Provider[],
+  summaries: readonly ProviderSummary[],
+): PageSettings {
+  for (const [name, page] of Object.entries(pages)) assertAddress(name, page);
+  const views = providers.map(toProviderView).filter((view) => view !== undefined);
+  const look = { logo: theme.logo, style: pages.style, colorScheme: theme.colorScheme ?? "auto" };
+  return {
+    look,
+    theme: themeRules(theme),
+    providers: views,
+    sources: {
+      forms: sources(summaries.flatMap(({ server }) => [server.issuer, server.authorization])),
+      images: sources([look.logo, ...views.map(({ logo }) => logo)]),
+      styles: sources([look.style]),
+    },
+  };
+}
+
+/** Which assets the pages load. */
+export function assetOptions({ theme, providers }: PageSettings): AssetOptions {
+  const ofProviders = providers.filter(({ type, logo }) =>
+    /^(?:oauth|oidc)$/.test(type) && logo === undefined
+  );
+  return {
+    theme,
+    logos: ofProviders.map(({ brand }) => brand),
+    passkeys: providers.some(({ type }) => type === "webauthn"),
+  };
+}
+
+function assertAddress(name: string, page: string | undefined): void {
+  if (page === undefined || /^\/(?![/\\])/.test(page)) return;
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(page) && URL.canParse(page)) return;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `\`pages.${name}\` is ${JSON.stringify(page)}, which leads nowhere: write a path that begins with "/", ` +
+      'or a URL such as "https://app.example/signin".',
+  );
+}
+
+function sources(urls: readonly (string | undefined)[]): string[] {
+  return [...new Set(urls.map(sourceOf).filter((source) => source !== undefined))];
+}
+
+type Theme = NonNullable<FastifyAuthConfig["theme"]>;
+
+/** The colours of the theme as custom properties. */
+function themeRules({ brandColor, buttonText }: Theme): string {
+  const properties = {
+    "--auth-brand": brandColor,
+    "--auth-brand-text": buttonText ?? readableOn(brandColor),
+  };
+  const rules = Object.entries(properties)
+    .filter(([, value]) => value)
+    .map(([name, value]) => {
+      if (/[;{}<>\\]/.test(value!)) {
+        throw new FastifyAuthError(
+          "FST_AUTHJS_CONFIG_INVALID",
+          `\`theme\` has ${
+            JSON.stringify(value)
+          }, which is no colour: write one as in CSS, such as "#346df1".`,
+        );
+      }
+      return `${name}: ${value};`;
+    });
+  return rules.length === 0 ? "" : `:root { ${rules.join(" ")} }\n`;
+}
+
+/** Black or white, whichever is easier to read on a colour; unknown for a colour that is not hexadecimal. */
+function readableOn(colour: string | undefined): string | undefined {
+  const [, digits] = /^#((?:[0-9a-f]{3}){1,2})$/i.exec(colour ?? "") ?? [];
+  if (digits === undefined) return undefined;
+  const full = digits.length === 3 ? digits.replace(/./g, "$&$&") : digits;
+  const luminance = luminanceOf(full);
+  return contrast(luminance, 1) >= contrast(luminance, 0) ? "#ffffff" : "#000000";
+}

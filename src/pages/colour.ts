@@ -1,0 +1,18 @@
+/**
+ * Contrast of colours.
+ *
+ * @module
+ */
+
+/** The contrast ratio (WCAG 2.2). */
+export function contrast(a: number, b: number): number {
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+
+/** The relative luminance (WCAG 2.2) of a colour of six hexadecimal digits. */
+export function luminanceOf(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [0, 2, 4]
+    .map((at) => parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}

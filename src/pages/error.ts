@@ -1,0 +1,26 @@
+/**
+ * The error page.
+ *
+ * @module
+ */
+import { html } from "@remix-run/html-template";
+import type { PageError } from "./page_error.ts";
+import { fill } from "./texts/texts.ts";
+import type { ErrorPage, PageContent, PageView } from "./types.ts";
+
+/** Errors that another try does not help with. */
+const FINAL: ReadonlySet<PageError> = new Set(["NotFound", "SessionTooLarge"]);
+
+/** What happened, what to do next, and links to go on. */
+export function errorPage({ error, callbackUrl = "/" }: ErrorPage, view: PageView): PageContent {
+  const { texts } = view.language;
+  const title = texts[`error.${error}.title`];
+  const signIn = html`<a class="button primary" href="${view.mountPath}/signin">${texts["error.signIn"]}</a>`;
+  return {
+    title,
+    main: html`<h1>${title}</h1>
+<p class="text">${texts[`error.${error}.text`]}</p>
+${FINAL.has(error) ? null : signIn}
+<a class="button" href="${callbackUrl}">${fill(texts["error.continue"], { site: view.site })}</a>`,
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * The forms of the pages.
+ *
+ * @module
+ */
+import { html, type HtmlTemplateTag, type SafeHtml } from "@remix-run/html-template";
+import type { FieldView } from "./types.ts";
+
+/** `html` under a name that the formatter leaves alone: it would add spaces and break tags. */
+export const fragment: HtmlTemplateTag = html;
+
+/** Attributes, each with a space before it: `true` for one without a value, `undefined` for none. */
+export function attributes(values: Readonly<Record<string, string | true | undefined>>): SafeHtml[] {
+  return Object.entries(values)
+    // A name that could end the tag is no attribute.
+    .filter(([name, value]) => value !== undefined && /^[a-z][\w-]*$/i.test(name))
+    .map(([name, value]) =>
+      value === true ? fragment.raw` ${name}` : fragment` ${fragment.raw`${name}`}="${value}"`
+    );
+}
+
+/** Hidden fields; those that are `undefined` are left out. */
+export function hiddenFields(fields: Readonly<Record<string, string | undefined>>): SafeHtml[] {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => fragment`<input${attributes({ type: "hidden", name, value })}>`);
+}
+
+/** A field with its label. */
+export function labelledField(field: FieldView, label: string, id: string): SafeHtml {
+  const { type = "text" } = field.attributes;
+  const input = fragment`<input${attributes({ ...field.attributes, id, name: field.name, type })}>`;
+  if (type === "hidden") return input;
+  const labelled = html`<label for="${id}">${label}</label>`;
+  return type === "checkbox"
+    ? html`<div class="field check">${input}${labelled}</div>`
+    : html`<div class="field">${labelled}${input}</div>`;
+}

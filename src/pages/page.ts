@@ -1,0 +1,56 @@
+/**
+ * The HTML of the pages that the plugin shows where the application has none of its own.
+ *
+ * @module
+ */
+import { html } from "@remix-run/html-template";
+import { confirmPage } from "./confirm.ts";
+import { errorPage } from "./error.ts";
+import { redirectPage } from "./redirect.ts";
+import { signInPage } from "./signin.ts";
+import { signOutPage } from "./signout.ts";
+import type { Page, PageContent, PageView } from "./types.ts";
+import { verifyRequestPage } from "./verify_request.ts";
+
+/** The HTML document of a page. */
+export function renderPage(page: Page, view: PageView): string {
+  const { title, main, head } = contentOf(page, view);
+  const { language, look, assets } = view;
+  return String(html`
+    <!doctype html>
+    <html lang="${language.tag}" dir="${language.direction}" data-color-scheme="${look.colorScheme}">
+      <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <title>${title} · ${view.site}</title>
+    <link rel="stylesheet" href="${assets.address("style.css")}">
+    ${look.style && html`<link rel="stylesheet" href="${look.style}">`}
+    ${head}
+      </head>
+      <body data-page="${page.kind}">
+        <main class="card">
+    ${look.logo && html`<img class="logo" src="${look.logo}" alt="">`}
+    ${main}
+        </main>
+      </body>
+    </html>
+  `);
+}
+
+function contentOf(page: Page, view: PageView): PageContent {
+  switch (page.kind) {
+    case "signIn":
+      return signInPage(page, view);
+    case "signOut":
+      return signOutPage(page, view);
+    case "verifyRequest":
+      return verifyRequestPage(page, view);
+    case "confirm":
+      return confirmPage(page, view);
+    case "redirect":
+      return redirectPage(page, view);
+    case "error":
+      return errorPage(page, view);
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * The page that asks whether to sign out.
+ *
+ * @module
+ */
+import { html } from "@remix-run/html-template";
+import { hiddenFields } from "./form.ts";
+import { fill } from "./texts/texts.ts";
+import type { PageContent, PageView, SignOutPage } from "./types.ts";
+
+/** The page that asks whether to sign out. */
+export function signOutPage({ csrfToken, callbackUrl }: SignOutPage, view: PageView): PageContent {
+  const { texts } = view.language;
+  const title = texts["signOut.title"];
+  return {
+    title,
+    main: html`
+      <h1>${title}</h1>
+      <p class="text">${fill(texts["signOut.question"], { site: view.site })}</p>
+      <form method="post"
+        action="${view.mountPath}/signout">${hiddenFields({
+          csrfToken,
+          callbackUrl,
+        })}<button class="button primary" type="submit">${texts["signOut.button"]}</button></form>
+      <a class="button" href="${callbackUrl ?? "/"}">${texts["signOut.cancel"]}</a>
+    `,
+  };
+}

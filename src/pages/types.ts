@@ -1,0 +1,144 @@
+/**
+ * What each page is given, and what all pages are rendered with.
+ *
+ * @module
+ */
+import type { SafeHtml } from "@remix-run/html-template";
+import type { Language } from "./language.ts";
+import type { PageError } from "./page_error.ts";
+
+/** A page, by its `kind`, with what is on it. */
+export type Page =
+  | SignInPage
+  | SignOutPage
+  | VerifyRequestPage
+  | ConfirmPage
+  | RedirectPage
+  | ErrorPage;
+
+/** The sign-in page. */
+export interface SignInPage {
+  readonly kind: "signIn";
+  readonly providers: readonly ProviderView[];
+  /** `undefined` where CSRF tokens are switched off. */
+  readonly csrfToken: string | undefined;
+  /** Where the browser goes after the sign-in. */
+  readonly callbackUrl: string | undefined;
+  /** Why a sign-in failed. */
+  readonly error?: PageError | undefined;
+  /** An e-mail address to begin with. */
+  readonly email?: string | undefined;
+}
+
+/** A provider on the sign-in page. */
+export interface ProviderView {
+  readonly id: string;
+  /** The id that the provider's factory gave it, which its logo goes by. */
+  readonly brand: string;
+  readonly name: string;
+  /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
+  readonly type: string;
+  /** What its form asks for. */
+  readonly fields: readonly FieldView[];
+  /** Whether passkeys are offered in the fields of the page (conditional UI). */
+  readonly conditional: boolean;
+  /** The address of a logo that the application chose. */
+  readonly logo?: string | undefined;
+}
+
+/** A field of a form. */
+export interface FieldView {
+  readonly name: string;
+  /** What the application calls it. */
+  readonly label?: string | undefined;
+  /** Further attributes, such as `type` and `placeholder`; `true` for one without a value. */
+  readonly attributes: Readonly<Record<string, string | true>>;
+}
+
+/** The page that asks whether to sign out. */
+export interface SignOutPage {
+  readonly kind: "signOut";
+  readonly csrfToken: string | undefined;
+  readonly callbackUrl: string | undefined;
+}
+
+/** The page that says that a sign-in link was mailed. */
+export interface VerifyRequestPage {
+  readonly kind: "verifyRequest";
+}
+
+/** The page that a mailed sign-in link opens: only its form signs in. */
+export interface ConfirmPage {
+  readonly kind: "confirm";
+  /** The address that the form is posted to, a path. */
+  readonly action: string;
+  /** The hidden fields of the form. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** The address that the link was mailed to. */
+  readonly email?: string | undefined;
+  /** Whether a script posts the form at once. */
+  readonly automatic: boolean;
+}
+
+/** The page that takes the browser on to a provider. */
+export interface RedirectPage {
+  readonly kind: "redirect";
+  readonly url: string;
+  readonly provider: string;
+}
+
+/** The error page. */
+export interface ErrorPage {
+  readonly kind: "error";
+  readonly error: PageError;
+  /** Where a link leads to go on. */
+  readonly callbackUrl?: string | undefined;
+}
+
+/** What every page is rendered with. */
+export interface PageView {
+  readonly language: Language;
+  /** The nonces of the `Content-Security-Policy` header. */
+  readonly nonce: Nonce;
+  /** The mount path, percent-encoded, without a trailing slash. */
+  readonly mountPath: string;
+  /** The host that users see, with its port. */
+  readonly site: string;
+  /** The look of the pages. */
+  readonly look: Look;
+  readonly assets: AssetAddresses;
+}
+
+/** Allows inline elements. */
+export interface Nonce {
+  readonly script: string;
+  readonly style: string;
+}
+
+/** What pages load. */
+export type AssetName = "style.css" | "logos.svg" | "passkey.js";
+
+/** Where pages find the assets. */
+export interface AssetAddresses {
+  /** A path with a content hash; `undefined` for what this configuration does not need. */
+  readonly address: (name: AssetName) => string | undefined;
+  /** Whether `logos.svg` has this logo. */
+  readonly hasLogo: (brand: string) => boolean;
+}
+
+/** What the application chose for all pages. */
+export interface Look {
+  /** The address of a logo. */
+  readonly logo: string | undefined;
+  /** The address of a stylesheet of the application. */
+  readonly style: string | undefined;
+  readonly colorScheme: "auto" | "dark" | "light";
+}
+
+/** What a page has in the document that all pages share. */
+export interface PageContent {
+  readonly title: string;
+  readonly main: SafeHtml;
+  /** Elements for the head. */
+  readonly head?: SafeHtml | undefined;
+}

@@ -1,0 +1,83 @@
+/**
+ * A provider as the sign-in page shows it.
+ *
+ * @module
+ */
+import type { Provider } from "@auth/core/providers";
+import type { FieldView, ProviderView } from "../pages/types.ts";
+import { clonePlain, mergeAsCore } from "../utils/clone.ts";
+
+type Field = Readonly<Record<string, unknown>>;
+
+interface ProviderShape {
+  id?: string;
+  name?: string;
+  type?: string;
+  style?: { logo?: unknown };
+  credentials?: Readonly<Record<string, Field>>;
+  formFields?: Readonly<Record<string, Field>>;
+  enableConditionalUI?: boolean;
+  options?: ProviderShape;
+}
+
+/**
+ * The view of a provider, or `undefined` where the page has no form for it: as in core, one without
+ * `credentials` or `formFields`, or of another type.
+ *
+ * @param provider Completed from the environment.
+ */
+export function toProviderView(provider: Provider): ProviderView | undefined {
+  const { options = {}, ...defaults } = provider as unknown as ProviderShape;
+  const merged: ProviderShape = mergeAsCore(clonePlain(defaults), options);
+  const { id = "", type = "" } = merged;
+  const fields = fieldsOf(merged);
+  if (fields === undefined) return undefined;
+  return {
+    id,
+    brand: defaults.id ?? id,
+    name: merged.name ?? id,
+    type,
+    fields: Object.entries(fields).map(([name, field]) => toField(name, field)),
+    conditional: type === "webauthn" && merged.enableConditionalUI === true,
+    logo: logoOf(merged.style?.logo),
+  };
+}
+
+const EMAIL: Readonly<Record<string, Field>> = { email: { type: "email", required: true } };
+
+function fieldsOf({ type, credentials, formFields }: ProviderShape) {
+  switch (type) {
+    case "oauth":
+    case "oidc":
+      return {};
+    case "email":
+      return EMAIL;
+    case "credentials":
+      return credentials;
+    case "webauthn":
+      return formFields;
+  }
+}
+
+/** The factories of core name files such as "/netsuite.svg" that only its own site has. */
+function logoOf(logo: unknown): string | undefined {
+  return typeof logo === "string" && logo !== "" && !CORE_LOGOS.has(logo) ? logo : undefined;
+}
+
+const CORE_LOGOS: ReadonlySet<string> = new Set(["/netsuite.svg", "/nextcloud.svg", "/wechat.svg"]);
+
+/** Attributes that a field cannot choose: they belong to the page, or a script would be in them. */
+const RESERVED =
+  /^(?:class(?:name)?|form.*|id|label|name|on.*|style|dangerouslysetinnerhtml|children|key|ref)$/i;
+
+/** Attributes as in HTML or, as core's types allow them, as in JSX. */
+function toField(name: string, field: Field): FieldView {
+  const attributes: Record<string, string | true> = {};
+  for (const [key, value] of Object.entries(field)) {
+    if (RESERVED.test(key) || value === undefined || value === null || value === false) continue;
+    const attribute = key === "defaultValue" ? "value" : key.toLowerCase();
+    if (value === true) attributes[attribute] = true;
+    else if (typeof value === "string" || typeof value === "number") attributes[attribute] = String(value);
+  }
+  return { name, label: typeof field.label === "string" ? field.label : undefined, attributes };
+}

@@ -1,0 +1,61 @@
+/**
+ * Sends a built-in page.
+ *
+ * @module
+ */
+import { randomBytes } from "node:crypto";
+import type { FastifyReply } from "fastify";
+import type { PageSettings } from "../config/pages.ts";
+import type { PublicOrigin } from "../http/origin.ts";
+import { beforeHeaders } from "../http/late_headers.ts";
+import type { Assets } from "../pages/assets.ts";
+import { chooseLanguage } from "../pages/language.ts";
+import { renderPage } from "../pages/page.ts";
+import { contentSecurityPolicy, sourceOf } from "../pages/policy.ts";
+import type { Nonce, Page } from "../pages/types.ts";
+
+/** Where a page is shown. */
+export interface PagePlace {
+  readonly settings: PageSettings;
+  readonly assets: Assets;
+  readonly mountPath: string;
+  readonly origin: PublicOrigin;
+}
+
+/** Renders a page for the request, with its `Content-Security-Policy`. The status is that of the reply. */
+export function sendPage(reply: FastifyReply, page: Page, place: PagePlace): FastifyReply {
+  const { settings, assets, mountPath, origin } = place;
+  const nonce = nonceOf(reply);
+  const language = chooseLanguage(reply.request);
+  const policy = contentSecurityPolicy(nonce, {
+    ...settings.sources,
+    forms: [...settings.sources.forms, ...callbackSources(page)],
+  });
+  // Helmet sets one for all pages of the application, too.
+  reply.header("content-security-policy", policy);
+  beforeHeaders(reply, (headers) => headers.set("content-security-policy", policy));
+  return reply.type("text/html; charset=utf-8").header("content-language", language.tag).send(
+    renderPage(page, {
+      language,
+      nonce,
+      mountPath,
+      site: new URL(origin.href).host,
+      look: settings.look,
+      assets: assets.below(mountPath),
+    }),
+  );
+}
+
+/** Browsers apply `form-action` to redirects, too, and a sign-in ends with one to the callback URL. */
+function callbackSources(page: Page): string[] {
+  const source = "callbackUrl" in page ? sourceOf(page.callbackUrl) : undefined;
+  return source === undefined ? [] : [source];
+}
+
+/** The nonces that `@fastify/helmet` made for the reply (`enableCSPNonces`), else new ones. */
+function nonceOf(reply: FastifyReply): Nonce {
+  const { cspNonce } = reply as { cspNonce?: Partial<Nonce> | null };
+  if (typeof cspNonce?.script === "string" && typeof cspNonce.style === "string") return cspNonce as Nonce;
+  const nonce = randomBytes(16).toString("base64url");
+  return { script: nonce, style: nonce };
+}
