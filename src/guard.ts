@@ -3,11 +3,12 @@
  *
  * @module
  */
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { authInstance } from "./auth_instance.ts";
 import { unavailableError } from "./adapter/failure.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { isAuthRoute } from "./http/auth_route.ts";
+import { keepPrivate, keepUnstored } from "./http/private_reply.ts";
 import { readSession } from "./get_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
@@ -49,9 +50,11 @@ export function sessionGuard(
     if (isAuthRoute(request.routeOptions.config)) return;
     const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
-    if (session !== null && await isAllowed(session, request as FastifyRequest)) return;
+    if (session !== null && await isAllowed(session, request as FastifyRequest)) {
+      return keepPrivate(reply as FastifyReply);
+    }
     if (isSignInPage(request, config)) return;
-    reply.header("cache-control", "no-store");
+    keepUnstored(reply as FastifyReply);
     if (failure !== undefined) throw unavailableError(failure);
     if (session !== null) {
       throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");

@@ -1,0 +1,99 @@
+/**
+ * Keeps the replies of guarded routes out of shared caches.
+ *
+ * @module
+ */
+import type { FastifyReply } from "fastify";
+import { beforeHeaders } from "./late_headers.ts";
+import { removeCdnCaching } from "./security_headers.ts";
+
+/** What is known of a reply that is to stay private. */
+interface Kept {
+  /** `Cache-Control` when the guard let the request pass. */
+  before: string;
+  /** `Cache-Control` as the route has set it since. */
+  own?: string | undefined;
+}
+
+const KEPT: unique symbol = Symbol("fastify-authjs.kept");
+
+interface Holder {
+  [KEPT]?: Kept;
+}
+
+/** Has no cache store a refusal, whatever hooks of the application set: after signing in, there is another reply. */
+export function keepUnstored(reply: FastifyReply): void {
+  reply.header("cache-control", "no-store");
+  beforeHeaders(reply, (headers) => {
+    removeCdnCaching(reply, headers);
+    if (!/(?:^|[\s,])no-store\b/i.test(cacheControlOf(reply))) headers.set("cache-control", "no-store");
+  });
+}
+
+/**
+ * Keeps a reply private, and has caches tell users apart by their cookies (`Vary`), whatever hooks of the
+ * application and file servers set for all replies. Only the route itself may make its reply public: its
+ * handler, or a hook of it that runs between the guard and the handler.
+ *
+ * @param reply The reply to a request that a guard lets pass.
+ */
+export function keepPrivate(reply: FastifyReply): void {
+  const before = cacheControlOf(reply);
+  const held = (reply as Holder)[KEPT];
+  // A second guard; what was set before it, the route has not set.
+  if (held !== undefined) return void (held.before = before);
+  const kept: Kept = { before };
+  (reply as Holder)[KEPT] = kept;
+  recordOwn(reply, kept);
+  beforeHeaders(reply, (headers) => {
+    headers.set("vary", withCookie(reply));
+    const final = cacheControlOf(reply);
+    if (kept.own !== undefined && final === kept.own && !isFile(reply, final)) return;
+    removeCdnCaching(reply, headers);
+    headers.set("cache-control", toPrivate(final));
+  });
+}
+
+/** Takes note of what the route has set when it sends its reply, before hooks of the application run. */
+function recordOwn(reply: FastifyReply, kept: Kept): void {
+  const { send } = reply;
+  reply.send = function (payload?: unknown) {
+    const now = payload instanceof Response
+      ? payload.headers.get("cache-control") ?? cacheControlOf(reply)
+      : cacheControlOf(reply);
+    // An error is answered by a handler of the application.
+    kept.own = payload instanceof Error || now === kept.before ? undefined : now;
+    return send.call(this, payload as never);
+  };
+}
+
+function cacheControlOf(reply: FastifyReply): string {
+  return [reply.getHeader("cache-control") ?? []].flat().join(", ");
+}
+
+/**
+ * Whether a file server, such as `@fastify/static`, has answered with its own default: "public", also for
+ * files below a guard.
+ */
+function isFile(reply: FastifyReply, cacheControl: string): boolean {
+  return /^public, max-age=\d+(?:, immutable)?$/.test(cacheControl) &&
+    reply.hasHeader("accept-ranges") && reply.hasHeader("last-modified");
+}
+
+/** The directives without those that concern shared caches. */
+function toPrivate(cacheControl: string): string {
+  const directives = cacheControl.split(",").map((directive) => directive.trim()).filter((directive) =>
+    directive !== "" && !SHARED.test(directive)
+  );
+  const isPrivate = directives.some((directive) => /^(?:private|no-store)$/i.test(directive));
+  return (isPrivate ? directives : ["private", ...directives]).join(", ");
+}
+
+/** `private="set-cookie"` concerns one header only. */
+const SHARED = /^(?:public|s-maxage|proxy-revalidate|stale-(?:while-revalidate|if-error)|private=)/i;
+
+function withCookie(reply: FastifyReply): string {
+  const vary = [reply.getHeader("vary") ?? []].flat().join(", ");
+  if (/(?:^|[\s,])(?:\*|cookie)(?:$|[\s,])/i.test(vary)) return vary;
+  return vary ? `${vary}, Cookie` : "Cookie";
+}
