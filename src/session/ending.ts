@@ -11,7 +11,8 @@ import { clearSessionCookie, type SessionCookie } from "./cookie.ts";
 import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { SharedStore } from "./refresh_lock.ts";
-import { hasSharedEnd, sharedSessionId, shareState, shareSuccessor } from "./shared_endings.ts";
+import { derivedSecret, placeOf } from "./sealed_value.ts";
+import { REQUEST_LIMIT_MS } from "./token_families.ts";
 
 /** What a read and a request to a route of the plugin have in common here. */
 export interface EndingContext {
@@ -72,7 +73,7 @@ export function endChecks(
 export async function endSession(token: string, context: EndingContext): Promise<number> {
   const endings = context.settings.families.end(token);
   const store = sharedStore(context);
-  if (store !== undefined) await shareState(store, await sessionId(store, token, context), true);
+  if (store !== undefined) await putShared(store, await sessionId(store, token, context), "state", ENDED);
   return endings;
 }
 
@@ -83,7 +84,7 @@ export async function beginSession(token: string, context: EndingContext): Promi
   const store = secrets === undefined ? sharedStore(context) : undefined;
   if (store === undefined) return;
   const id = await sessionId(store, token, context);
-  if (await hasSharedEnd(store, id)) await shareState(store, id, false);
+  if (await getShared(store, id, "state") === ENDED) await putShared(store, id, "state", BEGUN);
 }
 
 /** Has a session go on with another token. */
@@ -95,7 +96,8 @@ export async function continueSession(
   const { families } = context.settings;
   families.join(token, successor);
   const store = sharedStore(context);
-  if (store !== undefined) await shareSuccessor(store, successor, await sessionId(store, token, context));
+  if (store === undefined) return;
+  await putShared(store, successor, "session", await sessionId(store, token, context));
 }
 
 /** Whether the session of a token ended, here or in another process. */
@@ -103,12 +105,16 @@ export async function hasEnded(token: string, context: EndingContext): Promise<b
   const { families } = context.settings;
   if (families.endings(token) > 0) return true;
   const store = sharedStore(context);
-  if (store === undefined || !await hasSharedEnd(store, await sessionId(store, token, context))) return false;
+  if (store === undefined) return false;
+  if (await getShared(store, await sessionId(store, token, context), "state") !== ENDED) return false;
   families.end(token);
   return true;
 }
 
-/** The name of a token's session in the store; asked for once. */
+/**
+ * The id of a token's session, the same for all its tokens: derived from the first one, and stored for each
+ * successor.
+ */
 async function sessionId(
   store: SharedStore,
   token: string,
@@ -116,9 +122,31 @@ async function sessionId(
 ): Promise<string> {
   const known = families.idOf(token);
   if (known !== undefined) return known;
-  const id = await sharedSessionId(store, token);
+  const id = await getShared(store, token, "session") ?? derivedSecret(token, "session id");
   families.name(token, id);
   return id;
+}
+
+/** The states of a session in the store. */
+const ENDED = "ended", BEGUN = "begun";
+
+async function getShared(
+  { lock }: SharedStore,
+  secret: string,
+  purpose: string,
+): Promise<string | undefined> {
+  const place = placeOf(secret, purpose);
+  return place.open(await lock.get(place.name));
+}
+
+async function putShared(
+  { lock }: SharedStore,
+  secret: string,
+  purpose: string,
+  value: string,
+): Promise<void> {
+  const place = placeOf(secret, purpose);
+  await lock.put(place.name, place.seal(value), REQUEST_LIMIT_MS);
 }
 
 /** The refresh lock as a read uses it, with its failures in the log. */

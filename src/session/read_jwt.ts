@@ -113,8 +113,10 @@ async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
   const work = () => runCallbacks(opened, context);
   const read = store === undefined ? await work() : await refreshOnce(store, token, {
     work,
-    open: (sealed) => openToken(sealed, settings).catch(() => undefined),
-    join: async (successor, sealed) => ({ sealed, ...await runCallbacks(successor, context) }),
+    async join(sealed) {
+      const successor = await openToken(sealed, settings).catch(() => undefined);
+      return successor && { sealed, ...await runCallbacks(successor, context) };
+    },
     hasEnded: () => hasEnded(token, context),
     ended: ENDED,
   });

@@ -28,13 +28,11 @@ const POLL_INTERVAL_MS = 40;
 const RESULT_TTL_MS = 2_000;
 
 /** What is done once for a token. */
-export interface Refresh<Opened, Outcome extends { readonly sealed?: string | undefined }> {
+export interface Refresh<Outcome extends { readonly sealed?: string | undefined }> {
   /** Refreshes the token; what it returns as `sealed` is left for the others. */
   work(): Promise<Outcome>;
-  /** Decodes what another process refreshed the token to; `undefined` where it cannot be used. */
-  open(sealed: string): Promise<Opened | undefined>;
-  /** Reads the session of that token. */
-  join(opened: Opened, sealed: string): Promise<Outcome>;
+  /** Reads the session of what another process refreshed the token to; `undefined` where it cannot. */
+  join(sealed: string): Promise<Outcome | undefined>;
   /** Whether the session ended, as far as this process or the store knows. */
   hasEnded(): Promise<boolean>;
   /** The outcome if it did. */
@@ -47,108 +45,54 @@ export interface Refresh<Opened, Outcome extends { readonly sealed?: string | un
  * A process that waits does so as long as the other one is heard of, and for `waitLimit` where it is not;
  * then it refreshes the token by itself. It does the same with a result that it cannot open or decode.
  */
-export async function refreshOnce<Opened, Outcome extends { readonly sealed?: string | undefined }>(
+export async function refreshOnce<Outcome extends { readonly sealed?: string | undefined }>(
   store: SharedStore,
   token: string,
-  refresh: Refresh<Opened, Outcome>,
+  refresh: Refresh<Outcome>,
 ): Promise<Outcome> {
-  const result = new ResultPlace(store, token);
-  const held = new HeldLock(store, result);
-  const wait = new Wait(store.waitLimit);
-  let successor: Successor<Opened> | undefined;
+  const shared = new SharedRefresh(store, token);
+  const join = async (result: string | undefined) =>
+    result === undefined ? undefined : await refresh.join(result);
+  let heardAt = Date.now();
+  let lastBeat: number | undefined;
+  let hasWaited = false;
   try {
-    while (!await held.acquire()) {
-      const found = await result.read();
-      successor = await successorIn(found, refresh);
-      wait.heard(found?.beat);
-      if (successor !== undefined || wait.isOver) break;
+    while (!await shared.acquire()) {
+      hasWaited = true;
+      const { token: result, beat } = await shared.read();
+      const outcome = await join(result);
+      if (outcome !== undefined) return outcome;
+      // The first may be left over from a process that died since; a change is a sign of life.
+      if (beat !== undefined && lastBeat !== undefined && beat !== lastBeat) heardAt = Date.now();
+      lastBeat = beat ?? lastBeat;
+      if (Date.now() - heardAt >= store.waitLimit) break;
       await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS * (0.5 + Math.random())));
     }
-    if (successor === undefined) {
-      const [found, hasEnded] = await Promise.all([result.read(), refresh.hasEnded()]);
-      if (hasEnded) return refresh.ended;
-      // Without a grace a result is for those who waited for it.
-      if (wait.hasBegun || store.grace > 0) successor = await successorIn(found, refresh);
-    }
-    if (successor === undefined) {
-      held.keep();
-      const outcome = await refresh.work();
-      await held.stopBeats();
-      if (outcome.sealed !== undefined && !await refresh.hasEnded()) await result.leave(outcome.sealed);
-      return outcome;
-    }
+    const [{ token: result }, hasEnded] = await Promise.all([shared.read(), refresh.hasEnded()]);
+    if (hasEnded) return refresh.ended;
+    // Without a grace a result is for those who waited for it.
+    const joined = hasWaited || store.grace > 0 ? await join(result) : undefined;
+    if (joined !== undefined) return joined;
+    shared.keep();
+    const outcome = await refresh.work();
+    await shared.stopBeats();
+    if (outcome.sealed !== undefined && !await refresh.hasEnded()) await shared.leave(outcome.sealed);
+    return outcome;
   } finally {
-    await held.release();
+    await shared.release();
   }
-  return await refresh.join(successor.opened, successor.sealed);
 }
 
-interface Successor<Opened> {
-  readonly sealed: string;
-  readonly opened: Opened;
-}
-
-async function successorIn<Opened>(
-  found: Message | undefined,
-  refresh: Pick<Refresh<Opened, never>, "open">,
-): Promise<Successor<Opened> | undefined> {
-  const sealed = found?.token;
-  const opened = sealed === undefined ? undefined : await refresh.open(sealed);
-  return opened === undefined ? undefined : { sealed: sealed!, opened };
-}
-
-/** What is left for the others: the result, or while it is worked on a number that changes. */
+/** What is left for the others: the new token, or while it is worked on a number that changes. */
 interface Message {
   readonly token?: string;
   readonly beat?: number;
 }
 
-/** Where the result of refreshing a token is left. */
-class ResultPlace {
+/** The refresh of one token, as the processes see it: the lock, and the value in the store. */
+class SharedRefresh {
+  readonly #store: SharedStore;
   readonly #place: Place;
-  readonly #store: SharedStore;
-  #told = false;
-
-  constructor(store: SharedStore, token: string) {
-    this.#store = store;
-    this.#place = placeOf(token, "refresh");
-  }
-
-  get name(): string {
-    return this.#place.name;
-  }
-
-  async read(): Promise<Message | undefined> {
-    const value = await this.#store.lock.get(this.name);
-    const text = this.#place.open(value);
-    if (text !== undefined) return JSON.parse(text);
-    if (value && !this.#told) {
-      this.#told = true;
-      this.#store.onError(
-        new Error(
-          "A value in the refresh lock's store was not written for it; the session is refreshed anew.",
-        ),
-      );
-    }
-  }
-
-  async leave(token: string): Promise<void> {
-    await this.#put({ token }, Math.max(this.#store.grace, RESULT_TTL_MS));
-  }
-
-  async beat(beat: number, milliseconds: number): Promise<void> {
-    await this.#put({ beat }, milliseconds);
-  }
-
-  async #put(message: Message, milliseconds: number): Promise<void> {
-    await this.#store.lock.put(this.name, this.#place.seal(JSON.stringify(message)), milliseconds);
-  }
-}
-
-/** The lock of one token, as one read holds it. */
-class HeldLock {
-  readonly #store: SharedStore;
-  readonly #result: ResultPlace;
   readonly #owner = randomUUID();
   /**
    * In milliseconds. Several times in it the others hear of the work, and no less often than they would stop
@@ -156,23 +100,33 @@ class HeldLock {
    */
   readonly #ttl: number;
   #isHeld = false;
+  #hasReported = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #beating: Promise<unknown> = Promise.resolve();
 
-  constructor(store: SharedStore, result: ResultPlace) {
+  constructor(store: SharedStore, token: string) {
     this.#store = store;
-    this.#result = result;
+    this.#place = placeOf(token, "refresh");
     this.#ttl = Math.max(3, Math.min(LOCK_TTL_MS, Math.floor(store.waitLimit)));
   }
 
   async acquire(): Promise<boolean> {
     const { lock, isExtensible } = this.#store;
-    this.#isHeld = await lock.acquire(
-      this.#result.name,
-      this.#owner,
-      isExtensible ? this.#ttl : WORK_LIMIT_MS,
-    );
-    return this.#isHeld;
+    const ttl = isExtensible ? this.#ttl : WORK_LIMIT_MS;
+    return this.#isHeld = await lock.acquire(this.#place.name, this.#owner, ttl);
+  }
+
+  async read(): Promise<Message> {
+    const value = await this.#store.lock.get(this.#place.name);
+    const text = this.#place.open(value);
+    if (text !== undefined) return JSON.parse(text);
+    if (value && !this.#hasReported) {
+      this.#hasReported = true;
+      const problem =
+        "A value in the refresh lock's store was not written for it; the session is refreshed anew.";
+      this.#store.onError(new Error(problem));
+    }
+    return {};
   }
 
   /** Holds the lock, and has the others hear of it, until the work is done or counts as hung. */
@@ -189,10 +143,10 @@ class HeldLock {
   }
 
   async #beat(beat: number): Promise<void> {
-    const isOwn = await this.#store.lock.extend(this.#result.name, this.#owner, this.#ttl);
+    const isOwn = await this.#store.lock.extend(this.#place.name, this.#owner, this.#ttl);
     // The lock expired while this process was suspended, and another one may hold it.
     if (!isOwn) return clearInterval(this.#timer);
-    await this.#result.beat(beat, this.#ttl);
+    await this.#put({ beat }, this.#ttl);
   }
 
   /** Stops the beats, one of which could overwrite the result. */
@@ -201,37 +155,16 @@ class HeldLock {
     await this.#beating;
   }
 
+  async leave(token: string): Promise<void> {
+    await this.#put({ token }, Math.max(this.#store.grace, RESULT_TTL_MS));
+  }
+
+  async #put(message: Message, milliseconds: number): Promise<void> {
+    await this.#store.lock.put(this.#place.name, this.#place.seal(JSON.stringify(message)), milliseconds);
+  }
+
   async release(): Promise<void> {
     await this.stopBeats();
-    if (this.#isHeld) await this.#store.lock.release(this.#result.name, this.#owner);
-  }
-}
-
-/** How long another process is still waited for. */
-class Wait {
-  readonly #limit: number;
-  #until: number;
-  #beat: number | undefined;
-  hasBegun = false;
-
-  /** @param limit Milliseconds for which nothing may be heard of it. */
-  constructor(limit: number) {
-    this.#limit = limit;
-    this.#until = Date.now() + limit;
-  }
-
-  get isOver(): boolean {
-    return Date.now() >= this.#until;
-  }
-
-  /**
-   * What was heard: the first may be left over from a process that died since; a change is a sign of life.
-   */
-  heard(beat: number | undefined): void {
-    this.hasBegun = true;
-    if (beat !== undefined && this.#beat !== undefined && beat !== this.#beat) {
-      this.#until = Date.now() + this.#limit;
-    }
-    this.#beat = beat ?? this.#beat;
+    if (this.#isHeld) await this.#store.lock.release(this.#place.name, this.#owner);
   }
 }
