@@ -5,13 +5,7 @@
  */
 import type { Page } from "../pages/types.ts";
 import { type SerializeOptions, stringifySetCookie } from "cookie";
-
-/** A cookie to set; with an empty value and `maxAge: 0`, one to remove. */
-export interface SetCookie {
-  readonly name: string;
-  readonly value: string;
-  readonly options: SerializeOptions;
-}
+import type { SetCookie } from "../session/cookie.ts";
 
 /** The answer to a request. */
 export interface Answer {

@@ -7,8 +7,7 @@
  * @module
  */
 import type { AuthConfig } from "@auth/core";
-import { withNameOfSession } from "../session/cookie.ts";
-import type { SetCookie } from "./answer.ts";
+import { type SetCookie, withNameOfSession } from "../session/cookie.ts";
 import type { RequestContext } from "./context.ts";
 
 /** What core is given, and gives, where the session cookie has another name for it. */

