@@ -1,8 +1,4 @@
-/**
- * Binds the application's adapter for core.
- *
- * @module
- */
+/** Binds the application's adapter for core. */
 import type { Adapter } from "@auth/core/adapters";
 import { callAdapter } from "./call.ts";
 

@@ -1,8 +1,6 @@
 /**
  * One call of an adapter: with a deadline, Dates in its result, no secrets in its errors, and a check that
  * the row is the one that was looked for.
- *
- * @module
  */
 import type { VerificationToken } from "@auth/core/adapters";
 import { type DatedCall, withDates } from "./dated_results.ts";

@@ -1,8 +1,6 @@
 /**
  * Makes Dates of the points in time in an adapter's results: core, and the reading of sessions here, compare
  * Dates only.
- *
- * @module
  */
 import { toDate } from "./dates.ts";
 

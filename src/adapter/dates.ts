@@ -1,8 +1,6 @@
 /**
  * Reads points in time as databases return them. Some drivers and adapters return text or a number instead of
  * a Date; compared with a Date, text is never in the past.
- *
- * @module
  */
 
 /** SQL and ISO 8601. Time, fraction and zone may be missing; an annotation (RFC 9557) may follow. */

@@ -1,8 +1,4 @@
-/**
- * The error that a failed call of the adapter is thrown as, and the one that the client is answered with.
- *
- * @module
- */
+/** The error that a failed call of the adapter is thrown as, and the one that the client is answered with. */
 import { errorChain } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 

@@ -4,8 +4,6 @@
  * Core leaves the row of the session that the browser had, or keeps using it where the same user signs in
  * again. An attacker who knows that session token could go on using it; people sign in again to end just
  * that.
- *
- * @module
  */
 import type { Adapter, AdapterSession } from "@auth/core/adapters";
 

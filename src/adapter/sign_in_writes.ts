@@ -4,8 +4,6 @@
  * Core creates a user first and links a sign-in method afterwards. A failure in between would leave a user
  * that blocks its e-mail address: every later sign-in with that address is refused with
  * `OAuthAccountNotLinked`. Core also uses up a sign-in link before it knows whether the sign-in succeeds.
- *
- * @module
  */
 import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@auth/core/adapters";
 import { AdapterFailure } from "./failure.ts";

@@ -2,8 +2,6 @@
  * A sign-in link signs in once, whatever the adapter does.
  *
  * Some adapters look a link up and delete it in two steps: of several requests at once, each may find it.
- *
- * @module
  */
 import type { Adapter, VerificationToken } from "@auth/core/adapters";
 import { createHash, randomUUID } from "node:crypto";

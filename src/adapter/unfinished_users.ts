@@ -1,8 +1,4 @@
-/**
- * Users that cannot sign in, because the database failed during the sign-in that created them.
- *
- * @module
- */
+/** Users that cannot sign in, because the database failed during the sign-in that created them. */
 
 /** The most ids that are kept; the oldest is dropped first. */
 const MAXIMUM = 1000;

@@ -1,8 +1,6 @@
 /**
  * Checks at boot that the adapter has the methods which the configuration needs; core checks them with each
  * request.
- *
- * @module
  */
 import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";

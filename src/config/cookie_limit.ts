@@ -1,8 +1,4 @@
-/**
- * The most bytes that a session cookie may have.
- *
- * @module
- */
+/** The most bytes that a session cookie may have. */
 import { FastifyAuthError } from "../errors.ts";
 
 /**

@@ -1,8 +1,4 @@
-/**
- * The names and attributes of Auth.js's cookies, as core resolves them.
- *
- * @module
- */
+/** The names and attributes of Auth.js's cookies, as core resolves them. */
 import type { AuthConfig } from "@auth/core";
 import type { SerializeOptions } from "cookie";
 

@@ -1,8 +1,4 @@
-/**
- * Reads environment variables without making Deno ask for a permission.
- *
- * @module
- */
+/** Reads environment variables without making Deno ask for a permission. */
 import process from "node:process";
 
 /** The environment; an empty variable counts as unset. */

@@ -1,8 +1,4 @@
-/**
- * Whether the Host header of a request may decide the public origin.
- *
- * @module
- */
+/** Whether the Host header of a request may decide the public origin. */
 import type { AuthConfig } from "@auth/core";
 import type { Environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";

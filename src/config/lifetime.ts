@@ -6,8 +6,6 @@
  * renewed once a twentieth of their life has passed, or `updateAge` if that is sooner: after every read at
  * least 95 % of `maxAge` are left, and most replies set no cookie. The `expires` of a session is the end of
  * what the browser holds.
- *
- * @module
  */
 import type { AuthConfig } from "@auth/core";
 import { FastifyAuthError } from "../errors.ts";

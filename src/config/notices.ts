@@ -1,8 +1,4 @@
-/**
- * Warnings about the set-up that come up after boot, such as a date in the database that cannot be read.
- *
- * @module
- */
+/** Warnings about the set-up that come up after boot, such as a date in the database that cannot be read. */
 import type { Log } from "../utils/log.ts";
 
 /** Keeps warnings until the application's log is known. */

@@ -1,8 +1,4 @@
-/**
- * How the refreshing of sessions is shared, as the configuration says.
- *
- * @module
- */
+/** How the refreshing of sessions is shared, as the configuration says. */
 import type { JWT } from "@auth/core/jwt";
 import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthOptions, RefreshLock } from "../types.ts";

@@ -4,8 +4,6 @@
  *
  * It is resolved once: later changes to the object or to the environment are not seen. The object is never
  * written to; core, which writes defaults into what it gets, is given a copy.
- *
- * @module
  */
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";

@@ -1,8 +1,4 @@
-/**
- * Checks the secrets of the configuration.
- *
- * @module
- */
+/** Checks the secrets of the configuration. */
 import type { AuthConfig } from "@auth/core";
 import { FastifyAuthError } from "../errors.ts";
 

@@ -1,8 +1,4 @@
-/**
- * What a client prefers, by its `Accept` and `Accept-Language` headers (RFC 9110 section 12.5).
- *
- * @module
- */
+/** What a client prefers, by its `Accept` and `Accept-Language` headers (RFC 9110 section 12.5). */
 import Negotiator from "negotiator";
 
 /** Whether the client prefers JSON to a page. A client that accepts anything does not. */

@@ -1,8 +1,4 @@
-/**
- * How a route of the plugin is recognised.
- *
- * @module
- */
+/** How a route of the plugin is recognised. */
 
 /**
  * Marks the routes of the plugin in their `config`, so that `requireSession()` on the root instance lets them

@@ -1,8 +1,6 @@
 /**
  * The bodies of auth requests. The auth routes have parsers of their own, so that those of the application do
  * not matter, and bodies are flat, so that a credential is always a string.
- *
- * @module
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Buffer } from "node:buffer";

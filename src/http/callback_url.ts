@@ -1,8 +1,6 @@
 /**
  * The `callbackUrl` of a request (where to go after signing in or out), from its query, body or cookie. Core
  * answers a malformed one with an error page or a 500; here it is ignored.
- *
- * @module
  */
 
 /** Characters: what fits in a cookie. */

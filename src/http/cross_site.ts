@@ -1,8 +1,6 @@
 /**
  * Protection against cross-site request forgery by headers that no page can set. Core checks its CSRF token
  * as well.
- *
- * @module
  */
 import { FastifyAuthError } from "../errors.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Headers that no other hook can override.
- *
- * @module
- */
+/** Headers that no other hook can override. */
 import type { FastifyReply } from "fastify";
 
 /** The headers of a reply that are about to be written. */

@@ -1,8 +1,4 @@
-/**
- * The query of a request, read from its URL: an application may have configured another query parser.
- *
- * @module
- */
+/** The query of a request, read from its URL: an application may have configured another query parser. */
 
 /**
  * The query of a URL, without its `?`.

@@ -1,8 +1,6 @@
 /**
  * A request to an auth route as it was received. Hooks of the application that run between parsing and
  * handler cannot change it: what was checked is what the handler gets.
- *
- * @module
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";

@@ -1,8 +1,4 @@
-/**
- * Errors of databases and mail services without secrets, for the log.
- *
- * @module
- */
+/** Errors of databases and mail services without secrets, for the log. */
 
 /** Cutting out shorter texts would make a message unreadable. */
 const SHORTEST_SECRET = 4;

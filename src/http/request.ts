@@ -1,8 +1,4 @@
-/**
- * Makes a web `Request`.
- *
- * @module
- */
+/** Makes a web `Request`. */
 import type { IncomingHttpHeaders } from "node:http";
 
 /** The parts of the request. */

@@ -1,8 +1,4 @@
-/**
- * Security headers of every reply of the auth routes.
- *
- * @module
- */
+/** Security headers of every reply of the auth routes. */
 import type { FastifyReply } from "fastify";
 import { beforeHeaders, type LateHeaders } from "./late_headers.ts";
 

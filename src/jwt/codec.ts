@@ -1,8 +1,6 @@
 /**
  * `encode` and `decode` of `@auth/core/jwt`, the fast way: same tokens, same results. Errors have the same
  * names; a token that is refused here is not tried again by core.
- *
- * @module
  */
 import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
 import type { JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";

@@ -3,8 +3,6 @@
  *
  * A derivation is HKDF, a SHA-2 thumbprint and two key imports: more work than opening a token. A raw key
  * also costs about 8 µs a call on Node 24, where every cipher operation imports it again.
- *
- * @module
  */
 import { Buffer } from "node:buffer";
 import { createHash, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";

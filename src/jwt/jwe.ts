@@ -5,8 +5,6 @@
  * A token that is not sealed with one of our keys is refused here: anyone can send one, and core would take
  * fifty times as long to refuse it. An authentic token in a form that this file does not read (compressed,
  * with other members in its header) is left to core.
- *
- * @module
  */
 import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";

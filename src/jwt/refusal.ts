@@ -3,8 +3,6 @@
  *
  * These errors are made once and have no stack: a client can send any number of such tokens, and refusing one
  * must cost little.
- *
- * @module
  */
 
 /** A token that is not a session of ours. */

@@ -1,8 +1,4 @@
-/**
- * The key that a client authenticates with at the token endpoint (`private_key_jwt`).
- *
- * @module
- */
+/** The key that a client authenticates with at the token endpoint (`private_key_jwt`). */
 import type { Provider } from "@auth/core/providers";
 
 type Part = Record<string, unknown>;

@@ -1,8 +1,4 @@
-/**
- * Checks the discovery document of a provider (OpenID Connect Discovery 1.0).
- *
- * @module
- */
+/** Checks the discovery document of a provider (OpenID Connect Discovery 1.0). */
 import { FastifyAuthError } from "../errors.ts";
 import { parseJsonObject } from "../utils/json.ts";
 

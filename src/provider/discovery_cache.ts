@@ -1,8 +1,4 @@
-/**
- * Keeps discovery documents: every sign-in needs one, and they rarely change.
- *
- * @module
- */
+/** Keeps discovery documents: every sign-in needs one, and they rarely change. */
 
 /**
  * How long a document is kept, in milliseconds. A provider that moves an endpoint keeps the old one for

@@ -1,8 +1,4 @@
-/**
- * Normalizes e-mail addresses for sign-in links.
- *
- * @module
- */
+/** Normalizes e-mail addresses for sign-in links. */
 
 /** RFC 5321 section 4.5.3.1. */
 const MAXIMUM_LENGTH = 254;

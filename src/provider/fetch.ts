@@ -1,8 +1,6 @@
 /**
  * The `fetch` for requests to a provider: limited in time and size, over TLS in production, with a cache for
  * discovery documents, and with errors that core can name.
- *
- * @module
  */
 import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";

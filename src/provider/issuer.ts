@@ -1,8 +1,4 @@
-/**
- * Checks the issuer in an authorization response (RFC 9207) of a provider that is configured without one.
- *
- * @module
- */
+/** Checks the issuer in an authorization response (RFC 9207) of a provider that is configured without one. */
 import type { ProviderServer } from "./summary.ts";
 import type { Fetch } from "./fetch.ts";
 import { ProviderUnavailable } from "./provider_unavailable.ts";

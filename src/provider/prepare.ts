@@ -1,8 +1,4 @@
-/**
- * Prepares a configured provider for core, in steps.
- *
- * @module
- */
+/** Prepares a configured provider for core, in steps. */
 import type { Provider } from "@auth/core/providers";
 import { type Environment, prepareEmailProvider } from "./email.ts";
 import { limitRequests } from "./request_limits.ts";

@@ -1,8 +1,4 @@
-/**
- * Reads the error in a provider's response, and makes it fit for a log.
- *
- * @module
- */
+/** Reads the error in a provider's response, and makes it fit for a log. */
 import { FastifyAuthError } from "../errors.ts";
 import { redactText } from "../http/redact_error.ts";
 import { isJsonObject, parseJsonObject } from "../utils/json.ts";

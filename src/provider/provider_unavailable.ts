@@ -1,8 +1,6 @@
 /**
  * Providers that cannot be reached or take too long. Unlike for a bad answer, trying again helps, and the
  * configuration is not at fault.
- *
- * @module
  */
 import { withDeadline } from "../utils/deadline.ts";
 import { errorChain } from "../utils/error_chain.ts";

@@ -1,8 +1,4 @@
-/**
- * Limits for everything that a provider's configuration does over the network.
- *
- * @module
- */
+/** Limits for everything that a provider's configuration does over the network. */
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { type Fetch, limitedFetch, type ProviderLimits } from "./fetch.ts";

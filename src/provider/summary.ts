@@ -1,8 +1,4 @@
-/**
- * What routes and boot checks read of the configured providers.
- *
- * @module
- */
+/** What routes and boot checks read of the configured providers. */
 import type { Provider } from "@auth/core/providers";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { FastifyAuthError } from "../errors.ts";

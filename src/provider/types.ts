@@ -4,8 +4,6 @@
  * Core's published declarations have lost the endpoint handlers and the internal OAuth configuration (they
  * resolve to `any`). They are written out here, so the configurations below are stricter than core's and
  * assignable to them.
- *
- * @module
  */
 import type { customFetch } from "@auth/core";
 import type {

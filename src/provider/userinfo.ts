@@ -1,8 +1,6 @@
 /**
  * Reads the user's claims from the userinfo endpoint where the ID token has none: many servers return them
  * there only (OpenID Connect Core section 5.4).
- *
- * @module
  */
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";

@@ -3,8 +3,6 @@
  *
  * Each comment says what the provider does that core does not expect. `tests/provider_flows_test.ts` shows
  * for each that core alone fails. Core merges the application's settings over a workaround.
- *
- * @module
  */
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";

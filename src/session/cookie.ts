@@ -5,8 +5,6 @@
  * takes every cookie whose name starts with the session cookie's for a part of it: `sessionid` beside
  * `session`. Here the session is the cookie of the configured name, or else a run `.0`, `.1`, … of it. All
  * others are the application's, and are neither read nor removed.
- *
- * @module
  */
 import { parseCookie, type SerializeOptions, stringifySetCookie } from "cookie";
 

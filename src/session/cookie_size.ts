@@ -1,8 +1,6 @@
 /**
  * How large a session cookie may get. A browser sends it with every request, and servers limit the headers
  * they take: with one that is too large every request is refused, signing out included.
- *
- * @module
  */
 import { AuthError } from "@auth/core/errors";
 import type { JWT, JWTEncodeParams, JWTOptions } from "@auth/core/jwt";

@@ -1,8 +1,6 @@
 /**
  * Sessions that are rows of a database end with their row, which a sign-out, the next sign-in or a read that
  * finds it expired deletes.
- *
- * @module
  */
 import type { Adapter } from "@auth/core/adapters";
 import type { TokenFamilies } from "./token_families.ts";

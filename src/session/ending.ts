@@ -3,8 +3,6 @@
  *
  * This process remembers the session's tokens; other processes learn of the end through the store of the
  * refresh lock, if there is one. Both last for as long as a request that was sent before may be under way.
- *
- * @module
  */
 import type { LoggerInstance } from "@auth/core/types";
 import { clearSessionCookie, type SessionCookie } from "./cookie.ts";

@@ -1,8 +1,4 @@
-/**
- * Decoding a session token, and telling whether it has to be renewed.
- *
- * @module
- */
+/** Decoding a session token, and telling whether it has to be renewed. */
 import type { JWT } from "@auth/core/jwt";
 import { open, type Opened, type PlainClaims } from "../jwt/jwe.ts";
 import { checkTimes, parseClaims } from "../jwt/codec.ts";

@@ -1,8 +1,4 @@
-/**
- * What a read of a session gives, and the steps common to sessions in tokens and in a database.
- *
- * @module
- */
+/** What a read of a session gives, and the steps common to sessions in tokens and in a database. */
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import type { LoggerInstance } from "@auth/core/types";

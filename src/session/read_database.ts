@@ -1,8 +1,4 @@
-/**
- * Sessions kept in a database: core's session action with one call of the adapter.
- *
- * @module
- */
+/** Sessions kept in a database: core's session action with one call of the adapter. */
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, SessionTokenError } from "@auth/core/errors";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";

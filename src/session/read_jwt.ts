@@ -1,8 +1,6 @@
 /**
  * Sessions kept in an encrypted token: what core's session action makes of one, without what only its other
  * actions need.
- *
- * @module
  */
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";

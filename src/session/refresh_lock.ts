@@ -1,8 +1,6 @@
 /**
  * What several processes share: one of them refreshes a session and the others get its result, a sign-out at
  * one of them counts at all, and a sign-in link is used at one of them at a time.
- *
- * @module
  */
 import { withDeadline } from "../utils/deadline.ts";
 import type { RefreshLock } from "../types.ts";

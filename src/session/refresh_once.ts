@@ -1,8 +1,6 @@
 /**
  * Refreshing a token in one process of several, by the refresh lock: the others get the result from its
  * store.
- *
- * @module
  */
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval, setTimeout } from "node:timers";

@@ -5,8 +5,6 @@
  * A provider that rotates refresh tokens takes the second use of one for theft and ends every session of the
  * user. But a page sends its requests together, and those that left the browser before the new cookie came
  * carry the old token.
- *
- * @module
  */
 import type { JWT } from "@auth/core/jwt";
 import { ownString } from "../jwt/token_cache.ts";

@@ -1,8 +1,4 @@
-/**
- * What core derives keys for besides sessions: a token sealed with such a key is ours, but not a session.
- *
- * @module
- */
+/** What core derives keys for besides sessions: a token sealed with such a key is ours, but not a session. */
 import type { AuthConfig } from "@auth/core";
 import { type AuthCookie, cookieSettings } from "../config/cookies.ts";
 

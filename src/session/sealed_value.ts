@@ -4,8 +4,6 @@
  * seals it.
  *
  * A value that was forged, cut or moved to another place does not open.
- *
- * @module
  */
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";

@@ -1,8 +1,4 @@
-/**
- * What reading a session needs of a configuration, worked out once: core works it out for each request.
- *
- * @module
- */
+/** What reading a session needs of a configuration, worked out once: core works it out for each request. */
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import type { ResolvedConfig } from "../config/resolve.ts";

@@ -4,8 +4,6 @@
  * A session changes its token with each renewal. A request that was sent with one of them may still be under
  * way when the session ends: what it read must not reach the browser any more, and a token it makes must not
  * be a session again.
- *
- * @module
  */
 import { createHash } from "node:crypto";
 

@@ -1,8 +1,4 @@
-/**
- * Sets the cookies that the reads of a request changed on its reply, on any route.
- *
- * @module
- */
+/** Sets the cookies that the reads of a request changed on its reply, on any route. */
 import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
 import { beforeHeaders, type LateHeaders } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";

@@ -1,8 +1,4 @@
-/**
- * Strict base64url (RFC 4648 section 5): without padding, and only one encoding of each byte string.
- *
- * @module
- */
+/** Strict base64url (RFC 4648 section 5): without padding, and only one encoding of each byte string. */
 import { Buffer } from "node:buffer";
 
 /** The last character of a text of 4n + 2 or 4n + 3 characters: its unused bits must be zero. */

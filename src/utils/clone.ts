@@ -1,8 +1,4 @@
-/**
- * Copies of data that core may write to.
- *
- * @module
- */
+/** Copies of data that core may write to. */
 
 function isPlainObject(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);

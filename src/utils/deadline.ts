@@ -1,8 +1,4 @@
-/**
- * Timeouts.
- *
- * @module
- */
+/** Timeouts. */
 import { FastifyAuthError } from "../errors.ts";
 
 /** The longest delay of a timer, in milliseconds; with a longer one it fires at once. */

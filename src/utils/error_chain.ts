@@ -1,8 +1,4 @@
-/**
- * An error and its causes, in whichever property libraries keep them.
- *
- * @module
- */
+/** An error and its causes, in whichever property libraries keep them. */
 
 /** `cause` by the standard, `err` in core's causes, the others in ORMs; `errors` of an `AggregateError`. */
 const CAUSES = ["cause", "err", "original", "parent", "driverError", "originalError", "errors"] as const;

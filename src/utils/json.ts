@@ -1,8 +1,4 @@
-/**
- * Objects in JSON from outside.
- *
- * @module
- */
+/** Objects in JSON from outside. */
 
 /** Parses a JSON object; `undefined` for any other text. */
 export function parseJsonObject(text: string): Record<string, unknown> | undefined {

@@ -1,8 +1,4 @@
-/**
- * The logger.
- *
- * @module
- */
+/** The logger. */
 
 /** The part of Fastify's logger that is used here. */
 export interface Log {

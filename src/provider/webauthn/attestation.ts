@@ -1,8 +1,4 @@
-/**
- * Attestations: what an authenticator states about itself at registration (WebAuthn section 6.5).
- *
- * @module
- */
+/** Attestations: what an authenticator states about itself at registration (WebAuthn section 6.5). */
 import { decodeBase64Url } from "../../utils/base64url.ts";
 
 /**

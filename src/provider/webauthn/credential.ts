@@ -1,8 +1,4 @@
-/**
- * Checks the credential that a browser sends, before core reads it.
- *
- * @module
- */
+/** Checks the credential that a browser sends, before core reads it. */
 import { decodeBase64Url } from "../../utils/base64url.ts";
 import { isJsonObject, parseJsonObject } from "../../utils/json.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Errors of a WebAuthn sign-in.
- *
- * @module
- */
+/** Errors of a WebAuthn sign-in. */
 import type { AuthConfig } from "@auth/core";
 import {
   AccessDenied,

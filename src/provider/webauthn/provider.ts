@@ -1,8 +1,6 @@
 /**
  * WebAuthn providers for core: a challenge is accepted once, valid signatures are accepted, and attestations
  * only where the application asked for one.
- *
- * @module
  */
 import type { Provider } from "@auth/core/providers";
 import { isPlainAttestation } from "./attestation.ts";

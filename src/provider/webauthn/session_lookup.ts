@@ -1,8 +1,4 @@
-/**
- * How core looks up the session for the options of a WebAuthn ceremony.
- *
- * @module
- */
+/** How core looks up the session for the options of a WebAuthn ceremony. */
 import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 

@@ -3,8 +3,6 @@
  *
  * An ECDSA signature is two numbers. Where one of them has a byte less than the curve, the library misreads
  * it: one sign-in in 128 fails.
- *
- * @module
  */
 import { Buffer } from "node:buffer";
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
