@@ -5,19 +5,23 @@
  */
 import { assetOptions } from "./config/pages.ts";
 import { resolveConfig, type ResolvedConfig } from "./config/resolve.ts";
+import type { PublicPaths } from "./config/public_path.ts";
 import { coreProblem } from "./core/config_problem.ts";
 import { type Assets, loadAssets } from "./pages/assets.ts";
 import type { FastifyAuthError } from "./errors.ts";
 import { type SessionSettings, sessionSettings } from "./session/settings.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
+/** The paths of a mount. They are known once the application has all its routes. */
+type PathsOfMount = () => PublicPaths;
+
 /** What is derived from a configuration once, and the state of its use. */
 export class AuthInstance {
   /** A copy of the configuration, completed from the environment and checked. */
   readonly config: ResolvedConfig;
   readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
-  /** The mount paths by application, in the order they were registered. */
-  readonly #mounts = new WeakMap<object, string[]>();
+  /** The mounts by application, in the order they were registered. */
+  readonly #mounts = new WeakMap<object, PathsOfMount[]>();
   readonly #done = new Set<string>();
   #assets: Promise<Assets> | undefined;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
@@ -59,17 +63,17 @@ export class AuthInstance {
   }
 
   /**
-   * Adds a mount path.
+   * Adds a mount.
    *
    * @param application The HTTP server of the application, which all its scopes share.
    */
-  addMount(application: object, path: string): void {
-    this.#mounts.set(application, [...this.#mounts.get(application) ?? [], path]);
+  addMount(application: object, paths: PathsOfMount): void {
+    this.#mounts.set(application, [...this.mountsIn(application), paths]);
   }
 
-  /** The path where an application first mounted the routes. */
-  mountPath(application: object): string | undefined {
-    return this.#mounts.get(application)?.[0];
+  /** The mounts in an application, in the order they were registered. */
+  mountsIn(application: object): readonly PathsOfMount[] {
+    return this.#mounts.get(application) ?? [];
   }
 
   /** Runs `tell` once for each `what`, so that a warning is not repeated with each request. */

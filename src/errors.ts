@@ -11,7 +11,8 @@
  *
  * - `FST_AUTHJS_SECRET_MISSING`: No secret in the configuration and none in `AUTH_SECRET`.
  * - `FST_AUTHJS_SECRET_TOO_SHORT`: A secret is shorter than 32 characters.
- * - `FST_AUTHJS_ORIGIN_INVALID`: `origin` or `AUTH_URL` is not an http or https URL.
+ * - `FST_AUTHJS_ORIGIN_INVALID`: `origin` or `AUTH_URL` is not an http or https URL, or its path fits several
+ *   mounts.
  * - `FST_AUTHJS_HOST_NOT_TRUSTED`: No public origin is configured, and that of requests is not trusted.
  * - `FST_AUTHJS_PREFIX_INVALID`: The routes cannot be mounted under this prefix, or another route is there.
  * - `FST_AUTHJS_PROVIDER_INVALID`: A provider is incomplete, duplicated or unsafe.

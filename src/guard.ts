@@ -17,7 +17,7 @@ import type { FastifyAuthConfig } from "./types.ts";
 /** The part of a request that a guard reads, so that it fits instances of every type. */
 export type GuardedRequest = Pick<
   FastifyRequest,
-  "headers" | "host" | "log" | "method" | "originalUrl" | "protocol" | "routeOptions" | "server"
+  "headers" | "host" | "log" | "method" | "originalUrl" | "protocol" | "routeOptions" | "server" | "url"
 >;
 
 /** The part of a reply that a guard uses. */

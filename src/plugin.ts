@@ -17,6 +17,7 @@ import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
+import { addMount } from "./mount.ts";
 import { AUTH_ROUTE } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import { assertNotCrossSite } from "./http/cross_site.ts";
@@ -81,12 +82,12 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     // deno-lint-ignore require-await -- only errors of an async plugin reject `register()`
     const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
       const mountPath = toMountPath(scope.prefix);
-      assertBasePath(config.basePath, mountPath);
-      auth.addMount(scope.server, mountPath);
+      const paths = addMount(scope, auth, mountPath);
+      assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
       RouteGuards.of(instance).add({ scope: instance, config, mountPath });
       addRoutes(scope, {
         config: auth.config,
-        mountPath,
+        paths,
         assets,
         settings: (secure) => auth.settings(secure),
         readSession: (request) => readSession(request, config),
@@ -251,7 +252,7 @@ function addRoute(
       return sendAnswer(reply, answer, context, {
         settings: config.pages,
         assets: mount.assets,
-        mountPath: mount.mountPath,
+        mountPath: context.mountPath,
         origin: context.origin,
       });
     },

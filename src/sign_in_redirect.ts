@@ -5,6 +5,7 @@
  */
 import type { FastifyRequest } from "fastify";
 import { authInstance } from "./auth_instance.ts";
+import { publicUrl } from "./config/public_path.ts";
 import { normalizeCallbackUrl, toAsciiUrl } from "./http/callback_url.ts";
 import { originOf } from "./http/origin.ts";
 import { parseQuery } from "./http/query.ts";
@@ -13,7 +14,7 @@ import type { FastifyAuthConfig } from "./types.ts";
 /** The part of a request that is read, so that it fits instances of every type. */
 type PageRequest = Pick<
   FastifyRequest,
-  "headers" | "host" | "method" | "originalUrl" | "protocol" | "server"
+  "headers" | "host" | "method" | "originalUrl" | "protocol" | "server" | "url"
 >;
 
 /**
@@ -65,7 +66,7 @@ export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): b
   const page = signInPage(request, config);
   // A page on another origin is not part of this application.
   if (page === undefined || !page.startsWith("/")) return false;
-  const [configured, requested] = [splitUrl(page), splitUrl(pathOf(request))];
+  const [configured, requested] = [splitUrl(page), splitUrl(publicUrlOf(request, config))];
   if (configured.path !== requested.path) return false;
   const own = ownParameters(configured.query);
   return own === "" || own === ownParameters(requested.query);
@@ -85,8 +86,8 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
   const { core, origin } = auth.config;
   const page = core.pages?.signIn;
   if (!page) {
-    const mountPath = auth.mountPath(request.server.server);
-    return mountPath === undefined ? undefined : `${mountPath}/signin`;
+    const [paths] = auth.mountsIn(request.server.server);
+    return paths && `${paths().mount}/signin`;
   }
   if (page.startsWith("/")) return toAsciiUrl(page);
   const url = URL.canParse(page) ? new URL(page) : undefined;
@@ -96,19 +97,16 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
 
 /** The path of the request, or its URL where the sign-in page is on another origin. */
 function callbackUrlOf(request: PageRequest, config: FastifyAuthConfig, page: string): string | undefined {
-  const path = normalizeCallbackUrl(pathOf(request));
+  const path = normalizeCallbackUrl(publicUrlOf(request, config));
   if (path === undefined || page.startsWith("/")) return path;
   const origin = originOf(request, authInstance(config).config.origin);
   return origin && `${origin.href}${path}`;
 }
 
-/**
- * Path and query of a request. "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2), whose
- * host is not verified.
- */
-function pathOf({ originalUrl }: PageRequest): string {
-  const path = originalUrl.replace(/^https?:\/\/[^/?#]*/i, "");
-  return path.startsWith("/") ? path : `/${path}`;
+/** Path and query of a request as its user sees them. */
+function publicUrlOf(request: PageRequest, config: FastifyAuthConfig): string {
+  const [paths] = authInstance(config).mountsIn(request.server.server);
+  return publicUrl(request, paths?.().removed ?? "");
 }
 
 /** The parts of a URL: the query without its `?`, the hash with its `#`. */

@@ -73,7 +73,9 @@ export interface RefreshLock {
 /** What the plugin adds to core's configuration. */
 export interface FastifyAuthOptions {
   /**
-   * The public origin, such as `"https://app.example"`. Overrides `AUTH_URL`.
+   * The public origin, such as `"https://app.example"`. Overrides `AUTH_URL`. Where users see the auth routes at
+   * another path than Fastify, with that path: `"https://app.example/api/auth"` behind a proxy that removes
+   * `/api`.
    *
    * @default that of `AUTH_URL`, else `request.protocol` and `request.host`
    */

@@ -108,11 +108,12 @@ for (
   });
 }
 
-Deno.test("O4: a path in AUTH_URL does not move the routes", async () => {
+Deno.test("O4: a path in AUTH_URL does not move the routes, but says where users see them", async () => {
   await withEnvironment({ AUTH_SECRET: SECRET, AUTH_URL: "https://app.example/other" }, async () => {
     await using app = await testApp({ providers: [passwordProvider()] });
     const { callbackUrl } = (await app.inject("/auth/providers")).json().credentials;
-    assertEquals(callbackUrl, "https://app.example/auth/callback/credentials");
+    assertEquals(callbackUrl, "https://app.example/other/callback/credentials");
+    assertEquals((await app.inject("/other/providers")).statusCode, 404);
   });
 });
 

@@ -39,12 +39,18 @@ function invalid(prefix: string, why: string): FastifyAuthError {
 }
 
 /**
- * Checks that a configured `basePath` is the mount path, which the prefix of the registration decides.
+ * Checks that a configured `basePath` is the mount path, which the prefix of the registration decides, or the
+ * public path.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is another.
  */
-export function assertBasePath(basePath: string | undefined, mountPath: string): void {
-  if (basePath === undefined || encodeURI(basePath.replace(/\/+$/, "")) === mountPath) return;
+export function assertBasePath(
+  basePath: string | undefined,
+  mountPath: string,
+  publicPath: string | undefined,
+): void {
+  if (basePath === undefined) return;
+  if ([mountPath, publicPath].includes(encodeURI(basePath.replace(/\/+$/, "")))) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
     `The configuration has \`basePath: ${JSON.stringify(basePath)}\`, but the routes are mounted at ` +

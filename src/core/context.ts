@@ -29,7 +29,7 @@ export interface RequestContext {
   readonly config: ResolvedConfig;
   /** The session settings for the scheme of the request. */
   readonly settings: SessionSettings;
-  /** The mount path, percent-encoded, without a trailing slash. */
+  /** The mount path as users see it, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
   readonly origin: PublicOrigin;
   readonly action: AuthAction;

@@ -10,6 +10,8 @@ import { FastifyAuthError } from "../errors.ts";
 export interface PublicOrigin {
   /** Scheme, host and port, as in `https://app.example`. */
   readonly href: string;
+  /** The path of the auth routes as users see it, where it is configured, without a trailing slash. */
+  readonly path?: string;
   /** Whether it is https, which decides the `__Secure-` and `__Host-` prefixes of cookies. */
   readonly secure: boolean;
 }
@@ -36,8 +38,8 @@ interface Raw {
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * The origin in the configuration or `AUTH_URL`. A path in it is ignored: the prefix of the plugin is the
- * path.
+ * The origin in the configuration or `AUTH_URL`. Its path, if it has one, is that of the auth routes as users
+ * see it.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_ORIGIN_INVALID` where it is not an http or https URL.
  */
@@ -50,7 +52,8 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
       "AUTH_URL (or `origin`) must be the address users type, such as https://app.example.",
     );
   }
-  return Object.freeze({ href: url.origin, secure: url.protocol === "https:" });
+  const path = url.pathname.replace(/\/+$/, "");
+  return Object.freeze({ href: url.origin, secure: url.protocol === "https:", ...(path && { path }) });
 }
 
 /**

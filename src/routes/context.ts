@@ -5,6 +5,7 @@
  */
 import type { FastifyRequest } from "fastify";
 import { type AuthCookie, cookieSettings, otherCookieNames } from "../config/cookies.ts";
+import type { PublicPaths } from "../config/public_path.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { RequestContext } from "../core/context.ts";
 import { withKnownCsrfCookie } from "../core/csrf.ts";
@@ -24,7 +25,8 @@ import type { AuthRoute } from "./table.ts";
 /** What the routes of one registration share. */
 export interface Mount {
   readonly config: ResolvedConfig;
-  readonly mountPath: string;
+  /** The paths of the mount as users see them. */
+  readonly paths: () => PublicPaths;
   /** What the built-in pages load. */
   readonly assets: Assets;
   /** The session settings for https (`secure`) or http. */
@@ -44,7 +46,7 @@ export interface Mount {
 export function requestContext(
   request: FastifyRequest,
   { action }: AuthRoute,
-  { config, mountPath, settings, readSession, once }: Mount,
+  { config, paths, settings, readSession, once }: Mount,
 ): RequestContext {
   const { method, url, origin, headers, params, body: parsed } = receivedRequest(request);
   const { logger, debug } = config.core;
@@ -54,7 +56,7 @@ export function requestContext(
   return {
     config,
     settings: settings(origin.secure),
-    mountPath,
+    mountPath: paths().mount,
     origin,
     action,
     provider,

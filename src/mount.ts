@@ -1,0 +1,54 @@
+/**
+ * Where the routes are mounted, and where users see them.
+ *
+ * @module
+ */
+import type { FastifyInstance } from "fastify";
+import type { AuthInstance } from "./auth_instance.ts";
+import { type PublicPaths, publicPaths } from "./config/public_path.ts";
+import { FastifyAuthError } from "./errors.ts";
+
+/**
+ * Adds a mount to its configuration.
+ *
+ * @returns Its paths as users see them, which are known once the application has all its routes.
+ */
+export function addMount(scope: FastifyInstance, auth: AuthInstance, mountPath: string): () => PublicPaths {
+  const { origin } = auth.config;
+  const isMounted = (path: string) =>
+    path === mountPath || scope.hasRoute({ method: "GET", url: `${decodePath(path)}/csrf` });
+  let known: PublicPaths | undefined;
+  const paths = () => known ??= publicPaths(mountPath, origin, isMounted);
+  auth.addMount(scope.server, paths);
+  // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
+  scope.addHook("onReady", async () => {
+    const { mount } = paths();
+    if (auth.mountsIn(scope.server).some((other) => other !== paths && other().mount === mount)) {
+      throw samePublicPath(mount);
+    }
+    if (mount === mountPath) return;
+    scope.log.info(
+      `Users see the auth routes at ${
+        origin!.href
+      }${mount}, by AUTH_URL or \`origin\`, and the application has ` +
+        `them at ${mountPath}: a proxy or \`rewriteUrl\` has to turn the one into the other.`,
+    );
+  });
+  return paths;
+}
+
+function decodePath(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+function samePublicPath(path: string): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_ORIGIN_INVALID",
+    `The path "${path}" of AUTH_URL (or \`origin\`) is where users see the auth routes, and they are mounted more ` +
+      "than once, each at another path. Leave the path out, or let it end with one of the mount paths.",
+  );
+}
