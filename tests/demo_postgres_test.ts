@@ -45,7 +45,7 @@ if (url) {
         );
         const link = message.text.match(/href="([^"]+)"/)![1]!.replaceAll("&amp;", "&");
         // Mailed by one, followed at the other.
-        await friend.get(link.replace(one.origin, other.origin));
+        await friend.confirm(link.replace(one.origin, other.origin));
         assertEquals(await emailOf(friend, one), "bob@example.com");
         assertEquals([await count("user"), await count("verificationToken")], [2, 0]);
       } finally {

@@ -164,13 +164,13 @@ Deno.test("demo: a magic link signs in once", async () => {
   await withDemo(async (demo) => {
     const visitor = new Visitor();
     const link = await askForLink(visitor, demo, "charles@example.com");
-    const page = await visitor.get(link);
+    const page = await visitor.confirm(link);
     assertEquals(page.url.href, `${demo.origin}/protected`);
     const me = await sessionOf(visitor, demo);
     assertEquals([me?.user.email, me?.provider], ["charles@example.com", "nodemailer"]);
 
     const thief = new Visitor();
-    const again = await thief.get(link);
+    const again = await thief.confirm(link);
     assertEquals(again.url.pathname, "/error");
     assertStringIncludes(again.text, "This link does not work any more");
     assertEquals(await sessionOf(thief, demo), null);

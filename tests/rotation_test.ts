@@ -139,9 +139,9 @@ for (const [state, secrets] of Object.entries(STATES)) {
           csrfToken: await a.client.csrfToken(),
           email: "ada@example.com",
         });
-        await b.client.get(pathOf(links[0]!));
+        await b.client.confirm(pathOf(links[0]!));
         assertEquals(await signedInName(a.client), "");
-        const again = await b.client.get(pathOf(links[0]!));
+        const again = await b.client.confirm(pathOf(links[0]!));
         assertEquals(new URL(locationOf(again)).searchParams.get("error"), "Verification", "it works once");
       }));
   }
@@ -202,7 +202,7 @@ Deno.test("{old} and {new, old}: what the old process began ends in the new one"
     await b.client.get(pathOf(provider.authorize(locationOf(started))));
     assertEquals(await signedInName(b.client), "Ada");
     assertEquals(await signOut(b.client, csrfToken), 302);
-    await b.client.get(pathOf(links[0]!));
+    await b.client.confirm(pathOf(links[0]!));
     assertEquals((await b.client.get("/me")).json().session.user.email, "ada@example.com");
   }));
 

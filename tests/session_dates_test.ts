@@ -97,7 +97,7 @@ for (const [name, format] of Object.entries(FORMATS)) {
         const csrfToken = await client.csrfToken();
         await client.post("/auth/signin/mail", { csrfToken, email: "ada@example.com" });
         const { pathname, search } = new URL(links[0]!);
-        const answer = await client.get(pathname + search);
+        const answer = await client.confirm(pathname + search);
         assertEquals(String(answer.headers.location).includes("error=Verification"), expected === null);
         assertEquals(await reader(client), expected);
       }, maxAge);
@@ -123,7 +123,7 @@ Deno.test("a sign-in link whose end cannot be read is refused", () =>
     const csrfToken = await client.csrfToken();
     await client.post("/auth/signin/mail", { csrfToken, email: "ada@example.com" });
     const { pathname, search } = new URL(links[0]!);
-    const answer = await client.get(pathname + search);
+    const answer = await client.confirm(pathname + search);
     assertStringIncludes(String(answer.headers.location), "error=Verification");
     assertEquals(await reader(client), null);
     assertStringIncludes(lines.map(({ msg }) => msg).join("\n"), "the sign-in link counts as expired");

@@ -73,7 +73,7 @@ const SIGN_INS: Record<string, (client: Client, links: string[]) => Promise<Answ
     const csrfToken = await client.csrfToken();
     await client.post("/auth/signin/mail", { csrfToken, email: "ada@example.com" });
     const { pathname, search } = new URL(links.pop()!);
-    return await client.get(pathname + search);
+    return await client.confirm(pathname + search);
   },
 };
 

@@ -65,7 +65,7 @@ async function startFleet(processes: number, overrides: Partial<FastifyAuthConfi
     },
     async signedInBy(link, browsers) {
       const answers = await Promise.all(
-        Array.from({ length: browsers }, (_, i) => new Client(apps[i % apps.length]!).get(link)),
+        Array.from({ length: browsers }, (_, i) => new Client(apps[i % apps.length]!).confirm(link)),
       );
       const refused = answers.filter(({ headers }) => headers.location === REFUSED).length;
       const signedIn = answers.filter(({ headers }) => headers.location === "http://localhost").length;
@@ -110,7 +110,7 @@ Deno.test("sign-in links of one address do not wait for each other", async () =>
     if (waiting.add(token).size === 2) resolve();
     await both;
   };
-  await Promise.all([first, second].map((link) => new Client(fleet.apps[0]!).get(link)));
+  await Promise.all([first, second].map((link) => new Client(fleet.apps[0]!).confirm(link)));
   assertEquals([waiting.size, fleet.tables.sessions.size], [2, 2]);
 });
 
@@ -122,7 +122,7 @@ for (const refreshLock of [undefined, memoryLock()]) {
     const { between } = fleet;
     fleet.between = () => Promise.reject(new Error("connection lost"));
     const client = new Client(fleet.apps[0]!);
-    assertEquals((await client.get(link)).statusCode, 503);
+    assertEquals((await client.confirm(link)).statusCode, 503);
     fleet.between = between;
     assertEquals(await fleet.signedInBy(link, 2), 1);
     assertEquals(refreshLock?.owners.size ?? 0, 0);
@@ -136,7 +136,8 @@ Deno.test("a sign-in link that another process never gives back is a 503, and st
   await using fleet = await startFleet(1, { refreshLock: { ...lock, acquire }, adapterTimeout: 100 });
   const link = await fleet.link();
   const client = new Client(fleet.apps[0]!);
-  const answers = await Promise.all([client.get(link), client.get(link)]);
+  await client.csrfToken();
+  const answers = await Promise.all([client.confirm(link), client.confirm(link)]);
   assertEquals(answers.map(({ statusCode }) => statusCode), [503, 503]);
   isHeld = false;
   assertEquals(await fleet.signedInBy(link, 2), 1);

@@ -9,8 +9,9 @@ export interface CookieSettings {
   readonly options: SerializeOptions;
 }
 
-/** The keys of `cookies` in the configuration. */
+/** The keys of `cookies` in the configuration, and our own cookie. */
 export type AuthCookie =
+  | "emailConfirm"
   | "sessionToken"
   | "callbackUrl"
   | "csrfToken"
@@ -19,7 +20,7 @@ export type AuthCookie =
   | "nonce"
   | "webauthnChallenge";
 
-/** Core's names, without the prefix for secure cookies. */
+/** Core's names and ours, without the prefix for secure cookies. */
 const NAMES: Readonly<Record<AuthCookie, string>> = {
   sessionToken: "authjs.session-token",
   callbackUrl: "authjs.callback-url",
@@ -28,6 +29,7 @@ const NAMES: Readonly<Record<AuthCookie, string>> = {
   state: "authjs.state",
   nonce: "authjs.nonce",
   webauthnChallenge: "authjs.challenge",
+  emailConfirm: "authjs.email-confirm",
 };
 
 /**
@@ -41,7 +43,7 @@ export function cookieSettings(
   secure: boolean,
 ): CookieSettings {
   const secureCookies = core.useSecureCookies ?? secure;
-  const own = core.cookies?.[cookie];
+  const own = cookie === "emailConfirm" ? undefined : core.cookies?.[cookie];
   const options: Record<string, unknown> = {
     httpOnly: true,
     sameSite: "lax",

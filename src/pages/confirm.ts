@@ -17,6 +17,9 @@ export function confirmPage(page: ConfirmPage, view: PageView): PageContent {
   const words = { site: view.site, ...(email !== undefined && { email }) };
   return {
     title,
+    // The address has the token of the link, which stays out of `Referer`. Not "no-referrer", with which the form
+    // would send `Origin: null`.
+    head: html`<meta name="referrer" content="strict-origin">`,
     main: html`
       <h1>${title}</h1>
       <p class="text">${fill(text, words)}</p>
@@ -25,9 +28,23 @@ export function confirmPage(page: ConfirmPage, view: PageView): PageContent {
           fields,
         )}<button class="button primary" type="submit">${texts["confirm.button"]}</button></form>
       <p class="hint">${texts["confirm.hint"]}</p>
-      ${automatic
-        ? html`<script nonce="${view.nonce.script}">document.getElementById("confirm").submit()</script>`
-        : null}
+      <script nonce="${view.nonce.script}">${html.raw`${script(automatic)}`}</script>
     `,
   };
 }
+
+/**
+ * Sends the form once: a second click would use a link that is used up, and the browser drops the answer to the
+ * first. A page that is rendered in advance waits until its user sees it.
+ */
+function script(automatic: boolean): string {
+  return `const form = document.getElementById("confirm");
+let sent = false;
+form.addEventListener("submit", (event) => sent ? event.preventDefault() : sent = true);
+addEventListener("pageshow", ({ persisted }) => persisted && (sent = false));
+${automatic ? AUTOMATIC : ""}`;
+}
+
+const AUTOMATIC = `const send = () => form.requestSubmit();
+if (document.prerendering) document.addEventListener("prerenderingchange", send, { once: true });
+else send();`;

@@ -78,6 +78,8 @@ export interface ConfirmPage {
   readonly email?: string | undefined;
   /** Whether a script posts the form at once. */
   readonly automatic: boolean;
+  /** Where the browser goes after the sign-in. */
+  readonly callbackUrl?: string | undefined;
 }
 
 /** The page that takes the browser on to a provider. */

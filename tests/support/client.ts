@@ -87,6 +87,14 @@ export class Client {
     return await this.post(`${this.mount}/callback/${provider}`, { csrfToken, ...fields });
   }
 
+  /** Opens a mailed link, and sends the form of its page. A link that opens no page is only opened. */
+  async confirm(link: string, options?: RequestOptions): Promise<Answer> {
+    const page = await this.get(link, options);
+    if (page.statusCode !== 200) return page;
+    const { action, fields } = formIn(page);
+    return await this.request("POST", action, { form: fields, ...options });
+  }
+
   /** Signs out. */
   async signOut(): Promise<Answer> {
     return await this.post(`${this.mount}/signout`, { csrfToken: await this.csrfToken() });
@@ -104,4 +112,18 @@ export class Client {
 /** The Set-Cookie lines of an answer. */
 export function setCookies(answer: Answer): string[] {
   return [answer.headers["set-cookie"] ?? []].flat().map(String);
+}
+
+/** The address and the hidden fields of the form of a page, an answer or its HTML. */
+export function formIn(page: Answer | string): { action: string; fields: Record<string, string> } {
+  const body = typeof page === "string" ? page : page.body;
+  const [, action = ""] = /<form[^>]*\saction="([^"]*)"/.exec(body) ?? [];
+  const inputs = body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
+  const fields = [...inputs].map(([, name = "", value = ""]) => [name, unescape(value)]);
+  return { action: unescape(action), fields: Object.fromEntries(fields) };
+}
+
+function unescape(text: string): string {
+  const characters: Record<string, string> = { lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" };
+  return text.replace(/&(lt|gt|quot|#39|amp);/g, (_entity, name) => characters[name]!);
 }

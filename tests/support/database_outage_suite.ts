@@ -53,7 +53,7 @@ const askForLink: Case["send"] = async (client, _setup, fail) => {
 const byLink: Case["send"] = async (client, setup, fail) => {
   const link = await requestLink(client, setup, ADA.email);
   fail();
-  return await client.get(link);
+  return await client.confirm(link);
 };
 
 /** Follows a sign-in link to an account that is there. */
@@ -266,12 +266,12 @@ export function testOutage(kind: DatabaseKind): void {
       const client = new Client(app);
       const link = await requestLink(client, setup, ADA.email);
       faults.set(method, "throws");
-      assertEquals((await client.get(link)).statusCode, 503);
+      assertEquals((await client.confirm(link)).statusCode, 503);
       faults.clear();
       assertEquals(await database.count("tokens"), 1);
-      await client.get(link);
+      await client.confirm(link);
       assertEquals([await reader(client), await database.count("tokens")], [ADA.email, 0]);
-      const answer = await new Client(app).get(link);
+      const answer = await new Client(app).confirm(link);
       assertStringIncludes(String(answer.headers.location), "error=Verification");
     });
   }
@@ -281,11 +281,11 @@ export function testOutage(kind: DatabaseKind): void {
     const client = new Client(app);
     const link = await requestLink(client, setup, ADA.email);
     faults.set("useVerificationToken", "is late");
-    assertEquals((await client.get(link)).statusCode, 503);
+    assertEquals((await client.confirm(link)).statusCode, 503);
     faults.clear();
     await setup.release();
     await eventually(async () => await database.count("tokens") === 1);
-    await client.get(link);
+    await client.confirm(link);
     assertEquals(await reader(client), ADA.email);
   });
 
@@ -293,7 +293,7 @@ export function testOutage(kind: DatabaseKind): void {
     const { database } = setup;
     const client = new Client(setup.app);
     const link = await requestLink(client, setup, ADA.email, "stale");
-    await client.get(link);
+    await client.confirm(link);
     assertEquals(await database.count("tokens"), 0);
   });
 

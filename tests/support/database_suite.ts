@@ -221,13 +221,13 @@ export function testDatabase(kind: DatabaseKind): void {
     const client = new Client(app);
     const link = await requestLink(client, setup, "Ada@Example.com ");
     assertEquals(await database.count("tokens"), 1);
-    await client.get(link);
+    await client.confirm(link);
     assertEquals(await reader(client), ADA.email);
     assertEquals(await database.count("tokens"), 0);
     assert((await database.adapter.getUserByEmail!(ADA.email))?.emailVerified instanceof Date);
 
     const second = new Client(app);
-    const answer = await second.get(link);
+    const answer = await second.confirm(link);
     assertEquals(answer.headers.location, "http://localhost/auth/error?error=Verification");
     assertEquals(await reader(second), null);
   });
@@ -236,7 +236,7 @@ export function testDatabase(kind: DatabaseKind): void {
     const { app, database } = setup;
     const link = await requestLink(new Client(app), setup, ADA.email);
     const browsers = Array.from({ length: 5 }, () => new Client(app));
-    await Promise.all(browsers.map((browser) => browser.get(link)));
+    await Promise.all(browsers.map((browser) => browser.confirm(link)));
     const readers = (await Promise.all(browsers.map(reader))).filter((email) => email === ADA.email);
     assertEquals([readers.length, await database.count("sessions")], [1, 1]);
   });
@@ -245,7 +245,7 @@ export function testDatabase(kind: DatabaseKind): void {
     const { app, database } = setup;
     const client = new Client(app);
     const link = await requestLink(client, setup, ADA.email, "stale");
-    const answer = await client.get(link);
+    const answer = await client.confirm(link);
     assertEquals(answer.headers.location, "http://localhost/auth/error?error=Verification");
     assertEquals([await reader(client), await database.count("tokens")], [null, 0]);
   });
@@ -265,12 +265,12 @@ export function testDatabase(kind: DatabaseKind): void {
     for (const tamper of tampered) {
       const query = new URLSearchParams(link.search);
       tamper(query);
-      const answer = await client.get(`${link.pathname}?${query}`);
+      const answer = await client.confirm(`${link.pathname}?${query}`);
       assertEquals(answer.statusCode, 302, String(query));
       assertStringIncludes(String(answer.headers.location), "error=Verification", String(query));
     }
     assertEquals(log.filter(({ level }) => level >= 50), []);
-    await client.get(link.pathname + link.search);
+    await client.confirm(link.pathname + link.search);
     assertEquals(await reader(client), ADA.email);
   });
 
@@ -282,10 +282,10 @@ export function testDatabase(kind: DatabaseKind): void {
       const csrfToken = await mallory.csrfToken();
       await mallory.post("/auth/signin/mail", { csrfToken, email });
       const query = new URLSearchParams({ email, token: "guessed" });
-      await mallory.get(`/auth/callback/mail?${query}`);
+      await mallory.confirm(`/auth/callback/mail?${query}`);
       assertNotEquals(await reader(mallory), ADA.email, email);
       const link = setup.links.pop();
-      if (link) await mallory.get(new URL(link).pathname + new URL(link).search);
+      if (link) await mallory.confirm(new URL(link).pathname + new URL(link).search);
       assertNotEquals(await reader(mallory), ADA.email, email);
     }
   });

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { formIn } from "./client.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -84,6 +85,13 @@ export class Visitor {
     const { text } = await this.get(new URL("/auth/csrf", url));
     const { csrfToken } = JSON.parse(text) as { csrfToken: string };
     return await this.post(url, { csrfToken, ...form });
+  }
+
+  /** Opens a mailed link, and sends the form of its page. */
+  async confirm(link: string | URL): Promise<Visited> {
+    const page = await this.get(link);
+    const { action, fields } = formIn(page.text);
+    return await this.post(new URL(action, page.url), fields);
   }
 
   async #go(method: string, url: URL, form?: Form): Promise<Visited> {

@@ -3,18 +3,84 @@
  *
  * @module
  */
+import { skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
-import type { Answer } from "../../core/answer.ts";
+import { type Answer, pageAnswer, redirectAnswer } from "../../core/answer.ts";
 import { callCore } from "../../core/auth.ts";
-import type { ProviderContext } from "../../core/context.ts";
+import { addressOf, type ProviderContext } from "../../core/context.ts";
+import { csrfError } from "../../core/csrf.ts";
+import { errorAnswer } from "../../core/error_answer.ts";
+import { allowedRedirect } from "../../core/redirect.ts";
 import { type HashSecrets, hashSecrets, hashToken } from "../../core/secrets.ts";
+import { isPrefetch } from "../../http/prefetch.ts";
+import { forgetBrowser, hasAsked } from "../email_browser.ts";
 
-/** Answers a sign-in link. */
-export function handleEmailCallback(context: ProviderContext): Promise<Answer> {
-  const query = withToken(context.query);
+/**
+ * Answers a sign-in link. A GET of it answers with a page whose form signs in with a POST, unless
+ * `emailConfirm` is off.
+ */
+export async function handleEmailCallback(context: ProviderContext): Promise<Answer> {
+  const link = linkOf(context);
+  const { emailConfirm } = context.config;
+  if (context.method === "GET" && isPrefetch(context.headers)) return NOT_IN_ADVANCE;
+  if (emailConfirm && context.method === "GET" && link.get("token")) return await confirm(link, context);
+  const refused = emailConfirm && context.method === "POST" ? csrfProblem(context) : undefined;
+  return refused === undefined
+    ? forgetBrowser(await signIn(link, context), context)
+    : errorAnswer(refused, context);
+}
+
+/** The parameters of the link, from the form of the page or from the query. */
+function linkOf({ query, body, callbackUrl }: ProviderContext): URLSearchParams {
+  const link = new URLSearchParams(query);
+  for (const name of ["token", "email"]) {
+    if (typeof body?.[name] === "string") link.set(name, body[name]);
+  }
+  if (callbackUrl !== undefined) link.set("callbackUrl", callbackUrl);
+  return link;
+}
+
+/** A browser drops this, and asks again once its user follows the link. */
+const NOT_IN_ADVANCE: Answer = { status: 503, headers: {}, cookies: [] };
+
+function csrfProblem(context: ProviderContext): Error | undefined {
+  return context.config.core.skipCSRFCheck === skipCSRFCheck ? undefined : csrfError(context);
+}
+
+/** Answers with the page that confirms the sign-in. Nothing is looked up or used before its form is sent. */
+async function confirm(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
+  const own = context.config.pages.confirmEmail;
+  if (own !== undefined) return redirectAnswer(withParameters(own, link, context));
+  const csrf = await callCore({ ...context, action: "csrf", provider: undefined, query: "" });
+  if (csrf.error !== undefined) return csrf;
+  const { csrfToken } = (csrf.body ?? {}) as { csrfToken?: string };
+  const email = link.get("email") ?? undefined;
+  const callbackUrl = link.get("callbackUrl");
+  const page = pageAnswer({
+    kind: "confirm",
+    action: new URL(addressOf({ ...context, query: "" })).pathname,
+    fields: { ...(csrfToken !== undefined && { csrfToken }), ...Object.fromEntries(link) },
+    email,
+    automatic: email !== undefined && hasAsked(context, email),
+    ...(callbackUrl !== null && { callbackUrl: await allowedRedirect(callbackUrl, context) }),
+  });
+  return { ...page, cookies: csrf.cookies };
+}
+
+/** The address of the application's own page, with the parameters of the link. */
+function withParameters(page: string, link: URLSearchParams, { origin, provider }: ProviderContext): string {
+  const url = new URL(page, origin.href);
+  url.searchParams.set("provider", provider.id);
+  for (const [name, value] of link) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** Has core sign in, which reads the token from the query. */
+function signIn(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
+  const query = withToken(link.toString());
   const token = new URLSearchParams(query).get("token")!;
   const secrets = hashSecrets(context.config.core.secret);
-  return callCore({ ...context, query }, {
+  return callCore({ ...context, method: "GET", body: undefined, query }, {
     wrapAdapter: (adapter) => acceptOlderTokens(adapter, token, secrets),
   });
 }

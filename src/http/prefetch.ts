@@ -1,0 +1,14 @@
+/**
+ * Requests that a browser sends before its user asks for the page.
+ *
+ * @module
+ */
+import type { IncomingHttpHeaders } from "node:http";
+
+/** `Sec-Purpose` is the standard (Fetch, section 3.2); the others are of older browsers. */
+const HEADERS = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
+
+/** Whether the page is fetched in advance, or for a preview. */
+export function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  return HEADERS.some((name) => /\b(?:prefetch|prerender|preview)\b/i.test(String(headers[name] ?? "")));
+}

@@ -1,0 +1,66 @@
+/**
+ * The cookie by which the browser that asked for a sign-in link is known when it opens the link.
+ *
+ * It holds a hash of the address that the link was mailed to. A link that somebody else asked for, for an
+ * address of their own, thus never signs in without a click.
+ *
+ * @module
+ */
+import type { Adapter, VerificationToken } from "@auth/core/adapters";
+import { parseCookie } from "cookie";
+import { createHmac } from "node:crypto";
+import { cookieSettings } from "../config/cookies.ts";
+import { type Answer, removalOf } from "../core/answer.ts";
+import type { CoreOverrides } from "../core/auth.ts";
+import type { ProviderContext } from "../core/context.ts";
+import { hashSecrets } from "../core/secrets.ts";
+
+/**
+ * Has core mail a link, and sets the cookie where it did.
+ *
+ * @param callWith Has core answer.
+ */
+export async function rememberBrowser(
+  context: ProviderContext,
+  callWith: (overrides: CoreOverrides) => Promise<Answer>,
+): Promise<Answer> {
+  if (!context.config.emailConfirm) return await callWith({});
+  let mailed: VerificationToken | undefined;
+  const wrapAdapter = (adapter: Adapter): Adapter => ({
+    ...adapter,
+    async createVerificationToken(token) {
+      mailed = token;
+      return await adapter.createVerificationToken!(token);
+    },
+  });
+  const answer = await callWith({ wrapAdapter });
+  if (mailed === undefined || answer.error !== undefined) return answer;
+  const { identifier, expires } = mailed;
+  const { name, options } = cookieOf(context);
+  const value = hashOf(identifier, hashSecrets(context.config.core.secret).current, context);
+  return { ...answer, cookies: [...answer.cookies, { name, value, options: { ...options, expires } }] };
+}
+
+/** Whether this browser asked for a link to the address. */
+export function hasAsked(context: ProviderContext, address: string): boolean {
+  const held = parseCookie(context.cookies)[cookieOf(context).name];
+  if (!held) return false;
+  const { current, others } = hashSecrets(context.config.core.secret);
+  return [current, ...others].some((secret) => held === hashOf(address, secret, context));
+}
+
+/** The answer to a link that was used, which removes the cookie where it has done its work. */
+export function forgetBrowser(answer: Answer, context: ProviderContext): Answer {
+  const { name, options } = cookieOf(context);
+  if (answer.error !== undefined || parseCookie(context.cookies)[name] === undefined) return answer;
+  return { ...answer, cookies: [...answer.cookies, removalOf(name, options)] };
+}
+
+function cookieOf({ config, origin }: ProviderContext) {
+  return cookieSettings("emailConfirm", config.core, origin.secure);
+}
+
+function hashOf(address: string, secret: string, { provider }: ProviderContext): string {
+  return createHmac("sha256", secret).update(JSON.stringify(["email-confirm", provider.id, address]))
+    .digest("base64url");
+}
