@@ -10,6 +10,7 @@ import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import type { DefaultSession, PagesOptions, Profile, Session, User } from "@auth/core/types";
 import type { FastifyRequest } from "fastify";
+import type { Texts } from "./pages/texts/texts.ts";
 import type { ProviderType, TokenSet } from "./provider/types.ts";
 
 export type { DefaultSession, Profile, Session, User };
@@ -140,10 +141,91 @@ export interface FastifyAuthOptions {
    * @default 30_000
    */
   refreshGrace?: number;
+  /**
+   * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
+   * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
+   * show a preview, then do not use the link up. With `false` opening the link signs in.
+   *
+   * @default true
+   */
+  emailConfirm?: boolean;
+  /**
+   * Writes the mail with a sign-in link, in place of the built-in one. Not for a provider with a
+   * `sendVerificationRequest` of its own, and not for Loops, which has templates.
+   *
+   * @default a mail in the language of the request
+   */
+  emailMessage?: (params: EmailMessageParams) => EmailMessage | Promise<EmailMessage>;
+  /**
+   * The name of the site, for the built-in pages and mails.
+   *
+   * @default the host of the public origin
+   */
+  siteName?: string;
+  /**
+   * The language of the built-in pages and mails: one for all of them, as a language tag (BCP 47), or a
+   * function that chooses it for a request and may return `undefined`.
+   *
+   * @default that of `?ui_locales=`, else of `Accept-Language`, else English
+   */
+  language?: string | ((request: LanguageRequest) => string | undefined);
+  /**
+   * Texts that replace those of the built-in pages and mails, by language tag:
+   * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; English stands in for
+   * texts that it lacks.
+   *
+   * @default {} the built-in texts
+   */
+  texts?: Readonly<Record<string, Partial<PageTexts>>>;
+}
+
+/** Every text of the built-in pages and mails, in one language. */
+export type PageTexts = Texts;
+
+/** The part of a request that its language depends on. */
+export interface LanguageRequest {
+  /** The headers as Node gives them. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The path and query. */
+  readonly url: string;
+}
+
+/** A mail, without its sender and recipient. */
+export interface EmailMessage {
+  /** The subject. */
+  subject: string;
+  /** For programs that show no HTML. */
+  text: string;
+  /** The HTML document. */
+  html: string;
+}
+
+/** What a mail with a sign-in link is written from. */
+export interface EmailMessageParams {
+  /** The address that the mail goes to. */
+  readonly identifier: string;
+  /** The sign-in link. */
+  readonly url: string;
+  /** When the link ends. */
+  readonly expires: Date;
+  /** The name of the site: `siteName`, else the host of the link. */
+  readonly site: string;
+  /** The language of the user, as a language tag (BCP 47). */
+  readonly language: string;
+  /** The built-in mail, to change only a part of it. */
+  readonly message: EmailMessage;
 }
 
 /** The pages of an application. */
 export interface FastifyAuthPages extends Partial<PagesOptions> {
+  /**
+   * The page that a mailed sign-in link opens, where `emailConfirm` is on. Its query has the `provider`, `token`,
+   * `email` and `callbackUrl` of the link. Its form posts `token`, `email` and `callbackUrl` with a `csrfToken` to
+   * `<mount path>/callback/<provider>`.
+   *
+   * @default a page that is built in
+   */
+  confirmEmail?: string;
   /**
    * A stylesheet for the built-in pages, which is loaded after their own: a path such as `"/auth.css"`, or a URL.
    *

@@ -91,8 +91,8 @@ Deno.test("the sign-in link is mailed as text and as HTML, and signs in", () =>
     assertMatch(type, /^multipart\/alternative;/);
 
     const link = new URL(text!.match(/http\S+/)![0]);
-    assertEquals(text!.trim(), `Sign in to localhost\n${link.href}`);
-    assertStringIncludes(html!, `href="${link.href}"`);
+    assertStringIncludes(text!, `Open this link to sign in to localhost:\n${link.href}\n`);
+    assertStringIncludes(html!, `href="${link.href.replaceAll("&", "&amp;")}"`);
     assertEquals(link.origin + link.pathname, "http://localhost/auth/callback/nodemailer");
     assertEquals([...link.searchParams.keys()], ["callbackUrl", "token", "email"]);
     assertEquals(link.searchParams.get("email"), ADA);
@@ -102,7 +102,7 @@ Deno.test("the sign-in link is mailed as text and as HTML, and signs in", () =>
       "kept as a hash",
     );
 
-    await client.get(linkIn(mail!));
+    await client.confirm(linkIn(mail!));
     assertEquals(await reader(client), ADA);
   }));
 
@@ -116,7 +116,7 @@ for (const strategy of ["database", "jwt"] as const) {
       const client = new Client(app);
       for (const mails of [1, 2]) {
         await ask(client, ADA);
-        await client.get(linkIn(smtp.mails[mails - 1]!));
+        await client.confirm(linkIn(smtp.mails[mails - 1]!));
         assertEquals(await reader(client), ADA);
       }
       await client.signOut();
@@ -175,7 +175,7 @@ Deno.test('the deprecated provider "email" is the same under another id', () =>
       const csrfToken = await client.csrfToken();
       const answer = await client.post("/auth/signin/email", { csrfToken, email: ADA });
       assertEquals(answer.headers.location, VERIFY.replace("nodemailer", "email"));
-      await client.get(linkIn(smtp.mails[0]!));
+      await client.confirm(linkIn(smtp.mails[0]!));
       assertEquals(await reader(client), ADA);
     });
   }));
@@ -242,11 +242,11 @@ Deno.test("a link works once", () =>
     const client = new Client(app);
     await ask(client, ADA);
     const link = linkIn(smtp.mails[0]!);
-    await client.get(link);
+    await client.confirm(link);
     assertEquals(await reader(client), ADA);
 
     const second = new Client(app);
-    const answer = await second.get(link);
+    const answer = await second.confirm(link);
     assertEquals(answer.headers.location, "http://localhost/auth/error?error=Verification");
     assertEquals((await second.get("/auth/error?error=Verification")).statusCode, 403);
     assertEquals(await reader(second), null);
@@ -260,10 +260,10 @@ Deno.test("two requests in a row mail two links, each of which works once", () =
     assertNotEquals(links[0], links[1]);
     for (const link of [...links].reverse()) {
       const client = new Client(app);
-      await client.get(link);
+      await client.confirm(link);
       assertEquals(await reader(client), ADA);
       const again = new Client(app);
-      await again.get(link);
+      await again.confirm(link);
       assertEquals(await reader(again), null);
     }
   }));
@@ -276,7 +276,7 @@ Deno.test("a link expires, after a day or after maxAge", () =>
     const lifetime = row!.expires.valueOf() - Date.now();
     assert(lifetime > 23.9 * 3600e3 && lifetime <= 24 * 3600e3, String(lifetime));
     row!.expires = new Date(Date.now() - 1);
-    const answer = await client.get(linkIn(smtp.mails[0]!));
+    const answer = await client.confirm(linkIn(smtp.mails[0]!));
     assertEquals(answer.headers.location, "http://localhost/auth/error?error=Verification");
     assertEquals([await reader(client), tables.tokens.length], [null, 0]);
   }));
@@ -297,13 +297,13 @@ Deno.test("a link for another address, with another token or cut short is no lin
       "/auth/callback/nodemailer?token=%00&email=%00",
     ];
     for (const other of others) {
-      const answer = await client.get(other);
+      const answer = await client.confirm(other);
       assertEquals(answer.headers.location, "http://localhost/auth/error?error=Verification", other);
       assertEquals(await reader(client), null, other);
     }
     assertEquals(log.filter(({ level }) => level >= 50), []);
     assertFalse(JSON.stringify(log).includes(link.match(/token=(\w+)/)![1]!));
-    await client.get(link);
+    await client.confirm(link);
     assertEquals(await reader(client), ADA);
   }));
 
@@ -313,7 +313,7 @@ Deno.test("the callback URL in the link never leaves the origin", () =>
       const client = new Client(app);
       const csrfToken = await client.csrfToken();
       await client.post("/auth/signin/nodemailer", { csrfToken, email: ADA, callbackUrl: asked });
-      const answer = await client.get(linkIn(smtp.mails.at(-1)!));
+      const answer = await client.confirm(linkIn(smtp.mails.at(-1)!));
       assertEquals(answer.headers.location, `http://localhost${followed}`, asked);
     }
   }));
@@ -327,7 +327,7 @@ Deno.test("the provider's own token and lifetime are used", () =>
     assert(tables.tokens[0]!.expires.valueOf() <= Date.now() + 600e3);
     const link = linkIn(smtp.mails[0]!);
     assertStringIncludes(link, "token=123456&");
-    await client.get(link);
+    await client.confirm(link);
     assertEquals(await reader(client), ADA);
   }));
 
@@ -361,7 +361,7 @@ for (const [typed, mailed] of ADDRESSES) {
       assertEquals((await ask(client, typed)).headers.location, VERIFY);
       assertEquals(smtp.mails.map(({ recipients }) => recipients), [[mailed]]);
       assertEquals(tables.tokens.map(({ identifier }) => identifier), [mailed]);
-      await client.get(linkIn(smtp.mails[0]!));
+      await client.confirm(linkIn(smtp.mails[0]!));
       assertEquals(await reader(client), mailed);
     }));
 }

@@ -387,7 +387,8 @@ Deno.test("2.5 FastifyAuthConfig is core's configuration without raw; the plugin
   type CoreConfig = Omit<AuthConfig, "raw">;
   none<Differing<Omit<FastifyAuthConfig, "pages">, Omit<CoreConfig, "pages">>>();
   none<Differing<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>>();
-  holds<Same<Further<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>, "style">>();
+  type FurtherPages = Further<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>;
+  holds<Same<FurtherPages, "confirmEmail" | "style">>();
   holds<Assignable<CoreConfig, FastifyAuthConfig>>();
   holds<Assignable<FastifyAuthConfig, CoreConfig>>();
   // @ts-expect-error raw is core's way to return an internal response: none here

@@ -8,6 +8,7 @@ import { FastifyAuthError } from "../errors.ts";
 import type { AssetOptions } from "../pages/assets.ts";
 import { contrast, luminanceOf } from "../pages/colour.ts";
 import { type PolicySources, sourceOf } from "../pages/policy.ts";
+import type { Languages } from "../pages/language.ts";
 import type { Look, ProviderView } from "../pages/types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { toProviderView } from "../provider/view.ts";
@@ -20,6 +21,11 @@ export interface PageSettings {
   readonly theme: string;
   /** The providers of the sign-in page. */
   readonly providers: readonly ProviderView[];
+  readonly languages: Languages;
+  /** The name of the site; without one it is the host. */
+  readonly siteName: string | undefined;
+  /** The application's page for mailed links. */
+  readonly confirmEmail: string | undefined;
   /** What the pages may reach besides their own origin. */
   readonly sources: PolicySources;
 }
@@ -33,9 +39,10 @@ export interface PageSettings {
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where a page or the theme is invalid.
  */
 export function pageSettings(
-  { pages = {}, theme = {} }: Pick<FastifyAuthConfig, "pages" | "theme">,
+  { pages = {}, theme = {}, siteName }: Pick<FastifyAuthConfig, "pages" | "siteName" | "theme">,
   providers: readonly Provider[],
   summaries: readonly ProviderSummary[],
+  languages: Languages,
 ): PageSettings {
   for (const [name, page] of Object.entries(pages)) assertAddress(name, page);
   const views = providers.map(toProviderView).filter((view) => view !== undefined);
@@ -44,6 +51,9 @@ export function pageSettings(
     look,
     theme: themeRules(theme),
     providers: views,
+    languages,
+    siteName,
+    confirmEmail: pages.confirmEmail,
     sources: {
       forms: sources(summaries.flatMap(({ server }) => [server.issuer, server.authorization])),
       images: sources([look.logo, ...views.map(({ logo }) => logo)]),

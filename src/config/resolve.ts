@@ -18,6 +18,7 @@ import { requireTimeout } from "../utils/deadline.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
+import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
@@ -52,6 +53,8 @@ export interface ResolvedConfig {
   readonly origin: PublicOrigin | undefined;
   /** Other origins whose pages may send POST requests. */
   readonly trustedOrigins: ReadonlySet<string>;
+  /** Whether a mailed link opens a page that confirms the sign-in. */
+  readonly emailConfirm: boolean;
   /** Warnings that do not stop the boot. */
   readonly warnings: readonly string[];
   /** The built-in pages. */
@@ -79,14 +82,16 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
 
   const production = environment.NODE_ENV === "production";
   const notices = new Notices();
-  const core = attempt(() => withDefaults(config, production, notices)) ?? { providers: [] };
+  const languages = attempt(() => new Languages(config)) ?? new Languages();
+  const core = attempt(() => withDefaults(config, { production, notices, languages })) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? environment.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
   const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
+  const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
-  const pages = attempt(() => pageSettings(config, core.providers as Provider[], providers)) ??
-    pageSettings({}, [], []);
+  const pages = attempt(() => pageSettings(config, core.providers as Provider[], providers, languages)) ??
+    pageSettings({}, [], [], languages);
   problems.push(
     ...[
       secretProblem(core),
@@ -105,6 +110,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     refresh,
     origin,
     trustedOrigins,
+    emailConfirm,
     warnings: [
       ...hostWarnings(config, origin, environment),
       ...lifetimeWarnings(core),
@@ -119,10 +125,17 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   });
 }
 
+/** What the configuration for core is made with. */
+interface Boot {
+  readonly production: boolean;
+  readonly notices: Notices;
+  readonly languages: Languages;
+}
+
 /**
  * The configuration for core: the defaults of this package, then those that core takes from the environment.
  */
-function withDefaults(config: FastifyAuthConfig, production: boolean, notices: Notices): AuthConfig {
+function withDefaults(config: FastifyAuthConfig, { production, notices, languages }: Boot): AuthConfig {
   if (!Array.isArray(config.providers)) {
     throw new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
@@ -130,10 +143,18 @@ function withDefaults(config: FastifyAuthConfig, production: boolean, notices: N
     );
   }
   const { origin: _origin, trustedOrigins: _trusted, providerTimeout, adapterTimeout, ...options } = config;
-  const { sessionCookieLimit: _limit, refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...own } =
+  const { sessionCookieLimit: _limit, refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...rest } =
     options;
+  const {
+    emailConfirm: _confirm,
+    emailMessage: write,
+    siteName,
+    language: _language,
+    texts: _texts,
+    ...own
+  } = rest;
   // Core reads this base path only to decide about a warning; each request gets that of its mount.
-  const { style: _style, ...pages } = config.pages ?? {};
+  const { style: _style, confirmEmail: _page, ...pages } = config.pages ?? {};
   const core: AuthConfig = {
     ...own,
     pages,
@@ -161,7 +182,7 @@ function withDefaults(config: FastifyAuthConfig, production: boolean, notices: N
   setEnvDefaults(environment, core, true);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>
-    prepareProvider(provider, { env: environment, timeout, production })
+    prepareProvider(provider, { env: environment, timeout, production, mail: { languages, siteName, write } })
   );
   return core;
 }
@@ -183,6 +204,14 @@ function toAsciiRedirect(redirect: Redirect): Redirect {
 }
 
 type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
+
+function requireBoolean(name: string, value: unknown): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `\`${name}\` is ${JSON.stringify(value)}: write true or false.`,
+  );
+}
 
 function asConfigError(error: unknown): FastifyAuthError {
   if (error instanceof FastifyAuthError) return error;

@@ -1,9 +1,17 @@
 /**
- * The language of a page.
+ * The language of a page or a mail.
  *
  * @module
  */
+import { Buffer } from "node:buffer";
+import { brotliDecompressSync } from "node:zlib";
+import { parseCookie } from "cookie";
+import { FastifyAuthError } from "../errors.ts";
+import { preferredLanguage } from "../http/accept.ts";
+import { parseQuery, queryOf } from "../http/query.ts";
+import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
 import { en } from "./texts/en.ts";
+import { PACKED_LANGUAGES, PACKED_TEXTS } from "./texts/packed.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** A language, and the texts in it. */
@@ -13,17 +21,125 @@ export interface Language {
   /** The direction of its script. */
   readonly direction: "ltr" | "rtl";
   readonly texts: Texts;
+  /** Whether the request named it in `ui_locales`. */
+  readonly asked: boolean;
 }
 
-/** The part of a request that the language depends on. */
-export interface LanguageRequest {
-  /** The headers as Node gives them. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The path and query, as received. */
-  readonly url: string;
+/** What the application says about languages. */
+export type LanguageOptions = Pick<FastifyAuthOptions, "language" | "texts">;
+
+/** The cookie that keeps the language of `ui_locales` for the pages that follow. */
+export const LANGUAGE_COOKIE = "authjs.ui-locales";
+
+/** The languages of one configuration. */
+export class Languages {
+  readonly #options: LanguageOptions;
+  readonly #available: readonly string[];
+  readonly #languages = new Map<string, Omit<Language, "asked">>();
+  #unpacked: readonly string[][] | undefined;
+
+  /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for an unknown language, key or placeholder. */
+  constructor(options: LanguageOptions = {}) {
+    const { language, texts = {} } = options;
+    const tags = Object.entries(texts).map(([tag, own]) => assertTexts(tag, own));
+    this.#options = options;
+    this.#available = [...new Set(["en", ...PACKED_LANGUAGES, ...tags])];
+    if (language === undefined || typeof language === "function") return;
+    if (typeof language !== "string" || this.#match(language) === undefined) {
+      throw invalid(
+        `\`language\` is ${JSON.stringify(language)}: write a function, or one of ${
+          this.#available.join(", ")
+        }. \`texts\` can add another.`,
+      );
+    }
+  }
+
+  /**
+   * The language for a request: that of the application's function, of `ui_locales` (OpenID Connect Core
+   * section 3.1.2.1), of an earlier `ui_locales`, or of `Accept-Language`; else English.
+   */
+  choose(request: LanguageRequest): Language {
+    const { language } = this.#options;
+    const own = this.#match(typeof language === "function" ? language(request) : language);
+    const asked = own === undefined ? this.#askedFor(request.url) : undefined;
+    const tag = own ?? asked ?? this.#keptFor(request) ?? this.#acceptedBy(request) ?? "en";
+    return { ...this.#language(tag), asked: asked !== undefined };
+  }
+
+  #askedFor(url: string): string | undefined {
+    const locales = parseQuery(queryOf(url)).get("ui_locales");
+    return locales === null ? undefined : this.#match(...locales.trim().split(/\s+/));
+  }
+
+  #keptFor({ headers }: LanguageRequest): string | undefined {
+    const kept = parseCookie(String(headers.cookie ?? ""))[LANGUAGE_COOKIE];
+    return this.#available.find((tag) => tag === kept);
+  }
+
+  #acceptedBy({ headers }: LanguageRequest): string | undefined {
+    const accepted = headers["accept-language"];
+    return accepted === undefined ? undefined : preferredLanguage(String(accepted), this.#available);
+  }
+
+  /** The available language for the first of these tags that has one. */
+  #match(...tags: (string | undefined)[]): string | undefined {
+    for (const tag of tags.slice(0, MOST_LOCALES)) {
+      if (tag === undefined || !/^[a-z\d-]+$/i.test(tag)) continue;
+      const found = preferredLanguage(tag, this.#available);
+      if (found !== undefined) return found;
+    }
+  }
+
+  #language(tag: string): Omit<Language, "asked"> {
+    let language = this.#languages.get(tag);
+    if (language === undefined) {
+      const texts = { ...this.#builtIn(tag), ...this.#options.texts?.[tag] };
+      language = { tag, direction: RIGHT_TO_LEFT.test(tag) ? "rtl" : "ltr", texts };
+      this.#languages.set(tag, language);
+    }
+    return language;
+  }
+
+  /** The built-in texts. In a language of the application, English stands in for texts that it lacks. */
+  #builtIn(tag: string): Texts {
+    const index = PACKED_LANGUAGES.indexOf(tag);
+    if (index === -1) return en;
+    this.#unpacked ??= JSON.parse(
+      brotliDecompressSync(Buffer.from(PACKED_TEXTS, "base64")).toString(),
+    ) as string[][];
+    const keys = Object.keys(en);
+    return Object.fromEntries(this.#unpacked[index]!.map((text, i) => [keys[i], text])) as Texts;
+  }
 }
 
-/** The language of the pages for a request. */
-export function chooseLanguage(_request: LanguageRequest): Language {
-  return { tag: "en", direction: "ltr", texts: en };
+/** Of `ui_locales`, more are not read. */
+const MOST_LOCALES = 10;
+
+/** Languages whose usual script is written from right to left. */
+const RIGHT_TO_LEFT = /^(?:ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)\b/i;
+
+const PLACEHOLDER = /\{\w+\}/g;
+
+function assertTexts(tag: string, texts: Partial<Texts>): string {
+  if (!/^[a-z]{2,8}(?:-[a-z\d]{2,8})*$/i.test(tag) || typeof texts !== "object" || texts === null) {
+    throw invalid(`\`texts\` has ${JSON.stringify(tag)}: write texts by language tag, as in ${EXAMPLE}.`);
+  }
+  for (const [key, text] of Object.entries(texts)) {
+    if (!Object.hasOwn(en, key) || typeof text !== "string") {
+      throw invalid(`\`texts.${tag}\` has ${JSON.stringify(key)}, which is no text of the pages or mails.`);
+    }
+    const known: readonly string[] = en[key as keyof Texts].match(PLACEHOLDER) ?? [];
+    const unknown = (text.match(PLACEHOLDER) ?? []).find((word) => !known.includes(word));
+    if (unknown !== undefined) {
+      const words = known.length === 0 ? "has none" : `has ${known.join(" and ")}`;
+      throw invalid(`\`texts.${tag}["${key}"]\` has ${unknown}; this text ${words}.`);
+    }
+  }
+  return tag;
+}
+
+const EXAMPLE = '{ en: { "signIn.title": "Welcome" } }';
+
+function invalid(message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
 }

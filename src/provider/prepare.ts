@@ -1,6 +1,7 @@
 /** Prepares a configured provider for core, in steps. */
 import type { Provider } from "@auth/core/providers";
 import { type Environment, prepareEmailProvider } from "./email.ts";
+import { type MailSettings, writeEmails } from "./email_message.ts";
 import { limitRequests } from "./request_limits.ts";
 import { keepClientKey } from "./client_key.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
@@ -14,6 +15,8 @@ export interface PrepareOptions {
   readonly timeout: number;
   /** Whether requests without TLS are refused. */
   readonly production: boolean;
+  /** What mails are written with. */
+  readonly mail: MailSettings;
 }
 
 type Step = (provider: Provider, options: PrepareOptions) => Provider;
@@ -32,6 +35,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ["userinfo", completeFromUserinfo],
   // Core's merge would destroy a CryptoKey.
   ["client key", keepClientKey],
+  // Before the limits, which wrap the function that sends.
+  ["e-mail texts", (provider, { mail }) => writeEmails(provider, mail)],
   // After the workarounds, which may send requests.
   ["request limits", limitRequests],
   // Last, so that it sees a sender's timeout.

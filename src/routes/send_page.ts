@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { PageSettings } from "../config/pages.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import { beforeHeaders } from "../http/late_headers.ts";
 import type { Assets } from "../pages/assets.ts";
-import { chooseLanguage } from "../pages/language.ts";
+import { LANGUAGE_COOKIE } from "../pages/language.ts";
 import { renderPage } from "../pages/page.ts";
 import { contentSecurityPolicy, sourceOf } from "../pages/policy.ts";
 import type { Nonce, Page } from "../pages/types.ts";
@@ -26,7 +27,8 @@ export interface PagePlace {
 export function sendPage(reply: FastifyReply, page: Page, place: PagePlace): FastifyReply {
   const { settings, assets, mountPath, origin } = place;
   const nonce = nonceOf(reply);
-  const language = chooseLanguage(reply.request);
+  const language = settings.languages.choose(reply.request);
+  if (language.asked) keepLanguage(reply, language.tag, place);
   const policy = contentSecurityPolicy(nonce, {
     ...settings.sources,
     forms: [...settings.sources.forms, ...callbackSources(page)],
@@ -39,11 +41,17 @@ export function sendPage(reply: FastifyReply, page: Page, place: PagePlace): Fas
       language,
       nonce,
       mountPath,
-      site: new URL(origin.href).host,
+      site: settings.siteName ?? new URL(origin.href).host,
       look: settings.look,
       assets: assets.below(mountPath),
     }),
   );
+}
+
+/** Keeps the language of `ui_locales` for the pages and mails that follow, until the browser is closed. */
+function keepLanguage(reply: FastifyReply, tag: string, { mountPath, origin }: PagePlace): void {
+  const options = { path: mountPath, httpOnly: true, sameSite: "lax", secure: origin.secure } as const;
+  reply.header("set-cookie", stringifySetCookie(LANGUAGE_COOKIE, tag, options));
 }
 
 /** Browsers apply `form-action` to redirects, too, and a sign-in ends with one to the callback URL. */

@@ -102,4 +102,8 @@ export const en = {
   "error.WebAuthnVerificationError.title": "The passkey was not accepted",
   "error.WebAuthnVerificationError.text":
     "It may have been removed here, or the answer took too long. Try again, or choose another sign-in method.",
+  "email.subject": "Sign in to {site}",
+  "email.text": "Open this link to sign in to {site}:",
+  "email.expires": "The link works once, until {date}.",
+  "email.ignore": "If you did not ask for this e-mail, you can ignore it.",
 };

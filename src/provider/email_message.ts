@@ -1,0 +1,52 @@
+/**
+ * The mails of core's e-mail providers, with texts of our own. Core's are in English, and name only the host.
+ *
+ * A function of the application that sends its own mails stays as it is.
+ *
+ * @module
+ */
+import type { EmailConfig, Provider } from "@auth/core/providers";
+import type { Languages } from "../pages/language.ts";
+import { signInMail } from "../pages/mail.ts";
+import type { EmailMessage, FastifyAuthOptions, LanguageRequest } from "../types.ts";
+import { MAIL_SERVICES } from "./mail_services.ts";
+
+/** What mails are written with. */
+export interface MailSettings {
+  readonly languages: Languages;
+  readonly siteName: string | undefined;
+  readonly write: FastifyAuthOptions["emailMessage"];
+}
+
+type Send = EmailConfig["sendVerificationRequest"];
+type SendParams = Parameters<Send>[0];
+
+/** The provider, which sends our mail where core's factory would send its own. */
+export function writeEmails(provider: Provider, settings: MailSettings): Provider {
+  if (typeof provider === "function" || provider.type !== "email") return provider;
+  const { options, ...own } = provider as EmailConfig & { options?: Partial<EmailConfig> };
+  const service = MAIL_SERVICES[own.id];
+  if (service === undefined || options === undefined || options.sendVerificationRequest) return provider;
+  const send: Send = async (params) => {
+    if (!await service.isOwn(own.sendVerificationRequest)) return await own.sendVerificationRequest(params);
+    await service.send(await messageFor(params, settings), params);
+  };
+  return { ...own, sendVerificationRequest: send, options } as unknown as Provider;
+}
+
+async function messageFor(
+  { identifier, url, expires, theme, request }: SendParams,
+  { languages, siteName, write }: MailSettings,
+): Promise<EmailMessage> {
+  const site = siteName ?? new URL(url).host;
+  const language = languages.choose(toLanguageRequest(request));
+  const message = signInMail({ url, expires, site, language, theme });
+  return write === undefined
+    ? message
+    : await write({ identifier, url, expires, site, language: language.tag, message });
+}
+
+function toLanguageRequest({ headers, url }: Request): LanguageRequest {
+  const { pathname, search } = new URL(url);
+  return { headers: Object.fromEntries(headers), url: pathname + search };
+}

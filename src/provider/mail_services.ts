@@ -1,0 +1,155 @@
+/**
+ * How core's e-mail providers send a mail: the requests of core 0.41.3, with a given message.
+ *
+ * Loops is not among them: its mails are written in its own templates.
+ *
+ * @module
+ */
+import type { EmailConfig } from "@auth/core/providers";
+import { Buffer } from "node:buffer";
+import type { EmailMessage } from "../types.ts";
+
+type SendParams = Parameters<EmailConfig["sendVerificationRequest"]>[0];
+
+/** A provider of core that sends mails. */
+export interface MailService {
+  /** Whether a function is that of core's factory, and not of the application. */
+  isOwn(send: EmailConfig["sendVerificationRequest"]): Promise<boolean>;
+  /** Sends the message. */
+  send(message: EmailMessage, params: SendParams): Promise<void>;
+}
+
+/** The services by the id of core's factory. */
+export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
+  forwardemail: overHttp(
+    () => import("@auth/core/providers/forwardemail"),
+    (message, { to, from, apiKey }) => ({
+      url: "https://api.forwardemail.net/v1/emails",
+      headers: { authorization: basic(`${apiKey}:`) },
+      body: { from, to, ...message },
+    }),
+  ),
+  mailgun: overHttp(
+    () => import("@auth/core/providers/mailgun"),
+    (message, { to, from = "", apiKey, name, region }) => {
+      const domain = from.split("@")[1];
+      if (!domain) throw new Error("`from` of the provider has no domain, which Mailgun needs");
+      const form = new FormData();
+      const fields = { from: `${name} <${from}>`, to, ...message };
+      for (const [field, value] of Object.entries(fields)) form.append(field, value);
+      return {
+        url: `https://api.${region === "EU" ? "eu." : ""}mailgun.net/v3/${domain}/messages`,
+        headers: { authorization: basic(`api:${apiKey}`) },
+        body: form,
+      };
+    },
+  ),
+  nodemailer: {
+    isOwn: isOwn(() => import("@auth/core/providers/nodemailer")),
+    async send(message, { identifier, provider: { server, from } }) {
+      const { createTransport } = await import("nodemailer") as unknown as Nodemailer;
+      const { rejected, pending } = await createTransport(server).sendMail({
+        to: identifier,
+        from,
+        ...message,
+      });
+      const failed = [...rejected ?? [], ...pending ?? []].filter(Boolean);
+      if (failed.length > 0) throw new Error(`The SMTP server refused ${failed.length} recipient`);
+    },
+  },
+  postmark: overHttp(() => import("@auth/core/providers/postmark"), (message, { to, from, apiKey }) => {
+    if (!apiKey) throw new TypeError("The provider has no `apiKey`");
+    return {
+      url: "https://api.postmarkapp.com/email",
+      headers: { accept: "application/json", "x-postmark-server-token": apiKey },
+      body: {
+        From: from,
+        To: to,
+        Subject: message.subject,
+        TextBody: message.text,
+        HtmlBody: message.html,
+        MessageStream: "outbound",
+      },
+    };
+  }),
+  resend: overHttp(() => import("@auth/core/providers/resend"), (message, { to, from, apiKey }) => ({
+    url: "https://api.resend.com/emails",
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: { from, to, ...message },
+  })),
+  sendgrid: overHttp(
+    () => import("@auth/core/providers/sendgrid"),
+    ({ subject, text, html }, { to, from, apiKey }) => ({
+      url: "https://api.sendgrid.com/v3/mail/send",
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: {
+        personalizations: [{ to: [{ email: to }] }],
+        from: { email: from },
+        subject,
+        content: [{ type: "text/plain", value: text }, { type: "text/html", value: html }],
+      },
+    }),
+  ),
+};
+
+/** The part of nodemailer that is used. */
+interface Nodemailer {
+  createTransport(server: unknown): {
+    sendMail(mail: object): Promise<{ rejected?: unknown[]; pending?: unknown[] }>;
+  };
+}
+
+/** What a request to a service is made of. */
+interface Envelope {
+  readonly to: string;
+  readonly from?: string;
+  readonly apiKey?: string;
+  readonly name: string;
+  readonly region?: string;
+}
+
+interface ApiRequest {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: object;
+}
+
+type Factory = () => Promise<{ readonly default: (config: never) => unknown }>;
+
+function overHttp(
+  factory: Factory,
+  request: (message: EmailMessage, envelope: Envelope) => ApiRequest,
+): MailService {
+  return {
+    isOwn: isOwn(factory),
+    async send(message, { identifier: to, provider }) {
+      const { url, headers, body } = request(message, { ...provider as unknown as Omit<Envelope, "to">, to });
+      const isForm = body instanceof FormData;
+      const response = await fetch(url, {
+        method: "POST",
+        headers: isForm ? headers : { ...headers, "content-type": "application/json" },
+        body: isForm ? body : JSON.stringify(body),
+      });
+      if (!response.ok) {
+        throw new Error(`${provider.name} answered ${response.status}: ${await response.text()}`);
+      }
+      await response.body?.cancel();
+    },
+  };
+}
+
+/**
+ * Each call of core's factory makes a function of its own, so they are compared by their source: a spread
+ * (`{ ...Resend({}), sendVerificationRequest }`) leaves no other trace of whose it is.
+ */
+function isOwn(factory: Factory): MailService["isOwn"] {
+  return async (send) => {
+    const { default: make } = await factory();
+    const { sendVerificationRequest } = make({ server: "-" } as never) as EmailConfig;
+    return String(send) === String(sendVerificationRequest);
+  };
+}
+
+function basic(credentials: string): string {
+  return `Basic ${Buffer.from(credentials).toString("base64")}`;
+}
