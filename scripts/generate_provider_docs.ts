@@ -92,7 +92,7 @@ the \`issuer\` to set.
 ## When a provider refuses
 
 An error that the provider answers with is logged as a warning, with \`provider\`, \`error\`, \`error_description\` and, for
-an answer to a request of the plugin, \`status\`; \`access_denied\`, which is what a person who says no comes back with, as
+an answer to a request of the plugin, \`status\`; \`access_denied\`, the error of a user who declines, as
 information. Descriptions are shortened, and codes, tokens and secrets are cut out of them.
 
 ## Workarounds

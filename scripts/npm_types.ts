@@ -1,4 +1,4 @@
-/** Reads the types that a built package shows to those who import it. */
+/** Reads the types that a built package shows to its importers. */
 import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import ts from "typescript";

@@ -125,9 +125,9 @@ function failed(error: unknown, request: SessionRequest): SessionRead {
 function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {
   authInstance(config).once("lost renewal", () => {
     request.log.warn(
-      `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since that route is ` +
-        "outside of the scope FastifyAuth is registered in. Register it in the scope of the routes that read sessions, " +
-        "or around it.",
+      `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since ` +
+        "that route is outside of the scope FastifyAuth is registered in. Register it in the scope of the " +
+        "routes that read sessions, or around it.",
     );
   });
 }

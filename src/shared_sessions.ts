@@ -43,11 +43,10 @@ function othersInUse(own: AuthInstance): AuthInstance[] {
 }
 
 function toWarning(auth: AuthInstance): string {
-  return `Two configurations of this process have a secret and the session cookie "${
-    cookieOf(auth)
-  }" in common: ` +
-    "whoever signs in through one of them is signed in with the other. Give one of them its own `secret` or its own " +
-    "`cookies.sessionToken.name`; where both are to be one, pass the same object to FastifyAuth().";
+  return `Two configurations of this process have a secret and the session cookie "${cookieOf(auth)}" in ` +
+    "common: a user who signs in through one of them is signed in with the other. Give one of them its own " +
+    "`secret` or its own `cookies.sessionToken.name`; where both are to be one, pass the same object to " +
+    "FastifyAuth().";
 }
 
 /** Whether both accept the same sessions. Sessions in a database are only known to their adapter. */

@@ -214,7 +214,7 @@ Deno.test("a user's id becomes the text that the token has, and one without gets
       return token;
     },
   };
-  for (const user of [{ id: 7, name: "seven" }, { name: "nobody's number" }]) {
+  for (const user of [{ id: 7, name: "seven" }, { name: "no id" }]) {
     await withApp(async ({ client }) => {
       await client.signIn({ username: "ada", password: PASSWORD });
       assertEquals(await reader(client), user.name);

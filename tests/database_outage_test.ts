@@ -42,7 +42,7 @@ async function withServer(answers: boolean, run: (port: number) => Promise<void>
 type Connect = (port: number) => { adapter: Adapter; close: () => Promise<unknown> };
 
 function connectPg(port: number) {
-  const pool = new pg.Pool({ host: "127.0.0.1", port, user: "nobody", database: "none" });
+  const pool = new pg.Pool({ host: "127.0.0.1", port, user: "test", database: "none" });
   pool.on("error", () => {});
   return pool;
 }

@@ -192,7 +192,7 @@ async function signInWithPasskey(visitor: Visitor, { origin }: RunningDemo, devi
   return await visitor.post(`${origin}/auth/callback/passkey`, callback);
 }
 
-Deno.test("demo: a passkey is added by who is signed in, signs in from then on, and not after it was removed", async () => {
+Deno.test("demo: a signed-in user adds a passkey, which signs in until it is removed", async () => {
   await withDemo(async (demo) => {
     const { origin } = demo;
     const [phone, key] = [new SoftwareAuthenticator(origin, false), new SoftwareAuthenticator(origin)];
@@ -235,7 +235,7 @@ Deno.test("demo: a passkey is added by who is signed in, signs in from then on, 
 
 Deno.test("demo: a passkey cannot be registered under an address that was only typed", async () => {
   await withDemo(async ({ origin }) => {
-    for (const email of ["ada@example.com", "nobody@example.com"]) {
+    for (const email of ["ada@example.com", "unknown@example.com"]) {
       const query = new URLSearchParams({ action: "register", email });
       const { status } = await new Visitor().get(`${origin}/auth/webauthn-options/passkey?${query}`);
       assertEquals(status, 400);

@@ -277,7 +277,7 @@ Deno.test("replies of the auth routes keep their headers under hooks that an onR
   const answer = await client.signIn(ada);
   assert(setCookies(answer).some((line) => line.startsWith(NAME)));
   assertProtected(answer, "sign-in");
-  for (const path of ["signin", "csrf", "session", "error", "nowhere", "signin/nobody"]) {
+  for (const path of ["signin", "csrf", "session", "error", "nowhere", "signin/unknown"]) {
     assertProtected(await client.get(`/auth/${path}`), path);
   }
 });

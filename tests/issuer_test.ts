@@ -12,7 +12,7 @@ import {
 } from "./support/scripted_sign_in.ts";
 
 const ERROR_PAGE = "http://localhost/auth/error?error=Configuration";
-const OTHER = "https://somebody-else.example";
+const OTHER = "https://other-issuer.example";
 
 /** No ID token: this is OAuth. */
 const OAUTH: Script = { tokens: { id_token: undefined } };

@@ -14,7 +14,7 @@ import { seededRandom } from "./support/random.ts";
 
 const SECRET = "a-test-secret-of-at-least-32-characters";
 const OLD_SECRET = "an-older-test-secret-of-at-least-32-chars";
-const OTHER_SECRET = "somebody-elses-secret-of-at-least-32-chars";
+const OTHER_SECRET = "another-users-secret-of-at-least-32-chars";
 const SALT = "authjs.session-token";
 const ADA: JWT = {
   name: "Ada Lovelace",
@@ -240,7 +240,7 @@ Deno.test("only what is authentic and not recognised goes to core: compressed, o
       false,
     ],
     "kid null": [await forge(text, { kid: null }), false],
-    "kid of nobody": [await forge(text, { kid: "nobody" }), false],
+    "kid of no key": [await forge(text, { kid: "unknown" }), false],
     "kid and own member order": [await forge(text, { kid, typ: undefined }), true],
     "A128GCM": [await forge(text, { enc: "A128GCM" }), false],
     "A128CBC-HS256": [await forge(text, { enc: "A128CBC-HS256" }), false],
@@ -381,7 +381,7 @@ Deno.test("a refusal says what is known of the key: unknown only where another p
       await coreEncode({ token: ADA, secret: OTHER_SECRET, salt: "s" }),
       UNKNOWN_KEY,
     ],
-    ["no thumbprint", await forge("{}", { kid: "nobody" }), OTHER_USE],
+    ["no thumbprint", await forge("{}", { kid: "unknown" }), OTHER_USE],
     ["a thumbprint of another length", await forge("{}", { kid: "A".repeat(43) }), OTHER_USE],
     ["no text", await forge("{}", { kid: 1 }), OTHER_USE],
     ["another algorithm", await forge("{}", { enc: "A128GCM" }), NOT_ALLOWED],

@@ -65,9 +65,9 @@ const CASES: readonly Case[] = [
   // Issuer.
   {
     name: "oidcc-client-test-discovery-issuer-mismatch",
-    script: () => ({ metadata: { issuer: "https://somebody-else.example" } }),
+    script: () => ({ metadata: { issuer: "https://other-issuer.example" } }),
     outcome: {
-      refused: /it names the issuer "https:\/\/somebody-else\.example"/,
+      refused: /it names the issuer "https:\/\/other-issuer\.example"/,
       by: "plugin",
       at: "sign-in",
     },
@@ -264,8 +264,8 @@ const CASES: readonly Case[] = [
   // The authorization response.
   {
     name: "iss of another provider in the response (RFC 9207)",
-    response: () => ({ iss: "https://somebody-else.example" }),
-    outcome: { refused: /names the issuer "https:\/\/somebody-else\.example" \(RFC 9207\)/, by: "core" },
+    response: () => ({ iss: "https://other-issuer.example" }),
+    outcome: { refused: /names the issuer "https:\/\/other-issuer\.example" \(RFC 9207\)/, by: "core" },
   },
   {
     name: "iss of the provider in the response",
@@ -333,7 +333,7 @@ Deno.test("conformance: oidcc-client-test-signing-key-rotation: a new key change
   }
 });
 
-Deno.test("conformance: the request says who asks for what", async () => {
+Deno.test("conformance: the authorization request names the client, the scope and the redirect URI", async () => {
   await using provider = await ScriptedProvider.start();
   const { app, browser } = await oauthApp({ issuer: provider.issuer, checks: ["state", "pkce", "nonce"] });
   await using _app = app;

@@ -193,7 +193,7 @@ Deno.test("limitedFetch() keeps documents by address", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("limitedFetch() tells everyone who waits of a failure, and asks again", async () => {
+Deno.test("limitedFetch() rejects all calls that wait for a failed request, and the next one sends another", async () => {
   let answer = () => new Response("down", { status: 503 });
   const { inner, asked } = answering(() => answer());
   const bounded = limitedFetch("op", inner, DEVELOPMENT);

@@ -102,7 +102,7 @@ Deno.test("what is protected does not pass, to whatever server, and nothing pass
   );
 });
 
-Deno.test("no query changes who asks the provider for what, and where its answer goes", async () => {
+Deno.test("no query changes the client, the response type or the redirect URI of an authorization request", async () => {
   await using app = await testApp(testConfig({ providers: [identityProvider("idp")] }));
   const client = new Client(app);
   const csrfToken = await client.csrfToken();

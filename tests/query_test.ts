@@ -341,7 +341,7 @@ Deno.test("a trailing slash is the same address, whatever Fastify does with it",
     const form = { csrfToken, username: "ada", password: "open" };
     await client.post("/auth/callback/credentials/", form);
     assertEquals((await client.get("/auth/session/")).json().user.name, "ada");
-    for (const url of ["/auth/signin//", "/auth/signin/nobody/", "/auth/callback/", "/auth/nope/"]) {
+    for (const url of ["/auth/signin//", "/auth/signin/unknown/", "/auth/callback/", "/auth/nope/"]) {
       assertEquals((await client.get(url)).statusCode, 404, url);
     }
     const refused = await client.request("PUT", "/auth/signin/");

@@ -231,7 +231,7 @@ Deno.test("a lock that is never released costs a read the provider timeout, and 
   assertEquals(state.refreshes, 1);
 });
 
-Deno.test("without a grace those who wait for a refresh get its result, and who comes later does not", async () => {
+Deno.test("without a grace the requests that wait for a refresh get its result, and later ones do not", async () => {
   const refreshLock = memoryLock();
   await using fleet = await processes(2, { refreshLock, refreshGrace: 0 }, () => later(200));
   const { all, me, state } = fleet;

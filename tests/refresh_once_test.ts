@@ -147,7 +147,7 @@ Deno.test("POST /auth/session goes on from the refreshed token, not from the one
   });
 });
 
-Deno.test("a refresh that fails is told to all who wait for it, and is tried again by the next request", async () => {
+Deno.test("all requests that wait for a refresh get its failure, and the next request tries again", async () => {
   let runs = 0;
   await withSignedIn(async ({ port, cookie }) => {
     const answers = await tenAtOnce([port], cookie);

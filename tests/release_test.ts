@@ -47,8 +47,8 @@ const faulty: [what: string, part: Partial<Release>, fault: string][] = [
   ],
   [
     "a fork",
-    { runningRepository: "somebody/name" },
-    "package.json names the repository git+https://github.com/owner/name.git, and this is somebody/name",
+    { runningRepository: "another/name" },
+    "package.json names the repository git+https://github.com/owner/name.git, and this is another/name",
   ],
   [
     "a lock file without the builder",
@@ -57,13 +57,13 @@ const faulty: [what: string, part: Partial<Release>, fault: string][] = [
   ],
   [
     "a link to another repository",
-    { papers: { "SECURITY.md": "https://github.com/somebody/fork/security/advisories/new" } },
-    `SECURITY.md names somebody/fork, and the repository is ${REPOSITORY}`,
+    { papers: { "SECURITY.md": "https://github.com/another/fork/security/advisories/new" } },
+    `SECURITY.md names another/fork, and the repository is ${REPOSITORY}`,
   ],
   [
     "a team of another owner",
-    { papers: { ".github/CODEOWNERS": "* @somebody/team" } },
-    `.github/CODEOWNERS names somebody, and the repository is ${REPOSITORY}`,
+    { papers: { ".github/CODEOWNERS": "* @another/team" } },
+    `.github/CODEOWNERS names another, and the repository is ${REPOSITORY}`,
   ],
 ];
 

@@ -525,7 +525,7 @@ Deno.test("A6: success clears the check cookies once each, and a replay in the s
   });
 });
 
-Deno.test("A6: a user who says no at the provider is back at the sign-in page, without check cookies", async () => {
+Deno.test("A6: a user who declines at the provider is back at the sign-in page, without check cookies", async () => {
   await withProvider({}, async ({ client, provider }) => {
     const address = new URL(provider.authorize(locationOf(await startSignIn(client))));
     address.searchParams.delete("code");
@@ -589,7 +589,7 @@ Deno.test("A7: the provider without checks works, which is what the warning is a
   await withProvider({}, async ({ client, provider }) => {
     // The browser that comes back did not start the sign-in.
     await client.get("/auth/csrf");
-    const answer = await client.get("/auth/callback/op?code=somebody-elses");
+    const answer = await client.get("/auth/callback/op?code=of-another-user");
     assertEquals(answer.statusCode, 302);
     assertEquals(await signedInName(client), "Ada");
     assertEquals(provider.paths, [PATHS.discovery, PATHS.token]);
@@ -740,7 +740,7 @@ Deno.test("A9: a failure is not remembered", async () => {
     { answer: { discovery: (_request, response) => response.writeHead(503).end() } },
     { answer: { discovery: (_request, response) => response.writeHead(200).end("<h1>Maintenance</h1>") } },
     { answer: { discovery: (request) => request.socket.destroy() } },
-    { metadata: { issuer: "https://somebody-else.example" } },
+    { metadata: { issuer: "https://other-issuer.example" } },
   ];
   for (const failure of failures) {
     await withProvider(failure, async ({ client, provider }) => {

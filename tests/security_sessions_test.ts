@@ -277,8 +277,8 @@ const AUTH_REQUESTS: [status: number, request: Sent][] = [
   [302, { method: "POST", url: "/auth/signin/github" }],
   [302, { method: "POST", url: "/auth/callback/credentials" }],
   [302, { method: "POST", url: "/auth/signout" }],
-  [404, { url: "/auth/signin/nobody" }],
-  [404, { url: "/auth/callback/nobody?code=abc" }],
+  [404, { url: "/auth/signin/unknown" }],
+  [404, { url: "/auth/callback/unknown?code=abc" }],
   [404, { url: "/auth/callback?code=abc" }],
   [302, { url: "/auth/callback/github/?code=abc" }],
   [404, { url: "/auth/nowhere" }],
@@ -355,7 +355,7 @@ Deno.test("S12: the same with the application's own error and not-found handlers
   const signedIn = await client.signIn(ada);
   assertEquals(signedIn.statusCode, 302);
   assert(setCookies(signedIn).some((cookie) => cookie.startsWith("authjs.session-token=")));
-  const answers = [signedIn, await client.get("/auth/session"), await client.get("/auth/callback/nobody")];
+  const answers = [signedIn, await client.get("/auth/session"), await client.get("/auth/callback/unknown")];
   for (const answer of [...answers, await client.signOut()]) {
     for (const [name, value] of Object.entries(PROTECTED)) assertEquals(answer.headers[name], value);
   }
@@ -384,7 +384,7 @@ const LOGGED: Sent[] = [
   { url: `/auth/callback/github?${QUERY}` },
   { url: `/auth/callback/github/?${QUERY}` },
   { url: `/auth/callback/github?${QUERY}&error=access_denied&error_description=${SECRETS[0]}` },
-  { url: `/auth/callback/nobody?${QUERY}` },
+  { url: `/auth/callback/unknown?${QUERY}` },
   { url: `/auth/callback/github/extra?${QUERY}` },
   { url: `/auth/callback/%2e%2e?${QUERY}` },
   { url: `/auth/callback/%zz?${QUERY}` },

@@ -229,7 +229,7 @@ const KINDS = {
 };
 
 for (const [kind, open] of Object.entries(KINDS)) {
-  Deno.test(`half an hour in ${kind}: who was silent for 28 minutes is signed in, however they were used before`, async () => {
+  Deno.test(`half an hour in ${kind}: a user is signed in after 28 minutes without a request, however the session was used before`, async () => {
     await withClock(async (clock) => {
       const { app, signIn } = await open();
       await using _app = app;

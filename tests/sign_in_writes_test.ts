@@ -67,7 +67,7 @@ Deno.test("a user that the database refuses to delete gives up its address as we
   assertEquals((await client.get("/me")).json().session.user.email, ADA.email);
 });
 
-Deno.test("who was linked stays, whatever fails afterwards", async () => {
+Deno.test("a user with a linked account stays, whatever fails afterwards", async () => {
   const tables = emptyTables();
   const { app, faults, calls } = await oauthApp(tables, { ...memoryAdapter(tables), ...deleting(tables) });
   faults.set("createSession", "throws");
@@ -118,7 +118,7 @@ Deno.test("where nothing can be taken back the log says which user to delete", a
 for (const method of ["linkAccount", "createSession", "createAuthenticator"] as const) {
   for (const canDelete of [true, false]) {
     const what = canDelete ? "" : ", with an adapter that cannot delete";
-    Deno.test(`passkeys: who could not be registered because ${method}() failed can register again${what}`, async () => {
+    Deno.test(`passkeys: a user whose registration failed in ${method}() can register again${what}`, async () => {
       const tables = emptyTables();
       const adapter = { ...webAuthnAdapter(tables), ...(canDelete && deleting(tables)) };
       const { faults, ...faulty } = faultyAdapter(adapter);

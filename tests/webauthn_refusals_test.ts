@@ -290,7 +290,7 @@ Deno.test("passkeys: a user cannot take over a credential by registering with it
   }
 });
 
-Deno.test("passkeys: who is signed in does not become another by that other's passkey", async () => {
+Deno.test("passkeys: a signed-in user does not become another user by that user's passkey", async () => {
   for (const strategy of ["jwt", "database"] as const) {
     const { client, app, device } = await setUp({ session: { strategy } });
     const grace = new WebAuthnClient(app);
@@ -304,7 +304,7 @@ Deno.test("passkeys: who is signed in does not become another by that other's pa
   }
 });
 
-Deno.test("passkeys: an address that has an account is not registered a second time by who is not signed in", async () => {
+Deno.test("passkeys: without a session an address that has an account is not registered a second time", async () => {
   const { client, tables } = await setUp();
   const { options } = await client.options({ action: "register", email: "grace@example.com" });
   tables.users.set("2", { id: "2", email: "grace@example.com", emailVerified: new Date() });

@@ -69,7 +69,7 @@ for (const [id, provider] of Object.entries(PROVIDERS)) {
       assertEquals(tables.sessions.size, strategy === "database" ? 1 : 0);
     });
 
-    Deno.test(`${id}, ${strategy} sessions: a second device is added by who is signed in, and both sign in`, async () => {
+    Deno.test(`${id}, ${strategy} sessions: a signed-in user adds a second device, and both sign in`, async () => {
       const { app, tables, device } = await setUp();
       const second = new SoftwareAuthenticator(ORIGIN, false);
       const client = new WebAuthnClient(app, id);
@@ -385,17 +385,17 @@ Deno.test("passkeys: boot warns where no browser offers them, and of addresses t
   }
   const email = Nodemailer({ server: "smtp://127.0.0.1:1", from: "a@b.example" }) as never;
   const [warning] = await warningsOf({ providers: [Passkey, email] });
-  assertStringIncludes(warning ?? "", "that nobody verified");
+  assertStringIncludes(warning ?? "", "without verifying it");
   const signedInOnly = Passkey({ getUserInfo: () => Promise.resolve(null) });
   assertEquals(await warningsOf({ providers: [signedInOnly, email] }), []);
 });
 
-Deno.test("passkeys: with getUserInfo: async () => null no one registers without a session, or learns which addresses have an account", async () => {
+Deno.test("passkeys: with getUserInfo: async () => null no client registers without a session, or learns which addresses have an account", async () => {
   const tables = emptyTables();
   const providers = [Passkey({ getUserInfo: () => Promise.resolve(null) })];
   const app = await testApp(webAuthnConfig(tables, { providers }));
   tables.users.set("1", { id: "1", email: EMAIL, emailVerified: null });
-  for (const email of [EMAIL, "nobody@example.com"]) {
+  for (const email of [EMAIL, "unknown@example.com"]) {
     const { action, options } = await new WebAuthnClient(app).options({ email });
     assertEquals([action, options.allowCredentials ?? []], ["authenticate", []]);
     assertEquals((await new WebAuthnClient(app).askOptions({ action: "register", email })).statusCode, 400);

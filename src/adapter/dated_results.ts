@@ -65,7 +65,8 @@ function warnOfValue({ name, warn }: DatedCall, field: string, value: unknown, e
     `The adapter's ${name}() returned ${
       describeShape(value)
     } as \`${field}\`, which is no date: ${effect}. ` +
-      "Have the adapter return a Date, ISO 8601 text (UTC where it names no zone) or milliseconds since 1970.",
+      "Have the adapter return a Date, ISO 8601 text (UTC where it names no zone) or milliseconds since " +
+      "1970.",
   );
 }
 

@@ -120,9 +120,9 @@ export class SignInWrites {
     } catch (error) {
       this.#options.unfinished.add(user.id);
       this.#report(
-        `The user ${user.id} has no sign-in method, since its sign-in was broken off, and could not be deleted. ` +
-          "Its next sign-in deletes it, if this process gets it. Otherwise delete the user from the database: " +
-          "until then nobody else can sign in with its address.",
+        `The user ${user.id} has no sign-in method, since its sign-in was broken off, and could not be ` +
+          "deleted. Its next sign-in deletes it, if this process gets it. Otherwise delete the user from " +
+          "the database: until then no other sign-in with its address succeeds.",
         error,
       );
     }

@@ -87,7 +87,8 @@ export function strategyProblem(
   if (strategy === "jwt" || credentials === undefined || jwt?.encode) return;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    `The credentials provider "${credentials.id}" cannot keep its sessions in a database: sign-in would succeed and ` +
-      'the session stay empty. Set `session: { strategy: "jwt" }`; users and accounts stay in the database.',
+    `The credentials provider "${credentials.id}" cannot keep its sessions in a database: sign-in would ` +
+      'succeed and the session stay empty. Set `session: { strategy: "jwt" }`; users and accounts stay in ' +
+      "the database.",
   );
 }

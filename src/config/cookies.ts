@@ -68,8 +68,8 @@ export function otherCookieNames(core: AuthConfig, secure: boolean): string[] {
 const UNMISTAKABLE = "fastify-authjs.session-token";
 
 /**
- * The name under which core gets to see the session cookie: its own, unless that begins the name of another cookie, which
- * core would take for a part of the session.
+ * The name of the session cookie for core: its own, unless that begins the name of another cookie, which core
+ * would take for a part of the session.
  */
 export function sessionNameInCore(core: AuthConfig, secure: boolean): string {
   const { name } = cookieSettings("sessionToken", core, secure);

@@ -30,9 +30,9 @@ export function hostWarnings(
   const configured = origin ?? config.trustHost ?? env.AUTH_TRUST_HOST ?? env.VERCEL ?? env.CF_PAGES;
   if (configured !== undefined || env.NODE_ENV !== undefined) return [];
   return [
-    "The public origin follows the Host header of each request, since neither AUTH_URL nor AUTH_TRUST_HOST is " +
-    "set and NODE_ENV is unset. Fine while developing; with NODE_ENV=production the application will not " +
-    "start like this: set AUTH_URL to the address users type, or `trustHost: true`.",
+    "The public origin follows the Host header of each request, since neither AUTH_URL nor AUTH_TRUST_HOST " +
+    "is set and NODE_ENV is unset. Fine while developing; with NODE_ENV=production the application will " +
+    "not start like this: set AUTH_URL to the address users type, or `trustHost: true`.",
   ];
 }
 
@@ -42,7 +42,7 @@ export function redirectProxyProblem({ redirectProxyUrl }: AuthConfig): FastifyA
   if (URL.canParse(redirectProxyUrl) && /^https?:$/.test(new URL(redirectProxyUrl).protocol)) return;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) must be the full address of the auth routes of the stable " +
-      "deployment, such as https://app.example/auth.",
+    "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) must be the full address of the auth routes of the " +
+      "stable deployment, such as https://app.example/auth.",
   );
 }

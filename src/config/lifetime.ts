@@ -79,8 +79,8 @@ function requireSeconds(option: string, value: unknown, least = 1): number | und
 export function lifetimeWarnings({ session }: Pick<AuthConfig, "session">): string[] {
   if (!(session?.maxAge! > COOKIE_MAX_AGE)) return [];
   return [
-    "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not used for " +
-    "400 days ends.",
+    "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not " +
+    "used for 400 days ends.",
   ];
 }
 

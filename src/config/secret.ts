@@ -17,7 +17,8 @@ export function secretProblem(core: AuthConfig): FastifyAuthError | undefined {
   if (secrets.some((secret) => typeof secret !== "string" || secret.length < MINIMUM_LENGTH)) {
     return new FastifyAuthError(
       "FST_AUTHJS_SECRET_TOO_SHORT",
-      `A secret must have at least ${MINIMUM_LENGTH} characters, and so must every rotated one. ${HOW_TO_FIX}`,
+      `A secret must have at least ${MINIMUM_LENGTH} characters, and so must every rotated one. ` +
+        HOW_TO_FIX,
     );
   }
 }

@@ -1,8 +1,10 @@
 /**
- * The session cookie under another name, for configurations in which its own begins that of another cookie of Auth.js.
+ * The session cookie under another name, for configurations in which its own begins that of another cookie of
+ * Auth.js.
  *
- * Core takes every cookie whose name starts with the session cookie's for a part of the session. Called "auth", the session
- * would include "authjs.csrf-token": an update would end it, and each sign-in remove the CSRF cookie.
+ * Core takes every cookie whose name starts with that of the session cookie for a part of the session. Called
+ * "auth", the session would include "authjs.csrf-token": an update would end it, and each sign-in remove the
+ * CSRF cookie.
  *
  * @module
  */

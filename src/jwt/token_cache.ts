@@ -1,6 +1,7 @@
 /**
  * The texts of tokens opened a moment ago. A browser sends the same token with every request until it is
- * renewed, and looking it up costs a twentieth of opening it. Times are checked and callbacks run at each read.
+ * renewed, and looking it up costs a twentieth of opening it. Times are checked and callbacks run at each
+ * read.
  *
  * A user can sign in any number of times and send all those tokens in turn. The tokens of one user therefore
  * get a share of the cache: they displace one another before they displace those of other users.
@@ -19,9 +20,10 @@ const SHARES = 32;
 const USER_BUCKETS = 2 ** 12;
 
 /**
- * The probability that an unknown token is remembered: most are opened a few times before. If all were remembered, more
- * users in turn than the cache holds would displace one another. Of 12,000 users' tokens 60 % are found so,
- * otherwise none; and what remembering costs, a third of opening, is paid for a token that comes again.
+ * The probability that an unknown token is remembered: most are opened a few times before. If all were
+ * remembered, more users in turn than the cache holds would displace one another. Of 12,000 users' tokens
+ * 60 % are found so, otherwise none; and what remembering costs, a third of opening, is paid for a token that
+ * comes again.
  */
 const ADMISSION = 1 / 4;
 

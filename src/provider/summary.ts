@@ -148,7 +148,8 @@ export function providerProblem(
     const plain = urls.find((url) => url.toLowerCase().startsWith("http:"));
     if (production && plain !== undefined) {
       return invalid(
-        `The provider "${id}" is reached without TLS at ${plain}, which NODE_ENV=production does not allow: use https.`,
+        `The provider "${id}" is reached without TLS at ${plain}, which NODE_ENV=production does not ` +
+          "allow: use https.",
       );
     }
   }
@@ -167,14 +168,15 @@ export function providerWarnings(
     const warnings: string[] = [];
     if ((type === "oauth" || type === "oidc") && (checks.length === 0 || checks.includes("none"))) {
       warnings.push(
-        `The provider "${id}" has \`checks: ["none"]\`, so its callback accepts a sign-in that somebody else ` +
-          'started (login CSRF). Use "pkce" or "state".',
+        `The provider "${id}" has \`checks: ["none"]\`, so its callback accepts a sign-in that another ` +
+          'browser started (login CSRF). Use "pkce" or "state".',
       );
     }
     if (formPost && origin !== undefined && !origin.secure && !isLoopback(origin)) {
       warnings.push(
-        `The provider "${id}" answers with \`response_mode=form_post\`, which needs SameSite=None cookies, and ` +
-          `browsers refuse those over http: its sign-ins at ${origin.href} will fail. Serve the application over https.`,
+        `The provider "${id}" answers with \`response_mode=form_post\`, which needs SameSite=None cookies, ` +
+          `and browsers refuse those over http: its sign-ins at ${origin.href} will fail. Serve the ` +
+          "application over https.",
       );
     }
     return warnings;

@@ -9,7 +9,7 @@ import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { oauthOverrides } from "./callback/oauth.ts";
 import { rememberBrowser } from "./email_browser.ts";
 import { handleSignInPage } from "./pages.ts";
-import { orUnavailable } from "./provider_silence.ts";
+import { orUnavailable } from "./provider_unavailable.ts";
 
 /** Answers with the sign-in page, or starts a sign-in. */
 export async function handleSignIn(context: RequestContext): Promise<Answer> {

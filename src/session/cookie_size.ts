@@ -28,11 +28,11 @@ export class SessionTooLarge extends AuthError {
 
   /** @param claims What is in the token: only names and sizes are told. */
   constructor(size: number, limit: number, claims: JWT | undefined) {
+    const largest = largestClaims(claims);
     super(
-      `The session cookie would have ${size} bytes, and \`sessionCookieLimit\` is ${limit}. The largest claims: ${
-        largestClaims(claims)
-      }. Put less in the token in \`callbacks.jwt\`, keep sessions in a database, or raise the limit and that of the ` +
-        "servers before the application",
+      `The session cookie would have ${size} bytes, and \`sessionCookieLimit\` is ${limit}. The largest ` +
+        `claims: ${largest}. Put less in the token in \`callbacks.jwt\`, keep sessions in a database, or ` +
+        "raise the limit and that of the servers before the application",
     );
   }
 }
@@ -59,12 +59,12 @@ export async function encodeWithin(
   const size = cookieSize(params.salt, token);
   if (size > limit) throw new SessionTooLarge(size, limit, params.token);
   if (size > LARGE) {
+    const largest = largestClaims(params.token);
     warn(
-      `The session cookie has ${size} bytes. Servers before the application may refuse requests and replies with it: nginx ` +
-        "answers 502 for replies with more than 4 KB of headers (`proxy_buffer_size`). The largest claims: " +
-        `${
-          largestClaims(params.token)
-        }. Put less in the token in \`callbacks.jwt\`, or keep sessions in a database.`,
+      `The session cookie has ${size} bytes. Servers before the application may refuse requests and ` +
+        "replies with it: nginx answers 502 for replies with more than 4 KB of headers " +
+        `(\`proxy_buffer_size\`). The largest claims: ${largest}. Put less in the token in \`callbacks.jwt\`, ` +
+        "or keep sessions in a database.",
     );
   }
   return token;

@@ -6,7 +6,11 @@ import { isSessionPart, type SessionCookieUpdate } from "./cookie.ts";
 import type { SessionRead } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 
-/** The decorator of requests that keeps their reads. Outside of the plugin's scopes it is set without being declared. */
+/**
+ * The property of requests that keeps their reads: a decorator in the plugin's scopes. A request outside of
+ * them gets it with its first read, since `getSession()` also works there, and decorators can only be
+ * declared before the application has started.
+ */
 const READS: unique symbol = Symbol("fastify-authjs.reads");
 
 /** The decorator of scopes whose replies carry what reads changed. Scopes within inherit it. */

@@ -196,7 +196,7 @@ export function testOutage(kind: DatabaseKind): void {
   // Sign-ins that are broken off.
 
   for (const fault of ["throws", "hangs", "throws afterwards"] as const) {
-    test(`who could not be linked because linkAccount() ${fault} signs in the next time`, async (setup) => {
+    test(`a user whose linkAccount() ${fault} signs in the next time`, async (setup) => {
       const { app, database, faults } = setup;
       faults.set("linkAccount", fault);
       assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
@@ -317,7 +317,7 @@ export function testOutage(kind: DatabaseKind): void {
     assertStringIncludes(callback.json().message, "Trying again will not help");
   });
 
-  test("who signs in while the first user cannot be read does not become a second one", async (setup) => {
+  test("a sign-in while the user cannot be read creates no second user", async (setup) => {
     const { app, faults, database } = setup;
     const client = await signedIn(app, "one", ADA);
     faults.set("getSessionAndUser", "throws");

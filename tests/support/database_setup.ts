@@ -63,14 +63,14 @@ function mailProvider(id: string, links: string[]) {
   };
 }
 
-/** Who is signed in, as a route of the application sees it. */
+/** The signed-in user, as a route of the application sees it. */
 export async function reader(client: Client): Promise<string | null> {
   const answer = await client.get("/me");
   assertEquals(answer.statusCode, 200);
   return answer.json<{ session: { user: { email: string } } | null }>().session?.user.email ?? null;
 }
 
-/** Who a session token belongs to, in a browser that knows nothing else. */
+/** The user of a session token, in a browser without other cookies. */
 export function readerOf(app: FastifyInstance, token: string): Promise<string | null> {
   const client = new Client(app);
   client.cookies.set(COOKIE, token);

@@ -169,7 +169,7 @@ export function testDatabase(kind: DatabaseKind): void {
 
   // Accounts.
 
-  test("who is signed in links another provider", async ({ app, database }) => {
+  test("a signed-in user links another provider", async ({ app, database }) => {
     const client = await signedIn(app, "one", ADA);
     await signInAs(client, "two", { id: "other-id", email: "ada@work.example" });
     assertEquals(await reader(client), ADA.email);

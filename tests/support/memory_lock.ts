@@ -13,7 +13,7 @@ export interface MemoryLock extends RefreshLock {
   readonly keys: Set<string>;
   /** Everything that was put, by its key. */
   readonly values: Map<string, string>;
-  /** Who holds which key. */
+  /** The owners by key. */
   readonly owners: Map<string, string>;
 }
 

@@ -54,7 +54,7 @@ export function pathOf(address: string): string {
   return pathname + search;
 }
 
-/** The name of the user whom the browser is signed in as. */
+/** The name of the signed-in user. */
 export async function signedInName(browser: Client): Promise<string | undefined> {
   const { session } = (await browser.get("/me")).json<{ session: { user?: { name?: string } } | null }>();
   return session === null ? undefined : session.user?.name ?? "";

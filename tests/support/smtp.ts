@@ -12,7 +12,7 @@ import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 
 /** A message that arrived. */
 export interface Mail {
-  /** Who it was delivered for. */
+  /** The recipients. */
   readonly recipients: readonly string[];
   /** Whether the connection was encrypted. */
   readonly secure: boolean;

@@ -121,7 +121,7 @@ export class WebAuthnClient extends Client {
     return await this.send("authenticate", authenticator.get(options, deviations));
   }
 
-  /** Who is signed in. */
+  /** The signed-in user. */
   async user(): Promise<{ email?: string } | null> {
     const { session } = (await this.get("/me")).json<{ session: { user: { email?: string } } | null }>();
     return session && session.user;

@@ -1,5 +1,5 @@
 // Whatever posts to /auth must carry the CSRF token that belongs to the browser's cookie. The pages are the same for
-// everybody, so this asks for the token and puts it into their forms, whose buttons wait for it.
+// all users, so this asks for the token and puts it into their forms, whose buttons wait for it.
 const forms = document.querySelectorAll('form[method="post"][action^="/auth/"]');
 
 if (forms.length > 0) {

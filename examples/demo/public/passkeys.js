@@ -70,7 +70,7 @@ async function offerInField(callbackUrl) {
   }
 }
 
-/** Nobody asked for the offer, so nobody is told that it failed. */
+/** The user did not ask for the offer, so its failure is not shown. */
 function forget(error) {
   if (error.name !== "AbortError") console.warn(error);
 }

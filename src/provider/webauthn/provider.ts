@@ -98,15 +98,15 @@ export function webAuthnWarnings(providers: readonly Provider[], origin: PublicO
     const warnings: string[] = [];
     if (email && isDefaultGetUserInfo(getUserInfo)) {
       warnings.push(
-        `With "${id}" anybody can register under an e-mail address that nobody verified, and "${email.id}" later signs ` +
-          "its owner in as that same user, whose passkey remains. To have passkeys added by signed-in users only, " +
-          "set `getUserInfo: async () => null` on the provider.",
+        `With "${id}" a user can register under an e-mail address without verifying it, and "${email.id}" ` +
+          "later signs the owner of the address in as that same user, whose passkey remains. To have " +
+          "passkeys added by signed-in users only, set `getUserInfo: async () => null` on the provider.",
       );
     }
     if (origin !== undefined && relayingParty === undefined && !canHavePasskeys(origin)) {
       warnings.push(
-        `Browsers offer no passkeys at ${origin.href}, so "${id}" will not work there: it takes https and a host name, or ` +
-          "http://localhost.",
+        `Browsers offer no passkeys at ${origin.href}, so "${id}" will not work there: it takes https and ` +
+          "a host name, or http://localhost.",
       );
     }
     return warnings;

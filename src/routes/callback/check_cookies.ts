@@ -87,8 +87,9 @@ function hasUnknownKey({ name, sealed = "" }: CheckCookie, { settings, config }:
 /** The message for the log where {@linkcode openCheck} returns `undefined`. */
 export function checkProblem({ check, sealed }: CheckCookie, { provider: { id } }: ProviderContext): string {
   const what = sealed ? "a cookie that is not its own" : "no cookie";
-  return `The callback of "${id}" came with ${what} for "${check}": the sign-in began in another browser or over 15 ` +
-    "minutes ago, or with a secret that this process does not have, or its cookies did not come back.";
+  return `The callback of "${id}" came with ${what} for "${check}": the sign-in began in another browser ` +
+    "or over 15 minutes ago, or with a secret that this process does not have, or its cookies did not come " +
+    "back.";
 }
 
 /**

@@ -10,7 +10,7 @@ import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
 import { errorIn, type ProviderError, toLoggable } from "../../provider/provider_error.ts";
-import { orUnavailable } from "../provider_silence.ts";
+import { orUnavailable } from "../provider_unavailable.ts";
 import {
   type CheckCookie,
   checkCookies,

@@ -21,15 +21,15 @@ export async function orUnavailable<Context extends ProviderContext>(
   handle: (context: Context) => Promise<Answer>,
 ): Promise<Answer> {
   const { logger } = context;
-  let silence: ProviderUnavailable | undefined;
+  let unavailable: ProviderUnavailable | undefined;
   const error = (error: Error) => {
     // Where core gets no profile, it only logs this error; the answer has none.
-    if (error instanceof OAuthProfileParseError) silence ??= findUnavailable(error);
+    if (error instanceof OAuthProfileParseError) unavailable ??= findUnavailable(error);
     logger.error(error);
   };
   const answer = await handle({ ...context, logger: { ...logger, error } });
-  silence ??= findUnavailable(answer.error);
-  if (silence === undefined) return answer;
+  unavailable ??= findUnavailable(answer.error);
+  if (unavailable === undefined) return answer;
   if (answer.error !== undefined) logger.error(answer.error);
-  return { status: 503, headers: {}, cookies: answer.cookies, error: unavailableProviderError(silence) };
+  return { status: 503, headers: {}, cookies: answer.cookies, error: unavailableProviderError(unavailable) };
 }
