@@ -24,6 +24,7 @@ import { assertNotCrossSite } from "./http/cross_site.ts";
 import { requireOrigin } from "./http/origin.ts";
 import { type AuthParams, decorateReceived, keepRequest } from "./http/received.ts";
 import { redactingSerializers } from "./http/redact.ts";
+import { redactSpans } from "./http/redact_spans.ts";
 import { protectReply } from "./http/security_headers.ts";
 import type { ProviderSummary } from "./provider/summary.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
@@ -117,6 +118,7 @@ function noConfiguration(): FastifyAuthError {
 
 function addRoutes(scope: FastifyInstance, mount: Mount): void {
   decorateReceived(scope);
+  redactSpans(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {

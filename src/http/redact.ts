@@ -34,12 +34,12 @@ const REDACTED: Readonly<Record<string, (value: unknown) => unknown>> = {
   body: redactValues,
   cookies: redactValues,
   headers: redactHeaders,
-  originalUrl: redactUrl,
+  originalUrl: redactAddress,
   params: redactParams,
   query: redactValues,
   raw: redactRequest,
   rawHeaders: () => [],
-  url: redactUrl,
+  url: redactAddress,
 };
 
 /** The request with redacted properties; it inherits the others. */
@@ -55,9 +55,13 @@ function redactRequest(request: unknown): unknown {
 /** What may separate the parameters of a malformed URL from its path. */
 const PARAMETERS = /[?#&;]|%(?:3f|23|26|3b)/i;
 
+/** As {@linkcode redactUrl}, for values of any type. */
+function redactAddress(address: unknown): unknown {
+  return typeof address === "string" ? redactUrl(address) : address;
+}
+
 /** The URL without the values of its parameters. Their names stay, which helps to find mistakes. */
-function redactUrl(address: unknown): unknown {
-  if (typeof address !== "string") return address;
+export function redactUrl(address: string): string {
   const [separator = ""] = PARAMETERS.exec(address) ?? [];
   const end = separator === "" ? address.length : address.indexOf(separator);
   const path = address.slice(0, end).replace(/(=|%3d).*$/is, `$1${HIDDEN}`);
@@ -73,7 +77,7 @@ function redactUrl(address: unknown): unknown {
 /** Parameters of the route. A URL that was encoded as a whole matches as one of them. */
 function redactParams(params: unknown): unknown {
   if (typeof params !== "object" || params === null) return params;
-  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactUrl(value)]));
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactAddress(value)]));
 }
 
 function redactHeaders(headers: unknown): unknown {
@@ -81,7 +85,7 @@ function redactHeaders(headers: unknown): unknown {
   const redacted: Record<string, unknown> = { ...headers };
   for (const name of ["authorization", "cookie"]) if (name in redacted) redacted[name] = HIDDEN;
   for (const name of ["referer", ":path"]) {
-    if (name in redacted) redacted[name] = redactUrl(redacted[name]);
+    if (name in redacted) redacted[name] = redactAddress(redacted[name]);
   }
   return redacted;
 }

@@ -1,0 +1,163 @@
+/** Spans of OpenTelemetry have no codes, tokens or addresses in them. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  type Context,
+  context,
+  type ContextManager,
+  ROOT_CONTEXT,
+  SpanKind,
+  trace,
+} from "@opentelemetry/api";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { FastifyOtelInstrumentation } from "@fastify/otel";
+import Fastify, { type FastifyInstance } from "fastify";
+import { FastifyAuth } from "fastify-authjs";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { testConfig } from "./support/app.ts";
+import { Client } from "./support/client.ts";
+
+const SECRETS = ["c0de", "5tate", "t0ken", "ada@example.com", "n0where"];
+
+const PATHS = [
+  "/auth/callback/op?code=c0de&state=5tate",
+  "/auth/callback/op/?code=c0de&state=5tate",
+  "/auth/callback/mail?token=t0ken&email=ada@example.com",
+  "/auth/callback/nobody?code=c0de",
+  "/auth/nowhere?code=c0de",
+  "/auth/signin?callbackUrl=/n0where",
+  "/auth/callback/op%3Fcode=c0de",
+];
+
+function recorder() {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  /** Everything that was recorded, as text. */
+  const text = () =>
+    JSON.stringify(
+      exporter.getFinishedSpans().map(({ name, attributes, events, status }) => ({
+        name,
+        attributes,
+        events,
+        status,
+      })),
+    );
+  return { exporter, provider, text };
+}
+
+function config() {
+  const op = {
+    id: "op",
+    name: "OP",
+    type: "oidc",
+    issuer: "https://op.example",
+    clientId: "a",
+    clientSecret: "b",
+  };
+  return testConfig({ providers: [op] as never });
+}
+
+for (const registerOnInitialization of [false, true]) {
+  Deno.test(`@fastify/otel records no secrets (registerOnInitialization: ${registerOnInitialization})`, async () => {
+    const { exporter, provider, text } = recorder();
+    const instrumentation = new FastifyOtelInstrumentation({ registerOnInitialization });
+    instrumentation.setTracerProvider(provider);
+    try {
+      await using app = Fastify() as unknown as FastifyInstance;
+      if (!registerOnInitialization) await app.register(instrumentation.plugin() as never);
+      await app.register(FastifyAuth(config()), { prefix: "/auth" });
+      app.get("/own", () => "");
+      for (const path of PATHS) await app.inject(path);
+      await app.inject("/own?code=mine");
+      for (const secret of SECRETS) assert(!text().includes(secret), `${secret} in ${text()}`);
+      const paths = exporter.getFinishedSpans().map(({ attributes }) => String(attributes["url.path"]));
+      assert(paths.includes("/auth/callback/op?code=[redacted]&state=[redacted]"), paths.join());
+      assert(paths.includes("/own?code=mine"), paths.join());
+      assertMatch(text(), /fastify-authjs-routes/);
+    } finally {
+      instrumentation.disable();
+    }
+  });
+}
+
+/** Keeps the context, as `@opentelemetry/context-async-hooks` does. */
+class AsyncContext implements ContextManager {
+  readonly #storage = new AsyncLocalStorage<Context>();
+  active = () => this.#storage.getStore() ?? ROOT_CONTEXT;
+  with =
+    ((active: Context, run: (...given: unknown[]) => unknown, self: unknown, ...given: unknown[]) =>
+      this.#storage.run(active, () => run.apply(self, given))) as ContextManager["with"];
+  bind = <T>(_active: Context, target: T) => target;
+  enable = () => this;
+  disable = () => this;
+}
+
+/** The attributes of a request as the instrumentation of `node:http` sets them, today's and the older ones. */
+const HTTP_ATTRIBUTES: Record<string, (path: string) => Record<string, string>> = {
+  "stable": (path) => ({ "url.path": path.split("?")[0]!, "url.query": path.split("?")[1]! }),
+  "stable, with a question mark": (path) => ({ "url.query": `?${path.split("?")[1]}` }),
+  "older": (path) => ({ "http.target": path, "http.url": `http://app.example${path}` }),
+  "full": (path) => ({ "url.full": `http://app.example${path}` }),
+};
+
+Deno.test("the span of node:http has no secrets, with and without @fastify/otel", async () => {
+  assert(context.setGlobalContextManager(new AsyncContext()));
+  try {
+    for (const [which, attributesOf] of Object.entries(HTTP_ATTRIBUTES)) {
+      for (const withOtel of [false, true]) {
+        const { exporter, provider, text } = recorder();
+        const instrumentation = new FastifyOtelInstrumentation();
+        instrumentation.setTracerProvider(provider);
+        await using app = Fastify() as unknown as FastifyInstance;
+        if (withOtel) await app.register(instrumentation.plugin() as never);
+        await app.register(FastifyAuth(config()), { prefix: "/auth" });
+        await app.ready();
+        const path = "/auth/callback/op?code=c0de&state=5tate";
+        const attributes = attributesOf(path);
+        const span = provider.getTracer("http").startSpan(
+          "GET",
+          { attributes, kind: SpanKind.SERVER },
+          ROOT_CONTEXT,
+        );
+        const metadata = { type: "http", span };
+        const active = trace.setSpan(ROOT_CONTEXT, span)
+          .setValue(Symbol.for("OpenTelemetry SDK Context Key RPC_METADATA"), metadata);
+        await context.with(active, async () => await app.inject(path));
+        span.end();
+        for (const secret of SECRETS) assert(!text().includes(secret), `${which}: ${secret} in ${text()}`);
+        const http = exporter.getFinishedSpans().find(({ name }) => name === "GET")!;
+        assertEquals(Object.keys(http.attributes).sort(), Object.keys(attributes).sort());
+        assertMatch(Object.values(http.attributes).join(), /code=\[redacted\]&state=\[redacted\]/);
+        instrumentation.disable();
+      }
+    }
+  } finally {
+    context.disable();
+  }
+});
+
+Deno.test("a tracer whose spans cannot be read, or a decorator of another kind, does no harm", async () => {
+  await using app = Fastify() as unknown as FastifyInstance;
+  const set: Record<string, string> = {};
+  app.decorateRequest(
+    "opentelemetry",
+    (() => ({
+      span: { setAttribute: (name: string, value: string) => set[name] = value },
+    })) as never,
+  );
+  await app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+  await new Client(app).get("/auth/signin?callbackUrl=/n0where");
+  assertEquals(set, {
+    "url.full": "http://localhost:80/auth/signin?callbackUrl=[redacted]",
+    "url.query": "callbackUrl=[redacted]",
+  });
+  for (const decorator of [null, "text", (() => undefined) as never]) {
+    await using other = Fastify() as unknown as FastifyInstance;
+    other.decorateRequest("opentelemetry", decorator as never);
+    await other.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+    assertEquals((await other.inject("/auth/csrf")).statusCode, 200);
+  }
+});
