@@ -33,6 +33,14 @@ export interface GuardedReply {
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
 
+/** Marks a hook as a guard: tells whose sessions it requires on a route of a scope, if it guards that route. */
+export const GUARD: unique symbol = Symbol("fastify-authjs.guard");
+
+/** A hook, which may be a guard. */
+export interface MarkedHook {
+  [GUARD]?: (config: unknown, scope: object) => FastifyAuthConfig | undefined;
+}
+
 /**
  * The guard of a configuration.
  *
@@ -45,7 +53,7 @@ export function sessionGuard(
   where: string,
 ): SessionGuard {
   const isAllowed = authorizer(options, where);
-  return async (request, reply) => {
+  const guard: SessionGuard = async (request, reply) => {
     // The routes of the plugin must work without a session, also under a guard at the root.
     if (isAuthRoute(request.routeOptions.config)) return;
     const { session, failure } = await readSession(request, config);
@@ -61,6 +69,7 @@ export function sessionGuard(
     }
     return sendToSignIn(request, reply, config);
   };
+  return Object.assign(guard, { [GUARD]: () => config });
 }
 
 /**

@@ -18,7 +18,7 @@ import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
 import { addMount } from "./mount.ts";
-import { AUTH_ROUTE } from "./http/auth_route.ts";
+import { AUTH_ROUTE, HIDDEN } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import { assertNotCrossSite } from "./http/cross_site.ts";
 import { requireOrigin } from "./http/origin.ts";
@@ -30,6 +30,7 @@ import type { ProviderSummary } from "./provider/summary.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
 import { addAssets } from "./routes/assets.ts";
+import { authOperation } from "./routes/openapi.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { AUTH_ROUTES, type AuthRoute, isPostedByProvider, methodsFor } from "./routes/table.ts";
 import { RouteGuards } from "./route_guards.ts";
@@ -41,6 +42,12 @@ import type { FastifyAuthConfig } from "./types.ts";
 export interface FastifyAuthPluginOptions {
   /** The mount path, such as `/auth`; required unless the surrounding scope has a prefix. */
   prefix?: string;
+  /**
+   * Whether the document of `@fastify/swagger` describes the auth routes. Register it before this plugin.
+   *
+   * @default false
+   */
+  openapi?: boolean;
 }
 
 /**
@@ -79,13 +86,15 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     for (const warning of auth.config.warnings) instance.log.warn(warning);
     auth.config.notices.sendTo(instance.log);
     const assets = await auth.assets();
+    if (options.openapi && !instance.hasDecorator("swagger")) instance.log.warn(NO_SWAGGER);
     writeBack(instance);
+    const guards = RouteGuards.of(instance);
     // deno-lint-ignore require-await -- only errors of an async plugin reject `register()`
     const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
       const mountPath = toMountPath(scope.prefix);
       const paths = addMount(scope, auth, mountPath);
       assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
-      RouteGuards.of(instance).add({ scope: instance, config, mountPath });
+      guards.add({ scope: instance, config, mountPath });
       addRoutes(scope, {
         config: auth.config,
         paths,
@@ -93,7 +102,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
         settings: (secure) => auth.settings(secure),
         readSession: (request) => readSession(request, config),
         once: (what, tell) => auth.once(what, tell),
-      });
+      }, options.openapi === true);
       addNotFound(scope, Boolean(options.prefix));
     };
     await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
@@ -102,6 +111,9 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
   // Without encapsulation: the hook that writes session cookies is for the surrounding scope.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
 }
+
+const NO_SWAGGER = "FastifyAuth: `openapi: true` has no effect, since there is no document here. Register " +
+  "@fastify/swagger before FastifyAuth, in its scope or around it.";
 
 /** Whether it is an instance of Fastify. */
 function isInstance(value: unknown): boolean {
@@ -116,13 +128,15 @@ function noConfiguration(): FastifyAuthError {
   );
 }
 
-function addRoutes(scope: FastifyInstance, mount: Mount): void {
+function addRoutes(scope: FastifyInstance, mount: Mount, documented: boolean): void {
   decorateReceived(scope);
   redactSpans(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {
-    for (const { url, id } of pathsOf(scope, route, mount.config)) addRoute(scope, url, route, mount, id);
+    pathsOf(scope, route, mount.config).forEach(({ url, id }, index) => {
+      addRoute(scope, url, route, mount, id, documented && index === 0);
+    });
   }
   addAssets(scope, mount.assets);
 }
@@ -191,6 +205,7 @@ function routeDefaults(scope: FastifyInstance) {
     exposeHeadRoute: false,
     // Plugins of the application may have declared what a `config` has.
     config: { [AUTH_ROUTE]: true } as object,
+    schema: HIDDEN,
     onSend: protectOnSend,
   } as const;
 }
@@ -229,9 +244,10 @@ function addRoute(
   route: AuthRoute,
   mount: Mount,
   id: string | undefined,
+  documented: boolean,
 ): void {
   const { config } = mount;
-  register(scope, {
+  const options: RouteOptions = {
     ...routeDefaults(scope),
     url,
     bodyLimit: BODY_LIMIT,
@@ -258,6 +274,27 @@ function addRoute(
         origin: context.origin,
       });
     },
+  };
+  const operations = documented ? operationsOf(scope, route, config) : [];
+  for (const { method, config } of operations) {
+    const { schema: _, ...shown } = options;
+    register(scope, { ...shown, method, config });
+  }
+  const described = operations.map(({ method }) => method);
+  const method = scope.supportedMethods.filter((method) => !described.includes(method));
+  register(scope, { ...options, method });
+}
+
+/**
+ * The methods of a route that `@fastify/swagger` describes, each with the `config` that it reads the operation
+ * from. The application's own `transform`, which may expect zod, is not called for it.
+ */
+function operationsOf(scope: FastifyInstance, route: AuthRoute, config: ResolvedConfig) {
+  return scope.supportedMethods.flatMap((method) => {
+    const operation = authOperation(route, method, config);
+    if (operation === undefined) return [];
+    const swaggerTransform = ({ url }: { url: string }) => ({ schema: operation, url });
+    return [{ method, config: { ...routeDefaults(scope).config, swaggerTransform } as object }];
   });
 }
 

@@ -3,9 +3,11 @@
  *
  * @module
  */
-import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
-import { type SessionGuard, sessionGuard } from "./guard.ts";
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
+import { GUARD, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "./guard_options.ts";
+import { isAuthRoute } from "./http/auth_route.ts";
+import { OpenApi } from "./openapi.ts";
 import { assertRouteAuthOptions, declaredAuth, type RouteAuthOptions } from "./route_auth.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
@@ -44,8 +46,8 @@ interface Decorated {
  * The guards of one application.
  *
  * A route gets its guard as an `onRequest` hook when it is added (`onRoute`), so that other routes are not
- * slowed down. Routes that were there before, in any scope, are not seen then: for them a hook of the root
- * instance, which Fastify adds to all routes, looks at the `config` of each request.
+ * slowed down. Where the application has routes before, these are not seen: for them a hook of the root
+ * instance, which Fastify adds to all routes of all scopes, looks at the `config` of the route of each request.
  */
 export class RouteGuards {
   readonly #registrations: Registration[] = [];
@@ -54,28 +56,34 @@ export class RouteGuards {
   readonly #unseen = new WeakMap<object, Declaration | false>();
   /** The routes that were seen. */
   readonly #seen = new WeakSet<object>();
+  readonly #openApi = new OpenApi(guardsOf);
   /** The instances with an `onRoute` hook of ours. */
   readonly #watched = new WeakSet<object>();
 
   /** The guards of the application that an instance is part of. */
   static of(instance: FastifyInstance): RouteGuards {
     const root = rootOf(instance);
-    const guards = (root as Decorated)[GUARDS] ?? new RouteGuards(root);
+    const guards = (root as Decorated)[GUARDS] ?? new RouteGuards(root, mayMissRoutes(instance));
     guards.#watch(instance);
     return guards;
   }
 
-  private constructor(root: FastifyInstance) {
+  private constructor(root: FastifyInstance, mayMissRoutes: boolean) {
     root.decorate(GUARDS, this as object);
+    if (mayMissRoutes) this.#guardUnseen(root);
+    // deno-lint-ignore require-await -- what an async hook throws stops the boot
+    root.addHook("onReady", async () => {
+      for (const declaration of this.#declarations) this.#guardOf(declaration);
+    });
+  }
+
+  /** Guards the routes that are not seen when they are added. */
+  #guardUnseen(root: FastifyInstance): void {
     root.addHook("onRequest", (request, reply, done): unknown => {
       const { config } = request.routeOptions;
       if (config === undefined || !("auth" in config) || SEEN in config) return done();
       const declaration = this.#declarationOf(config, request.server, nameOf(request.routeOptions));
       return declaration === false ? done() : this.#guardOf(declaration)(request, reply);
-    });
-    // deno-lint-ignore require-await -- what an async hook throws stops the boot
-    root.addHook("onReady", async () => {
-      for (const declaration of this.#declarations) this.#guardOf(declaration);
     });
   }
 
@@ -96,12 +104,13 @@ export class RouteGuards {
     }
     const declaration = this.#declare({ scope, options, where });
     scope.decorate(DEFAULT, declaration);
-    scope.addHook("onRequest", (request, reply, done): unknown => {
-      const { config } = request.routeOptions;
-      const isOther = (request.server as Decorated)[DEFAULT] !== declaration;
-      if (isOther || (config !== undefined && "auth" in config)) return done();
-      return this.#guardOf(declaration)(request, reply);
-    });
+    const guards = (config: unknown, around: object) =>
+      (around as Decorated)[DEFAULT] === declaration && !(typeof config === "object" && "auth" in config!);
+    const hook: onRequestHookHandler = (request, reply, done): unknown =>
+      guards(request.routeOptions.config, request.server)
+        ? this.#guardOf(declaration)(request, reply)
+        : done();
+    scope.addHook("onRequest", this.#mark(hook, declaration, guards));
   }
 
   /** Sees the routes that are added from now on, in this scope and around it, and in new scopes within. */
@@ -121,6 +130,8 @@ export class RouteGuards {
     // An instance inherits hooks, so that several may see a route.
     if (this.#seen.has(route)) return;
     this.#seen.add(route);
+    if (isAuthRoute(route.config)) return;
+    this.#openApi.add(route, scope);
     const where = nameOf(route);
     const options = declaredAuth(route.config, where);
     if (options === undefined) return;
@@ -129,7 +140,19 @@ export class RouteGuards {
     const declaration = this.#declare({ scope, options, where });
     const guard: SessionGuard = (request, reply) => this.#guardOf(declaration)(request, reply);
     // A new array: the given one may be shared among routes.
-    route.onRequest = [guard, ...[route.onRequest ?? []].flat()];
+    route.onRequest = [this.#mark(guard, declaration), ...[route.onRequest ?? []].flat()];
+  }
+
+  /** Marks a hook as a guard, of the routes that it guards. */
+  #mark<Hook extends object>(
+    hook: Hook,
+    declaration: Declaration,
+    guards: (config: unknown, scope: object) => boolean = () => true,
+  ): Hook & MarkedHook {
+    return Object.assign(hook, {
+      [GUARD]: (config: unknown, scope: object) =>
+        guards(config, scope) ? this.#registrationOf(declaration).config : undefined,
+    });
   }
 
   #declare(declaration: Declaration): Declaration {
@@ -176,6 +199,44 @@ export class RouteGuards {
         `\`mountPath: "${near[0]!.mountPath}"\`.`,
     );
   }
+}
+
+/** Whose sessions the hooks of a route require, its own and those of its scope. */
+function guardsOf(route: RouteOptions, scope: FastifyInstance): FastifyAuthConfig[] {
+  const hooks = GUARD_HOOKS.flatMap((name) => [...hooksOf(scope, name), ...[route[name] ?? []].flat()]);
+  const configs = hooks.map((hook) => (hook as MarkedHook)[GUARD]?.(route.config, scope));
+  return [...new Set(configs.filter((config) => config !== undefined))];
+}
+
+/** The hooks that can be guards. */
+const GUARD_HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
+
+/** The hooks of an instance. Only descriptions of routes depend on it. */
+function hooksOf(instance: FastifyInstance, name: typeof GUARD_HOOKS[number]): readonly object[] {
+  return internal<Record<string, object[]>>(instance, "fastify.hooks")?.[name] ?? [];
+}
+
+/**
+ * Whether the application may have routes that `onRoute` hooks do not see from now on: there are some, or scopes
+ * besides those around the instance, which may add some later.
+ */
+function mayMissRoutes(instance: FastifyInstance): boolean {
+  if (instance.printRoutes() !== NO_ROUTES) return true;
+  let within: object | undefined;
+  for (let scope = instance; isInstance(scope); within = scope, scope = Object.getPrototypeOf(scope)) {
+    const scopes = internal<object[]>(scope, "fastify.children");
+    if (scopes === undefined || scopes.some((other) => other !== within)) return true;
+  }
+  return false;
+}
+
+/** What Fastify prints where there is no route. */
+const NO_ROUTES = "(empty tree)";
+
+/** What Fastify keeps of an instance under a symbol of its own. Callers do without where it keeps nothing there. */
+function internal<T>(instance: object, description: string): T | undefined {
+  const symbol = Object.getOwnPropertySymbols(instance).find((symbol) => symbol.description === description);
+  return symbol && (instance as Record<symbol, T>)[symbol];
 }
 
 /** The registrations of a scope, or of the next one around it that has any; else all. */

@@ -8,7 +8,6 @@ import {
   FastifyAuthError,
   requireSession,
   requireSessionByDefault,
-  type RouteAuth,
   type RouteAuthOptions,
 } from "fastify-authjs";
 import { captureLog, SECRET, testConfig } from "./support/app.ts";
@@ -21,7 +20,7 @@ const ada = { username: "ada", password: "open" };
 const ok = () => "ok";
 
 /** The options of a route with this `config.auth`. */
-const auth = (value: unknown) => ({ config: { auth: value as RouteAuth } });
+const auth = (value: unknown) => ({ config: { auth: value } as object });
 
 /** A configuration whose users have this role. */
 const withRole = (role: string): Partial<FastifyAuthConfig> => ({
@@ -138,22 +137,46 @@ Deno.test("a declared guard covers a route wherever and whenever it was added", 
   assertEquals(await statusOf(app, "/open"), 200);
 });
 
-Deno.test("a declared guard covers HEAD, OPTIONS, every method of a route and a not-found handler", async () => {
+/** The names of the hooks that run for each route, as Fastify prints them. */
+const hooksOf = (app: FastifyInstance) => app.printRoutes({ includeHooks: true, commonPrefix: false });
+
+Deno.test("an application whose routes come after the plugin has no hook for routes without a guard", async () => {
+  await using app = Fastify() as FastifyInstance;
+  app.register(async (scope) => {
+    await scope.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+    scope.get("/open", ok);
+  });
+  await app.ready();
+  const open = hooksOf(app).split("open (GET")[1]!;
+  assert(open.includes("onSend"));
+  assert(!open.split("auth")[0]!.includes("onRequest"), open);
+});
+
+Deno.test("a declared guard covers a route of an earlier scope that had no route before", async () => {
+  await using app = Fastify() as FastifyInstance;
+  let earlier!: FastifyInstance;
+  app.register((scope, _options, done) => {
+    earlier = scope;
+    done();
+  });
+  app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+  app.after(() => void earlier.get("/late", auth(true), ok));
+  assertEquals(await statusOf(app, "/late"), 401);
+});
+
+Deno.test("a declared guard covers HEAD, OPTIONS and every method of a route", async () => {
   const { app, client } = await authApp();
   await using _app = app;
   app.route({ method: ["GET", "OPTIONS", "POST"], url: "/many", ...auth(true), handler: ok });
   app.route({ method: "GET", url: "/own-head", exposeHeadRoute: false, handler: ok });
   app.route({ method: "HEAD", url: "/own-head", ...auth(true), handler: ok });
-  app.setNotFoundHandler(auth(true) as object, (_request, reply) => void reply.code(404).send("none"));
   for (const method of ["GET", "HEAD", "OPTIONS", "POST"] as const) {
     assertEquals(await statusOf(app, "/many", method), 401, method);
   }
   assertEquals(await statusOf(app, "/own-head"), 200);
   assertEquals(await statusOf(app, "/own-head", "HEAD"), 401);
-  assertEquals(await statusOf(app, "/nowhere"), 401);
   await client.signIn(ada);
   assertEquals((await client.request("OPTIONS", "/many")).statusCode, 200);
-  assertEquals((await client.get("/nowhere")).statusCode, 404);
 });
 
 Deno.test("a declared guard runs after the hooks of the scope and before those of the route", async () => {

@@ -10,3 +10,6 @@ export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");
 export function isAuthRoute(config: unknown): boolean {
   return (config as { [AUTH_ROUTE]?: true } | undefined)?.[AUTH_ROUTE] === true;
 }
+
+/** The `schema` of a route that documents of `@fastify/swagger` leave out. */
+export const HIDDEN: Readonly<Record<string, boolean>> = { hide: true };

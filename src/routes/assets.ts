@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FastifyAuthError } from "../errors.ts";
-import { AUTH_ROUTE } from "../http/auth_route.ts";
+import { AUTH_ROUTE, HIDDEN } from "../http/auth_route.ts";
 import type { Assets } from "../pages/assets.ts";
 
 /** A year, in seconds: the name changes with the content. */
@@ -26,5 +26,11 @@ export function addAssets(scope: FastifyInstance, assets: Assets): void {
       .send(asset.content);
   };
   const config: object = { [AUTH_ROUTE]: true };
-  scope.route<{ Params: { file: string } }>({ method: "GET", url: "/assets/:file", config, handler });
+  scope.route<{ Params: { file: string } }>({
+    method: "GET",
+    url: "/assets/:file",
+    config,
+    schema: HIDDEN,
+    handler,
+  });
 }

@@ -1,0 +1,32 @@
+/**
+ * The shape of error answers, for OpenAPI documents.
+ *
+ * @module
+ */
+
+/** A JSON Schema, in the dialect that `@fastify/swagger` takes for documents of every version. */
+export interface JsonSchema {
+  type?: string | readonly string[];
+  description?: string;
+  format?: string;
+  enum?: readonly unknown[];
+  properties?: Readonly<Record<string, JsonSchema>>;
+  required?: readonly string[];
+  additionalProperties?: boolean | JsonSchema;
+  /** Of a response, by name. */
+  headers?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** The shape of an error of Fastify with this code. */
+export function errorSchema(code: string): JsonSchema {
+  return {
+    type: "object",
+    required: ["statusCode", "code", "error", "message"],
+    properties: {
+      statusCode: { type: "integer" },
+      code: { type: "string", enum: [code] },
+      error: { type: "string" },
+      message: { type: "string" },
+    },
+  };
+}
