@@ -8,7 +8,13 @@ import { GUARD, type MarkedHook, type SessionGuard, sessionGuard } from "./guard
 import { invalid } from "./guard_options.ts";
 import { isAuthRoute } from "./http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
-import { assertRouteAuthOptions, declaredAuth, type RouteAuthOptions } from "./route_auth.ts";
+import {
+  assertRouteAuthOptions,
+  declaredAuth,
+  type RouteAuth,
+  type RouteAuthConfig,
+  type RouteAuthOptions,
+} from "./route_auth.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
 /** One registration of the plugin. */
@@ -34,7 +40,7 @@ const GUARDS: unique symbol = Symbol("fastify-authjs.routeGuards");
 /** The decorator of a scope that keeps its default. Scopes within inherit it. */
 const DEFAULT: unique symbol = Symbol("fastify-authjs.defaultGuard");
 
-/** Marks the `config` of a route that was seen. */
+/** In the `config` of a route that was seen: what its `auth` was then. */
 const SEEN: unique symbol = Symbol("fastify-authjs.seen");
 
 interface Decorated {
@@ -54,8 +60,8 @@ export class RouteGuards {
   readonly #declarations: Declaration[] = [];
   /** The guards of routes that were not seen, by their `config`. */
   readonly #unseen = new WeakMap<object, Declaration | false>();
-  /** The routes that were seen. */
-  readonly #seen = new WeakSet<object>();
+  /** The routes that were seen, until the application is ready. */
+  readonly #seen = new Set<RouteOptions>();
   readonly #openApi = new OpenApi(guardsOf);
   /** The instances with an `onRoute` hook of ours. */
   readonly #watched = new WeakSet<object>();
@@ -74,6 +80,8 @@ export class RouteGuards {
     // deno-lint-ignore require-await -- what an async hook throws stops the boot
     root.addHook("onReady", async () => {
       for (const declaration of this.#declarations) this.#guardOf(declaration);
+      for (const route of this.#seen) assertSeen(route);
+      this.#seen.clear();
     });
   }
 
@@ -81,7 +89,7 @@ export class RouteGuards {
   #guardUnseen(root: FastifyInstance): void {
     root.addHook("onRequest", (request, reply, done): unknown => {
       const { config } = request.routeOptions;
-      if (config === undefined || !("auth" in config) || SEEN in config) return done();
+      if (config === undefined || isSeen(config)) return done();
       const declaration = this.#declarationOf(config, request.server, nameOf(request.routeOptions));
       return declaration === false ? done() : this.#guardOf(declaration)(request, reply);
     });
@@ -135,7 +143,7 @@ export class RouteGuards {
     const where = nameOf(route);
     const options = declaredAuth(route.config, where);
     if (options === undefined) return;
-    route.config = { ...route.config, [SEEN]: true } as object;
+    route.config = { ...route.config, [SEEN]: (route.config as RouteAuthConfig).auth } as object;
     if (options === false) return;
     const declaration = this.#declare({ scope, options, where });
     const guard: SessionGuard = (request, reply) => this.#guardOf(declaration)(request, reply);
@@ -199,6 +207,22 @@ export class RouteGuards {
         `\`mountPath: "${near[0]!.mountPath}"\`.`,
     );
   }
+}
+
+/** Whether the `config` of a route declares nothing that was not seen when the route was added. */
+function isSeen(config: object): boolean {
+  const { auth, [SEEN]: seen } = config as RouteAuthConfig & { [SEEN]?: RouteAuth };
+  return !("auth" in config) || (SEEN in config && auth === seen);
+}
+
+/** Refuses a declaration that an `onRoute` hook made after ours, so that the route has no guard, or another one. */
+function assertSeen(route: RouteOptions): void {
+  const { config } = route;
+  if (config === undefined || isSeen(config) || declaredAuth(config, nameOf(route)) === false) return;
+  throw invalid(
+    nameOf(route),
+    "an `onRoute` hook set it after FastifyAuth had seen the route. Add that hook before registering FastifyAuth.",
+  );
 }
 
 /** Whose sessions the hooks of a route require, its own and those of its scope. */

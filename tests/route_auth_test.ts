@@ -236,6 +236,35 @@ Deno.test("a route that copies another one's options is guarded by its own", asy
   assertEquals((await client.get("/stricter")).statusCode, 403);
 });
 
+Deno.test("an onRoute hook may declare guards before the plugin, and stops the boot after it", async () => {
+  const declare = (app: FastifyInstance, value: unknown) =>
+    app.addHook("onRoute", (route) => {
+      if (route.url === "/page") route.config = { ...route.config, ...auth(value).config };
+    });
+  await using before = Fastify() as FastifyInstance;
+  declare(before, true);
+  await before.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+  before.get("/page", ok);
+  assertEquals(await statusOf(before, "/page"), 401);
+
+  for (const own of [{}, auth(true), auth(false)]) {
+    const { app } = await authApp();
+    await using _app = app;
+    declare(app, { roles: "admin" });
+    app.get("/page", own, ok);
+    await assertRejects(
+      async () => void await app.ready(),
+      FastifyAuthError,
+      "`config.auth` of GET /page: an `onRoute` hook set it after FastifyAuth had seen the route.",
+    );
+  }
+  const { app } = await authApp();
+  await using _app = app;
+  declare(app, false);
+  app.get("/page", ok);
+  assertEquals(await statusOf(app, "/page"), 200);
+});
+
 const NONSENSE: [value: unknown, message: string][] = [
   [undefined, "must be true, false or an object"],
   [null, "must be true, false or an object"],
