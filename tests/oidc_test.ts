@@ -10,7 +10,7 @@ import {
 import type { FastifyAuthConfig } from "fastify-authjs";
 import Keycloak from "fastify-authjs/providers/keycloak";
 import { decodeJwt, exportJWK, generateKeyPair } from "jose";
-// @ts-types="npm:@types/oidc-provider@^9.0.0"
+// @ts-types="@types/oidc-provider"
 import type { JWK } from "oidc-provider";
 import { Buffer } from "node:buffer";
 import type { Answer, Client } from "./support/client.ts";

@@ -1,7 +1,7 @@
 /** Keeps the npm package and the JSR package the same: names, exports and dependencies come from two files. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { execFile } from "node:child_process";
-import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -74,6 +74,19 @@ Deno.test("the tests import the version that deno.json publishes", () => {
   assertEquals(fields.version, version);
   assertEquals(imports[fields.name], `jsr:${name}@^${version}`);
   assertEquals(imports[`${fields.name}/`], `jsr:/${name}@^${version}/`);
+});
+
+Deno.test("packages are named in deno.json alone, where the bot that updates deno.lock finds them", async () => {
+  const named = /(?:from\s|import\s|import\(|@ts-types=|@deno-types=)\s*"((?:npm|jsr|https?):[^"]*)"/g;
+  const found: string[] = [];
+  for (const directory of ["bench", "examples", "providers", "scripts", "src", "tests"]) {
+    const files = await readdir(new URL(`${directory}/`, root), { recursive: true });
+    for (const file of files.filter((name) => name.endsWith(".ts"))) {
+      const text = await readFile(join(fileURLToPath(root), directory, file), "utf8");
+      found.push(...[...text.matchAll(named)].map(([, specifier]) => `${directory}/${file}: ${specifier}`));
+    }
+  }
+  assertEquals(found, []);
 });
 
 Deno.test("packageJson() refuses a dependency that deno.json does not map", () => {

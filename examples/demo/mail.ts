@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { AddressInfo } from "node:net";
 import PostalMime from "postal-mime";
-// @ts-types="npm:@types/smtp-server@^3.5.0"
+// @ts-types="@types/smtp-server"
 import { SMTPServer } from "smtp-server";
 
 /** A message that arrived. */

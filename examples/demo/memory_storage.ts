@@ -1,4 +1,4 @@
-// @ts-types="npm:@types/oidc-provider@^9.0.0"
+// @ts-types="@types/oidc-provider"
 import type { Adapter, AdapterFactory, AdapterPayload } from "oidc-provider";
 
 interface Stored {

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-// @ts-types="npm:@types/oidc-provider@^9.0.0"
+// @ts-types="@types/oidc-provider"
 import type Provider from "oidc-provider";
 import type { InteractionResults } from "oidc-provider";
 import { sendPage } from "./pages/html.ts";

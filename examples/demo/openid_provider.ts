@@ -2,9 +2,9 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyServerOptions } from "fastify";
 // Deep, because the package's entry point warns about every runtime but Node, and this runs on Deno as well.
-// @ts-types="npm:@types/oidc-provider@^9.0.0"
+// @ts-types="@types/oidc-provider"
 import { Provider } from "oidc-provider/lib/provider.js";
-// @ts-types="npm:@types/oidc-provider@^9.0.0"
+// @ts-types="@types/oidc-provider"
 import type { ClientMetadata } from "oidc-provider";
 import { memoryStorage } from "./memory_storage.ts";
 import { addInteractions } from "./openid_interactions.ts";

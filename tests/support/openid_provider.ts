@@ -8,10 +8,10 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 // Deep, because the package's entry point warns about every runtime but Node.
-// @ts-types="npm:@types/oidc-provider@^9.0.0"
+// @ts-types="@types/oidc-provider"
 import { Provider } from "oidc-provider/lib/provider.js";
 import MemoryAdapter from "oidc-provider/lib/adapters/memory_adapter.js";
-// @ts-types="npm:@types/oidc-provider@^9.0.0"
+// @ts-types="@types/oidc-provider"
 import type { AdapterConstructor, ClientMetadata, Configuration } from "oidc-provider";
 
 /** What a running provider offers a test. */

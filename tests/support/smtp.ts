@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import PostalMime, { type Email } from "postal-mime";
-// @ts-types="npm:@types/smtp-server@^3.5.0"
+// @ts-types="@types/smtp-server"
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 
 /** A message that arrived. */
