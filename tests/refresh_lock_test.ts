@@ -217,7 +217,9 @@ Deno.test("a lock that cannot be extended is held for longer, and waited for as 
   );
   const { all, me, state } = fleet;
   assertEquals((await Promise.all(all.map((one) => me(one)))).map(({ fresh }) => fresh), [1, 1]);
-  assertEquals([state.refreshes, new Set(held)], [1, new Set([120_000])]);
+  assertEquals(state.refreshes, 1);
+  assert(held.length > 0);
+  assertEquals(held, held.map(() => 120_000));
 });
 
 Deno.test("a lock that is never released costs a read the provider timeout, and the next ones nothing", async () => {

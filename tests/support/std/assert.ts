@@ -1,8 +1,8 @@
 /**
  * Stands in for the part of `@std/assert` that the tests use, over node:assert, where JSR cannot be reached.
  *
- * Where the two differ this one is the stricter (it tells a null prototype from a plain object): what passes
- * here passes with the real one.
+ * Where the two differ this one is the stricter (it tells a null prototype from a plain object, and compares no sets):
+ * what passes here passes with the real one.
  *
  * @module
  */
@@ -27,7 +27,14 @@ export function assertFalse(
   if (expr) fail(msg);
 }
 
+/** The real one compares sets with a method that Node 20 lacks. */
+function refuseSets(value: unknown): void {
+  if (value instanceof Set) throw new TypeError("Compare arrays: on Node 20 @std/assert compares no sets");
+  if (Array.isArray(value)) value.forEach(refuseSets);
+}
+
 export function assertEquals<T>(actual: T, expected: T, msg?: string): void {
+  refuseSets(actual);
   nodeAssert.deepStrictEqual(actual, expected, msg as string);
 }
 
