@@ -40,6 +40,9 @@ export const NODE_FLOOR = "20.19.0";
 /** The oldest Deno: the first release on which all tests pass. */
 export const DENO_FLOOR = "2.8.0";
 
+/** The oldest Bun: 1.2 has no `hkdfSync()`. */
+export const BUN_FLOOR = "1.3.0";
+
 /** Installed with the package. */
 const DEPENDENCIES = [
   "@auth/core",
@@ -91,7 +94,7 @@ export function packageJson(config: DenoConfig): PackageJson {
     exports: { ...exports, "./package.json": "./package.json" },
     files: ["esm", "CHANGELOG.md"],
     sideEffects: false,
-    engines: { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}` },
+    engines: { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}`, bun: `>=${BUN_FLOOR}` },
     dependencies: pick(config.imports, DEPENDENCIES),
     peerDependencies: { ...pick(config.imports, PEER_DEPENDENCIES), ...OPTIONAL_PEER_DEPENDENCIES },
     peerDependenciesMeta: mapValues(OPTIONAL_PEER_DEPENDENCIES, () => ({ optional: true as const })),

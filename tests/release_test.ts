@@ -1,6 +1,6 @@
 /** A release goes out only where its papers agree. */
-import { assertEquals } from "@std/assert";
-import { DENO_FLOOR, NODE_FLOOR, packageJson, REPOSITORY } from "../scripts/package_json.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { BUN_FLOOR, DENO_FLOOR, NODE_FLOOR, packageJson, REPOSITORY } from "../scripts/package_json.ts";
 import { otherRepositories, readPapers, type Release, releaseFaults } from "../scripts/release_check.ts";
 import config from "../deno.json" with { type: "json" };
 
@@ -81,7 +81,7 @@ Deno.test("every paper that names the repository names the one that package.json
 Deno.test("the badges and the table of versions in the README say what package.json and CI say", async () => {
   const readme = (await readPapers())["README.md"]!;
   const { engines, peerDependencies, license } = packageJson(config);
-  assertEquals(engines, { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}` });
+  assertEquals(engines, { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}`, bun: `>=${BUN_FLOOR}` });
   const fastify = peerDependencies.fastify!.replace("^", "");
   const badges = [...readme.matchAll(/img\.shields\.io\/badge\/([^)\s]+)-blue/g)].map(([, text = ""]) =>
     decodeURIComponent(text)
@@ -92,11 +92,10 @@ Deno.test("the badges and the table of versions in the README say what package.j
     `fastify-≥ ${fastify}`,
     `licence-${license}`,
   ]);
-  for (const [name, floor] of [["Node", NODE_FLOOR], ["Deno", DENO_FLOOR], ["Fastify", fastify]]) {
-    assertEquals(
-      readme.includes(`| ${name}`) && readme.includes(` ${floor} `),
-      true,
-      `${name} from ${floor} on`,
-    );
+  const floors = { Node: NODE_FLOOR, Deno: DENO_FLOOR, Bun: BUN_FLOOR, Fastify: fastify };
+  for (const [name, floor] of Object.entries(floors)) {
+    const row = readme.match(new RegExp(`^\\| ${name} +\\| (\\S+) +\\| (.*?) +\\|$`, "m"));
+    assertEquals(row?.[1], floor, `${name} from ${floor} on`);
+    assertStringIncludes(row![2]!, floor, `${name} is tested with its oldest release`);
   }
 });

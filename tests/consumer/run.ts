@@ -25,8 +25,11 @@ import { runFixture } from "./process.ts";
 import { findRuntimes, type Runtime } from "./runtimes.ts";
 import { checkOldestTypes, checkTypes, RESOLUTIONS } from "./types.ts";
 
-/** The oldest compiler, under an alias. */
-const OLDEST_COMPILER = { "typescript-oldest": "typescript-oldest@npm:typescript@5.0" };
+/** The oldest compiler for an app of ES modules, and for one of CommonJS, each under an alias. */
+const OLDEST_COMPILERS = [
+  { compiler: "typescript-oldest", version: "5.0", app: "app.ts" },
+  { compiler: "typescript-commonjs", version: "5.8", app: "app.cts" },
+];
 
 /** The compilers that apps use: the last of TypeScript's own, and the native one, under an alias. */
 const COMPILERS = { "typescript": "typescript@5", "typescript-native": "typescript-native@npm:typescript@7" };
@@ -132,16 +135,17 @@ async function optionalPeers(project: string): Promise<string[]> {
 
 /** Compiles apps against the installed package, and lets the packagers' linters look at the tarball. */
 async function checkTools(node: string, project: string, tools: string, tarball: string): Promise<void> {
-  await install(project, ["@types/node@22", ...Object.values({ ...COMPILERS, ...OLDEST_COMPILER })]);
+  const oldest = OLDEST_COMPILERS.map(({ compiler, version }) => `${compiler}@npm:typescript@${version}`);
+  await install(project, ["@types/node@22", ...Object.values(COMPILERS), ...oldest]);
   for (const compiler of Object.keys(COMPILERS)) {
     const name = `TypeScript ${(await readManifest(project, compiler)).version}`;
     for (const resolution of Object.keys(RESOLUTIONS) as (keyof typeof RESOLUTIONS)[]) {
       await matrix.check(name, resolution, () => checkTypes(node, compiler, resolution, project));
     }
   }
-  for (const compiler of Object.keys(OLDEST_COMPILER)) {
+  for (const { compiler, app } of OLDEST_COMPILERS) {
     const name = `TypeScript ${(await readManifest(project, compiler)).version}`;
-    await matrix.check(name, "NodeNext", () => checkOldestTypes(node, compiler, project));
+    await matrix.check(name, "NodeNext", () => checkOldestTypes(node, compiler, app, project));
   }
   await install(tools, ["publint@0.3", "@arethetypeswrong/cli@0.18"]);
   await matrix.check("package", "publint", () => checkPublint(tools, node, tarball));

@@ -1,7 +1,7 @@
 /** Finds the runtimes that the package is checked on. */
 import { tmpdir } from "node:os";
 import process from "node:process";
-import { DENO_FLOOR } from "../../scripts/package_json.ts";
+import { BUN_FLOOR, DENO_FLOOR, NODE_FLOOR } from "../../scripts/package_json.ts";
 import { run } from "./process.ts";
 
 /** A runtime that is there to be used. */
@@ -14,8 +14,16 @@ export interface Runtime {
   args: string[];
 }
 
-/** The npm packages that hold a runtime's program: every Node that package.json's `engines` allows, Bun, the oldest Deno. */
-const PACKAGES = ["node@20", "node@22", "node@24", "node@26", "bun@1", `deno@${DENO_FLOOR}`];
+/** The npm packages that hold a runtime's program: the oldest that package.json's `engines` allows, and later releases. */
+const PACKAGES = [
+  `node@${NODE_FLOOR}`,
+  "node@22",
+  "node@24",
+  "node@26",
+  `bun@${BUN_FLOOR}`,
+  "bun@1",
+  `deno@${DENO_FLOOR}`,
+];
 
 const DENO_ARGS = ["run", "--allow-all", "--no-config", "--node-modules-dir=manual"];
 

@@ -46,14 +46,19 @@ export async function checkTypes(
   return { passed: 2, failed, note: `2 ok (${excused} excused)` };
 }
 
-/** Compiles an app of ES modules with a compiler that is too old for anything else, taking libraries as they are. */
-export async function checkOldestTypes(node: string, compiler: string, project: string): Promise<Result> {
+/** Compiles one app with a compiler that is too old for anything else, taking libraries as they are. */
+export async function checkOldestTypes(
+  node: string,
+  compiler: string,
+  app: string,
+  project: string,
+): Promise<Result> {
   const file = "tsconfig.oldest.json";
   const config = tsconfig("NodeNext", true);
   const compilerOptions = { ...config.compilerOptions, target: "ES2022", lib: ["ES2022"] };
   await writeFile(
     join(project, file),
-    JSON.stringify({ ...config, files: ["types/app.ts"], compilerOptions }),
+    JSON.stringify({ ...config, files: [`types/${app}`], compilerOptions }),
   );
   const tsc = join(project, "node_modules", compiler, "bin/tsc");
   const failed = await errorsOf(node, [tsc, "--project", file, "--pretty", "false"], project);
