@@ -103,9 +103,14 @@ async function isFrozen(args: string[], config: string): Promise<boolean> {
  *
  * @param args The subcommand and its arguments.
  * @param env Variables added to this process's own.
+ * @param after What to wait for before the first line of its output is shown. By default nothing.
  * @returns The exit code.
  */
-export async function runDeno(args: string[], env: Record<string, string> = {}): Promise<number> {
+export async function runDeno(
+  args: string[],
+  env: Record<string, string> = {},
+  after?: Promise<unknown>,
+): Promise<number> {
   const [subcommand = "help", ...rest] = args;
   configFile ??= chooseConfig();
   const config = await configFile;
@@ -114,8 +119,41 @@ export async function runDeno(args: string[], env: Record<string, string> = {}):
     args: [subcommand, "--config", config, ...frozen, ...rest],
     cwd: root,
     env,
+    stdout: after ? "piped" : "inherit",
+    stderr: after ? "piped" : "inherit",
   });
-  return (await command.spawn().status).code;
+  const process = command.spawn();
+  if (after) {
+    await Promise.all([
+      showAfter(after, process.stdout, Deno.stdout),
+      showAfter(after, process.stderr, Deno.stderr),
+    ]);
+  }
+  return (await process.status).code;
+}
+
+/** Shows what a process prints, and what came too early once its time has come. */
+async function showAfter(
+  time: Promise<unknown>,
+  from: ReadableStream<Uint8Array>,
+  to: { writeSync(bytes: Uint8Array): number },
+): Promise<void> {
+  const held: Uint8Array[] = [];
+  const show = () => {
+    for (const chunk of held.splice(0)) {
+      for (let written = 0; written < chunk.length;) written += to.writeSync(chunk.subarray(written));
+    }
+  };
+  let hasCome = false;
+  const released = time.finally(() => {
+    hasCome = true;
+    show();
+  });
+  for await (const chunk of from) {
+    held.push(chunk);
+    if (hasCome) show();
+  }
+  await released;
 }
 
 const looksLikePath = (arg: string) => !arg.startsWith("-") && (arg.includes("/") || arg.endsWith(".ts"));
@@ -123,10 +161,30 @@ const looksLikePath = (arg: string) => !arg.startsWith("-") && (arg.includes("/"
 /** `deno test`: the named files; without any, all of tests/ and then every documentation example. */
 async function test(args: string[]): Promise<number> {
   if (args.some(looksLikePath)) return await runDeno(["test", "-A", ...args]);
-  const code = await runDeno(["test", "-A", "--ignore=tests/consumer/fixtures/", ...args, "tests/"]);
   const lock = args.filter((arg) => arg === "--no-lock");
-  if (args.length > lock.length) return code;
+  // A flag such as --coverage or --filter is about one run
+  if (args.length > lock.length) return await runDeno(["test", "-A", ...args, ...await testFiles()]);
+  const code = await testInHalves(lock);
   return await runDeno(["test", "-A", "--doc", ...lock, ...DOCUMENTED], DOC_ENVIRONMENT) || code;
+}
+
+/**
+ * Runs every second test file in one process and the others in another, at the same time: most tests wait for servers.
+ * Not `deno test --parallel`, which has one process, and so one environment, for all of them.
+ */
+async function testInHalves(lock: string[]): Promise<number> {
+  const files = await testFiles();
+  const half = (first: number) => files.filter((_, index) => index % 2 === first);
+  const shown = runDeno(["test", "-A", ...lock, ...half(0)]);
+  const held = runDeno(["test", "-A", ...lock, ...half(1)], {}, shown);
+  const codes = await Promise.all([shown, held]);
+  return Math.max(...codes);
+}
+
+/** Every test file of the checkout, in order. */
+async function testFiles(): Promise<string[]> {
+  const names = (await readdir(new URL("tests/", root))).filter((name) => name.endsWith("_test.ts"));
+  return names.sort().map((name) => `tests/${name}`);
 }
 
 /** `deno check`: the named files; without any, all TypeScript, and the examples of the provider modules. */

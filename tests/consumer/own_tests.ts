@@ -1,5 +1,6 @@
 /** Runs the project's own test files against the installed package. */
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -39,6 +40,8 @@ export async function runOwnTests(node: string, { directory, files }: OwnTests):
     "--import=./deno_test.mjs",
     "--test",
     "--test-reporter=tap",
+    // The default is one less, which on a machine with two processors is one file after the other
+    `--test-concurrency=${availableParallelism()}`,
     // A failed test may leave a server listening, which would keep its process alive
     "--test-force-exit",
     `--test-timeout=${FILE_MILLISECONDS}`,
