@@ -1,6 +1,9 @@
 /**
  * The types of providers. The providers themselves are modules of their own: `fastify-authjs/providers/<id>`.
  *
+ * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
  * @example A provider of your own
  * ```ts
  * import type { OIDCUserConfig, Provider } from "fastify-authjs/providers";

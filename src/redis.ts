@@ -6,6 +6,9 @@
  * expires within fifteen minutes or `refreshGrace`. The commands used are `GET`, `SET` with `NX` and `PX`,
  * and `EVAL`.
  *
+ * Installed with `npm install fastify-authjs fastify ioredis` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify npm:ioredis`.
+ *
  * @example
  * ```ts
  * import { redisLock } from "fastify-authjs/redis";
