@@ -18,9 +18,12 @@ interface Entry {
 /** Documents by URL. A failure rejects the calls that wait for it, and is not kept. */
 export class DiscoveryCache {
   readonly #entries = new Map<string, Entry>();
+  readonly #now: () => number;
 
   /** @param now The clock, in milliseconds. */
-  constructor(private readonly now: () => number = Date.now) {}
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
 
   /**
    * The document at a URL.
@@ -29,7 +32,7 @@ export class DiscoveryCache {
    */
   get(url: string, load: () => Promise<string>): Promise<string> {
     const known = this.#entries.get(url);
-    if (known !== undefined && known.expires > this.now()) return known.document;
+    if (known !== undefined && known.expires > this.#now()) return known.document;
     // Deleted first, so that the new entry is the youngest.
     this.#entries.delete(url);
     return this.#add(url, load());
@@ -39,7 +42,7 @@ export class DiscoveryCache {
     const entry: Entry = { document, expires: Infinity };
     this.#entries.set(url, entry);
     document.then(
-      () => entry.expires = this.now() + LIFETIME,
+      () => entry.expires = this.#now() + LIFETIME,
       () => this.#entries.get(url) === entry && this.#entries.delete(url),
     );
     const [oldest] = this.#entries.keys();
