@@ -3,8 +3,8 @@
  *
  * Install it with `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`, which gives the package from JSR the
  * name that the examples import it by, or from npm with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`,
- * `bun add`). On Deno a server needs `--allow-net` and, where the configuration comes from the environment,
- * `--allow-env`.
+ * `bun add`). On Deno a server needs `--allow-net`, with Fastify's logger `--allow-sys=hostname`, and, where the
+ * configuration comes from the environment, `--allow-env`.
  *
  * @example
  * ```ts

@@ -79,3 +79,9 @@ Deno.test("C9: --allow-net and --allow-env are all that a server asks for", asyn
   const { output, errors } = await runWith(["--allow-net", "--allow-env"], FROM_ENVIRONMENT);
   assertEquals(output.trim(), "github", errors);
 });
+
+Deno.test("C9: Fastify's logger asks for --allow-sys=hostname besides", async () => {
+  const code = FROM_ENVIRONMENT.replace("Fastify()", "Fastify({ logger: true })");
+  const { output, errors } = await runWith(["--allow-net", "--allow-env", "--allow-sys=hostname"], code);
+  assertEquals(output.trim().split("\n").includes("github"), true, errors);
+});
