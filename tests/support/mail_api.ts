@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { stub } from "@std/testing/mock";
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -44,7 +45,7 @@ export async function withMailApi(
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const { fetch } = globalThis;
-  globalThis.fetch = async (input, init) => {
+  using _stub = stub(globalThis, "fetch", async (input, init) => {
     const meant = new Request(input, init);
     if (new URL(meant.url).host !== host) throw new Error(`Nothing may be sent to ${meant.url}`);
     const headers = new Headers(meant.headers);
@@ -55,11 +56,10 @@ export async function withMailApi(
       headers,
       body: await meant.arrayBuffer(),
     });
-  };
+  });
   try {
     await run(requests);
   } finally {
-    globalThis.fetch = fetch;
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { stub } from "@std/testing/mock";
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -50,11 +51,10 @@ export class StandIn {
   /** Runs a test while a provider is up and has the place of the global `fetch`. */
   static async during(sample: ProviderSample, test: (standIn: StandIn) => Promise<void>): Promise<void> {
     const standIn = await StandIn.start(sample);
-    globalThis.fetch = standIn.fetchVia("fetch");
+    using _stub = stub(globalThis, "fetch", standIn.fetchVia("fetch"));
     try {
       await test(standIn);
     } finally {
-      globalThis.fetch = realFetch;
       await standIn.stop();
     }
   }
