@@ -38,6 +38,7 @@ const CHECKS: Step[] = [
   { name: "logos and scripts of the pages up to date", args: script("generate_page_assets", "--check") },
   { name: "docs/providers.md up to date", args: script("generate_provider_docs", "--check") },
   { name: "docs/compatibility.md up to date", args: script("generate_compatibility_docs", "--check") },
+  { name: "docs/adapters.md up to date", args: script("generate_adapter_docs", "--check") },
   { name: "publishable, no slow types", args: ["publish", "--dry-run", "--allow-dirty"] },
 ];
 

@@ -14,8 +14,16 @@ export interface TestFile {
   readsFiles: boolean;
 }
 
-/** Any `Deno` API but `Deno.test`, the repository's own scripts and examples, and the projects of the migrations. */
-const TIES = [/\bDeno\.(?!test\b)\w*/, /(?:\.\.\/)+(?:scripts|examples|bench)\/[^"]*/, /\.\/migration\//];
+/**
+ * Any `Deno` API but `Deno.test`, the repository's own scripts and examples, the projects of the migrations,
+ * and the drivers of adapters, which not every release of Node runs.
+ */
+const TIES = [
+  /\bDeno\.(?!test\b)\w*/,
+  /(?:\.\.\/)+(?:scripts|examples|bench)\/[^"]*/,
+  /\.\/migration\//,
+  /\bbetter-sqlite3\b/,
+];
 
 const IMPORT = /(?:from|import\(|^import)\s*"([^"]+)"/gm;
 

@@ -54,7 +54,8 @@ export async function withSetup(
   await run({ ...faulty, app, database, log, links });
 }
 
-function mailProvider(id: string, links: string[]) {
+/** An e-mail provider that keeps its links. */
+export function mailProvider(id: string, links: string[]) {
   return {
     id,
     name: id,
@@ -78,14 +79,17 @@ export function readerOf(app: FastifyInstance, token: string): Promise<string | 
 }
 
 /** The row of a session. */
-export async function rowOf(database: TestDatabase, token: string): Promise<AdapterSession | undefined> {
+export async function rowOf(
+  database: Pick<TestDatabase, "adapter">,
+  token: string,
+): Promise<AdapterSession | undefined> {
   return (await database.adapter.getSessionAndUser!(token))?.session;
 }
 
 /** Asks for a sign-in link and gives its path. */
 export async function requestLink(
   client: Client,
-  { links }: Setup,
+  { links }: Pick<Setup, "links">,
   email: string,
   provider = "mail",
 ): Promise<string> {
