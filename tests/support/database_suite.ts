@@ -142,7 +142,7 @@ export function testDatabase(kind: DatabaseKind): void {
     const { app, database } = setup;
     const client = await signedIn(app, "one", ADA);
     const old = client.cookies.get(COOKIE)!;
-    await client.get(await requestLink(client, setup, ADA.email));
+    await client.confirm(await requestLink(client, setup, ADA.email));
     assertNotEquals(client.cookies.get(COOKIE), old);
     assertEquals([await reader(client), await readerOf(app, old)], [ADA.email, null]);
     assertEquals(await database.count("sessions"), 1);
@@ -152,7 +152,7 @@ export function testDatabase(kind: DatabaseKind): void {
     const { app, database } = setup;
     const client = await signedIn(app, "one", ADA);
     const old = client.cookies.get(COOKIE)!;
-    await client.get(await requestLink(client, setup, BOB.email));
+    await client.confirm(await requestLink(client, setup, BOB.email));
     assertEquals([await reader(client), await readerOf(app, old)], [BOB.email, null]);
     assertEquals(await database.count("sessions"), 1);
   });
