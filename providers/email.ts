@@ -29,9 +29,10 @@
  * @module
  */
 // Deno gives core its optional peer only where something imports it.
-import "nodemailer";
+import { createTransport } from "nodemailer";
 import type { EmailConfig } from "@auth/core/providers";
 import factory from "@auth/core/providers/email";
+import { withSmtp } from "../src/provider/smtp.ts";
 import type { NodemailerUserConfig } from "@auth/core/providers/nodemailer";
 
 export type {
@@ -49,5 +50,5 @@ export type {
  * @returns The provider, for `providers`.
  */
 export default function Email(options: NodemailerUserConfig): EmailConfig {
-  return factory(options) as unknown as EmailConfig;
+  return withSmtp(factory(options) as unknown as EmailConfig, createTransport);
 }

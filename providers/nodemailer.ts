@@ -29,9 +29,10 @@
  * @module
  */
 // Deno gives core its optional peer only where something imports it.
-import "nodemailer";
+import { createTransport } from "nodemailer";
 import type { EmailConfig } from "@auth/core/providers";
 import factory from "@auth/core/providers/nodemailer";
+import { withSmtp } from "../src/provider/smtp.ts";
 import type { NodemailerUserConfig } from "@auth/core/providers/nodemailer";
 
 export type { NodemailerConfig, NodemailerUserConfig } from "@auth/core/providers/nodemailer";
@@ -43,5 +44,5 @@ export type { NodemailerConfig, NodemailerUserConfig } from "@auth/core/provider
  * @returns The provider, for `providers`.
  */
 export default function Nodemailer(options: NodemailerUserConfig): EmailConfig {
-  return factory(options) as unknown as EmailConfig;
+  return withSmtp(factory(options) as unknown as EmailConfig, createTransport);
 }

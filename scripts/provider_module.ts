@@ -65,6 +65,7 @@ function retypedExports({ module, factory, types }: ProviderFacts): string[] {
   return [
     `import type { EmailConfig } from "@auth/core/providers";`,
     `import factory from "@auth/core/providers/${module}";`,
+    ...isSmtp(module) ? [`import { withSmtp } from "../src/provider/smtp.ts";`] : [],
     `import type { ${options} } from "@auth/core/providers/${from}";`,
     "",
     `export type { ${types.join(", ")} } from "@auth/core/providers/${module}";`,
@@ -76,7 +77,9 @@ function retypedExports({ module, factory, types }: ProviderFacts): string[] {
     " * @returns The provider, for `providers`.",
     " */",
     `export default function ${factory}(options: ${options}): EmailConfig {`,
-    "  return factory(options) as unknown as EmailConfig;",
+    isSmtp(module)
+      ? "  return withSmtp(factory(options) as unknown as EmailConfig, createTransport);"
+      : "  return factory(options) as unknown as EmailConfig;",
     "}",
   ];
 }
@@ -194,7 +197,11 @@ function usage({ factory, type, module, requiredOptions }: ProviderFacts): strin
 function peerImport(facts: ProviderFacts): string[] {
   const peer = peerOf(facts);
   if (peer === undefined) return [];
-  return ["// Deno gives core its optional peer only where something imports it.", `import "${peer}";`];
+  const names = peer === "nodemailer" ? "{ createTransport } from " : "";
+  return [
+    "// Deno gives core its optional peer only where something imports it.",
+    `import ${names}"${peer}";`,
+  ];
 }
 
 function peerOf({ type, module }: ProviderFacts): string | undefined {

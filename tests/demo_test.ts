@@ -220,10 +220,10 @@ Deno.test("demo: a signed-in user adds a passkey, which signs in until it is rem
 
     // A user cannot remove another's.
     const remove = (who: Visitor) => who.delete(`${origin}/passkeys?id=${encodeURIComponent(id)}`);
-    const grace = new Visitor("application/json");
-    assertEquals((await remove(grace)).status, 401);
-    await grace.get(await askForLink(grace, demo, "grace@example.com"));
-    assertEquals((await remove(grace)).status, 404);
+    const grace = new Visitor();
+    assertEquals((await remove(grace.asProgram())).status, 401);
+    await grace.confirm(await askForLink(grace, demo, "grace@example.com"));
+    assertEquals((await remove(grace.asProgram())).status, 404);
     assertEquals((await remove(visitor)).status, 204);
     const refused = await signInWithPasskey(other, demo, phone);
     assertEquals([refused.status, refused.url.pathname], [200, "/error"]);
@@ -273,8 +273,9 @@ Deno.test("demo: users, sessions and the secret outlive a restart", async () => 
     let me: Awaited<ReturnType<typeof sessionOf>>;
     {
       await using before = await startDemo(dataDir);
-      await visitor.get(await askForLink(visitor, before, "charles@example.com"));
+      await visitor.confirm(await askForLink(visitor, before, "charles@example.com"));
       me = await sessionOf(visitor, before);
+      assertEquals(me?.user.email, "charles@example.com");
     }
 
     const secret = await readFile(join(dataDir, "auth_secret"), "utf8");
@@ -287,7 +288,7 @@ Deno.test("demo: users, sessions and the secret outlive a restart", async () => 
     await using after = await startDemo(dataDir);
     assertEquals((await sessionOf(visitor, after))?.user, me?.user);
     const other = new Visitor();
-    await other.get(await askForLink(other, after, "charles@example.com"));
+    await other.confirm(await askForLink(other, after, "charles@example.com"));
     assertEquals((await sessionOf(other, after))?.user.id, me?.user.id);
     await signInWithPassword(new Visitor(), after);
     assertEquals(await readFile(join(dataDir, "auth_secret"), "utf8"), secret);

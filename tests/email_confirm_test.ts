@@ -239,6 +239,24 @@ Deno.test("the page tells nobody the link", () =>
     assertFalse(JSON.stringify(log).includes("ada@"));
   }));
 
+Deno.test("the form may lead to another origin that the redirect callback allows, and to no other", async () => {
+  const redirect = ({ url, baseUrl }: { url: string; baseUrl: string }) =>
+    url.startsWith("https://spa.example/") ? url : baseUrl;
+  await withLinks(async ({ app }) => {
+    for (
+      const [callbackUrl, sources] of [["https://spa.example/a", " https://spa.example"], [
+        "https://evil.example/",
+        "",
+      ]]
+    ) {
+      const query = new URLSearchParams({ token: "1", email: ADA, callbackUrl: callbackUrl! });
+      const { headers } = await new Client(app).get(`/auth/callback/email?${query}`);
+      const [, allowed] = /form-action 'self'([^;]*)/.exec(String(headers["content-security-policy"]))!;
+      assertEquals(allowed!.replace(" http://localhost", ""), sources);
+    }
+  }, { callbacks: { redirect } });
+});
+
 Deno.test("what a link holds cannot change the page", () =>
   withLinks(async ({ app }) => {
     const query = new URLSearchParams({

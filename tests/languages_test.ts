@@ -1,6 +1,8 @@
 /** The language of the built-in pages and mails. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { FastifyAuthConfig, LanguageRequest } from "fastify-authjs";
+import CoreNodemailer from "@auth/core/providers/nodemailer";
+import Email from "fastify-authjs/providers/email";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import { testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
@@ -200,6 +202,25 @@ Deno.test("the mail is in the language of the page that asked for it", async () 
   await client.post("/auth/signin/nodemailer", { csrfToken, email: "ada@example.com" });
   assertEquals(smtp.mails[0]!.message.subject, "Anmeldung bei localhost");
 });
+
+const SMTP_PROVIDERS = {
+  "fastify-authjs/providers/nodemailer": Nodemailer,
+  "fastify-authjs/providers/email": Email,
+  "@auth/core/providers/nodemailer": CoreNodemailer,
+};
+
+for (const [module, factory] of Object.entries(SMTP_PROVIDERS)) {
+  Deno.test(`a provider of ${module} mails in the language of the user`, async () => {
+    await using smtp = await startSmtp();
+    const server = { host: "127.0.0.1", port: smtp.port };
+    const provider = factory({ server, from: "no-reply@example.com" }) as ReturnType<typeof Nodemailer>;
+    await using app = await testApp(testConfig({ adapter: memoryAdapter(), providers: [provider] }));
+    const client = new Client(app, { "accept-language": "nl" });
+    const csrfToken = await client.csrfToken();
+    await client.post(`/auth/signin/${provider.id}`, { csrfToken, email: "ada@example.com" });
+    assertEquals(smtp.mails[0]!.message.subject, "Inloggen bij localhost");
+  });
+}
 
 Deno.test("emailMessage writes the mail, from the built-in one or anew", async () => {
   const { message } = await mailFor({ "accept-language": "de" }, {

@@ -42,7 +42,9 @@ export function signInMail({ url, expires, site, language, theme }: SignInMail):
       </head>
       <body style="margin:0;padding:24px;text-align:center">
     <h1 style="${FONT};font-size:22px;font-weight:normal">${withoutLinks(subject)}</h1>
-    <p style="margin:32px 0"><a href="${url}" style="${button}">${texts["signIn.credentials"]}</a></p>
+    <p style="margin:32px 0"><a href="${url}" target="_blank" style="${button}">${texts[
+      "signIn.credentials"
+    ]}</a></p>
     ${hints.map((hint) =>
       html`
         <p style="${FONT};font-size:14px">${withoutLinks(hint)}</p>

@@ -9,7 +9,8 @@ import type { EmailConfig, Provider } from "@auth/core/providers";
 import type { Languages } from "../pages/language.ts";
 import { signInMail } from "../pages/mail.ts";
 import type { EmailMessage, FastifyAuthOptions, LanguageRequest } from "../types.ts";
-import { MAIL_SERVICES } from "./mail_services.ts";
+import { MAIL_SERVICES, type MailService } from "./mail_services.ts";
+import { loadSmtp, sendOverSmtp, SMTP, type SmtpParts } from "./smtp.ts";
 
 /** What mails are written with. */
 export interface MailSettings {
@@ -24,14 +25,32 @@ type SendParams = Parameters<Send>[0];
 /** The provider, which sends our mail where core's factory would send its own. */
 export function writeEmails(provider: Provider, settings: MailSettings): Provider {
   if (typeof provider === "function" || provider.type !== "email") return provider;
-  const { options, ...own } = provider as EmailConfig & { options?: Partial<EmailConfig> };
-  const service = MAIL_SERVICES[own.id];
+  const { options, ...own } = provider as ShippedProvider;
+  const service = serviceOf(own);
   if (service === undefined || options === undefined || options.sendVerificationRequest) return provider;
   const send: Send = async (params) => {
     if (!await service.isOwn(own.sendVerificationRequest)) return await own.sendVerificationRequest(params);
     await service.send(await messageFor(params, settings), params);
   };
   return { ...own, sendVerificationRequest: send, options } as unknown as Provider;
+}
+
+type ShippedProvider = EmailConfig & { options?: Partial<EmailConfig>; [SMTP]?: SmtpParts };
+
+function serviceOf(provider: ShippedProvider): MailService | undefined {
+  const { id, [SMTP]: parts } = provider;
+  return parts !== undefined || id === "nodemailer" || id === "email" ? smtp(parts) : MAIL_SERVICES[id];
+}
+
+function smtp(known: SmtpParts | undefined): MailService {
+  let parts = known;
+  return {
+    async isOwn(send) {
+      parts ??= await loadSmtp();
+      return parts !== undefined && (send === parts.send || String(send) === String(parts.send));
+    },
+    send: async (message, params) => await sendOverSmtp(parts!, message, params),
+  };
 }
 
 async function messageFor(

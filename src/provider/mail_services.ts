@@ -1,5 +1,5 @@
 /**
- * How core's e-mail providers send a mail: the requests of core 0.41.3, with a given message.
+ * How core's e-mail providers send a mail over HTTP: the requests of core 0.41.3, with a given message.
  *
  * Loops is not among them: its mails are written in its own templates.
  *
@@ -44,19 +44,6 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
       };
     },
   ),
-  nodemailer: {
-    isOwn: isOwn(() => import("@auth/core/providers/nodemailer")),
-    async send(message, { identifier, provider: { server, from } }) {
-      const { createTransport } = await import("nodemailer") as unknown as Nodemailer;
-      const { rejected, pending } = await createTransport(server).sendMail({
-        to: identifier,
-        from,
-        ...message,
-      });
-      const failed = [...rejected ?? [], ...pending ?? []].filter(Boolean);
-      if (failed.length > 0) throw new Error(`The SMTP server refused ${failed.length} recipient`);
-    },
-  },
   postmark: overHttp(() => import("@auth/core/providers/postmark"), (message, { to, from, apiKey }) => {
     if (!apiKey) throw new TypeError("The provider has no `apiKey`");
     return {
@@ -91,13 +78,6 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
     }),
   ),
 };
-
-/** The part of nodemailer that is used. */
-interface Nodemailer {
-  createTransport(server: unknown): {
-    sendMail(mail: object): Promise<{ rejected?: unknown[]; pending?: unknown[] }>;
-  };
-}
 
 /** What a request to a service is made of. */
 interface Envelope {
@@ -145,7 +125,7 @@ function overHttp(
 function isOwn(factory: Factory): MailService["isOwn"] {
   return async (send) => {
     const { default: make } = await factory();
-    const { sendVerificationRequest } = make({ server: "-" } as never) as EmailConfig;
+    const { sendVerificationRequest } = make({} as never) as EmailConfig;
     return String(send) === String(sendVerificationRequest);
   };
 }
