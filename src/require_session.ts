@@ -9,7 +9,8 @@ import { assertGuardOptions, invalid, type RequireSessionOptions } from "./guard
 import type { FastifyAuthConfig } from "./types.ts";
 
 /**
- * Makes a hook that lets only signed-in users pass, for a route or for an instance and all routes in it.
+ * Makes a hook that lets only signed-in users pass, for a route or for an instance and all routes in it. A
+ * route can also declare its guard, without a hook: see {@linkcode RouteAuthConfig}.
  *
  * As `onRequest` it refuses a request before the body is read. Without a session, a browser that requests a
  * page is redirected to the sign-in page and returns afterwards; every other request gets a 401 in Fastify's

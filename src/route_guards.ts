@@ -15,6 +15,7 @@ import {
   type RouteAuthConfig,
   type RouteAuthOptions,
 } from "./route_auth.ts";
+import { isSignInRoute } from "./sign_in_redirect.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
 /** One registration of the plugin. */
@@ -229,7 +230,8 @@ function assertSeen(route: RouteOptions): void {
 function guardsOf(route: RouteOptions, scope: FastifyInstance): FastifyAuthConfig[] {
   const hooks = GUARD_HOOKS.flatMap((name) => [...hooksOf(scope, name), ...[route[name] ?? []].flat()]);
   const configs = hooks.map((hook) => (hook as MarkedHook)[GUARD]?.(route.config, scope));
-  return [...new Set(configs.filter((config) => config !== undefined))];
+  const required = new Set(configs.filter((config) => config !== undefined));
+  return [...required].filter((config) => !isSignInRoute(route, config));
 }
 
 /** The hooks that can be guards. */

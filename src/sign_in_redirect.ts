@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { FastifyRequest } from "fastify";
+import type { FastifyRequest, RouteOptions } from "fastify";
 import { authInstance } from "./auth_instance.ts";
 import { publicUrl } from "./config/public_path.ts";
 import { normalizeCallbackUrl, toAsciiUrl } from "./http/callback_url.ts";
@@ -70,6 +70,15 @@ export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): b
   if (configured.path !== requested.path) return false;
   const own = ownParameters(configured.query);
   return own === "" || own === ownParameters(requested.query);
+}
+
+/** Whether a route is no more than the sign-in page of the configuration, which guards let everyone see. */
+export function isSignInRoute(
+  route: Pick<RouteOptions, "method" | "url">,
+  config: FastifyAuthConfig,
+): boolean {
+  return route.url === authInstance(config).config.core.pages?.signIn &&
+    [route.method].flat().every((method) => method === "GET" || method === "HEAD");
 }
 
 /** The page's own parameters, in a form that can be compared: order and encoding do not matter. */

@@ -201,6 +201,17 @@ Deno.test("guards of two configurations require both sessions", async () => {
   assertEquals(paths["/"]!.get!.security, [{ "authjs.session-token": [], staff: [] }]);
 });
 
+Deno.test("under a guard of the whole application the sign-in page is described as open", async () => {
+  const config = testConfig({ pages: { signIn: "/login" } });
+  await using app = await documentedApp(config);
+  app.addHook("onRequest", requireSession(config));
+  app.route({ method: "GET", url: "/login", handler: ok });
+  app.route({ method: "POST", url: "/login", handler: ok });
+  const { paths } = await validDocumentOf(app);
+  assertEquals(paths["/login"]!.get!.security, undefined);
+  assert(guarded(paths["/login"]!.post));
+});
+
 Deno.test("what the application says itself stays: schemes, security, answers, other routes", async () => {
   const securitySchemes = Object.freeze({
     login: { type: "apiKey", in: "cookie", name: "authjs.session-token" },
