@@ -3,8 +3,11 @@ import { assert, assertEquals, assertFalse } from "@std/assert";
 import type { VerificationToken } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
+import { redisLock } from "fastify-authjs/redis";
+import { Redis } from "ioredis";
 import { captureLog, type LogLine, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
+import { serverUrl } from "./support/databases.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
 import { memoryLock } from "./support/memory_lock.ts";
 
@@ -150,3 +153,18 @@ Deno.test("while the lock fails, sign-in links are used without it", async () =>
   assertEquals(await fleet.signedInBy(await fleet.link(), 20), 1);
   assert(fleet.log.some((line) => JSON.stringify(line).includes("sign-in links used without it")));
 });
+
+const redisUrl = serverUrl("TEST_REDIS_URL", "the test of sign-in links with a lock in Redis");
+if (redisUrl) {
+  Deno.test("a sign-in link that 20 browsers follow at two processes with a lock in Redis signs in one", async () => {
+    const redis = new Redis(redisUrl);
+    const prefix = `test:${crypto.randomUUID()}:`;
+    try {
+      await using fleet = await startFleet(2, { refreshLock: redisLock(redis, { prefix }) });
+      assertEquals(await fleet.signedInBy(await fleet.link(), 20), 1);
+      assertEquals(await redis.keys(`${prefix}*`), []);
+    } finally {
+      await redis.quit();
+    }
+  });
+}

@@ -3,7 +3,8 @@
  *
  * The client is what `prisma generate` (the generator `prisma-client` of Prisma 7) makes of
  * `prisma/schema.prisma`, without the types: `prisma/client.json` has what differs from schema to schema. The
- * command itself downloads an engine that the client does not need.
+ * command itself downloads an engine for migrations, unless `PRISMA_SCHEMA_ENGINE_BINARY` names any program; the client
+ * does not need it.
  *
  * @module
  */
