@@ -17,7 +17,7 @@ export interface BuildOptions {
   test?: boolean;
   testPattern?: string;
   testIsolation?: "process" | "none";
-  filterDiagnostic?: (diagnostic: { file?: { fileName: string } | undefined }) => boolean;
+  filterDiagnostic?: (diagnostic: { code: number; file?: { fileName: string } | undefined }) => boolean;
   postBuild?: () => void | Promise<void>;
 }
 

@@ -44,7 +44,7 @@ const TAGS = ["Auth"];
 const OPERATIONS: Readonly<Record<string, (config: ResolvedConfig) => AuthOperation | undefined>> = {
   "GET signin": () => page("The sign-in page", { callbackUrl: CALLBACK_URL, error: ERROR }),
   "POST signin/:provider": (config) => {
-    const email = idsOf(config, "email").length > 0
+    const email: Readonly<Record<string, JsonSchema>> = idsOf(config, "email").length > 0
       ? { email: text("The address, for a link by e-mail.") }
       : {};
     return ofProvider(

@@ -106,4 +106,4 @@ export const en = {
   "email.text": "Open this link to sign in to {site}:",
   "email.expires": "The link works once, until {date}.",
   "email.ignore": "If you did not ask for this e-mail, you can ignore it.",
-};
+} as const;
