@@ -100,15 +100,16 @@ export class Languages {
     return language;
   }
 
-  /** The built-in texts. In a language of the application, English stands in for texts that it lacks. */
+  /** The built-in texts. English stands in for those that a language lacks. */
   #builtIn(tag: string): Texts {
     const index = PACKED_LANGUAGES.indexOf(tag);
     if (index === -1) return en;
     this.#unpacked ??= JSON.parse(
       brotliDecompressSync(Buffer.from(PACKED_TEXTS, "base64")).toString(),
     ) as string[][];
-    const keys = Object.keys(en);
-    return Object.fromEntries(this.#unpacked[index]!.map((text, i) => [keys[i], text])) as Texts;
+    const [keys, ...languages] = this.#unpacked;
+    const known = languages[index]!.map((text, i) => [keys![i], text]).filter(([, text]) => text !== null);
+    return { ...en, ...Object.fromEntries(known) };
   }
 }
 
