@@ -89,7 +89,7 @@ Deno.test("the page sends its form by itself in the browser that asked, and in n
     assertFalse(asker.cookies.has(COOKIE), "the cookie has done its work");
   }));
 
-Deno.test("a link of somebody else is never confirmed by itself, though this browser asked for one", () =>
+Deno.test("L2: a link of somebody else is never confirmed by itself, though this browser asked for one", () =>
   withLinks(async ({ app, ask }) => {
     const [ada, eve] = [new Client(app), new Client(app)];
     const own = await ask(ada);
@@ -104,7 +104,7 @@ Deno.test("a link of somebody else is never confirmed by itself, though this bro
     assert(isAutomatic(await ada.get(own)));
   }));
 
-Deno.test("the cookie is no readable address, cannot be made without the secret, and ends with the link", () =>
+Deno.test("L3: the cookie is no readable address, cannot be made without the secret, and ends with the link", () =>
   withLinks(async ({ app, ask, tables }) => {
     const client = new Client(app);
     const csrfToken = await client.csrfToken();
@@ -154,7 +154,7 @@ for (const emailConfirm of [true, false]) {
     emailConfirm || method === "HEAD" || !("accept" in headers)
   );
   for (const [name, method, headers] of machines) {
-    Deno.test(`${name} uses nothing up, emailConfirm: ${emailConfirm}`, () =>
+    Deno.test(`L1: ${name} uses nothing up, emailConfirm: ${emailConfirm}`, () =>
       withLinks(async ({ app, tables, ask, log }) => {
         const asker = new Client(app);
         const link = await ask(asker);
@@ -180,7 +180,7 @@ Deno.test("with emailConfirm: false a link signs in, and no cookie is set", () =
     assertEquals(await reader(client), ADA);
   }, { emailConfirm: false }));
 
-Deno.test("a form without its CSRF token, or from another site, uses nothing up", () =>
+Deno.test("L4: a form without its CSRF token, or from another site, uses nothing up", () =>
   withLinks(async ({ app, tables, ask }) => {
     const client = new Client(app);
     const link = await ask(client);
@@ -220,7 +220,7 @@ Deno.test("a used, an expired and a guessed link lead to the page for it", () =>
     assertEquals((await stranger.get("/auth/error?error=Verification")).statusCode, 403);
   }));
 
-Deno.test("the page tells nobody the link", () =>
+Deno.test("L5: the page tells nobody the link", () =>
   withLinks(async ({ app, ask, log }) => {
     const client = new Client(app);
     const link = await ask(client);
@@ -239,7 +239,7 @@ Deno.test("the page tells nobody the link", () =>
     assertFalse(JSON.stringify(log).includes("ada@"));
   }));
 
-Deno.test("the form may lead to another origin that the redirect callback allows, and to no other", async () => {
+Deno.test("L7: the form may lead to another origin that the redirect callback allows, and to no other", async () => {
   const redirect = ({ url, baseUrl }: { url: string; baseUrl: string }) =>
     url.startsWith("https://spa.example/") ? url : baseUrl;
   await withLinks(async ({ app }) => {
@@ -257,7 +257,7 @@ Deno.test("the form may lead to another origin that the redirect callback allows
   }, { callbacks: { redirect } });
 });
 
-Deno.test("what a link holds cannot change the page", () =>
+Deno.test("L6: what a link holds cannot change the page", () =>
   withLinks(async ({ app }) => {
     const query = new URLSearchParams({
       token: `"><script>alert(1)</script>`,
