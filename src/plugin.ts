@@ -31,6 +31,7 @@ import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
 import { addAssets } from "./routes/assets.ts";
 import { authOperation } from "./routes/openapi.ts";
+import { sendFailedPage } from "./routes/failed_page.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { AUTH_ROUTES, type AuthRoute, isPostedByProvider, methodsFor } from "./routes/table.ts";
 import { RouteGuards } from "./route_guards.ts";
@@ -95,15 +96,16 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       const paths = addMount(scope, auth, mountPath);
       assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
       guards.add({ scope: instance, config, mountPath });
-      addRoutes(scope, {
+      const mount: Mount = {
         config: auth.config,
         paths,
         assets,
         settings: (secure) => auth.settings(secure),
         readSession: (request) => readSession(request, config),
         once: (what, tell) => auth.once(what, tell),
-      }, options.openapi === true);
-      addNotFound(scope, Boolean(options.prefix));
+      };
+      addRoutes(scope, mount, options.openapi === true);
+      addNotFound(scope, mount, Boolean(options.prefix));
     };
     await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
     reportSharing(instance, auth);
@@ -199,8 +201,10 @@ function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
 }
 
 /** The options that all routes share. */
-function routeDefaults(scope: FastifyInstance) {
+function routeDefaults(scope: FastifyInstance, mount: Mount) {
   return {
+    errorHandler: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      sendFailedPage(mount, error, request, reply),
     method: scope.supportedMethods as string[],
     exposeHeadRoute: false,
     // Plugins of the application may have declared what a `config` has.
@@ -228,14 +232,18 @@ function protectOnSend(
  * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that
  * Fastify does not know, are left to the handler of the surrounding scope.
  */
-function addNotFound(scope: FastifyInstance, own: boolean): void {
+function addNotFound(scope: FastifyInstance, mount: Mount, own: boolean): void {
+  const noRoute = () => new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
   const notFound = () => {
-    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
+    throw noRoute();
   };
   // A route, since the application may have one for all paths.
-  register(scope, { ...routeDefaults(scope), url: "/*", onRequest: notFound, handler: notFound });
+  register(scope, { ...routeDefaults(scope, mount), url: "/*", onRequest: notFound, handler: notFound });
   // Fastify accepts every hook here; its types have only two.
-  if (own) scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFound);
+  if (!own) return;
+  const notFoundPage = (request: FastifyRequest, reply: FastifyReply) =>
+    sendFailedPage(mount, noRoute(), request, reply);
+  scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFoundPage);
 }
 
 function addRoute(
@@ -248,7 +256,7 @@ function addRoute(
 ): void {
   const { config } = mount;
   const options: RouteOptions = {
-    ...routeDefaults(scope),
+    ...routeDefaults(scope, mount),
     url,
     bodyLimit: BODY_LIMIT,
     // Before the body is parsed.

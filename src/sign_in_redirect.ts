@@ -6,6 +6,7 @@
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { authInstance } from "./auth_instance.ts";
 import { publicUrl } from "./config/public_path.ts";
+import { acceptsHtml } from "./http/accept.ts";
 import { normalizeCallbackUrl, toAsciiUrl } from "./http/callback_url.ts";
 import { originOf } from "./http/origin.ts";
 import { parseQuery } from "./http/query.ts";
@@ -23,13 +24,6 @@ type PageRequest = Pick<
  */
 export function isPageView({ method, headers }: PageRequest): boolean {
   return method === "GET" && headers.upgrade === undefined && acceptsHtml(headers.accept);
-}
-
-function acceptsHtml(accept = ""): boolean {
-  return accept.toLowerCase().split(",").some((range) => {
-    const [type, ...parameters] = range.split(";").map((part) => part.trim());
-    return type === "text/html" && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));
-  });
 }
 
 /** The parameters that redirects to the sign-in page add, those of core and of the guard. */

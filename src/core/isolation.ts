@@ -9,6 +9,7 @@
  */
 import { type AuthConfig, raw } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
+import type { Provider } from "@auth/core/providers";
 
 /**
  * The configuration for one call of core. Core's assertions see an adapter that has every method; then core
@@ -17,10 +18,11 @@ import type { Adapter } from "@auth/core/adapters";
  * @param config The configuration; it is copied, because core writes to it.
  */
 export function isolateFromCoreGlobals(config: AuthConfig): AuthConfig {
-  const { adapter, session, ...rest } = config;
+  const { adapter, session, providers, ...rest } = config;
   let asserting = true;
   return {
     ...rest,
+    providers: providers.map((provider) => withFieldsForConditionalUi(provider as Provider)),
     ...(session && { session: withoutImpliedStrategy(session, adapter) }),
     experimental: { ...config.experimental, enableWebAuthn: true },
     get adapter() {
@@ -43,6 +45,16 @@ function withoutImpliedStrategy(
   if (!adapter || session.strategy !== "database") return session;
   const { strategy: _strategy, ...rest } = session;
   return rest;
+}
+
+/**
+ * Core refuses conditional UI without a field for it. Our sign-in page has it in the fields of other providers,
+ * where a passkey button has none of its own.
+ */
+function withFieldsForConditionalUi(provider: Provider): Provider {
+  const { type, formFields = {} } = provider as { type?: string; formFields?: object };
+  const buttonAlone = type === "webauthn" && Object.keys(formFields).length === 0;
+  return buttonAlone ? { ...provider, enableConditionalUI: false } as Provider : provider;
 }
 
 /** Has every method as far as `in` can tell, which is all that core's assertions use. */

@@ -1,6 +1,14 @@
 /** What a client prefers, by its `Accept` and `Accept-Language` headers (RFC 9110 section 12.5). */
 import Negotiator from "negotiator";
 
+/** Whether the client accepts `text/html` by name: browsers do for a page, `fetch()` by default does not. */
+export function acceptsHtml(accept = ""): boolean {
+  return accept.toLowerCase().split(",").some((range) => {
+    const [type, ...parameters] = range.split(";").map((part) => part.trim());
+    return type === "text/html" && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));
+  });
+}
+
 /** Whether the client prefers JSON to a page. A client that accepts anything does not. */
 export function prefersJson(accept: string | undefined): boolean {
   if (!accept?.includes("json")) return false;

@@ -5,6 +5,7 @@
  */
 import { html } from "@remix-run/html-template";
 import { hiddenFields } from "./form.ts";
+import { icon } from "./icon.ts";
 import { fill } from "./texts/texts.ts";
 import type { ConfirmPage, PageContent, PageView } from "./types.ts";
 
@@ -21,14 +22,15 @@ export function confirmPage(page: ConfirmPage, view: PageView): PageContent {
     // would send `Origin: null`.
     head: html`<meta name="referrer" content="strict-origin">`,
     main: html`
+            ${icon("confirm")}
       <h1>${title}</h1>
-      <p class="text">${fill(text, words)}</p>
-      <form id="confirm" method="post"
+            <p class="text">${fill(text, words)}</p>
+            <form id="confirm" method="post"
         action="${action}">${hiddenFields(
           fields,
         )}<button class="button primary" type="submit">${texts["confirm.button"]}</button></form>
-      <p class="hint">${texts["confirm.hint"]}</p>
-      <script nonce="${view.nonce.script}">${html.raw`${script(automatic)}`}</script>
+            <p class="hint">${texts["confirm.hint"]}</p>
+            <script nonce="${view.nonce.script}">${html.raw`${script(automatic)}`}</script>
     `,
   };
 }

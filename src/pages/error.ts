@@ -4,6 +4,7 @@
  * @module
  */
 import { html } from "@remix-run/html-template";
+import { icon } from "./icon.ts";
 import type { PageError } from "./page_error.ts";
 import { fill } from "./texts/texts.ts";
 import type { ErrorPage, PageContent, PageView } from "./types.ts";
@@ -18,7 +19,8 @@ export function errorPage({ error, callbackUrl = "/" }: ErrorPage, view: PageVie
   const signIn = html`<a class="button primary" href="${view.mountPath}/signin">${texts["error.signIn"]}</a>`;
   return {
     title,
-    main: html`<h1>${title}</h1>
+    main: html`${icon("error")}
+<h1>${title}</h1>
 <p class="text">${texts[`error.${error}.text`]}</p>
 ${FINAL.has(error) ? null : signIn}
 <a class="button" href="${callbackUrl}">${fill(texts["error.continue"], { site: view.site })}</a>`,

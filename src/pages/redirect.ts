@@ -1,5 +1,5 @@
 /**
- * The page that takes the browser on to a provider.
+ * The page that takes the browser on from a form.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import { html } from "@remix-run/html-template";
 import { fill } from "./texts/texts.ts";
 import type { PageContent, PageView, RedirectPage } from "./types.ts";
 
-/** The page that takes the browser on to a provider, by itself and with a link. */
-export function redirectPage({ url, provider }: RedirectPage, view: PageView): PageContent {
+/** The page that takes the browser on, by itself and with a link. */
+export function redirectPage({ url, to }: RedirectPage, view: PageView): PageContent {
   const { texts } = view.language;
-  const title = fill(texts["redirect.title"], { provider });
+  const title = fill(texts["redirect.title"], { provider: to });
   return {
     title,
     head: html`<meta http-equiv="refresh" content="0;url=${url}">`,

@@ -65,16 +65,16 @@ function signInForm(provider: ProviderView, page: SignInPage, view: PageView): S
   const content = [
     ...hiddenFields({ csrfToken, callbackUrl }),
     ...inputs,
-    submitButton(provider, view),
+    submitButton(provider, provider === page.providers.find((each) => !isButton(each)), view),
     type === "webauthn" ? passkeyStatus(view) : null,
   ];
   return fragment`<form${attributes(form)}>${content}</form>`;
 }
 
-function submitButton(provider: ProviderView, view: PageView): SafeHtml {
+function submitButton(provider: ProviderView, first: boolean, view: PageView): SafeHtml {
   const alone = isButton(provider);
   const button = {
-    class: alone ? "button" : "button primary",
+    class: first ? "button primary" : "button",
     type: "submit",
     // Its script enables it.
     disabled: provider.type === "webauthn" ? true as const : undefined,

@@ -5,6 +5,7 @@
  */
 import { html } from "@remix-run/html-template";
 import { hiddenFields } from "./form.ts";
+import { icon } from "./icon.ts";
 import { fill } from "./texts/texts.ts";
 import type { PageContent, PageView, SignOutPage } from "./types.ts";
 
@@ -15,14 +16,15 @@ export function signOutPage({ csrfToken, callbackUrl }: SignOutPage, view: PageV
   return {
     title,
     main: html`
+            ${icon("signOut")}
       <h1>${title}</h1>
-      <p class="text">${fill(texts["signOut.question"], { site: view.site })}</p>
-      <form method="post"
+            <p class="text">${fill(texts["signOut.question"], { site: view.site })}</p>
+            <form method="post"
         action="${view.mountPath}/signout">${hiddenFields({
           csrfToken,
           callbackUrl,
         })}<button class="button primary" type="submit">${texts["signOut.button"]}</button></form>
-      <a class="button" href="${callbackUrl ?? "/"}">${texts["signOut.cancel"]}</a>
+            <a class="button" href="${callbackUrl ?? "/"}">${texts["signOut.cancel"]}</a>
     `,
   };
 }

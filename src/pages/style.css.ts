@@ -99,7 +99,7 @@ body {
 }
 
 h1 {
-  margin: 0 0 0.375rem;
+  margin: 0 0 0.5rem;
   font-size: 1.5rem;
   font-weight: 650;
   line-height: 1.25;
@@ -117,6 +117,17 @@ h1 {
 
 p {
   margin: 0 0 1rem;
+}
+
+.icon {
+  display: grid;
+  place-items: center;
+  width: 3rem;
+  height: 3rem;
+  margin: 0 auto 1.125rem;
+  border-radius: 50%;
+  background: var(--auth-hover);
+  color: var(--auth-muted);
 }
 
 .site,
@@ -178,11 +189,17 @@ form > noscript > .hint {
   color: var(--auth-text);
   font: inherit;
   font-size: 0.9375rem;
-  font-weight: 550;
+  font-weight: 500;
   line-height: 1.3;
   text-align: center;
   text-decoration: none;
+  text-wrap: balance;
   cursor: pointer;
+}
+
+.button:has(.mark) {
+  display: grid;
+  grid-template-columns: 1.25rem 1fr 1.25rem;
 }
 
 .button + .button,
@@ -282,7 +299,7 @@ label {
   display: block;
   margin-block-end: 0.3125rem;
   font-size: 0.9375rem;
-  font-weight: 550;
+  font-weight: 500;
 }
 
 input {
@@ -331,7 +348,7 @@ input[type="checkbox"] {
   }
 
   .many .button {
-    justify-content: start;
+    grid-template-columns: 1.25rem 1fr;
     height: 100%;
     text-align: start;
   }

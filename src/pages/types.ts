@@ -82,11 +82,12 @@ export interface ConfirmPage {
   readonly callbackUrl?: string | undefined;
 }
 
-/** The page that takes the browser on to a provider. */
+/** The page that takes the browser on from a form of ours, such as to a provider. */
 export interface RedirectPage {
   readonly kind: "redirect";
   readonly url: string;
-  readonly provider: string;
+  /** What is at the URL: a provider's name or a host. */
+  readonly to: string;
 }
 
 /** The error page. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { html } from "@remix-run/html-template";
+import { icon } from "./icon.ts";
 import { fill } from "./texts/texts.ts";
 import type { PageContent, PageView } from "./types.ts";
 
@@ -13,7 +14,8 @@ export function verifyRequestPage(_page: unknown, view: PageView): PageContent {
   const title = texts["verifyRequest.title"];
   return {
     title,
-    main: html`<h1>${title}</h1>
+    main: html`${icon("mail")}
+<h1>${title}</h1>
 <p class="text">${fill(texts["verifyRequest.text"], { site: view.site })}</p>
 <p class="hint">${texts["verifyRequest.hint"]}</p>
 <a class="button" href="${view.mountPath}/signin">${texts["verifyRequest.back"]}</a>`,

@@ -10,6 +10,7 @@ import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { prefersJson } from "../http/accept.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
+import type { Page } from "../pages/types.ts";
 import { type PagePlace, sendPage } from "./send_page.ts";
 
 /**
@@ -28,7 +29,7 @@ export function sendAnswer(
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
   if (error !== undefined) context.logger.error(error);
-  if (redirect !== undefined) return sendRedirect(reply, redirect, context, error);
+  if (redirect !== undefined) return sendRedirect(reply, redirect, context, place, error);
   reply.code(status).headers(headers);
   if (page !== undefined) return sendPage(reply, page, place);
   const type = headers["content-type"];
@@ -41,16 +42,43 @@ export function sendAnswer(
 function sendRedirect(
   reply: FastifyReply,
   redirect: string,
-  { headers }: RequestContext,
+  context: RequestContext,
+  place: PagePlace,
   error: Error | undefined,
 ): FastifyReply {
   const url = isAscii(redirect) ? redirect : toAsciiUrl(redirect);
-  const kind = replyKind(headers);
-  if (kind === "redirect") return reply.redirect(url, 302);
+  const kind = replyKind(context.headers);
+  if (kind === "redirect") {
+    const page = redirectPageFor(url, context);
+    return page === undefined ? reply.redirect(url, 302) : sendPage(reply, page, place);
+  }
   if (error !== undefined && kind === "status") return sendFailure(reply, error);
   // As core, which sends the header with JSON only where the request succeeded.
   if (error === undefined) reply.header("location", url);
   return sendJson(reply, 200, { url });
+}
+
+/**
+ * The page that a form of ours gets instead of a redirect. Chromium applies the `form-action` of a form's page to
+ * every redirect that follows, also to those of other servers: a provider may send its users on to another
+ * origin, as may the application behind the callback URL, and the button would seem to do nothing.
+ */
+function redirectPageFor(url: string, context: RequestContext): Page | undefined {
+  const { method, origin, mountPath, provider, config } = context;
+  const target = new URL(url, origin.href);
+  // Our own pages redirect nowhere.
+  const leaves = !target.href.startsWith(`${origin.href}${mountPath}/`);
+  if (method !== "POST" || !leaves || !isFromOurPage(context)) return undefined;
+  const name = config.pages.providers.find(({ id }) => id === provider?.id)?.name;
+  const { host } = new URL(origin.href);
+  return { kind: "redirect", url, to: target.host === host ? host : name ?? target.host };
+}
+
+function isFromOurPage({ headers, origin, mountPath, action, provider }: RequestContext): boolean {
+  const { referer = "" } = headers;
+  // The confirm page keeps its path, which has a token, out of the header.
+  if (action === "callback" && provider?.type === "email") return referer === `${origin.href}/`;
+  return referer.startsWith(`${origin.href}${mountPath}/`);
 }
 
 function sendFailure(reply: FastifyReply, failure: Error): FastifyReply {

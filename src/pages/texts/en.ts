@@ -53,7 +53,8 @@ export const en = {
   "error.AccountNotLinked.text":
     "It is linked to another user of this site. Sign in the way you did before, or use another account.",
   "error.BadRequest.title": "That did not work",
-  "error.BadRequest.text": "The request could not be understood. Go back to sign-in and start again.",
+  "error.BadRequest.text":
+    "Your browser sent something that this page cannot use. Go back to sign-in and start again.",
   "error.Callback.title": "The sign-in was not completed",
   "error.Callback.text": "Try signing in again, or with a different account.",
   "error.Configuration.title": "Signing in does not work right now",

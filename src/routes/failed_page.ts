@@ -1,0 +1,54 @@
+/**
+ * The page for a request that is refused before core sees it, or that nothing answers.
+ *
+ * @module
+ */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
+import { acceptsHtml, prefersJson } from "../http/accept.ts";
+import { originOf } from "../http/origin.ts";
+import type { PageError } from "../pages/page_error.ts";
+import type { Mount } from "./context.ts";
+import { sendPage } from "./send_page.ts";
+
+/** The errors that a user may run into. The others are for developers, such as of a form on another site. */
+const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
+  FST_AUTHJS_METHOD_NOT_ALLOWED: "BadRequest",
+  FST_AUTHJS_NOT_FOUND: "NotFound",
+  FST_AUTHJS_UNAVAILABLE: "Unavailable",
+};
+
+/**
+ * The error handler of the routes. A browser gets a page, unless the application has an error page of its own;
+ * every other error is for the application's error handler.
+ *
+ * @throws The error, where there is no page for it.
+ */
+export function sendFailedPage(
+  { config, assets, paths }: Mount,
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const origin = originOf(request, config.origin);
+  if (!(error instanceof FastifyAuthError) || origin === undefined || !wantsPage(request)) throw error;
+  const { code, statusCode = 500 } = error;
+  const shown = PAGE_ERRORS[code];
+  if (shown === undefined || config.core.pages?.error) throw error;
+  // As Fastify's own error handler.
+  request.log[statusCode >= 500 ? "error" : "info"]({ req: request, res: reply, err: error }, error.message);
+  const page = { kind: "error", error: shown } as const;
+  return sendPage(reply.code(statusCode), page, {
+    settings: config.pages,
+    assets,
+    mountPath: paths().mount,
+    origin,
+  });
+}
+
+/** Whether a browser navigates, by a link or with a form. */
+function wantsPage({ method, headers }: FastifyRequest): boolean {
+  const navigates = method === "GET" || method === "POST";
+  return navigates && headers["x-auth-return-redirect"] === undefined && acceptsHtml(headers.accept) &&
+    !prefersJson(headers.accept);
+}

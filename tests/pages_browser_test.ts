@@ -1,0 +1,246 @@
+/**
+ * The built-in pages in a browser that reaches nothing but their server.
+ */
+import { assert, assertEquals } from "@std/assert";
+import axe, { type AxeResults } from "axe-core";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Page } from "playwright-core";
+import type { Provider } from "fastify-authjs/providers";
+import { passwordProvider } from "./support/app.ts";
+import { browserTest, launchBrowser } from "./support/browser.ts";
+import { BUTTONS, EMAIL, listeningApp, pagesConfig, PASSKEY } from "./support/pages_app.ts";
+
+const WIDTHS = [390, 1280];
+const SCHEMES = ["light", "dark"] as const;
+
+const ERRORS = [
+  "AccessDenied",
+  "AccountNotLinked",
+  "Callback",
+  "Configuration",
+  "CredentialsSignin",
+  "Default",
+  "EmailCreateAccount",
+  "EmailSignin",
+  "MissingCSRF",
+  "OAuthAccountNotLinked",
+  "OAuthCallbackError",
+  "OAuthCreateAccount",
+  "OAuthSignin",
+  "SessionRequired",
+  "SessionTooLarge",
+  "Signin",
+  "TooManyRequests",
+  "Verification",
+  "WebAuthnVerificationError",
+];
+
+/** The providers of the sign-in page, and the paths below `/auth` to look at with them. */
+const STATES: readonly [name: string, providers: readonly Provider[], paths: readonly string[]][] = [
+  ["every method", pagesConfig().providers as Provider[], [
+    "/signin",
+    "/signin?error=CredentialsSignin",
+    "/signout",
+    "/verify-request",
+    "/nowhere",
+    ...ERRORS.map((error) => `/error?error=${error}`),
+  ]],
+  ["buttons", BUTTONS.slice(0, 3), ["/signin", "/signin?error=OAuthCallbackError"]],
+  ["many buttons and a form", [...BUTTONS, PASSKEY, EMAIL], ["/signin"]],
+  ["a form", [passwordProvider() as Provider], ["/signin"]],
+  ["an e-mail address", [EMAIL], ["/signin?error=EmailSignin"]],
+  ["nothing", [], ["/signin"]],
+];
+
+/** Lets the browser reach one origin, and gives what it asked for: paths without hashes of contents. */
+async function watch(page: Page, origin: string): Promise<string[]> {
+  const requests: string[] = [];
+  await page.route("**/*", (route) => {
+    const url = new URL(route.request().url());
+    const inside = url.origin === origin;
+    requests.push(inside ? (url.pathname + url.search).replace(/-[0-9a-f]{12}\./, ".") : url.href);
+    return inside ? route.continue() : route.abort();
+  });
+  return requests;
+}
+
+/** What the browser complains about. */
+function complaintsOf(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on("console", (message) => void (message.type() === "error" && complaints.push(message.text())));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  return complaints;
+}
+
+/** What axe finds, and what is too wide, in each width and scheme. */
+async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const faults: string[] = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      const { violations } = await page.evaluate("axe.run()") as AxeResults;
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+      const found = violations.flatMap(({ help, nodes }) => nodes.map(({ html }) => `${help}: ${html}`));
+      if (overflow > 0) found.push(`${overflow}px too wide`);
+      faults.push(...found.map((fault) => `${page.url()} ${width} ${colorScheme}: ${fault}`));
+    }
+  }
+  return faults;
+}
+
+for (const [name, providers, paths] of STATES) {
+  browserTest(`in a browser, with ${name}, axe finds nothing in any page, width and scheme`, async (page) => {
+    await using app = await listeningApp(pagesConfig({ providers: [...providers] }));
+    const requests = await watch(page, app.origin);
+    for (const path of paths) {
+      await page.goto(`${app.origin}/auth${path}`);
+      assertEquals(await faultsOf(page), []);
+    }
+    assertEquals(requests.filter((url) => !url.startsWith("/")), []);
+  });
+}
+
+browserTest("in a browser the pages request these files, and nothing from another origin", async (page) => {
+  await using app = await listeningApp(pagesConfig());
+  const complaints = complaintsOf(page);
+  const requests = await watch(page, app.origin);
+  const requestsOf = async (path: string) => {
+    requests.length = 0;
+    await page.goto(app.origin + path, { waitUntil: "networkidle" });
+    return requests.slice(1).sort();
+  };
+  assertEquals(await requestsOf("/auth/signin"), [
+    "/auth/assets/logos.svg",
+    "/auth/assets/passkey.js",
+    "/auth/assets/style.css",
+    "/auth/webauthn-options/passkey?action=authenticate",
+  ]);
+  for (const path of ["/auth/signout", "/auth/error?error=AccessDenied", "/auth/verify-request"]) {
+    assertEquals(await requestsOf(path), ["/auth/assets/style.css"], path);
+  }
+  assertEquals(complaints.filter((complaint) => !/403|404/.test(complaint)), []);
+});
+
+browserTest("in a browser a password signs in and the sign-out page signs out, by keyboard", async (page) => {
+  await using app = await listeningApp(pagesConfig({ providers: [passwordProvider(), BUTTONS[1]!] }));
+  await watch(page, app.origin);
+  const complaints = complaintsOf(page);
+  const focused = () =>
+    page.evaluate("document.activeElement.name || document.activeElement.textContent") as Promise<string>;
+  const fill = async (password: string) => {
+    await page.keyboard.press("Tab");
+    assertEquals(await focused(), "username");
+    await page.keyboard.type("ada");
+    await page.keyboard.press("Tab");
+    assertEquals(await focused(), "password");
+    await page.keyboard.type(password);
+    await page.keyboard.press("Enter");
+  };
+  await page.goto(`${app.origin}/auth/signin?callbackUrl=%2F`);
+  assertEquals(await page.title(), `Sign in · ${new URL(app.origin).host}`);
+  await fill("wrong");
+  await page.getByRole("alert").getByText("Sign in failed").waitFor();
+  await fill("open");
+  await page.getByRole("heading", { name: "Hello ada" }).waitFor();
+
+  await page.goto(`${app.origin}/auth/signout`);
+  await page.keyboard.press("Tab");
+  assertEquals(await focused(), "Sign out");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Hello nobody" }).waitFor();
+  assertEquals(complaints, []);
+});
+
+browserTest("in a browser an address that no mail reaches is told, and the address stays", async (page) => {
+  await using app = await listeningApp(pagesConfig({ providers: [EMAIL] }));
+  await watch(page, app.origin);
+  await page.goto(`${app.origin}/auth/signin`);
+  await page.getByLabel("E-mail address").fill("ada@example.com");
+  await page.getByRole("button", { name: "E-mail me a sign-in link" }).click();
+  await page.getByRole("alert").getByText("The e-mail could not be sent.").waitFor();
+  await page.goto(`${app.origin}/auth/error?error=Verification`);
+  await page.getByRole("link", { name: "Sign in again" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+Deno.test("without JavaScript a password signs in, and passkeys are said to need it", async () => {
+  const browser = await launchBrowser();
+  try {
+    await using app = await listeningApp(pagesConfig());
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${app.origin}/auth/signin?callbackUrl=%2F`);
+    assertEquals(await page.getByText("Passkeys need JavaScript").count(), 1);
+    await page.getByLabel("User name").fill("ada");
+    await page.getByLabel("Password").fill("open");
+    await page.getByRole("button", { name: "Sign in with a password" }).click();
+    await page.getByRole("heading", { name: "Hello ada" }).waitFor();
+  } finally {
+    await browser.close();
+  }
+});
+
+/** A server on a port of its own, and so on another origin. */
+async function listening(handle: RequestListener): Promise<{ server: Server; origin: string }> {
+  const server = createServer(handle);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+browserTest("in a browser a provider may send its users on to another origin", async (page) => {
+  const login = await listening((_request, response) => {
+    response.setHeader("content-type", "text/html").end(
+      "<!doctype html><title>Login</title><h1>Who are you?</h1>",
+    );
+  });
+  const provider = await listening((_request, response) => {
+    response.writeHead(302, { location: `${login.origin}/login` }).end();
+  });
+  try {
+    const acme: Provider = {
+      id: "acme",
+      name: "Acme",
+      type: "oauth",
+      clientId: "id",
+      clientSecret: "secret",
+      authorization: `${provider.origin}/authorize`,
+      token: `${provider.origin}/token`,
+      userinfo: `${provider.origin}/userinfo`,
+      profile: () => ({ id: "1" }),
+    } as unknown as Provider;
+    await using app = await listeningApp(pagesConfig({ providers: [acme] }));
+    await page.goto(`${app.origin}/auth/signin`);
+    await page.getByRole("button", { name: "Sign in with Acme" }).click();
+    await page.getByRole("heading", { name: "Who are you?" }).waitFor();
+    // Back is the sign-in page again: the page in between took no place in the history.
+    await page.goBack();
+    assert(page.url().endsWith("/auth/signin"), page.url());
+  } finally {
+    for (const { server } of [login, provider]) {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+});
+
+browserTest("in a browser a stylesheet of the application has the last word", async (page) => {
+  const config = pagesConfig({
+    pages: { style: "/own.css" },
+    theme: { brandColor: "#146c43", colorScheme: "light" },
+    providers: [passwordProvider()],
+  });
+  await using app = await listeningApp(config, (app) => {
+    app.get("/own.css", (_request, reply) => reply.type("text/css").send(":root { --auth-radius: 3px; }"));
+  });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto(`${app.origin}/auth/signin`);
+  const styles = await page.evaluate(`
+    const button = getComputedStyle(document.querySelector("button"));
+    [button.borderRadius, button.backgroundColor, getComputedStyle(document.body).colorScheme,
+      getComputedStyle(document.querySelector(".card")).backgroundColor]
+  `);
+  assertEquals(styles, ["3px", "rgb(20, 108, 67)", "light", "rgb(255, 255, 255)"]);
+});
