@@ -302,7 +302,7 @@ function operationsOf(scope: FastifyInstance, route: AuthRoute, config: Resolved
     const operation = authOperation(route, method, config);
     if (operation === undefined) return [];
     const swaggerTransform = ({ url }: { url: string }) => ({ schema: operation, url });
-    return [{ method, config: { ...routeDefaults(scope).config, swaggerTransform } as object }];
+    return [{ method, config: { [AUTH_ROUTE]: true, swaggerTransform } as object }];
   });
 }
 
