@@ -15,11 +15,7 @@ export class AdapterFailure extends FastifyAuthError {
   /** After a timeout: the result of the call, which goes on. */
   readonly late?: Promise<unknown>;
 
-  /**
-   * @param method The adapter's method.
-   * @param kind Why it failed.
-   * @param details What the adapter threw; or the timeout in milliseconds, and the call that goes on.
-   */
+  /** @param details What the adapter threw; or the timeout in milliseconds, and the call that goes on. */
   constructor(
     method: string,
     kind: FailureKind,

@@ -9,6 +9,8 @@ export interface CookieSettings {
   readonly options: SerializeOptions;
 }
 
+type CookieConfig = Pick<AuthConfig, "cookies" | "useSecureCookies">;
+
 /** The keys of `cookies` in the configuration, and our own cookie. */
 export type AuthCookie =
   | "emailConfirm"
@@ -39,7 +41,7 @@ const NAMES: Readonly<Record<AuthCookie, string>> = {
  */
 export function cookieSettings(
   cookie: AuthCookie,
-  core: Pick<AuthConfig, "cookies" | "useSecureCookies">,
+  core: CookieConfig,
   secure: boolean,
 ): CookieSettings {
   const secureCookies = core.useSecureCookies ?? secure;
@@ -58,10 +60,9 @@ export function cookieSettings(
   return { name: own?.name ?? `${prefix}${NAMES[cookie]}`, options: options as SerializeOptions };
 }
 
-/** The names of the cookies besides the session's. */
-export function otherCookieNames(core: AuthConfig, secure: boolean): string[] {
-  const others = (Object.keys(NAMES) as AuthCookie[]).filter((cookie) => cookie !== "sessionToken");
-  return others.map((cookie) => cookieSettings(cookie, core, secure).name);
+/** The names of all cookies, that of the session first. */
+export function cookieNames(core: CookieConfig, secure: boolean): string[] {
+  return (Object.keys(NAMES) as AuthCookie[]).map((cookie) => cookieSettings(cookie, core, secure).name);
 }
 
 /** A name that begins no other cookie's. */
@@ -72,6 +73,6 @@ const UNMISTAKABLE = "fastify-authjs.session-token";
  * would take for a part of the session.
  */
 export function sessionNameInCore(core: AuthConfig, secure: boolean): string {
-  const { name } = cookieSettings("sessionToken", core, secure);
-  return otherCookieNames(core, secure).some((other) => other.startsWith(name)) ? UNMISTAKABLE : name;
+  const [name = "", ...others] = cookieNames(core, secure);
+  return others.some((other) => other.startsWith(name)) ? UNMISTAKABLE : name;
 }

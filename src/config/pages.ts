@@ -33,7 +33,6 @@ export interface PageSettings {
 /**
  * The settings of the built-in pages.
  *
- * @param config The configuration.
  * @param providers Its providers, completed from the environment.
  * @param summaries The same providers.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where a page or the theme is invalid.

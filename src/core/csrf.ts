@@ -12,10 +12,6 @@ import { type HashSecrets, hashSecrets, hashToken } from "./secrets.ts";
 /**
  * The Cookie header, with a CSRF cookie of an older secret replaced by one of the current secret: a form that
  * was opened before the secret was rotated can still be sent.
- *
- * @param header The Cookie header.
- * @param name The name of the CSRF cookie.
- * @param secrets The secrets that such cookies are hashed with.
  */
 export function withKnownCsrfCookie(header: string, name: string, { current, others }: HashSecrets): string {
   if (others.length === 0 || !header.includes(name)) return header;

@@ -9,7 +9,6 @@ import type { RequestContext } from "./context.ts";
  * The result of the `redirect` callback. Without a callback, as in core, the URL itself, or the public origin
  * where the URL is on another origin.
  *
- * @param url A path, or an absolute URL.
  * @throws What the callback throws.
  */
 export async function allowedRedirect(url: string, { origin, config }: RequestContext): Promise<string> {

@@ -13,7 +13,6 @@ const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
  * The callback URL as core, a `redirect` callback and a Location header need it: a percent-encoded path with
  * one leading slash, or a percent-encoded absolute http(s) URL.
  *
- * @param value The value in the request.
  * @returns `undefined` where it is neither, or too long.
  */
 export function normalizeCallbackUrl(value: unknown): string | undefined {
@@ -48,9 +47,6 @@ export function toAsciiUrl(url: string): string {
 /**
  * The Cookie header with its callback-url cookie normalised, or without that cookie where it is malformed:
  * core would refuse the whole request.
- *
- * @param header The raw Cookie header.
- * @param name The name of the callback-url cookie.
  */
 export function normalizeCallbackCookie(header: string, name: string): string {
   if (!header.includes(name)) return header;

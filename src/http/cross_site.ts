@@ -13,7 +13,6 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*,]+$/;
 /**
  * The `trustedOrigins` of a configuration.
  *
- * @param value The configured value.
  * @returns The origins as browsers write them.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not an array of origins.
  */
@@ -50,10 +49,6 @@ function invalid(problem: string): FastifyAuthError {
  * `Sec-Fetch-Site` counts first: the browser itself compared the page's origin with that of the request. Some
  * browsers do not send it, or only over HTTPS; they send `Origin` with every POST. Another
  * subdomain of the same domain is another site. A request with neither header does not come from a browser.
- *
- * @param headers The headers of the request.
- * @param origin The public origin.
- * @param trusted Other origins that may send requests.
  */
 function isCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): boolean {
   const site = headers["sec-fetch-site"];

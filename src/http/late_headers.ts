@@ -10,9 +10,6 @@ export interface LateHeaders {
 /**
  * Calls `change` when the headers of the reply are written: after every `onSend` hook of any scope, and after
  * the headers of a `Response` that a handler returned.
- *
- * @param reply The reply.
- * @param change Changes its headers.
  */
 export function beforeHeaders(reply: FastifyReply, change: (headers: LateHeaders) => void): void {
   const raw = reply.raw as { writeHead: (...args: unknown[]) => unknown };

@@ -14,8 +14,6 @@ export function queryOf(url: string): string {
 /**
  * The parameters of a query (WHATWG URL, `application/x-www-form-urlencoded`): `+` is a space, only `&`
  * separates, and an invalid percent-escape stays as it is.
- *
- * @param query The query without its `?`.
  */
 export function parseQuery(query: string): URLSearchParams {
   // The constructor would drop a leading "?", which is part of a name here.

@@ -8,7 +8,6 @@ const SHORTEST_SECRET = 4;
  * parameters of a query, those of mail services the request: session tokens, access tokens and e-mail
  * addresses.
  *
- * @param error The error.
  * @param secrets The arguments of the failed call: texts, or objects and arrays of texts.
  */
 export function redactError(error: unknown, secrets: unknown): Error {

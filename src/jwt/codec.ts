@@ -5,7 +5,8 @@
 import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
 import type { JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
-import { open, seal } from "./jwe.ts";
+import { open, seal, type TimeClaims } from "./jwe.ts";
+import { parseJsonObject } from "../utils/json.ts";
 import { EXPIRED, NO_NUMBER, NOT_YET_VALID, Refusal } from "./refusal.ts";
 
 /** Core's default lifetime of a token, in seconds. */
@@ -38,21 +39,8 @@ export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
  * The claims in a JSON text; `undefined` if they are not an object, a `Refusal` if they are not valid now.
  */
 export function parseClaims(text: string): JWT | Refusal | undefined {
-  let claims: JWT;
-  try {
-    claims = JSON.parse(text);
-  } catch {
-    return;
-  }
-  if (typeof claims !== "object" || claims === null || Array.isArray(claims)) return;
-  return checkTimes(claims) ?? claims;
-}
-
-/** The claims that say when a token is valid (RFC 7519, section 4.1), of any type. */
-export interface TimeClaims {
-  readonly iat?: unknown;
-  readonly nbf?: unknown;
-  readonly exp?: unknown;
+  const claims = parseJsonObject(text);
+  return claims && (checkTimes(claims) ?? claims);
 }
 
 /**

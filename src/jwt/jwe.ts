@@ -10,6 +10,7 @@ import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { decodeBase64Url } from "../utils/base64url.ts";
+import { parseJsonObject } from "../utils/json.ts";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
@@ -32,15 +33,17 @@ export interface Opened {
    * What a read without callbacks takes from the claims; null where it cannot. Set by the first such read.
    */
   plain?: PlainClaims | null;
-  /** Whether the cache has been told of it. */
-  remembered?: true;
 }
 
-/** The claims that core's default callbacks look at, and those that say when the token is valid. */
-export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "picture">> {
+/** The claims that say when a token is valid (RFC 7519, section 4.1), of any type. */
+export interface TimeClaims {
   readonly iat?: unknown;
   readonly nbf?: unknown;
   readonly exp?: unknown;
+}
+
+/** The claims that core's default callbacks look at, and those that say when the token is valid. */
+export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "picture">>, TimeClaims {
   /** When it is renewed, and when it ends. */
   readonly life: TokenLife;
   /** The end as a session says it. */
@@ -50,8 +53,7 @@ export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "pict
 /**
  * Opens a token, trying no more than the one key its header points at.
  *
- * @param token The token.
- * @param secrets The secrets, that of new tokens first.
+ * @param secrets That of new tokens first.
  * @param salt What its key is derived for: the name of its cookie.
  * @param otherSalts The salts of our other keys: a token of another cookie is not taken for one of an unknown
  * secret.
@@ -161,22 +163,13 @@ const LONGEST_HEADER = 2048;
 /** Reads a header core did not write but may read: other member order, A256GCM, no `kid`. */
 function parseHeader(header: string): { enc: Encryption; kid: string | undefined; usual: boolean } | Refusal {
   const text = header.length > LONGEST_HEADER ? undefined : decodeBase64Url(header)?.toString("utf8");
-  const parsed = text === undefined ? undefined : parseObject(text);
+  const parsed = text === undefined ? undefined : parseJsonObject(text);
   if (parsed === undefined) return MALFORMED;
   const { alg, enc, kid, ...others } = parsed;
   if (alg !== "dir" || (enc !== "A256CBC-HS512" && enc !== "A256GCM")) return NOT_ALLOWED;
   if (kid !== undefined && typeof kid !== "string") return OTHER_USE;
   // "crit", "zip", replicated claims and whatever comes next are jose's to judge.
   return { enc, kid, usual: Object.keys(others).length === 0 && !text!.includes(REPLACEMENT) };
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** RFC 7518, 5.2.3 and 5.3. Of GCM, node:crypto would accept a shorter tag, which can be forged. */

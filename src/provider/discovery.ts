@@ -16,9 +16,6 @@ export function isDiscoveryUrl(url: URL): boolean {
 /**
  * Checks a document before the cache keeps it.
  *
- * @param text The provider's response.
- * @param url The address that it came from.
- * @param provider The provider's id, for the message.
  * @param production Whether an endpoint must be https.
  * @returns The document, without `none` among the signing algorithms.
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`

@@ -16,7 +16,6 @@ const DOMAIN = /^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)*$/u;
  * dropped. Stricter than core, it has to be one mailbox: a comma before the "@" makes two recipients, and a
  * key-value store may cut its keys at "?" or "/".
  *
- * @param typed The user's input.
  * @returns `undefined` where it is no address.
  */
 export function normalizeAddress(typed: string): string | undefined {

@@ -25,7 +25,6 @@ export type Fetch = typeof fetch;
 /**
  * Makes the `fetch` that core uses for one provider.
  *
- * @param provider The provider's id, for messages.
  * @param inner Sends the requests: the provider's `customFetch` or the global `fetch`.
  */
 export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLimits): Fetch {

@@ -15,8 +15,6 @@ interface Metadata {
  * `wellKnown` names this issuer, or the issuer's own document, on the host of the token endpoint, names the
  * configured endpoints. The issuer of another server, as in a mix-up attack, fails.
  *
- * @param iss The issuer in the response.
- * @param send The provider's `fetch`.
  * @throws {ProviderUnavailable} where the provider does not answer.
  */
 export async function isIssuerOf(iss: string, server: ProviderServer, send: Fetch): Promise<boolean> {

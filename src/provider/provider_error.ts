@@ -52,12 +52,7 @@ export function toLoggable(
   );
 }
 
-/**
- * Makes a text from outside fit for a log.
- *
- * @param length The most characters that are kept.
- * @param secrets Texts that are removed.
- */
+/** Makes a text from outside fit for a log. */
 export function toLogText(
   value: unknown,
   length = DESCRIPTION_LENGTH,

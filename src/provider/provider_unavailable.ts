@@ -8,7 +8,6 @@ import { FastifyAuthError } from "../errors.ts";
 
 /** A provider took too long, or there was no connection to it. The message is for the log. */
 export class ProviderUnavailable extends FastifyAuthError {
-  /** @param provider The provider's id. */
   constructor(readonly provider: string, message: string, cause?: unknown) {
     super("FST_AUTHJS_UNAVAILABLE", message, cause === undefined ? {} : { cause });
   }

@@ -51,12 +51,7 @@ export function copyProvider(provider: Provider): Provider {
   return ((options: never) => clonePlain(factory(options))) as unknown as Provider;
 }
 
-/**
- * Summarizes the providers, with `options` merged as core does it.
- *
- * @param providers Completed from the environment.
- * @param redirectProxyUrl For providers without their own.
- */
+/** Summarizes the providers, with `options` merged as core does it. */
 export function summarizeProviders(
   providers: readonly Provider[],
   redirectProxyUrl?: string,
@@ -155,11 +150,7 @@ export function providerProblem(
   }
 }
 
-/**
- * Warns of settings that are unsafe, or cannot work.
- *
- * @param origin The configured public origin.
- */
+/** Warns of settings that are unsafe, or cannot work. */
 export function providerWarnings(
   providers: readonly ProviderSummary[],
   origin: PublicOrigin | undefined,

@@ -4,7 +4,7 @@
  * @module
  */
 import type { FastifyRequest } from "fastify";
-import { type AuthCookie, cookieSettings, otherCookieNames } from "../config/cookies.ts";
+import { type AuthCookie, cookieNames, cookieSettings } from "../config/cookies.ts";
 import type { PublicPaths } from "../config/public_path.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { RequestContext } from "../core/context.ts";
@@ -78,7 +78,7 @@ function normalizeCookies(header: string, { core }: ResolvedConfig, secure: bool
     withoutLookAlikes(
       normalizeCallbackCookie(header, nameOf("callbackUrl")),
       nameOf("sessionToken"),
-      otherCookieNames(core, secure),
+      cookieNames(core, secure).filter((other) => other !== nameOf("sessionToken")),
     ),
     nameOf("csrfToken"),
     hashSecrets(core.secret),

@@ -49,7 +49,6 @@ const PAGES: Readonly<Record<string, Filter>> = {
 /**
  * The query of an auth request for core. Where a name comes several times, the last one counts, as in core.
  *
- * @param query The received query, without its `?`.
  * @throws {FastifyAuthError} `FST_AUTHJS_QUERY_TOO_LONG` (414) from 16,385 characters.
  */
 export function authQuery(query: string, route: QueryRoute): AuthQuery {

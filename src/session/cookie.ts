@@ -61,9 +61,6 @@ const NONE: SessionCookie = Object.freeze({
  * Where a request carries both the whole cookie and chunks, the whole one counts. Writing chunks removes it,
  * so it was written after them: by the reply to a request that did not carry them (a cross-site POST), or to
  * a concurrent one.
- *
- * @param header The Cookie header as it arrived.
- * @param name The session cookie's name.
  */
 export function readSessionCookie(header: string | undefined, name: string): SessionCookie {
   const at = header ? header.indexOf(name) : -1;
@@ -129,8 +126,6 @@ export function isSessionPart(key: string, name: string): boolean {
  * are. A cookie of a name that no server can set, by a script, would fail each request in which core has to
  * remove it.
  *
- * @param header The Cookie header as it arrived.
- * @param name The session cookie's name.
  * @param others The names of the other cookies of Auth.js, which may start with it.
  */
 export function withoutLookAlikes(header: string, name: string, others: readonly string[] = []): string {
@@ -168,7 +163,6 @@ function trim(text: string): string {
  * The Cookie header with another token, spread over the cookies that held the one before.
  *
  * @param header The header with the token before, as {@linkcode withoutLookAlikes} leaves it.
- * @param parts What held it.
  */
 export function withSessionToken(header: string, parts: readonly string[], token: string): string {
   const others = header.split(";").filter((pair) => !parts.includes(keyOf(pair)));
@@ -189,9 +183,6 @@ export interface SessionCookieUpdate {
  * Puts `token` in the browser.
  *
  * @param held The cookies the browser holds: those the new token does not use are removed.
- * @param token The new token.
- * @param settings The cookie's name and attributes.
- * @param expires When the browser forgets it.
  * @throws {TypeError} for a name or an attribute that no cookie can have.
  */
 export function writeSessionCookie(
@@ -258,8 +249,6 @@ export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT
 /**
  * The cookies of an answer, with the removal of what it leaves over of the session.
  *
- * @param cookies The cookies of the answer.
- * @param settings The session cookie's name and attributes.
  * @param parts The session's cookies that the browser may hold: those that the request carried. After a
  * sign-in {@linkcode possibleParts}, since a request that is posted from another site
  * (`response_mode=form_post`) carries none.

@@ -26,7 +26,6 @@ export class SessionTooLarge extends AuthError {
   /** The stable code, for the log. */
   readonly code: FastifyAuthErrorCode = "FST_AUTHJS_SESSION_TOO_LARGE";
 
-  /** @param claims What is in the token: only names and sizes are told. */
   constructor(size: number, limit: number, claims: JWT | undefined) {
     const largest = largestClaims(claims);
     super(

@@ -118,9 +118,7 @@ function openCached(
 }
 
 function cacheOpened(token: string, opened: Opened, claims: JWT, { cache }: SessionSettings): void {
-  if (opened.remembered) return;
-  opened.remembered = true;
-  cache.set(token, opened, claims);
+  if (cache.get(token) === undefined) cache.set(token, opened, claims);
 }
 
 /**

@@ -50,8 +50,6 @@ export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
  *
  * Only a well-formed session counts as one. A callback can return anything, and a guard must not take it for
  * a user.
- *
- * @param value What the callback returned.
  */
 export function toSession(value: unknown, { logger }: ReadContext): Session | null {
   if (typeof value !== "object" || value === null) return null;

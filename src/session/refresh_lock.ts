@@ -34,7 +34,6 @@ export class FailOpenLock {
   /** Until when it is done without, in milliseconds since 1970. */
   #pausedUntil = 0;
 
-  /** @param lock The lock of the configuration. */
   constructor(lock: RefreshLock) {
     this.#lock = lock;
   }

@@ -25,12 +25,7 @@ export interface Place {
   open(value: string | null | undefined): string | undefined;
 }
 
-/**
- * The place for a purpose that goes with a secret.
- *
- * @param secret Such as a session token.
- * @param purpose Tells the places of one secret apart.
- */
+/** The place for a purpose that goes with a secret. */
 export function placeOf(secret: string, purpose: string): Place {
   const derived = Buffer.from(hkdfSync("sha256", secret, SALT, purpose, 2 * KEY_BYTES));
   const name = derived.subarray(0, KEY_BYTES).toString("base64url");

@@ -7,7 +7,6 @@ const LONGEST = 2 ** 31 - 1;
 /**
  * Checks a timeout of the configuration.
  *
- * @param option Its name.
  * @param value Milliseconds; 0 for no limit.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is invalid.
  */
@@ -23,9 +22,7 @@ export function requireTimeout(option: string, value: number | undefined): numbe
  * Settles as the promise does, or rejects after a time. The work itself is not stopped; its result is
  * ignored.
  *
- * @param work The promise to wait for.
  * @param milliseconds The time; 0 or less for no limit.
- * @param onTimeout Makes the error.
  */
 export async function withDeadline<T>(
   work: Promise<T>,

@@ -4,8 +4,6 @@ import { decodeBase64Url } from "../../utils/base64url.ts";
 /**
  * Whether an attestation has no certificate: its format is "none", or "packed" signed by the new key itself.
  * The decoder is the one of core's verifier, so that both read the same.
- *
- * @param attestationObject The object in base64url.
  */
 export async function isPlainAttestation(attestationObject: unknown): Promise<boolean> {
   if (typeof attestationObject !== "string") return false;

@@ -85,12 +85,7 @@ function withoutAttestation(verify: Verify): Verify {
   };
 }
 
-/**
- * Warns of settings that are unsafe, or cannot work.
- *
- * @param providers The providers, completed from the environment.
- * @param origin The configured public origin.
- */
+/** Warns of settings that are unsafe, or cannot work. */
 export function webAuthnWarnings(providers: readonly Provider[], origin: PublicOrigin | undefined): string[] {
   const all = providers as unknown as WebAuthnProvider[];
   const email = all.find(({ type }) => type === "email");

@@ -33,7 +33,6 @@ export interface CheckCookie extends CookieSettings {
 /**
  * The checks of the provider with the cookies of the request.
  *
- * @param context The request.
  * @param cookies The cookie settings in use, where they are not the configuration's.
  */
 export function checkCookies(

@@ -24,7 +24,6 @@ interface ResolvedProvider {
  * Checks the `iss` of an authorization response for a provider without a configured issuer, for which core
  * compares a placeholder.
  *
- * @param iss The parameter.
  * @returns `providers` for core, where the issuer is the provider's; a `problem` where it is not; a `failure`
  * where the provider does not answer; nothing where there is nothing to check.
  */
