@@ -1,8 +1,4 @@
-/**
- * Checks of arguments: mistakes in them would otherwise look like a missing session, or hang the request.
- *
- * @module
- */
+/** Checks of arguments: mistakes in them would otherwise look like a missing session, or hang the request. */
 import { FastifyAuthError } from "./errors.ts";
 
 /** Whether a value is a request or a reply of Fastify, which have Node's as `raw`. */

@@ -1,8 +1,4 @@
-/**
- * The one object behind a configuration.
- *
- * @module
- */
+/** The one object behind a configuration. */
 import { assetOptions } from "./config/pages.ts";
 import { resolveConfig, type ResolvedConfig } from "./config/resolve.ts";
 import type { PublicPaths } from "./config/public_path.ts";

@@ -1,8 +1,6 @@
 /**
  * The errors of this package. Errors of Auth.js (`CredentialsSignin`, `AccessDenied`, …) keep their own
  * classes.
- *
- * @module
  */
 
 /**

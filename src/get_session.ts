@@ -1,8 +1,4 @@
-/**
- * Reads the session of a request.
- *
- * @module
- */
+/** Reads the session of a request. */
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { assertSessionArguments } from "./arguments.ts";
 import { readDatabaseSession } from "./session/read_database.ts";

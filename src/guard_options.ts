@@ -1,8 +1,4 @@
-/**
- * Which signed-in users a guard lets pass.
- *
- * @module
- */
+/** Which signed-in users a guard lets pass. */
 import type { FastifyRequest } from "fastify";
 import { logError } from "./core/logger.ts";
 import { FastifyAuthError } from "./errors.ts";

@@ -1,8 +1,4 @@
-/**
- * Where the routes are mounted, and where users see them.
- *
- * @module
- */
+/** Where the routes are mounted, and where users see them. */
 import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
 import { type PublicPaths, publicPaths } from "./config/public_path.ts";

@@ -1,8 +1,4 @@
-/**
- * Guarded routes in the documents of `@fastify/swagger`: their `security`, and the answers of the guard.
- *
- * @module
- */
+/** Guarded routes in the documents of `@fastify/swagger`: their `security`, and the answers of the guard. */
 import type { FastifyInstance, RouteOptions } from "fastify";
 import { authInstance } from "./auth_instance.ts";
 import { cookieSettings } from "./config/cookies.ts";

@@ -1,8 +1,4 @@
-/**
- * Restricts the routes of a scope to signed-in users.
- *
- * @module
- */
+/** Restricts the routes of a scope to signed-in users. */
 import type { FastifyInstance } from "fastify";
 import type { SessionGuard } from "./guard.ts";
 import { invalid } from "./guard_options.ts";

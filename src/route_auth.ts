@@ -1,8 +1,4 @@
-/**
- * What a route declares in its `config` in place of a hook: who may use it.
- *
- * @module
- */
+/** What a route declares in its `config` in place of a hook: who may use it. */
 import { assertGuardOptions, invalid, type RequireSessionOptions } from "./guard_options.ts";
 
 /** The options of a guard without a configuration at hand: those of `requireSession()`, and whose sessions count. */

@@ -1,8 +1,4 @@
-/**
- * The guards that the routes and scopes of an application declare.
- *
- * @module
- */
+/** The guards that the routes and scopes of an application declare. */
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
 import { GUARD, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "./guard_options.ts";

@@ -3,8 +3,6 @@
  *
  * A browser sends its cookies to every port of a host, and all applications of a process mostly have one
  * AUTH_SECRET: a user of the public application would be signed in at the one for staff.
- *
- * @module
  */
 import type { AuthInstance } from "./auth_instance.ts";
 
@@ -21,7 +19,10 @@ interface Entry {
   readonly auth: WeakRef<AuthInstance>;
 }
 
-/** The configurations in use in this process. */
+/**
+ * The configurations in use. Kept for the process, since they are compared with each other: applications on
+ * two ports of a host share cookies, and know nothing else of one another.
+ */
 const entries = new Set<Entry>();
 
 /** Registers a configuration for an application that is about to use it, until the application closes. */

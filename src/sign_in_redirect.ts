@@ -1,8 +1,4 @@
-/**
- * The redirect to the sign-in page: which requests get it, and its URL.
- *
- * @module
- */
+/** The redirect to the sign-in page: which requests get it, and its URL. */
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { authInstance } from "./auth_instance.ts";
 import { publicUrl } from "./config/public_path.ts";

@@ -3,8 +3,6 @@
  *
  * `Session`, `DefaultSession`, `User` and `Profile` are core's own, so that an application's
  * `declare module "@auth/core/types"` reaches them.
- *
- * @module
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";

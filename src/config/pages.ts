@@ -1,8 +1,4 @@
-/**
- * The pages of the configuration: those of the application, and the look of the built-in ones.
- *
- * @module
- */
+/** The pages of the configuration: those of the application, and the look of the built-in ones. */
 import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
 import type { AssetOptions } from "../pages/assets.ts";

@@ -1,8 +1,4 @@
-/**
- * The adapter during one auth request, and the answer where it fails.
- *
- * @module
- */
+/** The adapter during one auth request, and the answer where it fails. */
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";

@@ -1,8 +1,4 @@
-/**
- * The answer to an auth request, as data. The reply is written once the answer is complete.
- *
- * @module
- */
+/** The answer to an auth request, as data. The reply is written once the answer is complete. */
 import type { Page } from "../pages/types.ts";
 import { type SerializeOptions, stringifySetCookie } from "cookie";
 import type { SetCookie } from "../session/cookie.ts";

@@ -2,8 +2,6 @@
  * The only place that calls core to answer a request.
  *
  * Core is called through its `raw` symbol, so that cookies, redirects and errors come back as data.
- *
- * @module
  */
 import { Auth, type AuthConfig, type raw } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";

@@ -1,8 +1,4 @@
-/**
- * Core's checks of a configuration, at boot instead of with the first request.
- *
- * @module
- */
+/** Core's checks of a configuration, at boot instead of with the first request. */
 import { Auth } from "@auth/core";
 import type { LoggerInstance } from "@auth/core/types";
 import type { ResolvedConfig } from "../config/resolve.ts";

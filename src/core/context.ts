@@ -1,8 +1,4 @@
-/**
- * The context of an auth request, built once and passed down.
- *
- * @module
- */
+/** The context of an auth request, built once and passed down. */
 import type { LoggerInstance } from "@auth/core/types";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";

@@ -1,8 +1,4 @@
-/**
- * The CSRF token: its cookie while secrets are rotated, and what is wrong where core misses it.
- *
- * @module
- */
+/** The CSRF token: its cookie while secrets are rotated, and what is wrong where core misses it. */
 import { MissingCSRF } from "@auth/core/errors";
 import { parseCookie, stringifyCookie } from "cookie";
 import { cookieSettings } from "../config/cookies.ts";

@@ -1,8 +1,4 @@
-/**
- * The answer to a request that failed.
- *
- * @module
- */
+/** The answer to a request that failed. */
 import type { AuthError } from "@auth/core/errors";
 import { FastifyAuthError } from "../errors.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";

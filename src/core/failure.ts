@@ -1,8 +1,4 @@
-/**
- * What a client may know of a failed request: for the query of a page, and for a script.
- *
- * @module
- */
+/** What a client may know of a failed request: for the query of a page, and for a script. */
 import { CredentialsSignin, EmailSignInError } from "@auth/core/errors";
 import { errorChain } from "../utils/error_chain.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";

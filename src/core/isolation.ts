@@ -4,8 +4,6 @@
  * Core remembers in variables of a module (`lib/utils/assert.js` in 0.41.3) that a configuration had an
  * e-mail or a WebAuthn provider. From then on it requires an adapter and the experimental flag of every
  * configuration of the process. What each configuration really needs is checked at boot.
- *
- * @module
  */
 import { type AuthConfig, raw } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";

@@ -1,7 +1,5 @@
 /**
  * Core's logger on top of Fastify's. Mistakes of a client are not logged as errors, and no secret is logged.
- *
- * @module
  */
 import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";

@@ -1,8 +1,4 @@
-/**
- * The redirect that the configuration allows.
- *
- * @module
- */
+/** The redirect that the configuration allows. */
 import type { RequestContext } from "./context.ts";
 
 /**

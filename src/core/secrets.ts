@@ -4,8 +4,6 @@
  * Core hashes with all secrets joined to one text, so that adding a secret makes earlier tokens invalid. Here
  * new tokens are hashed with the first secret alone, as sessions are, and tokens of every configured secret
  * are accepted.
- *
- * @module
  */
 import { createHash } from "node:crypto";
 

@@ -1,8 +1,4 @@
-/**
- * Removes what is left of the previous session in the browser.
- *
- * @module
- */
+/** Removes what is left of the previous session in the browser. */
 import {
   isSessionPart,
   longestToken,

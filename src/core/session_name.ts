@@ -5,8 +5,6 @@
  * Core takes every cookie whose name starts with that of the session cookie for a part of the session. Called
  * "auth", the session would include "authjs.csrf-token": an update would end it, and each sign-in remove the
  * CSRF cookie.
- *
- * @module
  */
 import type { AuthConfig } from "@auth/core";
 import { type SetCookie, withNameOfSession } from "../session/cookie.ts";

@@ -1,8 +1,4 @@
-/**
- * Keeps the replies of guarded routes out of shared caches.
- *
- * @module
- */
+/** Keeps the replies of guarded routes out of shared caches. */
 import type { FastifyReply } from "fastify";
 import { beforeHeaders } from "./late_headers.ts";
 import { removeCdnCaching } from "./security_headers.ts";

@@ -1,8 +1,6 @@
 /**
  * Bodies that were read before the request got to Fastify: Google Cloud Functions, Firebase and parsers of
  * Express read the stream to its end, and keep what was in it on Node's request.
- *
- * @module
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Buffer } from "node:buffer";

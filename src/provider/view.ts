@@ -1,8 +1,4 @@
-/**
- * A provider as the sign-in page shows it.
- *
- * @module
- */
+/** A provider as the sign-in page shows it. */
 import type { Provider } from "@auth/core/providers";
 import type { FieldView, ProviderView } from "../pages/types.ts";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";

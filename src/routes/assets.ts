@@ -1,8 +1,4 @@
-/**
- * `<prefix>/assets/…`: the files that the built-in pages load.
- *
- * @module
- */
+/** `<prefix>/assets/…`: the files that the built-in pages load. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE, HIDDEN } from "../http/auth_route.ts";

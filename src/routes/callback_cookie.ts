@@ -1,8 +1,4 @@
-/**
- * The callback-url cookie, kept while attempts to sign in fail.
- *
- * @module
- */
+/** The callback-url cookie, kept while attempts to sign in fail. */
 import { cookieSettings } from "../config/cookies.ts";
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";

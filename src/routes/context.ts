@@ -1,8 +1,4 @@
-/**
- * The context of a request to a route of the plugin.
- *
- * @module
- */
+/** The context of a request to a route of the plugin. */
 import type { FastifyRequest } from "fastify";
 import { type AuthCookie, cookieNames, cookieSettings } from "../config/cookies.ts";
 import type { PublicPaths } from "../config/public_path.ts";

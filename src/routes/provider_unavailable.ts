@@ -1,8 +1,4 @@
-/**
- * The answer to a sign-in whose provider does not answer.
- *
- * @module
- */
+/** The answer to a sign-in whose provider does not answer. */
 import { OAuthProfileParseError } from "@auth/core/errors";
 import type { Answer } from "../core/answer.ts";
 import type { ProviderContext } from "../core/context.ts";

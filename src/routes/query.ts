@@ -1,8 +1,6 @@
 /**
  * Which query parameters core gets, for each action. Core would pass them to its pages as properties, store a
  * `callbackUrl` for every action, and add the query of a sign-in to the authorization request.
- *
- * @module
  */
 import type { AuthAction } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";

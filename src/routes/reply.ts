@@ -1,8 +1,4 @@
-/**
- * Writes an answer to a Fastify reply.
- *
- * @module
- */
+/** Writes an answer to a Fastify reply. */
 import type { FastifyReply } from "fastify";
 import { type Answer, toSetCookieLine } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";

@@ -1,8 +1,4 @@
-/**
- * `GET <prefix>/session` reads the session as `getSession()` does. `POST` has core update it.
- *
- * @module
- */
+/** `GET <prefix>/session` reads the session as `getSession()` does. `POST` has core update it. */
 import type { Adapter } from "@auth/core/adapters";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";

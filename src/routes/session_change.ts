@@ -1,8 +1,6 @@
 /**
  * Ends a session for requests of the same browser that are still running when it signs in or out: what they
  * have read must not restore the previous session.
- *
- * @module
  */
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";

@@ -1,8 +1,4 @@
-/**
- * `<prefix>/signin` and `<prefix>/signin/:provider`: the sign-in page, and the start of a sign-in.
- *
- * @module
- */
+/** `<prefix>/signin` and `<prefix>/signin/:provider`: the sign-in page, and the start of a sign-in. */
 import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";

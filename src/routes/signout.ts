@@ -1,8 +1,4 @@
-/**
- * `<prefix>/signout`: the sign-out page, and the sign-out.
- *
- * @module
- */
+/** `<prefix>/signout`: the sign-out page, and the sign-out. */
 import type { Answer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";

@@ -1,8 +1,6 @@
 /**
  * `GET <prefix>/webauthn-options/:provider`: the options of a WebAuthn ceremony, for a script: errors are
  * JSON.
- *
- * @module
  */
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";

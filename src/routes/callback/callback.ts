@@ -1,8 +1,4 @@
-/**
- * `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider.
- *
- * @module
- */
+/** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
 import type { Answer } from "../../core/answer.ts";
 import { callCore } from "../../core/auth.ts";
 import type { ProviderContext } from "../../core/context.ts";

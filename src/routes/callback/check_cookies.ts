@@ -1,8 +1,6 @@
 /**
  * The check cookies (state, PKCE, nonce, challenge): they bind a callback to the browser that started the
  * sign-in.
- *
- * @module
  */
 import type { AuthConfig } from "@auth/core";
 import { parseCookie } from "cookie";

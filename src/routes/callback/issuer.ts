@@ -1,8 +1,6 @@
 /**
  * Compares the issuer of an authorization response or an ID token with the expected one (RFC 9207, OpenID
  * Connect Core section 3.1.3.7).
- *
- * @module
  */
 import { type AuthConfig, customFetch } from "@auth/core";
 import type { ProviderContext } from "../../core/context.ts";

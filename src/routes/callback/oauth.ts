@@ -1,8 +1,6 @@
 /**
  * The callback of an OAuth or OpenID Connect provider. An invalid one is refused before any request to the
  * provider, and a failed sign-in leaves no check cookie that could be used again.
- *
- * @module
  */
 import { InvalidCheck, OAuthCallbackError } from "@auth/core/errors";
 import type { Answer } from "../../core/answer.ts";

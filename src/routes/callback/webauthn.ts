@@ -1,8 +1,6 @@
 /**
  * The callback of a WebAuthn provider: the result of a ceremony. Its challenge is removed from the browser,
  * also where it fails.
- *
- * @module
  */
 import type { Adapter } from "@auth/core/adapters";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
