@@ -28,9 +28,8 @@ export async function answerWithAdapter(
 
   const answer = await callWith(replacement?.adapter ?? watched.adapter);
   if (watched.failed() === undefined) {
-    await replacement?.finish(tokenOf(answer, settings)).catch((error) =>
-      context.logger.error(new AdapterError(error))
-    );
+    const given = answer.cookies.find(({ name }) => name === settings.cookie.name)?.value;
+    await replacement?.finish(given).catch((error) => context.logger.error(new AdapterError(error)));
   }
   const failure = watched.failed();
   const decided = failure !== undefined && decides(failure, context);
@@ -122,9 +121,4 @@ function replacementOf(
   const { token } = readSessionCookie(cookies, cookie.name);
   const { generateSessionToken: generate = () => crypto.randomUUID() } = config.core.session ?? {};
   return token === "" ? undefined : replaceSession(adapter, { token, generate, maxAge });
-}
-
-/** The session token that an answer sets. */
-function tokenOf({ cookies }: Answer, { cookie: { name } }: SessionSettings): string | undefined {
-  return cookies.find((cookie) => cookie.name === name)?.value;
 }

@@ -73,7 +73,7 @@ async function callWith(
     // the error is then only in its log. It answers with nothing where a passkey is registered without an
     // address.
     if (result instanceof Response || result === undefined) {
-      return errorAnswer(log.take() ?? noAnswer(), context);
+      return errorAnswer(log.take() ?? new Error("Auth.js gave no answer"), context);
     }
     if (size.exceeded() !== undefined) {
       // Core treats this as an unreadable token, and its answer would remove the session.
@@ -131,10 +131,6 @@ function toAnswer({ status = 200, headers = {}, body, cookies = [], redirect }: 
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-function noAnswer(): Error {
-  return new Error("Auth.js gave no answer");
 }
 
 /** The request for core. Its path is made from the parameters of the route, so that the two cannot differ. */

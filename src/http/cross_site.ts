@@ -44,28 +44,21 @@ function invalid(problem: string): FastifyAuthError {
 }
 
 /**
- * Whether a page of another origin made a browser send the request.
- *
- * `Sec-Fetch-Site` counts first: the browser itself compared the page's origin with that of the request. Some
- * browsers do not send it, or only over HTTPS; they send `Origin` with every POST. Another
- * subdomain of the same domain is another site. A request with neither header does not come from a browser.
- */
-function isCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): boolean {
-  const site = headers["sec-fetch-site"];
-  const from = headers.origin;
-  if (site === "same-origin" || site === "none") return false;
-  if (typeof from === "string" && trusted.has(from)) return false;
-  if (site) return true;
-  return from !== undefined && from !== origin;
-}
-
-/**
  * Refuses a request that a page of another origin made a browser send.
  *
+ * `Sec-Fetch-Site` counts first: the browser itself compared the page's origin with that of the request. Some
+ * browsers do not send it, or only over HTTPS; they send `Origin` with every POST. Another subdomain of the
+ * same domain is another site. A request with neither header does not come from a browser.
+ *
+ * @param trusted Other origins that may send requests.
  * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
  */
 export function assertNotCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): void {
-  if (!isCrossSite(headers, origin, trusted)) return;
+  const site = headers["sec-fetch-site"];
+  const from = headers.origin;
+  if (site === "same-origin" || site === "none") return;
+  if (typeof from === "string" && trusted.has(from)) return;
+  if (!site && (from === undefined || from === origin)) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CROSS_SITE",
     `A page of another origin sent this request to ${origin}. Add that page's origin to \`trustedOrigins\` ` +

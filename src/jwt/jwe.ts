@@ -73,7 +73,7 @@ export function open(
   if (found instanceof Refusal) return found;
   const { key, usual } = found;
   if (!hasLengthsOf(key, parts)) return MALFORMED;
-  if (!(key.mac ? isCbcAuthentic(key, parts) : isGcmAuthentic(key, parts))) return UNAUTHENTIC;
+  if (!isAuthentic(key, parts)) return UNAUTHENTIC;
   const text = usual ? decryptText(key, parts) : undefined;
   if (text === undefined) return;
   return { text, current: header === derivedKey(secrets[0]!, salt, "A256CBC-HS512").header };
@@ -177,12 +177,10 @@ function hasLengthsOf({ mac }: DerivedKey, { iv, tag }: Parts): boolean {
   return mac ? iv.length === 16 && tag.length === 32 : iv.length === 12 && tag.length === 16;
 }
 
-/** RFC 7518, 5.2.2.2. */
-function isCbcAuthentic(key: DerivedKey, { header, iv, ciphertext, tag }: Parts): boolean {
-  return timingSafeEqual(cbcTag(key, header, iv, ciphertext), tag);
-}
-
-function isGcmAuthentic(key: DerivedKey, parts: Parts): boolean {
+/** RFC 7518, 5.2.2.2 for CBC. GCM tells with its decryption. */
+function isAuthentic(key: DerivedKey, parts: Parts): boolean {
+  const { header, iv, ciphertext, tag } = parts;
+  if (key.mac) return timingSafeEqual(cbcTag(key, header, iv, ciphertext), tag);
   try {
     decryptBytes(key, parts);
     return true;

@@ -22,24 +22,17 @@ export interface ProviderSummary {
   readonly redirectProxyUrl: string | undefined;
 }
 
-/** The authorization server of a provider, as far as it is configured. */
-export interface ProviderServer {
-  readonly issuer: string | undefined;
-  readonly wellKnown: string | undefined;
-  readonly authorization: string | undefined;
-  readonly token: string | undefined;
-  readonly userinfo: string | undefined;
-}
+const SERVER_URLS = ["issuer", "wellKnown", "authorization", "token", "userinfo"] as const;
 
-interface ProviderShape {
+type ServerUrl = typeof SERVER_URLS[number];
+
+/** The authorization server of a provider, as far as it is configured. */
+export type ProviderServer = Readonly<Record<ServerUrl, string | undefined>>;
+
+interface ProviderShape extends Partial<Record<ServerUrl, unknown>> {
   id?: string;
   type?: string;
   checks?: readonly string[];
-  issuer?: unknown;
-  wellKnown?: unknown;
-  authorization?: unknown;
-  token?: unknown;
-  userinfo?: unknown;
   redirectProxyUrl?: string;
   options?: ProviderShape;
 }
@@ -64,13 +57,9 @@ export function summarizeProviders(
     const oauth = type === "oauth" || type === "oidc";
     const formPost = oauth && responseMode(merged.authorization) === "form_post";
     const proxy = oauth ? merged.redirectProxyUrl ?? redirectProxyUrl : undefined;
-    const server = {
-      issuer: toUrl(merged.issuer),
-      wellKnown: toUrl(merged.wellKnown),
-      authorization: toUrl(merged.authorization),
-      token: toUrl(merged.token),
-      userinfo: toUrl(merged.userinfo),
-    };
+    const server = Object.fromEntries(
+      SERVER_URLS.map((name) => [name, toUrl(merged[name])]),
+    ) as ProviderServer;
     return {
       id,
       type,

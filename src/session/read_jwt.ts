@@ -161,7 +161,8 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
   if (token === null) return { token, session: null, expires: new Date(0) };
   const { kept, renewed } = opened.ends;
   const read = await callSessionCallback(token, opened.due && canSetCookie() ? renewed() : kept, settings);
-  if (!opened.due && (!hasCallbacks(settings) || isUnchanged(token, opened))) return read;
+  const hasCallbacks = callbacks.jwt !== undefined || callbacks.session !== undefined;
+  if (!opened.due && (!hasCallbacks || isUnchanged(token, opened))) return read;
   try {
     const sealed = await reseal(opened, token, context);
     if (sealed === undefined) return endingAt(read, kept);
@@ -181,11 +182,6 @@ async function callSessionCallback(
   const session = { user, expires: expires.toISOString() };
   if (callbacks.session === undefined) return { token, session, expires };
   return { token, session: await callbacks.session({ session, token } as never), expires };
-}
-
-/** Whether a callback of the application may have written to the claims. */
-function hasCallbacks({ callbacks: { jwt, session } }: SessionSettings): boolean {
-  return jwt !== undefined || session !== undefined;
 }
 
 /**
