@@ -11,19 +11,8 @@ export interface CookieSettings {
 
 type CookieConfig = Pick<AuthConfig, "cookies" | "useSecureCookies">;
 
-/** The keys of `cookies` in the configuration, and our own cookie. */
-export type AuthCookie =
-  | "emailConfirm"
-  | "sessionToken"
-  | "callbackUrl"
-  | "csrfToken"
-  | "pkceCodeVerifier"
-  | "state"
-  | "nonce"
-  | "webauthnChallenge";
-
 /** Core's names and ours, without the prefix for secure cookies. */
-const NAMES: Readonly<Record<AuthCookie, string>> = {
+const NAMES = {
   sessionToken: "authjs.session-token",
   callbackUrl: "authjs.callback-url",
   csrfToken: "authjs.csrf-token",
@@ -33,6 +22,9 @@ const NAMES: Readonly<Record<AuthCookie, string>> = {
   webauthnChallenge: "authjs.challenge",
   emailConfirm: "authjs.email-confirm",
 };
+
+/** The keys of `cookies` in the configuration, and our own cookie. */
+export type AuthCookie = keyof typeof NAMES;
 
 /**
  * Merges the configuration's settings of a cookie over core's defaults.

@@ -1,8 +1,6 @@
 /**
  * Paths as users see them. A proxy, an API gateway or Fastify's `rewriteUrl` may change the path of a request
  * on its way; the path of `AUTH_URL` or `origin` says what it was.
- *
- * @module
  */
 import type { FastifyRequest } from "fastify";
 import type { PublicOrigin } from "../http/origin.ts";

@@ -1,8 +1,4 @@
-/**
- * Requests that a browser sends before its user asks for the page.
- *
- * @module
- */
+/** Requests that a browser sends before its user asks for the page. */
 import type { IncomingHttpHeaders } from "node:http";
 
 /** `Sec-Purpose` is the standard (Fetch, section 3.2); the others are of older browsers. */

@@ -2,8 +2,6 @@
  * The mails of core's e-mail providers, with texts of our own. Core's are in English, and name only the host.
  *
  * A function of the application that sends its own mails stays as it is.
- *
- * @module
  */
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import type { Languages } from "../pages/language.ts";

@@ -2,8 +2,6 @@
  * How core's e-mail providers send a mail over HTTP: the requests of core 0.41.3, with a given message.
  *
  * Loops is not among them: its mails are written in its own templates.
- *
- * @module
  */
 import type { EmailConfig } from "@auth/core/providers";
 import { Buffer } from "node:buffer";

@@ -3,8 +3,6 @@
  *
  * It holds a hash of the address that the link was mailed to. A link that somebody else asked for, for an
  * address of their own, thus never signs in without a click.
- *
- * @module
  */
 import type { Adapter, VerificationToken } from "@auth/core/adapters";
 import { parseCookie } from "cookie";
