@@ -64,7 +64,7 @@ export function otherRepositories(path: string, text: string): string[] {
   return [...new Set(others)];
 }
 
-/** The files at the root and in .github/ and docs/ that people read. */
+/** The files at the root and in .github/ and docs/ for readers. */
 export async function readPapers(): Promise<Record<string, string>> {
   const root = new URL("../", import.meta.url);
   const inDirectory = async (directory: string) => {

@@ -12,7 +12,7 @@
  * - A read that no hook or handler waits for (a WebSocket, a client that went away): its rejection is handled.
  * - `withDeadline()`: `Promise.race` handles what comes too late, of adapters and of providers.
  * - Discovery documents, refreshes in progress (`Refreshes.run()`) and the sending of sign-in links: each has a handler from
- *   the start, besides those who wait for it.
+ *   the start, besides the requests that wait for it.
  * - `events.*` and callbacks are awaited within a `try`.
  */
 import { assertEquals, assertMatch } from "@std/assert";

@@ -139,7 +139,7 @@ Deno.test("requests that share a refresh have a session each, and claims each", 
   );
   const seen = answers.map((answer) => answer.json().session.seen);
   assertEquals(seen.map((numbers) => numbers.at(-1)).sort(), [1, 2, 3, 4, 5]);
-  // Those who follow begin with what the one before them stored, and do not see one another.
+  // Later processes begin with what the one before them stored, and do not see one another.
   assert(seen.every((numbers) => numbers.length <= 2), JSON.stringify(seen));
 });
 

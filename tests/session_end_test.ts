@@ -36,7 +36,7 @@ class Gate {
   }
 }
 
-/** A gate for the next one to come; those who come while there is none pass. */
+/** A gate for the next request; requests pass while there is none. */
 class Gates {
   #next: Gate | undefined;
 

@@ -314,7 +314,7 @@ Deno.test("passkeys: without a session an address that has an account is not reg
   assertEquals(await client.user(), null);
 });
 
-Deno.test("passkeys: the signIn callback keeps people out, with a page of its own as well", async () => {
+Deno.test("passkeys: the signIn callback refuses a user, with a page of its own as well", async () => {
   const answers: [unknown, string][] = [
     [false, `${ORIGIN}/auth/error?error=AccessDenied`],
     ["/banned", `${ORIGIN}/banned`],

@@ -2,7 +2,7 @@
  * A new session for each sign-in, where sessions are rows.
  *
  * Core leaves the row of the session that the browser had, or keeps using it where the same user signs in
- * again. An attacker who knows that session token could go on using it; people sign in again to end just
+ * again. An attacker who knows that session token could go on using it; users sign in again to end just
  * that.
  */
 import type { Adapter, AdapterSession } from "@auth/core/adapters";

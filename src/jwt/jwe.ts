@@ -2,7 +2,7 @@
  * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`), opened and sealed synchronously
  * with `node:crypto`.
  *
- * A token that is not sealed with one of our keys is refused here: anyone can send one, and core would take
+ * A token that is not sealed with one of our keys is refused here: any client can send one, and core would take
  * fifty times as long to refuse it. An authentic token in a form that this file does not read (compressed,
  * with other members in its header) is left to core.
  */

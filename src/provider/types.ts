@@ -68,7 +68,7 @@ export interface CommonProviderOptions {
 
 /** A configured provider, with its URLs. */
 export interface AppProvider extends CommonProviderOptions {
-  /** Where the provider sends people back to. */
+  /** Where the provider redirects the user to after the sign-in. */
   callbackUrl: string;
   /** Where a sign-in with it starts. */
   signinUrl: string;
@@ -151,7 +151,7 @@ export type UserinfoEndpointHandler = EndpointHandler<UrlParams, { tokens: Token
 export interface OAuth2Config<Profile> extends CommonProviderOptions {
   /** OAuth 2.0. */
   type: "oauth";
-  /** Where a sign-in sends people to. */
+  /** Where a sign-in redirects the user to. */
   authorization?: string | AuthorizationEndpointHandler;
   /** Where a code is exchanged for tokens. */
   token?: string | TokenEndpointHandler;

@@ -22,7 +22,7 @@ const WORK_LIMIT_MS = 120_000;
 /** How often a waiting process looks for the result, in milliseconds. */
 const POLL_INTERVAL_MS = 40;
 
-/** How long a result is left at least, in milliseconds: for those who are waiting for it. */
+/** How long a result is left at least, in milliseconds: for the requests that wait for it. */
 const RESULT_TTL_MS = 2_000;
 
 /** What is done once for a token. */
@@ -68,7 +68,7 @@ export async function refreshOnce<Outcome extends { readonly sealed?: string | u
     }
     const [{ token: result }, hasEnded] = await Promise.all([shared.read(), refresh.hasEnded()]);
     if (hasEnded) return refresh.ended;
-    // Without a grace a result is for those who waited for it.
+    // Without a grace a result is for the requests that waited for it.
     const joined = hasWaited || store.grace > 0 ? await join(result) : undefined;
     if (joined !== undefined) return joined;
     shared.keep();

@@ -203,7 +203,7 @@ export function testDatabase(kind: DatabaseKind): void {
     assertEquals([await database.count("accounts"), await database.count("sessions")], [2, 2]);
   });
 
-  test("200 people sign in at once, each as themselves", async ({ app, database }) => {
+  test("200 users sign in at once, each as themselves", async ({ app, database }) => {
     const people = Array.from({ length: 200 }, (_, i) => ({ id: `id-${i}`, email: `user-${i}@example.com` }));
     const clients = await Promise.all(people.map((person) => signedIn(app, "one", person)));
     const readers = await Promise.all(clients.map(reader));

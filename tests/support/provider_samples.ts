@@ -50,7 +50,7 @@ export const UNUSABLE_PROVIDERS = {
   },
 } satisfies Record<string, ProviderSample>;
 
-/** Every OAuth and OpenID Connect provider that signs people in, by the name of its module. */
+/** Every OAuth and OpenID Connect provider that signs users in, by the name of its module. */
 export const PROVIDER_SAMPLES: Readonly<
   Record<Exclude<OAuthProviderType, OtherProvider | keyof typeof UNUSABLE_PROVIDERS>, ProviderSample>
 > = {
