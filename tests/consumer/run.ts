@@ -23,7 +23,7 @@ import { prepareOwnTests, runOwnTests } from "./own_tests.ts";
 import { checkAttw, checkContents, checkFootprint, checkPeers, checkPublint } from "./package_checks.ts";
 import { runFixture } from "./process.ts";
 import { findRuntimes, type Runtime } from "./runtimes.ts";
-import { checkOldestTypes, checkTypes, RESOLUTIONS } from "./types.ts";
+import { checkOldestTypes, checkSources, checkTypes, RESOLUTIONS } from "./types.ts";
 
 /** The oldest compiler for an app of ES modules, and for one of CommonJS, each under an alias. */
 const OLDEST_COMPILERS = [
@@ -147,6 +147,7 @@ async function checkTools(node: string, project: string, tools: string, tarball:
     const name = `TypeScript ${(await readManifest(project, compiler)).version}`;
     await matrix.check(name, "NodeNext", () => checkOldestTypes(node, compiler, app, project));
   }
+  await matrix.check("package", "sources", () => checkSources(node, "typescript", project));
   await install(tools, ["publint@0.3", "@arethetypeswrong/cli@0.18"]);
   await matrix.check("package", "publint", () => checkPublint(tools, node, tarball));
   await matrix.check("package", "attw", () => checkAttw(tools, node, tarball));

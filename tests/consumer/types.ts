@@ -1,9 +1,12 @@
 /** Type-checks apps that use the installed package. */
-import { writeFile } from "node:fs/promises";
+import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { readManifest } from "./consumer.ts";
 import type { Result } from "./matrix.ts";
 import { run } from "./process.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** How an app resolves modules. Server code has no DOM; what a bundler bundles has. */
 export const RESOLUTIONS = {
@@ -62,6 +65,36 @@ export async function checkOldestTypes(
   );
   const tsc = join(project, "node_modules", compiler, "bin/tsc");
   const failed = await errorsOf(node, [tsc, "--project", file, "--pretty", "false"], project);
+  return { passed: failed.length === 0 ? 1 : 0, failed };
+}
+
+/** "Could not find a declaration file for module", which `scripts/npm_dnt.ts` passes over as well. */
+const NO_TYPES = /error TS7016\b/;
+
+/**
+ * Checks the sources by the rules that dnt builds the published package by, which are not those of `deno check`, so that
+ * a fault is found where there is no dnt.
+ */
+export async function checkSources(node: string, compiler: string, project: string): Promise<Result> {
+  for (const path of ["mod.ts", "src", "providers"]) {
+    await cp(join(root, path), join(project, "sources", path), { recursive: true });
+  }
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    target: "ES2023",
+    lib: ["ES2023", "DOM", "DOM.Iterable"],
+    module: "ESNext",
+    moduleResolution: "Bundler",
+    types: ["node"],
+    skipLibCheck: true,
+  };
+  const file = "tsconfig.sources.json";
+  await writeFile(join(project, file), JSON.stringify({ include: ["sources/**/*.ts"], compilerOptions }));
+  const tsc = join(project, "node_modules", compiler, "bin/tsc");
+  const errors = await errorsOf(node, [tsc, "--project", file, "--pretty", "false"], project);
+  const failed = errors.filter((error) => !NO_TYPES.test(error));
   return { passed: failed.length === 0 ? 1 : 0, failed };
 }
 
