@@ -25,7 +25,7 @@ async function page(): Promise<string> {
 What was run beside the plugin, over real connections, by \`tests/compatibility_test.ts\`: each row is an application of
 its own, and one browser goes through all the steps. What a row adds is added once before the plugin and once after it.
 
-- **guard**: without a session, \`requireSession()\` refuses a program with 401 and redirects a browser (302) to the
+- **guard**: without a session, \`config.auth\` of a route and \`requireSession()\` refuse a program with 401 and redirect a browser (302) to the
   sign-in page, which is shown
 - **passwords**: a wrong one leads back to the sign-in page, the right one to the \`callbackUrl\`, and a guarded route opens
 - **getSession()**: in a route, and at \`/auth/session\`

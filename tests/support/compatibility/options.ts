@@ -49,6 +49,33 @@ export const OPTION_ROWS: readonly Row[] = [
     spell: (url) => url.replace(/^\/auth\//, "//auth//"),
   },
   {
+    name: "`rewriteUrl`",
+    setUp: "it removes `/api`; `AUTH_URL` (`origin`) has the path `/api/auth`",
+    works: "callback URLs and the sign-in page with the path that users see",
+    server: server({
+      rewriteUrl: ({ url = "" }: { url?: string }) => url.replace(/^\/api(?=\/)/, ""),
+    }),
+    config: { origin: "http://app.example/api/auth" },
+    spell: (url) => url.replace(/^(?!\/api\/)/, "/api"),
+    async check({ client, send }) {
+      const answer = await client.get("/auth/providers");
+      assertEquals(answer.json().op.callbackUrl, "http://app.example/api/auth/callback/op");
+      const page = await send({ url: "/guarded", headers: { accept: "text/html" } });
+      assertStringIncludes(String(page.headers.location), "/api/auth/signin");
+      assertStringIncludes(String(page.headers.location), encodeURIComponent("/api/guarded"));
+    },
+  },
+  {
+    name: "`maxParamLength: 2`",
+    works: "414 for a longer parameter of the application's own routes",
+    server: server({ routerOptions: { maxParamLength: 2 } }),
+    routes: (app) => app.get("/own/:name", () => "short"),
+    async check({ client }) {
+      const statuses = [await client.get("/own/ab"), await client.get("/own/abc")];
+      assertEquals(statuses.map(({ statusCode }) => statusCode), [200, 414]);
+    },
+  },
+  {
     name: "`http2`",
     works: "HTTP/2 without TLS",
     server: server({ http2: true }),

@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
 import auth from "@fastify/auth";
 import autoload from "@fastify/autoload";
 import { fastifyAwilixPlugin } from "@fastify/awilix";
+import caching from "@fastify/caching";
 import compress from "@fastify/compress";
 import cookie from "@fastify/cookie";
 import cors from "@fastify/cors";
@@ -198,13 +199,20 @@ export const PLUGIN_ROWS: readonly Row[] = [
   {
     name: "@fastify/multipart",
     setUp: "`attachFieldsToBody`",
-    works: "an upload to the application",
+    works: "an upload to the application, and a sign-in with `FormData`",
     add: (app) => use(app, multipart, { attachFieldsToBody: "keyValues" }),
     routes: (app) => app.post("/own", (request) => request.body),
     async check({ client }) {
       const payload = '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n';
       const headers = { "content-type": "multipart/form-data; boundary=b" };
       assertEquals((await client.request("POST", "/own", { headers, payload })).json(), { a: "1" });
+      const fields = { csrfToken: await client.csrfToken(), username: "grace", password: "open" };
+      const parts = Object.entries(fields).map(([name, value]) =>
+        `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+      );
+      const sent = { headers, payload: `${parts.join("")}--b--\r\n` };
+      assertEquals((await client.request("POST", "/auth/callback/credentials", sent)).statusCode, 302);
+      assertEquals((await client.get("/auth/session")).json().user.name, "grace");
     },
   },
   {
@@ -359,6 +367,22 @@ export const PLUGIN_ROWS: readonly Row[] = [
       of(app).use!(stamp);
     },
     check: checkMiddleware,
+  },
+  {
+    name: "@fastify/caching",
+    setUp: '`privacy: "public"`',
+    works: "its header on a route without a guard; a guarded reply stays private",
+    add: (app) => use(app, caching, { privacy: "public", expiresIn: 300 }),
+    routes: (app) => app.get("/own", () => "for all"),
+    async check({ client, send }) {
+      assertEquals((await send({ url: "/own" })).headers["cache-control"], "public, max-age=300");
+      for (const url of ["/guarded", "/declared"]) {
+        const { headers } = await client.get(url);
+        assertMatch(String(headers["cache-control"]), /private|no-store/, url);
+        assertEquals(/public/.test(String(headers["cache-control"])), false, url);
+        assertMatch(String(headers.vary), /cookie/i, url);
+      }
+    },
   },
   {
     name: "@fastify/cors",

@@ -67,9 +67,21 @@ async function userName({ client }: Visit): Promise<string | undefined> {
   return answer.json<{ session: { user?: { name: string } } | null }>().session?.user?.name;
 }
 
+/** Routes with a guard, each with one of the two ways to have one. */
+const GUARDED = ["/guarded", "/declared"];
+
 async function assertRefused({ client }: Visit): Promise<void> {
-  const answer = await client.get("/guarded", JSON_ONLY);
-  assertEquals([answer.statusCode, answer.headers["www-authenticate"]], [401, "Cookie"]);
+  for (const url of GUARDED) {
+    const answer = await client.get(url, JSON_ONLY);
+    assertEquals([answer.statusCode, answer.headers["www-authenticate"]], [401, "Cookie"], url);
+  }
+}
+
+async function assertLetIn({ client }: Visit): Promise<void> {
+  for (const url of GUARDED) {
+    const answer = await client.get(url, JSON_ONLY);
+    assertEquals([answer.statusCode, answer.json()], [200, { guarded: true }], url);
+  }
 }
 
 /** Where a redirect leads, without the origin. */
@@ -82,12 +94,12 @@ function pathOf(location: unknown): string {
 export const STEPS: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
   "guard: 401": assertRefused,
   async "guard: 302"({ client }) {
-    const answer = await client.get("/guarded", PAGE);
-    assertEquals(answer.statusCode, 302);
-    assertMatch(
-      pathOf(answer.headers.location),
-      /\/auth\/signin\?error=SessionRequired&callbackUrl=.*guarded/i,
-    );
+    for (const url of GUARDED) {
+      const answer = await client.get(url, PAGE);
+      assertEquals(answer.statusCode, 302);
+      const returnTo = `/auth/signin\\?error=SessionRequired&callbackUrl=.*${url.slice(1)}`;
+      assertMatch(pathOf(answer.headers.location), new RegExp(returnTo, "i"));
+    }
     const page = await client.get("/auth/signin", PAGE);
     assertEquals(page.statusCode, 200);
     assertStringIncludes(page.body, "<form");
@@ -98,12 +110,12 @@ export const STEPS: Readonly<Record<string, (visit: Visit) => Promise<void>>> = 
     assertMatch(pathOf(answer.headers.location), /\/auth\/signin\?.*error=CredentialsSignin/);
     assertEquals(await userName(visit), undefined);
   },
-  async "right password"({ client }) {
+  async "right password"(visit) {
+    const { client } = visit;
     const answer = await client.signIn({ ...ADA, callbackUrl: "/me" });
     assertEquals(answer.statusCode, 302);
     assertMatch(pathOf(answer.headers.location), /\/me$/);
-    const guarded = await client.get("/guarded", JSON_ONLY);
-    assertEquals([guarded.statusCode, guarded.json()], [200, { guarded: true }]);
+    await assertLetIn(visit);
   },
   async "getSession()"(visit) {
     assertEquals(await userName(visit), "ada");
@@ -122,7 +134,7 @@ export const STEPS: Readonly<Record<string, (visit: Visit) => Promise<void>>> = 
     assertEquals(answer.statusCode, 302, `${answer.headers.location} ${answer.body}`);
     assert(!/error=/.test(String(answer.headers.location)), String(answer.headers.location));
     assertEquals(await userName(visit), "Ada");
-    assertEquals((await client.get("/guarded", JSON_ONLY)).statusCode, 200);
+    await assertLetIn(visit);
   },
 };
 
@@ -170,6 +182,7 @@ async function start(
   if (order === "after") await row.add?.(app, parts);
   app.get("/me", async (request) => ({ session: await getSession(request, config) }));
   app.get("/guarded", { onRequest: parts.guard }, () => ({ guarded: true }));
+  app.get("/declared", { config: { auth: true } as object }, () => ({ guarded: true }));
   await row.routes?.(app, parts);
   await app.listen({ port: 0, host: "127.0.0.1" });
 
