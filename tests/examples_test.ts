@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { WebSocket } from "ws";
+import { browserTest } from "./support/browser.ts";
 import { type Answer, Client } from "./support/client.ts";
 import { withEnvironment } from "./support/environment.ts";
 import {
@@ -173,6 +174,46 @@ function openSocket(
     socket.on("error", reject);
   });
 }
+
+exampleTest("@fastify/helmet with nonces, and a sign-in page under them", async () => {
+  const { build } = await import("../examples/helmet_nonces.ts");
+  await using app = await build();
+  const client = new Client(app);
+  const read = async () => {
+    const { statusCode, headers, body } = await client.get("/me", { headers: { accept: "text/html" } });
+    return statusCode === 302
+      ? new URL(String(headers.location), "http://localhost").pathname
+      : body.match(/Hello \w+/)?.[0];
+  };
+  await signInReadSignOut(client, read, "Hello Ada", "/signin");
+});
+
+browserTest("example: the sign-in page works under the policy of @fastify/helmet", async (page) => {
+  await withEnvironment(ENVIRONMENT, async () => {
+    const { build } = await import("../examples/helmet_nonces.ts");
+    await using app = await build();
+    await app.listen({ port: 0, host: "localhost" });
+    const origin = `http://localhost:${(app.server.address() as AddressInfo).port}`;
+    const complaints: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error" && !message.location().url.endsWith("/favicon.ico")) {
+        complaints.push(message.text());
+      }
+    });
+    await page.goto(`${origin}/me`);
+    assertEquals(new URL(page.url()).pathname, "/signin");
+    assertEquals(await page.evaluate("getComputedStyle(document.forms[0]).display"), "grid");
+    await page.getByLabel("Name").fill("ada");
+    await page.getByLabel("Password").fill("lovelace");
+    await page.getByRole("button").click();
+    await page.getByRole("heading", { name: "Hello Ada" }).waitFor();
+    await page.getByRole("button").click();
+    await page.waitForURL((url) => url.pathname !== "/me");
+    await page.goto(`${origin}/me`);
+    assertEquals(new URL(page.url()).pathname, "/signin");
+    assertEquals(complaints, []);
+  });
+});
 
 exampleTest("AWS Lambda", async () => {
   const { app, handler } = await import("../examples/aws_lambda.ts");

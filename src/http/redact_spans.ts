@@ -33,12 +33,20 @@ const RPC_METADATA = Symbol.for("OpenTelemetry SDK Context Key RPC_METADATA");
 /** Attributes with an address, by the semantic conventions, those before 1.20 included. */
 const ADDRESSES = ["url.full", "url.path", "http.target", "http.url"];
 
-/** Redacts the spans of all requests in this scope. */
+/**
+ * Redacts the spans of all requests in this scope. As a hook of each route it runs after all hooks of instances:
+ * `@fastify/otel` may be registered after the plugin.
+ */
 export function redactSpans(scope: FastifyInstance): void {
-  scope.addHook("onRequest", function redactRequestSpans(request, _reply, done) {
-    for (const span of spansOf(request)) redactSpan(span, request);
-    done();
+  scope.addHook("onRequest", redactRequestSpans);
+  scope.addHook("onRoute", (route) => {
+    route.onRequest = [redactRequestSpans, ...[route.onRequest ?? []].flat()];
   });
+}
+
+function redactRequestSpans(request: FastifyRequest, _reply: unknown, done: () => void): void {
+  for (const span of spansOf(request)) redactSpan(span, request);
+  done();
 }
 
 function spansOf(request: FastifyRequest): Set<Span> {

@@ -16,11 +16,13 @@ import csrf from "@fastify/csrf-protection";
 import etag from "@fastify/etag";
 import express from "@fastify/express";
 import formbody from "@fastify/formbody";
+import helmet from "@fastify/helmet";
 import httpProxy from "@fastify/http-proxy";
 import jwt from "@fastify/jwt";
 import middie from "@fastify/middie";
 import multipart from "@fastify/multipart";
 import oauth2 from "@fastify/oauth2";
+import { FastifyOtelInstrumentation } from "@fastify/otel";
 import { Authenticator, Strategy } from "@fastify/passport";
 import rateLimit from "@fastify/rate-limit";
 import { fastifyRequestContext } from "@fastify/request-context";
@@ -28,10 +30,16 @@ import secureSession from "@fastify/secure-session";
 import sensible from "@fastify/sensible";
 import session from "@fastify/session";
 import files from "@fastify/static";
+import swagger from "@fastify/swagger";
 import underPressure from "@fastify/under-pressure";
 import view from "@fastify/view";
 import websocket from "@fastify/websocket";
 import { TypeBoxValidatorCompiler } from "@fastify/type-provider-typebox";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
 import { asValue } from "awilix";
 import ejs from "ejs";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -382,6 +390,56 @@ export const PLUGIN_ROWS: readonly Row[] = [
         assertEquals(/public/.test(String(headers["cache-control"])), false, url);
         assertMatch(String(headers.vary), /cookie/i, url);
       }
+    },
+  },
+  {
+    name: "@fastify/helmet",
+    setUp: "its defaults",
+    works: "its policy on the pages of the application and on the sign-in page",
+    add: (app) => use(app, helmet),
+    async check({ client }) {
+      for (const url of ["/me", "/auth/signin"]) {
+        const policy = String((await client.get(url)).headers["content-security-policy"]);
+        assertMatch(policy, /default-src/, url);
+      }
+    },
+  },
+  {
+    name: "@fastify/swagger",
+    setUp: "OpenAPI 3.1, registered before the plugin: it describes the routes that come after it",
+    onlyBefore: true,
+    works: "guarded routes have their security and the 401, the auth routes are hidden",
+    add: (app) =>
+      use(app, swagger, { openapi: { openapi: "3.1.0", info: { title: "Own", version: "1.0.0" } } }),
+    async check({ app }) {
+      type Operation = { security?: unknown[]; responses: Record<string, unknown> };
+      const { paths } = await of(app).swagger!() as { paths: Record<string, { get: Operation }> };
+      assertEquals(Object.keys(paths).sort(), ["/declared", "/guarded", "/me"]);
+      for (const url of ["/declared", "/guarded"]) {
+        assertEquals(paths[url]!.get.security?.length, 2, "one for each name of the cookie");
+        assertEquals("401" in paths[url]!.get.responses, true, url);
+      }
+    },
+  },
+  {
+    name: "@fastify/otel",
+    works: "a span of each request, without the codes of callbacks",
+    async add(app) {
+      const exporter = new InMemorySpanExporter();
+      const instrumentation = new FastifyOtelInstrumentation();
+      instrumentation.setTracerProvider(
+        new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+      );
+      await use(app, instrumentation.plugin());
+      app.decorate("ownSpans", exporter as unknown);
+    },
+    check({ app }) {
+      const exporter = its(app).ownSpans as unknown as InMemorySpanExporter;
+      const paths = exporter.getFinishedSpans().map(({ attributes }) => String(attributes["url.path"]));
+      assertEquals(paths.includes("/me"), true);
+      assertEquals(paths.some((path) => path.startsWith("/auth/callback/op")), true);
+      assertEquals(paths.filter((path) => path.includes("a-code")), []);
+      return Promise.resolve();
     },
   },
   {

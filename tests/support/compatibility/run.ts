@@ -162,9 +162,18 @@ async function drive(row: Row, order: "before" | "after", provider: ScriptedProv
   const check = row.onlyBefore && order === "after" ? undefined : row.check;
   const steps = { ...STEPS, ...(check && { [OWN]: check }) };
   for (const [step, take] of Object.entries(steps)) {
-    outcome[step] = await take(running.visit).then(() => undefined, String);
+    outcome[step] = await attempt(() => take(running.visit));
   }
   return outcome;
+}
+
+/** Why something fails, if it does. */
+async function attempt(step: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await step();
+  } catch (error) {
+    return String(error);
+  }
 }
 
 /** Starts the row's application on a free port. */
