@@ -39,7 +39,7 @@ export const NEST = {
 /** Writes a configuration of Deno for the example of NestJS: decorators as Nest needs them, and one release of it. */
 export async function writeNestConfig(release: keyof typeof NEST, file: string): Promise<void> {
   const root = new URL("../../", import.meta.url);
-  const own: { imports: Record<string, string>; exports: Record<string, string> } = JSON.parse(
+  const own: Record<"imports" | "exports" | "compilerOptions", Record<string, string>> = JSON.parse(
     await readFile(new URL("deno.json", root), "utf8"),
   );
   const fromNpm = Object.entries(own.imports).filter(([, target]) => target.startsWith("npm:"));
@@ -53,7 +53,11 @@ export async function writeNestConfig(release: keyof typeof NEST, file: string):
     ...Object.fromEntries(ours),
     ...Object.fromEntries(pinned.map(([name, version]) => [name, `npm:${name}@${version}`])),
   };
-  const compilerOptions = { experimentalDecorators: true, emitDecoratorMetadata: true };
+  const compilerOptions = {
+    ...own.compilerOptions,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+  };
   await writeFile(file, JSON.stringify({ imports, compilerOptions }));
 }
 
