@@ -1,12 +1,15 @@
 /**
  * Writes what the built-in pages load and other packages have: `src/pages/logos.ts`, the logos of `simple-icons` for
- * core's providers, and `src/pages/passkey_script.ts`, the library `@simplewebauthn/browser` with the script of
- * `scripts/page_assets/passkey.js`. With `--check` it writes nothing and fails where one of them is stale.
+ * core's providers, `src/pages/passkey_script.ts`, the library `@simplewebauthn/browser` with the script of
+ * `scripts/page_assets/passkey.js`, and `src/pages/texts/packed.ts`, the texts of `scripts/page_assets/texts/`. With
+ * `--check` it writes nothing and fails where one of them is stale.
  *
  * @module
  */
 import { readFile } from "node:fs/promises";
 import * as icons from "simple-icons";
+import { pack, unpackSource } from "./pack.ts";
+import { packedTexts } from "./page_texts.ts";
 import { readProviders } from "./provider_facts.ts";
 
 const root = new URL("../", import.meta.url);
@@ -51,8 +54,9 @@ async function logos(): Promise<string> {
       : [`${module} ${icon.hex.toLowerCase()} ${icon.path}`];
   });
   return `${GENERATED}
-/** Logos of providers from simple-icons (CC0-1.0), a line each: id, colour, path in a square of 24. */
-export const LOGOS = \`${lines.join("\n")}\`;
+/** Logos of providers from simple-icons (CC0-1.0), a line each: id, colour, path in a square of 24. Packed. */
+export const LOGOS =
+  "${pack(lines.join("\n"))}";
 `;
 }
 
@@ -81,11 +85,13 @@ async function main(check: boolean): Promise<number> {
   const sources = {
     "src/pages/logos.ts": await logos(),
     "src/pages/passkey_script.ts": await passkeyScript(),
+    "src/pages/texts/packed.ts": `${GENERATED}\n${await packedTexts()}`,
   };
   let stale = 0;
   for (const [path, source] of Object.entries(sources)) {
     const file = new URL(path, root);
-    if (await Deno.readTextFile(file).catch(() => undefined) === source) continue;
+    const found = await Deno.readTextFile(file).catch(() => "");
+    if (unpackSource(found) === unpackSource(source)) continue;
     stale++;
     if (!check) await Deno.writeTextFile(file, source);
     console.log(`${path} ${check ? "is stale: run `deno task generate:pages`" : "written"}`);

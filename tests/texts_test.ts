@@ -1,6 +1,6 @@
 /** The texts of the built-in pages and mails: each language complete, and none different from its source. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { readTexts } from "../scripts/generate_texts.ts";
+import { readTexts } from "../scripts/page_texts.ts";
 import { Languages } from "../src/pages/language.ts";
 import { en } from "../src/pages/texts/en.ts";
 

@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { Buffer } from "node:buffer";
-import { brotliDecompressSync } from "node:zlib";
 import { parseCookie } from "cookie";
 import { FastifyAuthError } from "../errors.ts";
 import { preferredLanguage } from "../http/accept.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
 import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
+import { unpack } from "../utils/unpack.ts";
 import { en } from "./texts/en.ts";
 import { PACKED_LANGUAGES, PACKED_TEXTS } from "./texts/packed.ts";
 import type { Texts } from "./texts/texts.ts";
@@ -104,9 +103,7 @@ export class Languages {
   #builtIn(tag: string): Texts {
     const index = PACKED_LANGUAGES.indexOf(tag);
     if (index === -1) return en;
-    this.#unpacked ??= JSON.parse(
-      brotliDecompressSync(Buffer.from(PACKED_TEXTS, "base64")).toString(),
-    ) as string[][];
+    this.#unpacked ??= JSON.parse(unpack(PACKED_TEXTS)) as string[][];
     const [keys, ...languages] = this.#unpacked;
     const known = languages[index]!.map((text, i) => [keys![i], text]).filter(([, text]) => text !== null);
     return { ...en, ...Object.fromEntries(known) };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { unpack } from "../utils/unpack.ts";
 import { contrast, luminanceOf } from "./colour.ts";
 
 /** The logos, and their colours. */
@@ -19,7 +20,7 @@ export interface LogoSprite {
 export async function logoSprite(wanted: readonly string[]): Promise<LogoSprite> {
   if (wanted.length === 0) return { svg: "", css: "", ids: new Set() };
   const { LOGOS } = await import("./logos.ts");
-  const logos = LOGOS.split("\n")
+  const logos = unpack(LOGOS).split("\n")
     .map((line) => /^(\S+) (\S+) (.+)$/.exec(line)!)
     .filter(([, id]) => wanted.includes(id!));
   const symbols = logos.map(([, id, , path]) =>
