@@ -23,8 +23,8 @@ async function withDemoIn(page: Page, use: (demo: RunningDemo) => Promise<void>)
 /** Opens the protected page without a session, and is sent to sign in. */
 async function beSentToSignIn(page: Page, { origin }: RunningDemo): Promise<void> {
   await page.goto(`${origin}/protected`);
-  assertEquals(new URL(page.url()).pathname, "/signin");
-  await page.getByRole("status").getByText("That page is for signed-in users").waitFor();
+  assertEquals(new URL(page.url()).pathname, "/auth/signin");
+  await page.getByRole("alert").getByText("Please sign in to access this page.").waitFor();
 }
 
 /** Arrives at the protected page, looks at the session, signs out, and is kept out. */
@@ -53,10 +53,10 @@ browserTest("demo in a browser: a wrong password is told, the right one signs in
     const signIn = async (password: string) => {
       await page.getByLabel("User name").fill("ada");
       await page.getByLabel("Password", { exact: true }).fill(password);
-      await page.getByRole("button", { name: "Sign in with the password" }).click();
+      await page.getByRole("button", { name: "Sign in with a password" }).click();
     };
     await signIn("byron");
-    await page.getByRole("alert").getByText("do not belong together").waitFor();
+    await page.getByRole("alert").getByText("Sign in failed.").waitFor();
     await signIn("lovelace");
     await comeInAndGoOut(page, demo, "Ada Lovelace", "credentials");
   });
@@ -65,7 +65,7 @@ browserTest("demo in a browser: a wrong password is told, the right one signs in
 browserTest("demo in a browser: the OpenID Provider signs in, and out again", async (page) => {
   await withDemoIn(page, async (demo) => {
     await beSentToSignIn(page, demo);
-    await page.getByRole("button", { name: "Continue with Loopback ID" }).click();
+    await page.getByRole("button", { name: "Sign in with Loopback ID" }).click();
     await page.getByRole("heading", { name: "Who are you?" }).waitFor();
     assertEquals(new URL(page.url()).origin, demo.issuer);
     await page.getByLabel("Login").fill("grace");
@@ -80,10 +80,10 @@ browserTest("demo in a browser: the OpenID Provider signs in, and out again", as
 browserTest("demo in a browser: a magic link in the inbox signs in, and out again", async (page) => {
   await withDemoIn(page, async (demo) => {
     await beSentToSignIn(page, demo);
-    await page.getByLabel("E-mail").fill("charles@example.com");
-    await page.getByRole("button", { name: "E-mail me a link" }).click();
-    await page.getByRole("heading", { name: "Check your inbox" }).waitFor();
-    await page.getByRole("link", { name: "Open the inbox" }).click();
+    await page.getByLabel("E-mail address").fill("charles@example.com");
+    await page.getByRole("button", { name: "E-mail me a sign-in link" }).click();
+    await page.getByRole("heading", { name: "Check your e-mail" }).waitFor();
+    await page.goto(`${demo.origin}/inbox`);
     await page.getByRole("link", { name: "to charles@example.com" }).click();
 
     // As in a mail program, the link opens a window of its own.
@@ -99,10 +99,10 @@ browserTest(
     await withDemoIn(page, async (demo) => {
       await addAuthenticator(page);
       const takeUpOffers = await holdOffers(page);
-      await page.goto(`${demo.origin}/signin?callbackUrl=%2Fpasskeys`);
+      await page.goto(`${demo.origin}/auth/signin?callbackUrl=%2Fpasskeys`);
       await page.getByLabel("User name").fill("ada");
       await page.getByLabel("Password", { exact: true }).fill("lovelace");
-      await page.getByRole("button", { name: "Sign in with the password" }).click();
+      await page.getByRole("button", { name: "Sign in with a password" }).click();
       await page.getByText("None yet.").waitFor();
       await page.getByRole("button", { name: "Add a passkey" }).click();
       await page.getByText("On one device").waitFor();
@@ -117,15 +117,15 @@ browserTest(
       await comeInAndGoOut(page, demo, "Ada Lovelace", "passkey");
 
       await takeUpOffers();
-      await page.goto(`${demo.origin}/signin?callbackUrl=%2Fpasskeys`);
+      await page.goto(`${demo.origin}/auth/signin?callbackUrl=%2Fpasskeys`);
       await page.waitForURL(`${demo.origin}/passkeys`);
       await page.getByText(/counter \d+/).waitFor();
       await page.getByRole("button", { name: "Remove passkey" }).click();
       await page.getByText("None yet.").waitFor();
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.waitForURL(`${demo.origin}/`);
-      await page.goto(`${demo.origin}/signin`);
-      await page.getByRole("heading", { name: "This passkey does not open anything here" }).waitFor();
+      await page.goto(`${demo.origin}/auth/signin`);
+      await page.getByRole("heading", { name: "The passkey was not accepted" }).waitFor();
     });
   },
 );
@@ -133,13 +133,9 @@ browserTest(
 const SIZES = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } };
 const PAGES = [
   "/",
-  "/signin?error=CredentialsSignin",
-  "/signout",
-  "/error?error=WebAuthnVerificationError",
+  "/auth/signin?error=CredentialsSignin",
   "/session",
   "/inbox",
-  "/check-inbox",
-  "/error",
   "/nowhere",
 ];
 
@@ -153,8 +149,8 @@ for (const [size, viewport] of Object.entries(SIZES)) {
             await page.goto(origin + path);
             await assertGoodPage(page);
           }
-          await page.goto(`${origin}/signin`);
-          await page.getByRole("button", { name: "Continue with Loopback ID" }).click();
+          await page.goto(`${origin}/auth/signin`);
+          await page.getByRole("button", { name: "Sign in with Loopback ID" }).click();
           await page.waitForURL(`${issuer}/interaction/**`);
           await assertGoodPage(page);
         });

@@ -31,7 +31,7 @@ function signInWithPassword(visitor: Visitor, { origin }: RunningDemo, form: Rec
 /** Asks for a link, opens the newest message in the inbox and gives the link in it. */
 async function askForLink(visitor: Visitor, { origin }: RunningDemo, email: string): Promise<string> {
   const sent = await visitor.submit(`${origin}/auth/signin/nodemailer`, { email, callbackUrl: "/protected" });
-  assertEquals(sent.url.pathname, "/check-inbox");
+  assertEquals(sent.url.pathname, "/auth/verify-request");
   const inbox = await visitor.get(`${origin}/inbox`);
   assertStringIncludes(inbox.text, email);
   const message = firstMatch(inbox.text, /href="(\/inbox\/\d+)"/);
@@ -56,7 +56,7 @@ Deno.test("demo: the public page needs no session", async () => {
     const { status, text } = await new Visitor().get(demo.origin);
     assertEquals(status, 200);
     assertStringIncludes(text, "Sign in four ways");
-    assertStringIncludes(text, 'href="/signin');
+    assertStringIncludes(text, 'href="/auth/signin');
   });
 });
 
@@ -64,13 +64,13 @@ Deno.test("demo: without a session the protected page leads to signing in and th
   await withDemo(async (demo) => {
     const visitor = new Visitor();
     const page = await visitor.get(`${demo.origin}/protected`);
-    assertEquals(page.url.pathname, "/signin");
+    assertEquals(page.url.pathname, "/auth/signin");
     assertEquals(page.url.searchParams.get("error"), "SessionRequired");
     assertEquals(
       new URL(page.url.searchParams.get("callbackUrl") ?? "", page.url).href,
       `${demo.origin}/protected`,
     );
-    assertStringIncludes(page.text, "That page is for signed-in users");
+    assertStringIncludes(page.text, "Please sign in to access this page.");
 
     const { status, text } = await visitor.asProgram().get(`${demo.origin}/api/me`);
     assertEquals([status, JSON.parse(text).code], [401, "FST_AUTHJS_UNAUTHENTICATED"]);
@@ -82,8 +82,8 @@ Deno.test("demo: a password signs in, and out again", async () => {
   await withDemo(async (demo) => {
     const visitor = new Visitor();
     const wrong = await signInWithPassword(visitor, demo, { password: "byron" });
-    assertEquals(wrong.url.pathname, "/signin");
-    assertStringIncludes(wrong.text, "do not belong together");
+    assertEquals(wrong.url.pathname, "/auth/signin");
+    assertStringIncludes(wrong.text, "Sign in failed.");
     assertEquals(await sessionOf(visitor, demo), null);
 
     const page = await signInWithPassword(visitor, demo);
@@ -98,7 +98,7 @@ Deno.test("demo: a password signs in, and out again", async () => {
     const out = await visitor.submit(`${demo.origin}/auth/signout`, { callbackUrl: "/" });
     assertEquals(out.url.pathname, "/");
     assertEquals(await sessionOf(visitor, demo), null);
-    assertEquals((await visitor.get(`${demo.origin}/protected`)).url.pathname, "/signin");
+    assertEquals((await visitor.get(`${demo.origin}/protected`)).url.pathname, "/auth/signin");
   });
 });
 
@@ -126,7 +126,7 @@ Deno.test("demo: cancelling at the OpenID Provider leads back to the sign-in pag
     const visitor = new Visitor();
     const login = await visitor.submit(`${demo.origin}/auth/signin/local`);
     const page = await answer(visitor, login, "cancel");
-    assertEquals(page.url.origin + page.url.pathname, `${demo.origin}/signin`);
+    assertEquals(page.url.origin + page.url.pathname, `${demo.origin}/auth/signin`);
     assertStringIncludes(page.text, "The sign-in was cancelled");
     assertEquals(await sessionOf(visitor, demo), null);
   });
@@ -171,8 +171,8 @@ Deno.test("demo: a magic link signs in once", async () => {
 
     const thief = new Visitor();
     const again = await thief.confirm(link);
-    assertEquals(again.url.pathname, "/error");
-    assertStringIncludes(again.text, "This link does not work any more");
+    assertEquals(again.url.pathname, "/auth/error");
+    assertStringIncludes(again.text, "This link no longer works");
     assertEquals(await sessionOf(thief, demo), null);
   });
 });
@@ -197,7 +197,7 @@ Deno.test("demo: a signed-in user adds a passkey, which signs in until it is rem
     const { origin } = demo;
     const [phone, key] = [new SoftwareAuthenticator(origin, false), new SoftwareAuthenticator(origin)];
     const visitor = new Visitor();
-    assertEquals((await visitor.get(`${origin}/passkeys`)).url.pathname, "/signin");
+    assertEquals((await visitor.get(`${origin}/passkeys`)).url.pathname, "/auth/signin");
     await signInWithPassword(visitor, demo);
     assertStringIncludes((await visitor.get(`${origin}/passkeys`)).text, "None yet.");
     const added = await addPasskey(visitor, demo, phone);
@@ -226,8 +226,8 @@ Deno.test("demo: a signed-in user adds a passkey, which signs in until it is rem
     assertEquals((await remove(grace.asProgram())).status, 404);
     assertEquals((await remove(visitor)).status, 204);
     const refused = await signInWithPasskey(other, demo, phone);
-    assertEquals([refused.status, refused.url.pathname], [200, "/error"]);
-    assertStringIncludes(refused.text, "This passkey does not open anything here");
+    assertEquals([refused.status, refused.url.pathname], [200, "/auth/error"]);
+    assertStringIncludes(refused.text, "The passkey was not accepted");
     assertEquals(await sessionOf(other, demo), null);
     assertEquals((await signInWithPasskey(other, demo, key)).url.pathname, "/protected");
   });
@@ -260,9 +260,9 @@ Deno.test("demo: a message in the inbox can do nothing to the page that shows it
 Deno.test("demo: an error code that is none of Auth.js's is shown as no more than an error", async () => {
   await withDemo(async (demo) => {
     for (const error of ["constructor", "<script>", "x&error=y"]) {
-      const page = await new Visitor().get(`${demo.origin}/signin?error=${encodeURIComponent(error)}`);
+      const page = await new Visitor().get(`${demo.origin}/auth/signin?error=${encodeURIComponent(error)}`);
       assertEquals(page.status, 200);
-      assertStringIncludes(page.text, "That did not work. Please try again.");
+      assertStringIncludes(page.text, "Unable to sign in. Please try again.");
     }
   });
 });

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 // What browsers are sent as a file below; imported here to have it installed.
 import "@simplewebauthn/browser";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 
@@ -17,9 +17,10 @@ const ASSETS = [
 export async function addAssets(scope: FastifyInstance): Promise<void> {
   for (const [name, type, file] of ASSETS) {
     const content = await readFile(new URL(file, import.meta.url));
-    scope.get(
-      `/assets/${name}`,
-      (_request, reply) => reply.type(type).header("cache-control", "no-cache").send(content),
-    );
+    const send = (_request: unknown, reply: FastifyReply) =>
+      reply.type(type).header("cache-control", "no-cache").send(content);
+    scope.get(`/assets/${name}`, send);
+    // Where browsers look for it on pages that name none, such as those of the plugin.
+    if (name === "icon.svg") scope.get("/favicon.ico", send);
   }
 }

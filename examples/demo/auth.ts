@@ -23,11 +23,13 @@ export function authConfig({ secret, database, mail, openid }: AuthParts): Fasti
     adapter: database.adapter,
     session: { strategy: "jwt" }, // passwords work with no other
     experimental: { enableWebAuthn: true }, // Auth.js calls passkeys that
-    pages: { signIn: "/signin", signOut: "/signout", verifyRequest: "/check-inbox", error: "/error" },
-    theme: { brandColor: "#5b3df5", buttonText: "#ffffff" }, // of the e-mail
+    theme: { brandColor: "#5b3df5", logo: "/assets/icon.svg" }, // of the pages and the e-mail
     providers: [
       Credentials({
-        credentials: { username: { label: "User name" }, password: { label: "Password", type: "password" } },
+        credentials: {
+          username: { label: "User name", placeholder: "ada", required: true },
+          password: { label: "Password", type: "password", placeholder: "lovelace", required: true },
+        },
         authorize: ({ username, password }) => database.checkPassword(String(username), String(password)),
       }),
       {
@@ -46,7 +48,7 @@ export function authConfig({ secret, database, mail, openid }: AuthParts): Fasti
       // No options for an address that was only typed: it is not verified, and the response would tell whether it has an
       // account.
       // So one signs in some other way first, and adds a passkey then.
-      Passkey({ getUserInfo: () => Promise.resolve(null) }),
+      Passkey({ formFields: {}, getUserInfo: () => Promise.resolve(null) }),
     ],
     callbacks: {
       jwt({ token, account }) {

@@ -2,14 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import type { DemoDatabase } from "./database.ts";
 import type { MailServer } from "./mail.ts";
-import { errorPage, notFoundPage } from "./pages/error.ts";
+import { notFoundPage } from "./pages/error.ts";
 import { homePage } from "./pages/home.ts";
 import { sendPage } from "./pages/html.ts";
 import type { View } from "./pages/layout.ts";
 import { type CookieSize, protectedPage, sessionPage } from "./pages/members.ts";
-import { checkInboxPage, inboxPage, messagePage } from "./pages/messages.ts";
+import { inboxPage, messagePage } from "./pages/messages.ts";
 import { passkeysPage } from "./pages/passkeys.ts";
-import { signInPage, type SignInQuery, signOutPage } from "./pages/sign_in.ts";
 import "./types.ts";
 
 /** What the routes show. */
@@ -52,16 +51,6 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
 
 function addPublicPages(pages: FastifyInstance, { database }: RouteParts): void {
   pages.get("/", (request, reply) => sendPage(reply, homePage(viewOf(request, reply))));
-  pages.get<{ Querystring: SignInQuery }>(
-    "/signin",
-    (request, reply) => sendPage(reply, signInPage(viewOf(request, reply), request.query)),
-  );
-  pages.get("/signout", (request, reply) => sendPage(reply, signOutPage(viewOf(request, reply))));
-  pages.get("/check-inbox", (request, reply) => sendPage(reply, checkInboxPage(viewOf(request, reply))));
-  pages.get<{ Querystring: { error?: string } }>(
-    "/error",
-    (request, reply) => sendPage(reply, errorPage(viewOf(request, reply), request.query.error)),
-  );
   pages.get("/session", async (request, reply) => {
     const id = reply.session?.user?.id;
     const record = id ? await database.describeUser(id) : null;
@@ -102,7 +91,8 @@ function addInbox(pages: FastifyInstance, { mail: { inbox } }: RouteParts): void
       .type("text/html; charset=utf-8")
       .header("cache-control", "no-store")
       .header("content-security-policy", MESSAGE_POLICY)
-      .send(message.html);
+      // As mail programs do, links open a window of their own.
+      .send(`<base target="_blank">${message.html}`);
   });
 }
 

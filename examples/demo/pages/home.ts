@@ -90,7 +90,7 @@ export function homePage(view: View): Html {
 
 const invitation = html`
   <p class="actions">
-    <a class="button large" href="/signin?callbackUrl=%2F">Sign in</a>
+    <a class="button large" href="/auth/signin?callbackUrl=%2F">Sign in</a>
     <a class="button large quiet" href="/protected">Try a protected page</a>
   </p>
 `;

@@ -29,7 +29,7 @@ export function layout(view: View, title: string, content: Content, script?: str
       </header>
       <main>${content}</main>
       <footer>Everything here runs on this machine: application, OpenID Provider, mail server, database.</footer>
-      <noscript><p class="notice">Signing in and out needs JavaScript here: a script of twelve lines fetches the CSRF token.</p></noscript>
+      <noscript><p class="notice">Signing out and adding passkeys needs JavaScript here: a script of twelve lines fetches the CSRF token.</p></noscript>
     `,
     { ...(script && { script }) },
   );
@@ -82,8 +82,7 @@ function signedIn(session: Session): Html {
 }
 
 function signInLink(path: string): Html {
-  const back = path === "/signin" || path === "/error" ? "/" : path;
-  return html`<div class="who"><a class="button" href="/signin?callbackUrl=${
-    encodeURIComponent(back)
+  return html`<div class="who"><a class="button" href="/auth/signin?callbackUrl=${
+    encodeURIComponent(path)
   }">Sign in</a></div>`;
 }

@@ -3,22 +3,6 @@ import { type Html, html } from "./html.ts";
 import { ICONS } from "./icons.ts";
 import { layout, type View } from "./layout.ts";
 
-/** The page after a sign-in link was requested. */
-export function checkInboxPage(view: View): Html {
-  return layout(
-    view,
-    "Check your inbox",
-    html`
-      <section class="panel narrow centred">
-        <span class="tile large">${ICONS.mail}</span>
-        <h1>Check your inbox</h1>
-        <p>A link to sign in with is on its way. It works once, and for a day.</p>
-        <p class="actions"><a class="button" href="/inbox">Open the inbox</a></p>
-      </section>
-    `,
-  );
-}
-
 /** Everything that was delivered, newest first. */
 export function inboxPage(view: View, messages: readonly Message[]): Html {
   return layout(
@@ -43,7 +27,7 @@ const emptyInbox = html`
   <div class="panel centred">
     <span class="tile large">${ICONS.mail}</span>
     <p>Nothing has arrived yet. Ask for a link on the sign-in page.</p>
-    <p class="actions"><a class="button" href="/signin?callbackUrl=%2F">Sign in by e-mail</a></p>
+    <p class="actions"><a class="button" href="/auth/signin?callbackUrl=%2F">Sign in by e-mail</a></p>
   </div>
 `;
 

@@ -13,8 +13,7 @@ export function passkeysPage(view: View, passkeys: readonly PasskeyRow[]): Html 
       <p
         class="lead">With a passkey you sign in by unlocking your device. It keeps the private half of a key, this server the public one.</p>
       ${passkeys.length > 0 ? html`<ul class="links">${passkeys.map(passkeyItem)}</ul>` : none}
-      <form data-passkey="register">
-        <input type="hidden" name="callbackUrl" value="/passkeys">
+      <form data-passkey>
         <p class="actions"><button class="large" disabled>${ICONS.passkey} Add a passkey</button></p>
         <p class="hint" role="status"></p>
       </form>
