@@ -211,14 +211,16 @@ export const PLUGIN_ROWS: readonly Row[] = [
     add: (app) => use(app, multipart, { attachFieldsToBody: "keyValues" }),
     routes: (app) => app.post("/own", (request) => request.body),
     async check({ client }) {
-      const payload = '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n';
-      const headers = { "content-type": "multipart/form-data; boundary=b" };
+      const boundary = "----formdata-of-a-test-0123456789"; // Node takes none of less than 27 characters
+      const part = (name: string, value: string) =>
+        `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+      const end = `--${boundary}--\r\n`;
+      const payload = part("a", "1") + end;
+      const headers = { "content-type": `multipart/form-data; boundary=${boundary}` };
       assertEquals((await client.request("POST", "/own", { headers, payload })).json(), { a: "1" });
       const fields = { csrfToken: await client.csrfToken(), username: "grace", password: "open" };
-      const parts = Object.entries(fields).map(([name, value]) =>
-        `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
-      );
-      const sent = { headers, payload: `${parts.join("")}--b--\r\n` };
+      const parts = Object.entries(fields).map(([name, value]) => part(name, value));
+      const sent = { headers, payload: parts.join("") + end };
       assertEquals((await client.request("POST", "/auth/callback/credentials", sent)).statusCode, 302);
       assertEquals((await client.get("/auth/session")).json().user.name, "grace");
     },
