@@ -7,17 +7,23 @@ export interface LateHeaders {
   remove(name: string): void;
 }
 
+/** A reply whose headers are about to be written. */
+export interface LateReply extends LateHeaders {
+  setStatus(code: number): void;
+}
+
 /**
  * Calls `change` when the headers of the reply are written: after every `onSend` hook of any scope, and after
  * the headers of a `Response` that a handler returned.
  */
-export function beforeHeaders(reply: FastifyReply, change: (headers: LateHeaders) => void): void {
+export function beforeHeaders(reply: FastifyReply, change: (headers: LateReply) => void): void {
   const raw = reply.raw as { writeHead: (...args: unknown[]) => unknown };
   const writeHead = raw.writeHead;
   raw.writeHead = function (...args) {
     // Fastify passes the headers as an argument, or has set them one by one where it sends a stream.
     const passed = typeof args.at(-1) === "object";
     change({
+      setStatus: (code) => void (args[0] = code),
       set: (name, value) => void (passed ? reply.header(name, value) : reply.raw.setHeader(name, value)),
       remove(name) {
         reply.removeHeader(name);

@@ -7,6 +7,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { prefersJson } from "../http/accept.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import type { Page } from "../pages/types.ts";
+import { leadsFormElsewhere, sendFormRedirect } from "./form_redirect.ts";
 import { type PagePlace, sendPage } from "./send_page.ts";
 
 /**
@@ -45,8 +46,10 @@ function sendRedirect(
   const url = isAscii(redirect) ? redirect : toAsciiUrl(redirect);
   const kind = replyKind(context.headers);
   if (kind === "redirect") {
-    const page = redirectPageFor(url, context);
-    return page === undefined ? reply.redirect(url, 302) : sendPage(reply, page, place);
+    if (isFormOfOurs(url, context)) return sendPage(reply, redirectPageFor(url, context), place);
+    return leadsFormElsewhere(context, url)
+      ? sendFormRedirect(reply, url, redirectPageFor(url, context), place)
+      : reply.redirect(url, 302);
   }
   if (error !== undefined && kind === "status") return sendFailure(reply, error);
   // As core, which sends the header with JSON only where the request succeeded.
@@ -55,16 +58,20 @@ function sendRedirect(
 }
 
 /**
- * The page that a form of ours gets instead of a redirect. Chromium applies the `form-action` of a form's page to
- * every redirect that follows, also to those of other servers: a provider may send its users on to another
- * origin, as may the application behind the callback URL, and the button would seem to do nothing.
+ * Whether a form of ours leads elsewhere, which then gets a page instead of a redirect. Chromium applies the
+ * `form-action` of a form's page to every redirect that follows, also to those of other servers: a provider may send
+ * its users on to another origin, as may the application behind the callback URL, and the button would seem to do
+ * nothing.
  */
-function redirectPageFor(url: string, context: RequestContext): Page | undefined {
-  const { method, origin, mountPath, provider, config } = context;
-  const target = new URL(url, origin.href);
+function isFormOfOurs(url: string, context: RequestContext): boolean {
+  const { method, origin, mountPath } = context;
   // Our own pages redirect nowhere.
-  const leaves = !target.href.startsWith(`${origin.href}${mountPath}/`);
-  if (method !== "POST" || !leaves || !isFromOurPage(context)) return undefined;
+  const leaves = !new URL(url, origin.href).href.startsWith(`${origin.href}${mountPath}/`);
+  return method === "POST" && leaves && isFromOurPage(context);
+}
+
+function redirectPageFor(url: string, { origin, provider, config }: RequestContext): Page {
+  const target = new URL(url, origin.href);
   const name = config.pages.providers.find(({ id }) => id === provider?.id)?.name;
   const { host } = new URL(origin.href);
   return { kind: "redirect", url, to: target.host === host ? host : name ?? target.host };

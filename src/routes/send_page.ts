@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { PageSettings } from "../config/pages.ts";
 import type { PublicOrigin } from "../http/origin.ts";
-import { beforeHeaders } from "../http/late_headers.ts";
+import { beforeHeaders, type LateReply } from "../http/late_headers.ts";
 import type { Assets } from "../pages/assets.ts";
 import { LANGUAGE_COOKIE } from "../pages/language.ts";
 import { renderPage } from "../pages/page.ts";
@@ -23,8 +23,17 @@ export interface PagePlace {
   readonly origin: PublicOrigin;
 }
 
-/** Renders a page for the request, with its `Content-Security-Policy`. The status is that of the reply. */
-export function sendPage(reply: FastifyReply, page: Page, place: PagePlace): FastifyReply {
+/**
+ * Renders a page for the request, with its `Content-Security-Policy`. The status is that of the reply.
+ *
+ * @param change Changes the reply when its headers are written, before the policy takes the place of another.
+ */
+export function sendPage(
+  reply: FastifyReply,
+  page: Page,
+  place: PagePlace,
+  change: (policy: string, headers: LateReply) => void = () => {},
+): FastifyReply {
   const { settings, assets, mountPath, origin } = place;
   const nonce = nonceOf(reply);
   const language = settings.languages.choose(reply.request);
@@ -35,7 +44,10 @@ export function sendPage(reply: FastifyReply, page: Page, place: PagePlace): Fas
   });
   // Helmet sets one for all pages of the application, too.
   reply.header("content-security-policy", policy);
-  beforeHeaders(reply, (headers) => headers.set("content-security-policy", policy));
+  beforeHeaders(reply, (headers) => {
+    change(policy, headers);
+    headers.set("content-security-policy", policy);
+  });
   return reply.type("text/html; charset=utf-8").header("content-language", language.tag).send(
     renderPage(page, {
       language,
