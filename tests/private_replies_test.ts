@@ -184,6 +184,38 @@ Deno.test("guarded files of @fastify/static are private", async () => {
   }
 });
 
+Deno.test("replies of routes that declare their guard are private", async () => {
+  const config = testConfig();
+  await using app = Fastify() as unknown as FastifyInstance;
+  await cacheAll(app);
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  app.get("/page", { config: { auth: true } as object }, () => "secret");
+  const client = new Client(app);
+  assertEquals((await client.get("/page")).headers["cache-control"], "no-store");
+  await client.signIn(ada);
+  const { headers } = await client.get("/page");
+  assertEquals([headers["cache-control"], headers.vary], ["private, max-age=300", "Cookie"]);
+});
+
+Deno.test("a guarded reply that its handler took over is private, unless the handler says otherwise", async () => {
+  await using app = await application(() => {}, (scope) => {
+    for (const [url, headers] of Object.entries({ "/events": {}, "/same": { "cache-control": "public" } })) {
+      scope.get(url, (_request, reply) => {
+        reply.hijack();
+        reply.raw.writeHead(200, { "content-type": "text/event-stream", ...headers });
+        reply.raw.end("data: secret\n\n");
+      });
+    }
+  });
+  const events = await app.get("/events");
+  assertEquals([events.answer.body, events.cacheControl, events.vary], [
+    "data: secret\n\n",
+    "private",
+    "Cookie",
+  ]);
+  assertEquals((await app.get("/same")).cacheControl, "public");
+});
+
 Deno.test("guarded replies over a socket are private, streams too", async () => {
   await using app = await application(cacheAll, (scope) => {
     scope.get("/page", () => "secret");

@@ -20,8 +20,9 @@ export function beforeHeaders(reply: FastifyReply, change: (headers: LateReply) 
   const raw = reply.raw as { writeHead: (...args: unknown[]) => unknown };
   const writeHead = raw.writeHead;
   raw.writeHead = function (...args) {
-    // Fastify passes the headers as an argument, or has set them one by one where it sends a stream.
-    const passed = typeof args.at(-1) === "object";
+    // Fastify passes the headers as an argument, or has set them one by one where it sends a stream. What a
+    // handler passes that took over the reply (`reply.hijack()`) is added to those that are set here.
+    const passed = typeof args.at(-1) === "object" && !reply.sent;
     change({
       setStatus: (code) => void (args[0] = code),
       set: (name, value) => void (passed ? reply.header(name, value) : reply.raw.setHeader(name, value)),
