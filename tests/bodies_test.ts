@@ -1,7 +1,8 @@
 /** Bodies of every encoding, and bodies that something has read before the request got to the auth routes. */
 import { assertEquals, assertMatch } from "@std/assert";
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
-import { FastifyAuth } from "fastify-authjs";
+import { FastifyAuth, getSession } from "fastify-authjs";
+import express from "@fastify/express";
 import multipart from "@fastify/multipart";
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -203,6 +204,24 @@ for (const [what, handOver] of Object.entries(HANDOVERS)) {
     assertEquals([nested.status, (await nested.json()).code], [400, "FST_AUTHJS_BODY_INVALID"]);
   });
 }
+
+Deno.test("a body that a middleware of the application has read is accepted", async () => {
+  await using app = Fastify() as unknown as FastifyInstance;
+  await app.register(express);
+  app.addHook("onRequest", async ({ raw }) => {
+    if (raw.method !== "POST") return;
+    const chunks: Buffer[] = [];
+    for await (const chunk of raw) chunks.push(chunk as Buffer);
+    Object.assign(raw, { body: parsed(raw, Buffer.concat(chunks)) });
+  });
+  const config = testConfig();
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  app.get("/me", async (request) => ({ session: await getSession(request, config) }));
+  const client = new Client(app);
+  assertEquals((await client.signIn({ username: "ada", password: "open" })).statusCode, 302);
+  assertEquals((await client.get("/me")).json().session.user.name, "ada");
+  assertEquals((await client.signOut()).statusCode, 302);
+});
 
 Deno.test("a body that was read before and is nowhere to be found is an error that says so", async () => {
   await using app = await testApp();
