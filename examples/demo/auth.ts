@@ -27,8 +27,8 @@ export function authConfig({ secret, database, mail, openid }: AuthParts): Fasti
     providers: [
       Credentials({
         credentials: {
-          username: { label: "User name", placeholder: "ada", required: true },
-          password: { label: "Password", type: "password", placeholder: "lovelace", required: true },
+          username: { placeholder: "ada", required: true },
+          password: { type: "password", placeholder: "lovelace", required: true },
         },
         authorize: ({ username, password }) => database.checkPassword(String(username), String(password)),
       }),

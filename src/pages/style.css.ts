@@ -130,6 +130,10 @@ p {
   color: var(--auth-muted);
 }
 
+[dir="rtl"] [data-page="signOut"] .icon {
+  transform: scaleX(-1);
+}
+
 .site,
 .text {
   margin-block-end: 1.75rem;
