@@ -19,8 +19,11 @@ export interface ProviderLimits {
   readonly production: boolean;
 }
 
-/** `fetch`, or a function that replaces it. */
-export type Fetch = typeof fetch;
+/**
+ * `fetch`, or a function that replaces it. Not `typeof fetch`: where an application loads the types of Node, that has
+ * overloads with options of another, empty type on Deno 2.8.
+ */
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /**
  * Makes the `fetch` that core uses for one provider.
