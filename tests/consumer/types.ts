@@ -1,5 +1,5 @@
 /** Type-checks apps that use the installed package. */
-import { cp, writeFile } from "node:fs/promises";
+import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readManifest } from "./consumer.ts";
@@ -76,8 +76,10 @@ const NO_TYPES = /error TS7016\b/;
  * a fault is found where there is no dnt.
  */
 export async function checkSources(node: string, compiler: string, project: string): Promise<Result> {
+  // In the package, which may have another version of a dependency than the project
+  const sources = "node_modules/fastify-authjs/sources";
   for (const path of ["mod.ts", "src", "providers"]) {
-    await cp(join(root, path), join(project, "sources", path), { recursive: true });
+    await cp(join(root, path), join(project, sources, path), { recursive: true });
   }
   const compilerOptions = {
     strict: true,
@@ -91,9 +93,11 @@ export async function checkSources(node: string, compiler: string, project: stri
     skipLibCheck: true,
   };
   const file = "tsconfig.sources.json";
-  await writeFile(join(project, file), JSON.stringify({ include: ["sources/**/*.ts"], compilerOptions }));
+  const config = { include: [`${sources}/**/*.ts`], exclude: [], compilerOptions };
+  await writeFile(join(project, file), JSON.stringify(config));
   const tsc = join(project, "node_modules", compiler, "bin/tsc");
   const errors = await errorsOf(node, [tsc, "--project", file, "--pretty", "false"], project);
+  await rm(join(project, sources), { recursive: true });
   const failed = errors.filter((error) => !NO_TYPES.test(error));
   return { passed: failed.length === 0 ? 1 : 0, failed };
 }
