@@ -43,6 +43,7 @@ const STATES: readonly [name: string, providers: readonly Provider[], paths: rea
     "/signin?error=CredentialsSignin",
     "/signout",
     "/verify-request",
+    "/callback/nodemailer?token=link&email=ada%40example.com",
     "/nowhere",
     ...ERRORS.map((error) => `/error?error=${error}`),
   ]],
@@ -106,6 +107,24 @@ browserTest("in a browser axe finds nothing in any page and state, width and sch
     }
     assertEquals(requests.filter((url) => !url.startsWith("/")), []);
   }
+});
+
+browserTest("in a browser axe finds nothing on the page that leads on from a form", async (page) => {
+  await using app = await listeningApp(pagesConfig());
+  await page.goto(`${app.origin}/auth/signin`);
+  const csrfToken = await page.locator("input[name=csrfToken]").first().inputValue();
+  const answer = await page.request.post(`${app.origin}/auth/signin/github`, {
+    form: { csrfToken },
+    headers: { accept: "text/html", origin: app.origin, referer: `${app.origin}/auth/signin` },
+  });
+  const sent = await answer.text();
+  // It would be gone before axe has read it.
+  const body = sent.replace(/<meta http-equiv="refresh"[^>]*>/, "");
+  assert(body !== sent, sent);
+  await page.route("**/auth/signin/github", (route) => route.fulfill({ contentType: "text/html", body }));
+  await page.goto(`${app.origin}/auth/signin/github`);
+  await page.getByRole("link", { name: "Continue" }).waitFor();
+  assertEquals(await faultsOf(page, COMBINATIONS), []);
 });
 
 browserTest("in a browser the pages request these files, and nothing from another origin", async (page) => {
