@@ -290,7 +290,7 @@ const CASES: readonly Case[] = [
   {
     name: "no code",
     response: () => ({ code: "" }),
-    outcome: { refused: /no authorization code/, by: "core" },
+    outcome: { refused: /came without an authorization code/, by: "plugin" },
   },
 ];
 

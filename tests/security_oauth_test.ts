@@ -462,6 +462,17 @@ Deno.test("A6: a callback without one of its cookies fails before a request leav
   });
 });
 
+Deno.test("A6: a callback without a code fails before a request leaves, and is no error of the server", async () => {
+  await withProvider({}, async ({ client, provider, lines }) => {
+    const address = new URL(provider.authorize(locationOf(await startSignIn(client))));
+    const { requests: { length } } = provider;
+    address.searchParams.delete("code");
+    assertEquals(locationOf(await callback(client, address.href, client.cookies)), ERROR_PAGE);
+    assertEquals(provider.requests.length, length);
+    assertEquals(lines.filter(({ level }) => level >= 50), []);
+  });
+});
+
 Deno.test("A6: cookies of another provider or of another sign-in fail, and are cleared", async () => {
   await withProvider({}, async ({ provider }) => {
     const { issuer } = provider;

@@ -120,6 +120,9 @@ async function findProblem(
       return `The callback of "${context.provider.id}" came with the state of another sign-in.`;
     }
   }
+  const { error, error_description } = authorizationError(context);
+  if (parameters.code || parameters.error || (error ?? error_description) !== undefined) return;
+  return `The callback of "${context.provider.id}" came without an authorization code.`;
 }
 
 /**
