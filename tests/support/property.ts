@@ -6,8 +6,7 @@
  */
 import fc from "fast-check";
 import process from "node:process";
-
-const SEED = 20_261_121;
+import { SEED } from "./random.ts";
 
 const { TEST_SEED = String(SEED) } = process.env;
 if (TEST_SEED !== "random") fc.configureGlobal({ seed: Number(TEST_SEED) });
