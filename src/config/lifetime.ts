@@ -127,7 +127,8 @@ export function tokenLife(
   if (typeof iat !== "number") return undefined;
   const expires = typeof exp === "number" ? exp : Infinity;
   const ends = Math.floor(Math.min(expires, iat + Math.min(lifetimes.maxAge, COOKIE_MAX_AGE)));
-  if (Number.isNaN(new Date(ends * 1000).getTime())) return undefined;
+  const end = new Date(ends * 1000);
+  if (Number.isNaN(end.getTime())) return undefined;
   // The application's encoder may give its tokens a shorter life than the configuration says.
   const life = own ? lifeOf(lifetimes) : Math.min(lifeOf(lifetimes), expires - iat);
   // Issued when the configuration gave longer lives: it would outlive its session.
@@ -135,7 +136,7 @@ export function tokenLife(
   const renewFrom = outdated || lifetimes.updateAge === 0
     ? -Infinity
     : Math.min(iat + lifetimes.updateAge, ends - MIN_LEFT * life);
-  return { issued: iat * 1000, renewFrom: renewFrom * 1000, ends: ends * 1000 };
+  return { issued: iat * 1000, renewFrom: renewFrom * 1000, expires: end.toISOString() };
 }
 
 /**
@@ -148,9 +149,8 @@ export function isDue({ issued, renewFrom }: TokenLife): boolean {
 }
 
 /** What a session callback returned, with another end where it left the one that it was given. */
-export function withEnd(session: unknown, given: string | undefined, end: Date): unknown {
+export function withEnd(session: unknown, given: string | undefined, expires: string): unknown {
   if (typeof session !== "object" || session === null || !("expires" in session)) return session;
-  const expires = end.toISOString();
   const returned = session.expires instanceof Date ? session.expires.toISOString() : session.expires;
   return returned !== given || given === expires ? session : { ...session, expires };
 }

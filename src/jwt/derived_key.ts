@@ -24,16 +24,18 @@ export interface DerivedKey {
 }
 
 /**
- * Secrets and salts come from the configuration: a dozen for each secret. The bound is for a process that
- * makes configurations without end, such as a long test run.
+ * Secrets and salts come from the configuration: a few secrets, and a dozen salts for each. The bounds are
+ * for a process that makes configurations without end, such as a long test run.
  */
-const MAX_KEYS = 1024;
+const MOST_SECRETS = 64;
+const MOST_SALTS = 64;
 
 /**
- * Kept for the process: what opens and seals tokens is called by core and by applications, who have only the
- * secret and the salt. Deriving a key takes more than ten times as long as opening a token with it.
+ * By secret and salt. Kept for the process: what opens and seals tokens is called by core and by
+ * applications, who have only the secret and the salt. Deriving a key takes more than ten times as long as
+ * opening a token with it, and one text of both as a key of the map a twentieth.
  */
-const keys = new Map<string, DerivedKey>();
+const keys = new Map<string, Map<string, Partial<Record<Encryption, DerivedKey>>>>();
 
 /**
  * The key for a secret, a salt (the cookie's name) and an encryption.
@@ -41,13 +43,21 @@ const keys = new Map<string, DerivedKey>();
  * @throws when core's own derivation would: an empty secret, a salt that is too long.
  */
 export function derivedKey(secret: string, salt: string, enc: Encryption): DerivedKey {
-  const id = `${enc} ${salt.length} ${salt}${secret}`;
-  const known = keys.get(id);
+  const known = keys.get(secret)?.get(salt)?.[enc];
   if (known) return known;
   const key = derive(secret, salt, enc);
-  if (keys.size >= MAX_KEYS) keys.clear();
-  keys.set(id, key);
+  const salts = member(keys, secret, MOST_SECRETS, () => new Map());
+  member(salts, salt, MOST_SALTS, () => ({}))[enc] = key;
   return key;
+}
+
+function member<V>(map: Map<string, V>, key: string, most: number, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  if (map.size >= most) map.clear();
+  const made = make();
+  map.set(key, made);
+  return made;
 }
 
 function derive(secret: string, salt: string, enc: Encryption): DerivedKey {

@@ -14,13 +14,13 @@ import { parseJsonObject } from "../utils/json.ts";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
-/** What is known of a token in a browser. Times are in milliseconds since 1970. */
+/** What is known of a token in a browser. Numbers are milliseconds since 1970. */
 export interface TokenLife {
   readonly issued: number;
   /** From when on a read renews it. */
   readonly renewFrom: number;
-  /** When it or its cookie ends, whichever is first. */
-  readonly ends: number;
+  /** When it or its cookie ends, whichever is first, as a session says it. */
+  readonly expires: string;
 }
 
 /** What a token held, and whether the key in use for new tokens sealed it. */
@@ -29,6 +29,8 @@ export interface Opened {
   readonly text: string;
   /** False when an older secret of a rotation, or another encryption, sealed it: time to issue a new one. */
   readonly current: boolean;
+  /** The life of the token; null where it has none. Set by the first read. */
+  life?: TokenLife | null;
   /**
    * What a read without callbacks takes from the claims; null where it cannot. Set by the first such read.
    */
@@ -46,8 +48,6 @@ export interface TimeClaims {
 export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "picture">>, TimeClaims {
   /** When it is renewed, and when it ends. */
   readonly life: TokenLife;
-  /** The end as a session says it. */
-  readonly expires: string;
 }
 
 /**
@@ -68,15 +68,14 @@ export function open(
   const parts = split(token);
   if (parts === undefined) return MALFORMED;
   const { header } = parts;
-  const own = ownKey(header, secrets, salt);
-  const found = own === undefined ? keyOf(header, secrets, { salt, otherSalts }) : { key: own, usual: true };
+  const found = ownKey(header, secrets, salt) ?? keyOf(header, secrets, { salt, otherSalts });
   if (found instanceof Refusal) return found;
-  const { key, usual } = found;
+  const { key, usual, current } = found;
   if (!hasLengthsOf(key, parts)) return MALFORMED;
   if (!isAuthentic(key, parts)) return UNAUTHENTIC;
   const text = usual ? decryptText(key, parts) : undefined;
   if (text === undefined) return;
-  return { text, current: header === derivedKey(secrets[0]!, salt, "A256CBC-HS512").header };
+  return { text, current };
 }
 
 /** Seals claims (JSON text) with the first secret, byte for byte in core's format. */
@@ -115,11 +114,19 @@ function split(token: string): Parts | undefined {
   if (iv && tag && ciphertext) return { header: token.slice(0, headerEnd), iv, ciphertext, tag };
 }
 
+interface FoundKey {
+  readonly key: DerivedKey;
+  /** Whether the header has no members but those that are read here. */
+  readonly usual: boolean;
+  /** Whether the token is as new ones are: the first secret's, with the very header that it gives them. */
+  readonly current: boolean;
+}
+
 /** The key whose tokens have this very header. */
-function ownKey(header: string, secrets: readonly string[], salt: string): DerivedKey | undefined {
+function ownKey(header: string, secrets: readonly string[], salt: string): FoundKey | undefined {
   for (const secret of secrets) {
     const key = derivedKey(secret, salt, "A256CBC-HS512");
-    if (key.header === header) return key;
+    if (key.header === header) return { key, usual: true, current: secret === secrets[0] };
   }
 }
 
@@ -137,13 +144,13 @@ function keyOf(
   header: string,
   secrets: readonly string[],
   { salt, otherSalts }: Salts,
-): { key: DerivedKey; usual: boolean } | Refusal {
+): FoundKey | Refusal {
   const parsed = parseHeader(header);
   if (parsed instanceof Refusal) return parsed;
   const { enc, kid, usual } = parsed;
   for (const secret of secrets) {
     const key = derivedKey(secret, salt, enc);
-    if (kid === undefined || kid === key.kid) return { key, usual };
+    if (kid === undefined || kid === key.kid) return { key, usual, current: false };
   }
   const otherUse = otherSalts.some((salt) =>
     secrets.some((secret) => derivedKey(secret, salt, "A256CBC-HS512").kid === kid)

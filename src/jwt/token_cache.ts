@@ -22,10 +22,10 @@ const USER_BUCKETS = 2 ** 12;
 /**
  * The probability that an unknown token is remembered: most are opened a few times before. If all were
  * remembered, more users in turn than the cache holds would displace one another. Of 12,000 users' tokens
- * 60 % are found so, otherwise none; and what remembering costs, a third of opening, is paid for a token that
+ * half are found so, otherwise none; and what remembering costs, a third of opening, is paid for a token that
  * comes again.
  */
-const ADMISSION = 1 / 4;
+const ADMISSION = 1 / 8;
 
 /** How many characters of a name or of claims are looked at. */
 const HASHED = 512;
@@ -42,6 +42,13 @@ interface Share {
   size: number;
   /** Their ends, the oldest first. */
   readonly ends: Set<string>;
+  /** Kept, since a new iterator would pass over the holes that deleted entries left. */
+  readonly oldest: Iterator<string>;
+}
+
+function newShare(): Share {
+  const ends = new Set<string>();
+  return { size: 0, ends, oldest: ends.keys() };
 }
 
 /** A bounded map from token to text that forgets the oldest first. */
@@ -52,7 +59,7 @@ export class TokenCache {
    * By the end of the token, its authentication tag: hashing a long token whole costs more than parsing it.
    */
   readonly #entries = new Map<string, Entry>();
-  /** Kept, since a new iterator would pass over the holes that deleted entries left. */
+  /** Kept, like {@linkcode Share.oldest}. */
   readonly #oldest = this.#entries.keys();
   readonly #shares = new Map<number, Share>();
   /** In characters. */
@@ -75,21 +82,19 @@ export class TokenCache {
   }
 
   /**
-   * May remember what a token held. Only tokens that authenticated belong here.
+   * May remember what a token held, if it does not yet. Only tokens that authenticated belong here.
    *
    * @param claims The claims of the token, which say whose it is.
    */
   set(token: string, opened: Opened, claims: JWT): void {
+    if (Math.random() >= ADMISSION) return;
     const size = sizeOf(token, opened);
-    if (size > this.#share || Math.random() >= ADMISSION) return;
     const end = endOf(token);
+    if (size > this.#share || this.#entries.get(end)?.opened === opened) return;
     this.#forget(end);
     const bucket = userBucketOf(claims);
-    const share = this.#shares.get(bucket) ?? { size: 0, ends: new Set() };
-    for (const oldest of share.ends) {
-      if (share.size + size <= this.#share) break;
-      this.#forget(oldest);
-    }
+    const share = this.#shares.get(bucket) ?? newShare();
+    while (share.size + size > this.#share) this.#forget(share.oldest.next().value!);
     this.#entries.set(end, { token: ownString(token), opened, share });
     this.#shares.set(bucket, share);
     share.ends.add(end);

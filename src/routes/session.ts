@@ -120,7 +120,7 @@ async function withExpiry(answer: Answer, row: RowExpiry, context: RequestContex
   if (settings.strategy === "database") {
     if (row.read === undefined) return { ...answer, cookies };
     const end = rowEnd(row.renewed ?? row.read, settings);
-    return { ...answer, cookies, body: withEnd(answer.body, row.read.toISOString(), end) };
+    return { ...answer, cookies, body: withEnd(answer.body, row.read.toISOString(), end.toISOString()) };
   }
   const opened = await openToken(token, settings).catch(() => undefined);
   const body = opened === undefined ? answer.body : withEnd(answer.body, coreExpires, opened.ends.kept);

@@ -214,7 +214,10 @@ export function clearSessionCookie(
   held: readonly string[],
   { name, options }: SessionCookieSettings,
 ): SessionCookieUpdate {
-  return { name, lines: held.map((part) => removalLine(part, options)) };
+  // Any client can send sixteen of them: the attributes are written once.
+  const line = removalLine(name, options);
+  const attributes = line.slice(line.indexOf("="));
+  return { name, lines: held.map((part) => part + attributes) };
 }
 
 function removalLine(name: string, options: SerializeOptions): string {

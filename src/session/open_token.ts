@@ -1,6 +1,6 @@
 /** Decoding a session token, and telling whether it has to be renewed. */
 import type { JWT } from "@auth/core/jwt";
-import { open, type Opened, type PlainClaims } from "../jwt/jwe.ts";
+import { open, type Opened, type PlainClaims, type TokenLife } from "../jwt/jwe.ts";
 import { checkTimes, parseClaims } from "../jwt/codec.ts";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
@@ -16,8 +16,8 @@ export interface OpenToken {
   readonly text: string | undefined;
   /** Whether it is to be renewed, whatever the callbacks do. */
   readonly due: boolean;
-  /** When the session ends, if the token stays and if it is renewed now. */
-  readonly ends: { readonly kept: Date; readonly renewed: () => Date };
+  /** When the session ends, as it says so, if the token stays and if it is renewed now. */
+  readonly ends: { readonly kept: string; readonly renewed: () => string };
 }
 
 /**
@@ -34,7 +34,8 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
   if (!claims) throw new Error("Invalid JWT");
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
-  return opened({ token, claims, text: toJson(claims) }, secrets !== undefined, settings);
+  const life = tokenLife(claims, settings, settings.ownTokens);
+  return toOpenToken({ token, claims, text: toJson(claims) }, life, secrets !== undefined, settings);
 }
 
 /** Decodes a token that is in core's format, at once; `undefined` for one that only the decoder can read. */
@@ -43,22 +44,31 @@ function openKnown(token: string, settings: SessionSettings): OpenToken | Refusa
   if (known === undefined || known instanceof Refusal) return known;
   const claims = parseClaims(known.text);
   if (claims === undefined || claims instanceof Refusal) return claims;
-  cacheOpened(token, known, claims, settings);
-  return opened({ token, claims, text: known.text }, !known.current, settings);
+  settings.cache.set(token, known, claims);
+  const life = lifeOf(known, claims, settings);
+  return toOpenToken({ token, claims, text: known.text }, life, !known.current, settings);
 }
 
-function opened(
-  token: Pick<OpenToken, "token" | "claims" | "text">,
+/** The life of a token, worked out once for as long as the token is remembered. */
+function lifeOf(opened: Opened, claims: JWT, settings: SessionSettings): TokenLife | undefined {
+  if (opened.life === undefined) opened.life = tokenLife(claims, settings, settings.ownTokens) ?? null;
+  return opened.life ?? undefined;
+}
+
+function toOpenToken(
+  { token, claims, text }: Pick<OpenToken, "token" | "claims" | "text">,
+  life: TokenLife | undefined,
   outdated: boolean,
   settings: SessionSettings,
 ): OpenToken {
-  const { iat, exp } = token.claims;
-  const life = tokenLife({ iat, exp }, settings, settings.ownTokens);
+  // Before the callbacks, which may write to the claims.
+  const { exp } = claims;
   // As core renews all tokens, a token without an age is always renewed.
   const due = outdated || life === undefined || isDue(life);
-  const kept = life === undefined ? newEnd(settings) : new Date(life.ends);
-  const renewed = () => settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp);
-  return { ...token, due, ends: { kept, renewed } };
+  const kept = life === undefined ? newEnd(settings).toISOString() : life.expires;
+  const renewed = () =>
+    (settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
+  return { token, claims, text, due, ends: { kept, renewed } };
 }
 
 /**
@@ -83,30 +93,23 @@ export function openPlain(token: string, settings: SessionSettings): PlainClaims
   if (opened.plain === undefined) {
     const parsed = parseClaims(opened.text);
     if (parsed === undefined || parsed instanceof Refusal) return parsed;
-    opened.plain = plainClaims(parsed, settings);
-    cacheOpened(token, opened, parsed, settings);
+    opened.plain = plainClaims(parsed, lifeOf(opened, parsed, settings));
+    settings.cache.set(token, opened, parsed);
   }
   const { plain } = opened;
   if (plain === null) return undefined;
   return checkTimes(plain) ?? (isDue(plain.life) ? undefined : plain);
 }
 
-function plainClaims(parsed: JWT, settings: SessionSettings): PlainClaims | null {
-  const life = tokenLife(parsed, settings, settings.ownTokens);
+function plainClaims(parsed: JWT, life: TokenLife | undefined): PlainClaims | null {
   if (life === undefined) return null;
   const { name, email, picture, iat, nbf, exp } = parsed;
-  const shared = [name, email, picture].every((claim) => typeof claim !== "object" || claim === null);
-  if (!shared) return null;
-  return {
-    name,
-    email,
-    picture,
-    iat,
-    nbf,
-    exp,
-    life,
-    expires: new Date(life.ends).toISOString(),
-  } as PlainClaims;
+  if (isObject(name) || isObject(email) || isObject(picture)) return null;
+  return { name, email, picture, iat, nbf, exp, life } as PlainClaims;
+}
+
+function isObject(claim: unknown): boolean {
+  return typeof claim === "object" && claim !== null;
 }
 
 function openCached(
@@ -115,10 +118,6 @@ function openCached(
 ): Opened | Refusal | undefined {
   if (secrets === undefined) return undefined;
   return cache.get(token) ?? open(token, secrets, cookie.name, otherSalts);
-}
-
-function cacheOpened(token: string, opened: Opened, claims: JWT, { cache }: SessionSettings): void {
-  if (cache.get(token) === undefined) cache.set(token, opened, claims);
 }
 
 /**

@@ -33,7 +33,7 @@ import {
 import { refreshOnce } from "./refresh_once.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
-const ENDED: JwtRead = Object.freeze({ token: null, session: null, expires: new Date(0) });
+const ENDED: JwtRead = Object.freeze({ token: null, session: null, expires: new Date(0).toISOString() });
 
 /** Reads the session of a token. Never throws: a failure is logged and, as in core, removes the cookie. */
 export function readJwtSession(
@@ -55,7 +55,7 @@ function readPlain(token: string, settings: SessionSettings): SessionRead | Refu
   if (name !== undefined) user.name = name;
   if (email !== undefined) user.email = email;
   if (picture !== undefined) user.image = picture;
-  return { session: { user, expires: claims.expires } };
+  return { session: { user, expires: claims.life.expires } };
 }
 
 async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
@@ -158,7 +158,7 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
   const { claims } = opened;
   // Core passes `session`, the browser's update of the session, in every call.
   const token = callbacks.jwt ? await callbacks.jwt({ token: claims, session: undefined } as never) : claims;
-  if (token === null) return { token, session: null, expires: new Date(0) };
+  if (token === null) return { ...ENDED, token };
   const { kept, renewed } = opened.ends;
   const read = await callSessionCallback(token, opened.due && canSetCookie() ? renewed() : kept, settings);
   const hasCallbacks = callbacks.jwt !== undefined || callbacks.session !== undefined;
@@ -175,11 +175,11 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
 /** The session for the claims, through the `session` callback. */
 async function callSessionCallback(
   token: JWT,
-  expires: Date,
+  expires: string,
   { callbacks }: SessionSettings,
 ): Promise<JwtRead> {
   const user = { name: token.name, email: token.email, image: token.picture };
-  const session = { user, expires: expires.toISOString() };
+  const session = { user, expires };
   if (callbacks.session === undefined) return { token, session, expires };
   return { token, session: await callbacks.session({ session, token } as never), expires };
 }
@@ -209,6 +209,6 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
 }
 
 /** The read with another end: whether a token is renewed is known only after the session callback. */
-function endingAt(read: JwtRead, expires: Date): JwtRead {
-  return { ...read, expires, session: withEnd(read.session, read.expires.toISOString(), expires) };
+function endingAt(read: JwtRead, expires: string): JwtRead {
+  return { ...read, expires, session: withEnd(read.session, read.expires, expires) };
 }

@@ -15,8 +15,8 @@ export interface JwtRead {
   readonly token: JWT | null;
   /** What the `session` callback returned. */
   readonly session: unknown;
-  /** When the session ends if it is not read again. */
-  readonly expires: Date;
+  /** When the session ends if it is not read again, as it says so. */
+  readonly expires: string;
   /** The new token for the browser, where it differs from the one that came. */
   readonly sealed?: string;
   /** Why the claims could not be sealed. */

@@ -176,7 +176,8 @@ function addUpdates(reads: Reads, reply: FastifyReply): void {
  */
 function addCookies(reply: FastifyReply, { name, lines }: SessionCookieUpdate): void {
   if (hasCookie(reply, name)) return;
-  for (const line of lines) reply.header("set-cookie", line);
+  // A copy: Fastify adds other cookies to the array that it is given first.
+  reply.header("set-cookie", [...lines]);
   keepFromSharedCaches(reply, {
     set: (header, value) => void reply.header(header, value),
     remove: (header) => void reply.removeHeader(header),
