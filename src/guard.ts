@@ -1,8 +1,4 @@
-/**
- * The guard: lets a request pass, or refuses it.
- *
- * @module
- */
+/** The guard: lets a request pass, or refuses it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { authInstance } from "./auth_instance.ts";
 import { unavailableError } from "./adapter/failure.ts";

@@ -1,8 +1,4 @@
-/**
- * The plugin, which registers the routes.
- *
- * @module
- */
+/** The plugin, which registers the routes. */
 import type {
   DoneFuncWithErrOrRes,
   FastifyInstance,

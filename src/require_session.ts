@@ -1,8 +1,4 @@
-/**
- * Restricts routes to signed-in users.
- *
- * @module
- */
+/** Restricts routes to signed-in users. */
 import { isRequestOrReply } from "./arguments.ts";
 import { type SessionGuard, sessionGuard } from "./guard.ts";
 import { assertGuardOptions, invalid, type RequireSessionOptions } from "./guard_options.ts";

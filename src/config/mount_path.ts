@@ -1,8 +1,4 @@
-/**
- * The path that the routes are mounted at.
- *
- * @module
- */
+/** The path that the routes are mounted at. */
 import { FastifyAuthError } from "../errors.ts";
 
 /**

@@ -1,9 +1,4 @@
-/**
- * The shape of error answers, for OpenAPI documents.
- *
- * @module
- */
-
+/** The shape of error answers, for OpenAPI documents. */
 /** A JSON Schema, in the dialect that `@fastify/swagger` takes for documents of every version. */
 export interface JsonSchema {
   type?: string | readonly string[];

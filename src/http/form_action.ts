@@ -1,10 +1,7 @@
 /**
  * The `form-action` directive of a Content-Security-Policy, which browsers apply to the redirects after a form,
  * too (CSP Level 3 section 6.4.2).
- *
- * @module
  */
-
 /**
  * Whether a form on a page with these policies may not lead to a URL of another origin. Of the sources only those
  * that allow every host count: a provider may redirect to a host that the policy does not name.

@@ -1,8 +1,6 @@
 /**
  * The public origin: the scheme and host that users see. Cookie names, redirects and callback URLs depend on
  * it.
- *
- * @module
  */
 import { FastifyAuthError } from "../errors.ts";
 

@@ -1,7 +1,5 @@
 /**
  * Keeps codes, tokens and passwords, which are in URLs and bodies of auth requests, out of the request log.
- *
- * @module
  */
 import type { FastifyBaseLogger } from "fastify";
 

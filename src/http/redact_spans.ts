@@ -4,8 +4,6 @@
  *
  * Spans are found without the packages of OpenTelemetry: its API keeps its state under global symbols, so that
  * several copies of it share one.
- *
- * @module
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { redactUrl } from "./redact.ts";

@@ -1,7 +1,5 @@
 /**
  * The files that the pages load. Their names have a hash of their content, so that browsers may keep them.
- *
- * @module
  */
 import { createHash } from "node:crypto";
 import { logoSprite } from "./logo_sprite.ts";

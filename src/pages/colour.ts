@@ -1,9 +1,4 @@
-/**
- * Contrast of colours.
- *
- * @module
- */
-
+/** Contrast of colours. */
 /** The contrast ratio (WCAG 2.2). */
 export function contrast(a: number, b: number): number {
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

@@ -1,8 +1,4 @@
-/**
- * The page that a mailed sign-in link opens.
- *
- * @module
- */
+/** The page that a mailed sign-in link opens. */
 import { html } from "@remix-run/html-template";
 import { hiddenFields } from "./form.ts";
 import { icon } from "./icon.ts";

@@ -1,8 +1,4 @@
-/**
- * The error page.
- *
- * @module
- */
+/** The error page. */
 import { html } from "@remix-run/html-template";
 import { icon } from "./icon.ts";
 import type { PageError } from "./page_error.ts";

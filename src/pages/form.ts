@@ -1,8 +1,4 @@
-/**
- * The forms of the pages.
- *
- * @module
- */
+/** The forms of the pages. */
 import { html, type HtmlTemplateTag, type SafeHtml } from "@remix-run/html-template";
 import type { FieldView } from "./types.ts";
 

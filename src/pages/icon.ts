@@ -1,8 +1,4 @@
-/**
- * The drawing above the title of a page. It says nothing that the text does not say.
- *
- * @module
- */
+/** The drawing above the title of a page. It says nothing that the text does not say. */
 import { html, type SafeHtml } from "@remix-run/html-template";
 
 /** Paths in a square of 24. */

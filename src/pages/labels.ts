@@ -1,8 +1,4 @@
-/**
- * How the sign-in page calls buttons and fields.
- *
- * @module
- */
+/** How the sign-in page calls buttons and fields. */
 import { fill, type Texts } from "./texts/texts.ts";
 import type { FieldView, ProviderView } from "./types.ts";
 

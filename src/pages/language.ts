@@ -1,8 +1,4 @@
-/**
- * The language of a page or a mail.
- *
- * @module
- */
+/** The language of a page or a mail. */
 import { parseCookie } from "cookie";
 import { FastifyAuthError } from "../errors.ts";
 import { preferredLanguage } from "../http/accept.ts";

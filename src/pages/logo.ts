@@ -1,8 +1,4 @@
-/**
- * The logo of a provider on its button.
- *
- * @module
- */
+/** The logo of a provider on its button. */
 import { html, type SafeHtml } from "@remix-run/html-template";
 import type { PageView, ProviderView } from "./types.ts";
 

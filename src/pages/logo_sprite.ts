@@ -1,8 +1,4 @@
-/**
- * The logos of the configured providers, in one SVG file.
- *
- * @module
- */
+/** The logos of the configured providers, in one SVG file. */
 import { unpack } from "../utils/unpack.ts";
 import { contrast, luminanceOf } from "./colour.ts";
 

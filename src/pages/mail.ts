@@ -1,8 +1,4 @@
-/**
- * The mail with a sign-in link.
- *
- * @module
- */
+/** The mail with a sign-in link. */
 import { html } from "@remix-run/html-template";
 import type { EmailMessage } from "../types.ts";
 import type { Language } from "./language.ts";

@@ -1,9 +1,4 @@
-/**
- * The errors that pages have a text for.
- *
- * @module
- */
-
+/** The errors that pages have a text for. */
 /** The errors that a query may name: those of core, of its documentation and of ours. */
 export const QUERY_ERRORS = [
   "AccessDenied",

@@ -1,8 +1,4 @@
-/**
- * The Content-Security-Policy of the pages.
- *
- * @module
- */
+/** The Content-Security-Policy of the pages. */
 import type { Nonce } from "./types.ts";
 
 /** What a page may reach besides the application's own origin. */

@@ -1,8 +1,4 @@
-/**
- * The page that takes the browser on from a form.
- *
- * @module
- */
+/** The page that takes the browser on from a form. */
 import { html } from "@remix-run/html-template";
 import { fill } from "./texts/texts.ts";
 import type { PageContent, PageView, RedirectPage } from "./types.ts";

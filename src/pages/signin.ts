@@ -1,8 +1,4 @@
-/**
- * The sign-in page.
- *
- * @module
- */
+/** The sign-in page. */
 import { html, type SafeHtml } from "@remix-run/html-template";
 import { attributes, fragment, hiddenFields, labelledField } from "./form.ts";
 import { fieldLabel, signInLabel } from "./labels.ts";

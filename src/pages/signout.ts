@@ -1,8 +1,4 @@
-/**
- * The page that asks whether to sign out.
- *
- * @module
- */
+/** The page that asks whether to sign out. */
 import { html } from "@remix-run/html-template";
 import { hiddenFields } from "./form.ts";
 import { icon } from "./icon.ts";

@@ -1,10 +1,7 @@
 /**
  * The stylesheet of the pages. Its custom properties `--auth-…` are public: an application sets them in the
  * stylesheet of `pages.style`.
- *
- * @module
  */
-
 /** The colours of a scheme, once for each way to choose it. */
 const LIGHT = `color-scheme: light;
   --auth-background: #f6f5f3;

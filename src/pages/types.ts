@@ -1,8 +1,4 @@
-/**
- * What each page is given, and what all pages are rendered with.
- *
- * @module
- */
+/** What each page is given, and what all pages are rendered with. */
 import type { SafeHtml } from "@remix-run/html-template";
 import type { Language } from "./language.ts";
 import type { PageError } from "./page_error.ts";

@@ -1,8 +1,4 @@
-/**
- * The page that says that a sign-in link was mailed.
- *
- * @module
- */
+/** The page that says that a sign-in link was mailed. */
 import { html } from "@remix-run/html-template";
 import { icon } from "./icon.ts";
 import { fill } from "./texts/texts.ts";

@@ -1,8 +1,6 @@
 /**
  * E-mail providers for core: with corrected settings, and with errors that tell a mistyped address from a
  * mail service that is down.
- *
- * @module
  */
 import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";

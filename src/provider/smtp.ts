@@ -3,8 +3,6 @@
  *
  * Nodemailer is an optional peer, so nothing here imports it by name: bundlers and Deno would want it for every
  * application.
- *
- * @module
  */
 import type { EmailConfig } from "@auth/core/providers";
 import type { EmailMessage } from "../types.ts";

@@ -1,8 +1,4 @@
-/**
- * The page for a request that is refused before core sees it, or that nothing answers.
- *
- * @module
- */
+/** The page for a request that is refused before core sees it, or that nothing answers. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { acceptsHtml, prefersJson } from "../http/accept.ts";

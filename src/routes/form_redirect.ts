@@ -1,8 +1,6 @@
 /**
  * The redirect of a form on a page of the application. A policy such as that of `@fastify/helmet`
  * (`form-action 'self'`) blocks redirects to another origin after a form, and the button would seem to do nothing.
- *
- * @module
  */
 import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";

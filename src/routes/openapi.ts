@@ -1,8 +1,4 @@
-/**
- * The auth routes as operations of an OpenAPI document.
- *
- * @module
- */
+/** The auth routes as operations of an OpenAPI document. */
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { JsonSchema } from "../http/error_schema.ts";
 import type { AuthRoute } from "./table.ts";

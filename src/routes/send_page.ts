@@ -1,8 +1,4 @@
-/**
- * Sends a built-in page.
- *
- * @module
- */
+/** Sends a built-in page. */
 import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";

@@ -1,8 +1,4 @@
-/**
- * The routes of the plugin, with their methods and handlers.
- *
- * @module
- */
+/** The routes of the plugin, with their methods and handlers. */
 import type { Answer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";

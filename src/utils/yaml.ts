@@ -1,9 +1,4 @@
-/**
- * JSON values as YAML.
- *
- * @module
- */
-
+/** JSON values as YAML. */
 /** Writes a value as YAML 1.2, of which JSON is a part: in blocks, with JSON's scalars. */
 export function toYaml(value: unknown): string {
   return `${blockOf(JSON.parse(JSON.stringify(value)), "").trimStart()}\n`;

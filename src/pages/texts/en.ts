@@ -2,10 +2,7 @@
  * The texts of the pages in English. Every other language has the same keys.
  *
  * Words in braces, such as `{provider}`, are filled in when the page is rendered.
- *
- * @module
  */
-
 /** English. */
 export const en = {
   "signIn.title": "Sign in",

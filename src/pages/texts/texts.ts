@@ -1,8 +1,4 @@
-/**
- * What a language has texts for.
- *
- * @module
- */
+/** What a language has texts for. */
 import type { en } from "./en.ts";
 
 /** The key of a text. */

@@ -1,8 +1,4 @@
-/**
- * The callback of an e-mail provider: the link that was mailed.
- *
- * @module
- */
+/** The callback of an e-mail provider: the link that was mailed. */
 import { skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { type Answer, pageAnswer, redirectAnswer } from "../../core/answer.ts";
