@@ -1,49 +1,15 @@
 /** From one machine to many: two processes behind one origin, with PostgreSQL between them. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { type ChildProcess, spawn } from "node:child_process";
 import { request } from "node:http";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { SECRET } from "./support/app.ts";
+import { type ChildApp, startChildApp, stopChildApp } from "./support/child_app.ts";
 import { drizzlePg, serverUrl } from "./support/databases.ts";
 import { codeFor } from "./support/identity.ts";
 
 const ADA = { id: "ada-1", name: "Ada", email: "ada@example.com" };
-const SCRIPT = fileURLToPath(new URL("./support/app_process.ts", import.meta.url));
-
-/** A process, and the port its application listens on. */
-interface App {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
-
-async function startApp(databaseUrl: string): Promise<App> {
-  const flags = process.versions.deno
-    ? ["run", "-A"]
-    : process.execArgv.filter((flag) => !/^--test/.test(flag));
-  const env = {
-    ...process.env,
-    DATABASE_URL: databaseUrl,
-    AUTH_URL: "https://app.example",
-    AUTH_SECRET: SECRET,
-  };
-  const child = spawn(process.execPath, [...flags, SCRIPT], { env, stdio: ["pipe", "pipe", "inherit"] });
-  const port = await new Promise<number>((resolve, reject) => {
-    let output = "";
-    child.stdout.setEncoding("utf8").on("data", (text) => {
-      output += text;
-      const found = /^port (\d+)$/m.exec(output)?.[1];
-      if (found) resolve(Number(found));
-    });
-    child.once("exit", () => reject(new Error(`The application ended before it listened: ${output}`)));
-  });
-  return { child, port };
-}
-
-async function stopApp({ child }: App): Promise<void> {
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.stdin!.end();
-  await ended;
+function startApp(databaseUrl: string): Promise<ChildApp> {
+  const env = { DATABASE_URL: databaseUrl, AUTH_URL: "https://app.example", AUTH_SECRET: SECRET };
+  return startChildApp("./app_process.ts", env);
 }
 
 interface Answer {
@@ -56,7 +22,7 @@ interface Answer {
 class Browser {
   readonly cookies = new Map<string, string>();
 
-  async send(app: App, path: string, form?: Record<string, string>): Promise<Answer> {
+  async send(app: ChildApp, path: string, form?: Record<string, string>): Promise<Answer> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const body = form && new URLSearchParams(form).toString();
     const headers = {
@@ -86,7 +52,7 @@ class Browser {
   }
 
   /** Signs in: each step at the next of the processes. */
-  async signIn(...apps: [App, ...App[]]): Promise<void> {
+  async signIn(...apps: [ChildApp, ...ChildApp[]]): Promise<void> {
     let step = 0;
     const next = () => apps[step++ % apps.length]!;
     const { csrfToken } = JSON.parse((await this.send(next(), "/auth/csrf")).body);
@@ -98,13 +64,13 @@ class Browser {
     assertEquals([back.status, back.location], [302, "https://app.example"]);
   }
 
-  async signOut(app: App): Promise<void> {
+  async signOut(app: ChildApp): Promise<void> {
     const { csrfToken } = JSON.parse((await this.send(app, "/auth/csrf")).body);
     assertEquals((await this.send(app, "/auth/signout", { csrfToken })).status, 302);
   }
 
   /** Who is signed in, in the eyes of one process. */
-  async reader(app: App): Promise<string | null> {
+  async reader(app: ChildApp): Promise<string | null> {
     return JSON.parse((await this.send(app, "/me")).body).session?.user.email ?? null;
   }
 }
@@ -144,10 +110,10 @@ if (url) {
       assertEquals([await database.count("users"), await database.count("sessions")], [1, 1]);
 
       // One process ends, the other goes on.
-      await stopApp(a);
+      await stopChildApp(a);
       assertEquals(await wanderer.reader(b), ADA.email);
     } finally {
-      for (const app of [a, b]) if (app.child.exitCode === null) await stopApp(app);
+      for (const app of [a, b]) await stopChildApp(app);
     }
   });
 }

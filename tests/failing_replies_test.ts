@@ -17,50 +17,16 @@
  */
 import { assertEquals, assertMatch } from "@std/assert";
 import { encode } from "@auth/core/jwt";
-import { type ChildProcess, spawn } from "node:child_process";
 import { request } from "node:http";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { SECRET } from "./support/app.ts";
+import { type ChildApp, startChildApp, stopChildApp } from "./support/child_app.ts";
 import { FAILURES, READS } from "./support/failing_replies.ts";
 
 const NAME = "authjs.session-token";
-const SCRIPT = fileURLToPath(new URL("./support/failing_replies_process.ts", import.meta.url));
-
-interface App {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
-
-async function startApp(env: Record<string, string> = {}): Promise<App> {
-  const flags = process.versions.deno
-    ? ["run", "-A"]
-    : process.execArgv.filter((flag) => !/^--test/.test(flag));
-  const child = spawn(process.execPath, [...flags, SCRIPT], {
-    env: { ...process.env, ...env },
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  const port = await new Promise<number>((resolve, reject) => {
-    let output = "";
-    child.stdout.setEncoding("utf8").on("data", (text) => {
-      output += text;
-      const found = /^port (\d+)$/m.exec(output)?.[1];
-      if (found) resolve(Number(found));
-    });
-    child.once("exit", () => reject(new Error(`The application ended before it listened: ${output}`)));
-  });
-  return { child, port };
-}
-
-async function stopApp({ child }: App): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.stdin!.end();
-  await ended;
-}
+const startApp = (env?: Record<string, string>) => startChildApp("./failing_replies_process.ts", env);
 
 /** The status and the body, or what became of the connection. */
-function get({ port }: App, path: string, headers: Record<string, string>): Promise<string> {
+function get({ port }: ChildApp, path: string, headers: Record<string, string>): Promise<string> {
   return new Promise((resolve) => {
     const sent = request({ host: "127.0.0.1", port, path, headers, agent: false });
     sent.on("error", ({ code }: Error & { code?: string }) => resolve(`${code}`));
@@ -91,7 +57,7 @@ Deno.test("a reply that cannot be sent is answered as without the plugin, and th
       }
     }
   } finally {
-    await Promise.all([stopApp(bare), stopApp(app)]);
+    await Promise.all([stopChildApp(bare), stopChildApp(app)]);
   }
 });
 
@@ -108,6 +74,6 @@ Deno.test("an auth reply that a hook of the application spoils is an error, and 
       assertEquals(await get(app, "/alive", {}), "200 yes", `${path} ended the process`);
     }
   } finally {
-    await stopApp(app);
+    await stopChildApp(app);
   }
 });

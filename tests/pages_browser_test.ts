@@ -9,32 +9,10 @@ import type { Page } from "playwright-core";
 import type { Provider } from "fastify-authjs/providers";
 import { passwordProvider } from "./support/app.ts";
 import { browserTest } from "./support/browser.ts";
-import { BUTTONS, EMAIL, listeningApp, pagesConfig, PASSKEY } from "./support/pages_app.ts";
+import { BUTTONS, EMAIL, ERRORS, listeningApp, pagesConfig, PASSKEY } from "./support/pages_app.ts";
 
 const WIDTHS = [390, 1280];
 const SCHEMES = ["light", "dark"] as const;
-
-const ERRORS = [
-  "AccessDenied",
-  "AccountNotLinked",
-  "Callback",
-  "Configuration",
-  "CredentialsSignin",
-  "Default",
-  "EmailCreateAccount",
-  "EmailSignin",
-  "MissingCSRF",
-  "OAuthAccountNotLinked",
-  "OAuthCallbackError",
-  "OAuthCreateAccount",
-  "OAuthSignin",
-  "SessionRequired",
-  "SessionTooLarge",
-  "Signin",
-  "TooManyRequests",
-  "Verification",
-  "WebAuthnVerificationError",
-];
 
 /** The providers of the sign-in page, and the paths below `/auth` to look at with them. */
 const STATES: readonly [name: string, providers: readonly Provider[], paths: readonly string[]][] = [

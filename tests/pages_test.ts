@@ -14,34 +14,11 @@ import Mailgun from "fastify-authjs/providers/mailgun";
 import Resend from "fastify-authjs/providers/resend";
 import { captureLog, passwordProvider, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
-import { EMAIL, pagesConfig, PASSKEY } from "./support/pages_app.ts";
+import { EMAIL, ERRORS, pagesConfig, PASSKEY } from "./support/pages_app.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 const PAGES = ["/signin", "/signout", "/error?error=AccessDenied", "/verify-request", "/nowhere"];
-
-/** Every code that the plugin or core puts into the query of a page. */
-const ERRORS = [
-  "AccessDenied",
-  "AccountNotLinked",
-  "Callback",
-  "Configuration",
-  "CredentialsSignin",
-  "Default",
-  "EmailCreateAccount",
-  "EmailSignin",
-  "MissingCSRF",
-  "OAuthAccountNotLinked",
-  "OAuthCallbackError",
-  "OAuthCreateAccount",
-  "OAuthSignin",
-  "SessionRequired",
-  "SessionTooLarge",
-  "Signin",
-  "TooManyRequests",
-  "Verification",
-  "WebAuthnVerificationError",
-];
 
 async function open(app: FastifyInstance, path: string, headers: Record<string, string> = BROWSER) {
   return await app.inject({ url: `/auth${path}`, headers });

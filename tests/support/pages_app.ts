@@ -77,3 +77,26 @@ export async function listeningApp(
   const { port } = app.server.address() as AddressInfo;
   return { app, origin: `http://localhost:${port}`, [Symbol.asyncDispose]: () => app.close() };
 }
+
+/** Every code that the plugin or core puts into the query of a page. */
+export const ERRORS = [
+  "AccessDenied",
+  "AccountNotLinked",
+  "Callback",
+  "Configuration",
+  "CredentialsSignin",
+  "Default",
+  "EmailCreateAccount",
+  "EmailSignin",
+  "MissingCSRF",
+  "OAuthAccountNotLinked",
+  "OAuthCallbackError",
+  "OAuthCreateAccount",
+  "OAuthSignin",
+  "SessionRequired",
+  "SessionTooLarge",
+  "Signin",
+  "TooManyRequests",
+  "Verification",
+  "WebAuthnVerificationError",
+];
