@@ -9,6 +9,10 @@ const root = new URL("../", import.meta.url);
 
 /** What a layer may import besides itself, {@linkcode SHARED} and packages. From top to bottom. */
 const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[] }>> = {
+  "testing": {
+    about: "for the tests of applications: signed-in requests, an OpenID Provider",
+    imports: ["src/", "session", "config"],
+  },
   "src/": {
     about: "the public functions, and `auth_instance.ts`, the one object behind them",
     imports: ["routes", "core", "session", "config", "provider", "adapter", "jwt", "pages", "http", "utils"],
@@ -60,7 +64,7 @@ interface Module {
 }
 
 /** What users import. */
-const ENTRIES = ["mod.ts", "src/redis.ts", "providers/mod.ts"];
+const ENTRIES = ["mod.ts", "src/redis.ts", "src/testing/mod.ts", "providers/mod.ts"];
 
 /** The files of src/ with the files of src/ that each imports, types included. */
 async function readGraph(): Promise<Map<string, string[]>> {

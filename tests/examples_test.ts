@@ -4,8 +4,12 @@ import { stub } from "@std/testing/mock";
 import type { FastifyInstance } from "fastify";
 import type { AddressInfo } from "node:net";
 import { Buffer } from "node:buffer";
+import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { WebSocket } from "ws";
 import { browserTest } from "./support/browser.ts";
 import { type Answer, Client } from "./support/client.ts";
@@ -295,6 +299,13 @@ for (const release of [12, 11] as const) {
     await signInReadSignOut<string | number>(client, () => nameOrStatus(client), "Ada", 401);
   });
 }
+
+exampleTest("tests of an application, for any test runner", async () => {
+  const args = ["test", "--no-lock", "--no-check", "-A", "examples/testing.ts"];
+  const cwd = fileURLToPath(new URL("../", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, env: process.env });
+  assertStringIncludes(stdout, "2 passed");
+});
 
 Deno.test("examples: each file is short, and README.md of the examples names it", async () => {
   const folder = new URL("../examples/", import.meta.url);

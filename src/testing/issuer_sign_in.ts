@@ -1,0 +1,87 @@
+/** A sign-in at the test issuer, from the application's sign-in route to its callback. */
+import type { LightMyRequestResponse } from "fastify";
+import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
+import type { IssuerUser } from "./issuer_grants.ts";
+import { answerIssuer } from "./issuer_routes.ts";
+import type { IssuerState } from "./issuer_state.ts";
+
+/** Who signs in, and where. */
+export interface IssuerSignInOptions {
+  /**
+   * The user.
+   *
+   * @default that of the issuer
+   */
+  readonly user?: IssuerUser;
+  /**
+   * The id of the application's provider.
+   *
+   * @default "issuer" that of `issuer.provider()`
+   */
+  readonly provider?: string;
+  /**
+   * Where the plugin is registered.
+   *
+   * @default "/auth"
+   */
+  readonly prefix?: string;
+  /**
+   * Parameters for the authorization request, such as `{ acr_values: "mfa" }`.
+   *
+   * @default {}
+   */
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+const FORM = { accept: "application/json", "content-type": "application/x-www-form-urlencoded" };
+
+/**
+ * Signs in.
+ *
+ * @throws {Error} with what the application answered, where it failed.
+ */
+export async function signInAtIssuer(
+  app: TestedApp,
+  issuer: IssuerState,
+  { user, provider = "issuer", prefix = "/auth", parameters = {} }: IssuerSignInOptions,
+): Promise<InjectWithCookies> {
+  const inject = injectWith(app);
+  const csrf = await inject(`${prefix}/csrf`);
+  if (csrf.statusCode !== 200) {
+    throw failed(csrf, `no auth routes at "${prefix}", which \`prefix\` names`);
+  }
+  const started = await inject({
+    method: "POST",
+    url: `${prefix}/signin/${provider}?${new URLSearchParams(parameters)}`,
+    headers: FORM,
+    payload: `${new URLSearchParams({ csrfToken: csrf.json().csrfToken })}`,
+  });
+  if (started.statusCode !== 200) {
+    throw failed(started, `the application refused to start it with "${provider}"`);
+  }
+  const callback = visitIssuer(started.json().url, issuer, user);
+  // Only the query counts: the public path may be another than that in the application.
+  const url = `${prefix}/callback/${provider}${callback.search}`;
+  const finished = await inject({ url, headers: { accept: FORM.accept } });
+  if (finished.statusCode !== 200) throw failed(finished, "the application refused it");
+  return inject;
+}
+
+/** What a browser is redirected to by the authorization endpoint. */
+function visitIssuer(url: string, issuer: IssuerState, user: IssuerUser | undefined): URL {
+  if (!url.startsWith(`${issuer.url}/`)) {
+    throw new Error(
+      `The sign-in leads to ${url}, and the issuer is ${issuer.url}: which \`provider\` uses it?`,
+    );
+  }
+  const { pathname: path, searchParams: query } = new URL(url);
+  const request = { method: "GET", path, query, body: new URLSearchParams(), authorization: "" };
+  // Not over the network: sign-ins at the same time may be of several users.
+  const { status, location, body } = answerIssuer(request, { ...issuer, ...(user && { user }) });
+  if (location !== undefined) return new URL(location);
+  throw new Error(`The issuer answered with ${status}: ${JSON.stringify(body)}`);
+}
+
+function failed({ statusCode, body }: LightMyRequestResponse, why: string): Error {
+  return new Error(`The sign-in failed, ${why}: ${statusCode} ${body.slice(0, 500)}`);
+}

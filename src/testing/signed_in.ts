@@ -1,0 +1,213 @@
+/** Signs a user in without a sign-in method: with the cookie that a sign-in would have ended with. */
+import type { Adapter, AdapterUser } from "@auth/core/adapters";
+import type { JWT } from "@auth/core/jwt";
+import { randomUUID } from "node:crypto";
+import { type AuthInstance, authInstance } from "../auth_instance.ts";
+import { newExpiry } from "../config/lifetime.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { writeSessionCookie } from "../session/cookie.ts";
+import { encodeWithin } from "../session/cookie_size.ts";
+import type { SessionSettings } from "../session/settings.ts";
+import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
+import { CookieJar } from "./cookie_jar.ts";
+import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
+import { refuseInProduction } from "./refuse_in_production.ts";
+
+/** Who is signed in, and how. */
+export interface SignedInOptions {
+  /**
+   * The user, with the fields that a sign-in gives the `jwt` callback, or that a row in the table of users has.
+   * With sessions in a database the user is looked up by `id`, then by `email`, and is created if there is none.
+   */
+  readonly user: User | (User & Record<string, unknown>);
+  /**
+   * The account that the `jwt` callback gets. Not for sessions in a database: nothing is linked.
+   *
+   * @default one of the provider "testing", of the type "credentials"
+   */
+  readonly account?: Account;
+  /**
+   * The profile that the `jwt` callback gets. Not for sessions in a database.
+   *
+   * @default none
+   */
+  readonly profile?: Profile;
+  /**
+   * Claims of the session token, which replace what the `jwt` callback returned: `{ expires_at: 0 }` for an access
+   * token that has to be refreshed. Not for sessions in a database.
+   *
+   * @default {} those of the callback
+   */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /**
+   * When the session ends; with a date in the past it has ended. The first read renews one that ends soon, as it
+   * does in a browser.
+   *
+   * @default after `session.maxAge`
+   */
+  readonly expires?: Date;
+  /**
+   * Whether users reach the application over https, where neither `origin` nor `AUTH_URL` says it: the name of the
+   * cookie depends on it.
+   *
+   * @default false
+   */
+  readonly secure?: boolean;
+}
+
+/** The application's `inject()` for a signed-in user. */
+export interface SignedIn extends InjectWithCookies {
+  /** The user: with sessions in a database the row, with the id that the adapter gave it. */
+  readonly user: User;
+}
+
+/** A session that was made. */
+interface NewSession {
+  readonly token: string;
+  readonly user: User;
+}
+
+/**
+ * Signs a user in.
+ *
+ * The cookie is the one that a sign-in would have set: with the name, the key and the chunks that the configuration
+ * says, and the claims that its `jwt` callback returns for a sign-in (`trigger: "signIn"`); or with a row in the
+ * database, where sessions are kept there. The `signIn` callback and events are not called, and no account is
+ * linked: `startIssuer()` is there for tests of the sign-in itself.
+ *
+ * @param app The application; it may still be starting.
+ * @param auth The configuration that was given to `FastifyAuth()`, or an object that has it as its `config`.
+ * @param options The user, and the details of the session.
+ * @returns The application's `inject()`, which sends the cookie.
+ * @throws {FastifyAuthError} What is wrong with the configuration, or `FST_AUTHJS_CONFIG_INVALID` for other arguments
+ * than these, and under `NODE_ENV=production`.
+ * @throws What a callback, the encoder or the adapter throws.
+ *
+ * @example
+ * ```ts
+ * import Fastify from "fastify";
+ * import { FastifyAuth, type FastifyAuthConfig } from "fastify-authjs";
+ * import { signedIn } from "fastify-authjs/testing";
+ *
+ * const config: FastifyAuthConfig = {
+ *   providers: [],
+ *   secret: "x".repeat(32),
+ *   trustHost: true,
+ *   callbacks: {
+ *     jwt: ({ token, user }) => user ? { ...token, roles: (user as { roles?: string[] }).roles } : token,
+ *     session: ({ session, token }) => ({ ...session, user: { ...session.user, roles: token.roles } }),
+ *   },
+ * };
+ * const app = Fastify();
+ * await app.register(FastifyAuth(config), { prefix: "/auth" });
+ * app.get("/admin", { config: { auth: { roles: "admin" } } as object }, () => "the admin area");
+ *
+ * const asAda = await signedIn(app, config, { user: { name: "Ada", roles: ["admin"] } });
+ * console.assert((await asAda("/admin")).statusCode === 200);
+ *
+ * const asBob = await signedIn(app, config, { user: { name: "Bob" } });
+ * console.assert((await asBob("/admin")).statusCode === 403);
+ * ```
+ */
+export async function signedIn(
+  app: TestedApp,
+  auth: FastifyAuthConfig | { readonly config: FastifyAuthConfig },
+  options: SignedInOptions,
+): Promise<SignedIn> {
+  refuseInProduction("signedIn()");
+  const config = (auth as { config?: FastifyAuthConfig } | undefined)?.config ?? auth as FastifyAuthConfig;
+  assertArguments(app, config, options);
+  const instance = authInstance(config);
+  const problem = await instance.problem();
+  if (problem !== undefined) throw problem;
+  const settings = instance.settings(options.secure ?? instance.config.origin?.secure ?? false);
+  const { token, user } = settings.strategy === "jwt"
+    ? await sealSession(settings, options)
+    : await insertSession(instance, settings, options);
+  const jar = new CookieJar();
+  // A browser sends a cookie whose session has ended elsewhere, so this one never does.
+  jar.keep(writeSessionCookie([], token, settings.cookie, newExpiry(settings)).lines);
+  return Object.defineProperty(injectWith(app, jar), "user", { value: user, enumerable: true }) as SignedIn;
+}
+
+function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: SignedInOptions): void {
+  const isApp = typeof app?.inject === "function";
+  const isConfig = Array.isArray((config as Partial<FastifyAuthConfig> | undefined)?.providers);
+  if (isApp && isConfig && isObject(options?.user)) return;
+  const problem = !isApp
+    ? "The first argument is no Fastify application."
+    : !isConfig
+    ? "The second argument is no configuration."
+    : "The third argument has no `user`.";
+  throw invalid(
+    "signedIn() takes the application, the configuration that FastifyAuth() was given, and the user: " +
+      `\`await signedIn(app, config, { user: { name: "Ada" } })\`. ${problem}`,
+  );
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function invalid(message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
+}
+
+/** The session in a token, as core's callback makes it. */
+async function sealSession(settings: SessionSettings, options: SignedInOptions): Promise<NewSession> {
+  const { user, account = accountOf(user), profile, claims, expires } = options;
+  const { callbacks, cookie, cookieLimit, jwt } = settings;
+  const subject = {
+    name: user.name,
+    email: user.email,
+    picture: user.image,
+    sub: user.id?.toString(),
+  } as JWT;
+  const signIn = { token: subject, user, account, profile, isNewUser: false, trigger: "signIn" };
+  const token = callbacks.jwt ? await callbacks.jwt(signIn as never) : subject;
+  if (token === null) {
+    throw invalid("`callbacks.jwt` returned null for this user, which signs nobody in.");
+  }
+  const maxAge = expires && Math.floor((expires.getTime() - Date.now()) / 1000);
+  const params = {
+    ...jwt,
+    token: { ...token, ...claims },
+    salt: cookie.name,
+    ...(expires && { maxAge: maxAge! }),
+  };
+  return { user, token: await encodeWithin(jwt, params, { limit: cookieLimit, warn: () => {} }) };
+}
+
+function accountOf({ id, email }: User): Account {
+  return {
+    provider: "testing",
+    providerAccountId: id ?? email ?? "testing",
+    type: "credentials",
+    ...(id !== undefined && { userId: id }),
+  };
+}
+
+/** The session in a row, as core's callback makes it. */
+async function insertSession(
+  { config: { core } }: AuthInstance,
+  settings: SessionSettings,
+  options: SignedInOptions,
+): Promise<NewSession> {
+  const unused = (["account", "claims", "profile"] as const).find((name) => options[name] !== undefined);
+  if (unused !== undefined) {
+    throw invalid(`\`${unused}\` is for the "jwt" strategy: a row of a session has no claims.`);
+  }
+  const adapter = settings.adapter as Required<Adapter>;
+  const user = await findOrCreateUser(adapter, options.user);
+  const sessionToken = core.session?.generateSessionToken?.() ?? randomUUID();
+  const expires = options.expires ?? newExpiry(settings);
+  await adapter.createSession({ sessionToken, userId: user.id, expires });
+  return { token: sessionToken, user };
+}
+
+async function findOrCreateUser(adapter: Required<Adapter>, user: User): Promise<AdapterUser> {
+  const { id, email } = user;
+  return (id === undefined ? null : await adapter.getUser(id)) ??
+    (email ? await adapter.getUserByEmail(email) : null) ??
+    await adapter.createUser({ emailVerified: null, ...user, id: id ?? randomUUID() } as AdapterUser);
+}
