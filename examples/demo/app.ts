@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
 import { FastifyAuth } from "fastify-authjs";
 import { addAssets } from "./assets.ts";
@@ -15,6 +16,8 @@ export interface DemoOptions {
   readonly dataDir: string;
   /** A PostgreSQL to use instead of a file in the data folder. */
   readonly databaseUrl?: string | undefined;
+  /** Other origins whose pages may sign in here and read the session, with `fastify-authjs/client`. */
+  readonly trustedOrigins?: readonly string[];
   readonly logger?: FastifyServerOptions["logger"];
 }
 
@@ -26,7 +29,9 @@ export interface Demo {
 }
 
 /** Starts what the application needs, and builds the application. */
-export async function buildDemo({ dataDir, databaseUrl, logger = false }: DemoOptions): Promise<Demo> {
+export async function buildDemo(
+  { dataDir, databaseUrl, trustedOrigins = [], logger = false }: DemoOptions,
+): Promise<Demo> {
   // Browsers keep connections open; an ending demo does not wait for them.
   const app = Fastify({ logger, forceCloseConnections: true });
   try {
@@ -39,7 +44,10 @@ export async function buildDemo({ dataDir, databaseUrl, logger = false }: DemoOp
     const openid = await startOpenIdProvider(logger);
     app.addHook("onClose", () => openid.close());
 
-    const config = authConfig({ secret, database, mail, openid });
+    const config = authConfig({ secret, database, mail, openid, trustedOrigins });
+    if (trustedOrigins.length > 0) {
+      await app.register(cors, { origin: [...trustedOrigins], credentials: true });
+    }
     await app.register(FastifyAuth(config), { prefix: "/auth" });
     await addAssets(app);
     addRoutes(app, { config, database, mail });

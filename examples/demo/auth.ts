@@ -13,12 +13,16 @@ export interface AuthParts {
   readonly database: DemoDatabase;
   readonly mail: MailServer;
   readonly openid: OpenIdProvider;
+  readonly trustedOrigins: readonly string[];
 }
 
 /** The configuration of Auth.js: what the rest of this folder is there for. */
-export function authConfig({ secret, database, mail, openid }: AuthParts): FastifyAuthConfig {
+export function authConfig(
+  { secret, database, mail, openid, trustedOrigins }: AuthParts,
+): FastifyAuthConfig {
   return {
     secret,
+    trustedOrigins,
     trustHost: true, // it listens on loopback only, so no other machine can choose the Host
     adapter: database.adapter,
     session: { strategy: "jwt" }, // passwords work with no other
@@ -53,6 +57,10 @@ export function authConfig({ secret, database, mail, openid }: AuthParts): Fasti
     callbacks: {
       jwt({ token, account }) {
         return account ? { ...token, provider: account.provider } : token; // there at the sign-in only
+      },
+      redirect({ url, baseUrl }) {
+        const target = new URL(url, baseUrl);
+        return [baseUrl, ...trustedOrigins].includes(target.origin) ? target.href : baseUrl;
       },
       session({ session, token }) {
         session.user.id = token.sub ?? "";

@@ -7,7 +7,7 @@ import { formIn } from "./client.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildDemo, originsOf } from "../../examples/demo/app.ts";
+import { buildDemo, type DemoOptions, originsOf } from "../../examples/demo/app.ts";
 
 /** A running demo. Its data stay when it is closed. */
 export interface RunningDemo extends AsyncDisposable {
@@ -17,8 +17,12 @@ export interface RunningDemo extends AsyncDisposable {
 }
 
 /** Starts the demo on a free port. */
-export async function startDemo(dataDir: string, databaseUrl?: string): Promise<RunningDemo> {
-  const { app, issuer } = await buildDemo({ dataDir, databaseUrl });
+export async function startDemo(
+  dataDir: string,
+  databaseUrl?: string,
+  options: Pick<DemoOptions, "trustedOrigins"> = {},
+): Promise<RunningDemo> {
+  const { app, issuer } = await buildDemo({ dataDir, databaseUrl, ...options });
   await app.listen({ port: 0, host: "localhost" });
   return { origin: originsOf(app)[0], issuer, dataDir, [Symbol.asyncDispose]: () => app.close() };
 }
@@ -34,9 +38,12 @@ export async function withDataDir(use: (dataDir: string) => Promise<void>): Prom
 }
 
 /** Gives a running demo, with a database of its own, for as long as `use` runs. */
-export async function withDemo(use: (demo: RunningDemo) => Promise<void>): Promise<void> {
+export async function withDemo(
+  use: (demo: RunningDemo) => Promise<void>,
+  options: Pick<DemoOptions, "trustedOrigins"> = {},
+): Promise<void> {
   await withDataDir(async (dataDir) => {
-    await using demo = await startDemo(dataDir);
+    await using demo = await startDemo(dataDir, undefined, options);
     await use(demo);
   });
 }

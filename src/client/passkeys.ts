@@ -1,0 +1,122 @@
+/**
+ * The ceremonies of WebAuthn in the browser, as `@simplewebauthn/server` 9 sends and reads them. It is loaded when a
+ * passkey is used. The browser's own `toJSON()` writes the id of a user otherwise than that server reads it.
+ */
+
+/** What `GET <prefix>/webauthn-options/:provider` answers. */
+interface Ceremony {
+  readonly action: "authenticate" | "register";
+  /** The options, with base64url in place of bytes. */
+  readonly options: Record<string, unknown> & {
+    readonly challenge: string;
+    readonly user?: { readonly id: string };
+    readonly allowCredentials?: readonly Descriptor[];
+    readonly excludeCredentials?: readonly Descriptor[];
+  };
+}
+
+interface Descriptor {
+  readonly id: string;
+}
+
+/** The part of the browser's `PublicKeyCredential` that is used. */
+interface Credential {
+  readonly id: string;
+  readonly rawId: ArrayBuffer;
+  readonly type: string;
+  readonly authenticatorAttachment?: string | null;
+  readonly response: {
+    readonly clientDataJSON: ArrayBuffer;
+    readonly attestationObject?: ArrayBuffer;
+    readonly authenticatorData?: ArrayBuffer;
+    readonly signature?: ArrayBuffer;
+    readonly userHandle?: ArrayBuffer | null;
+    getTransports?(): string[];
+  };
+  getClientExtensionResults(): unknown;
+}
+
+/** The part of the browser that is used. */
+interface Browser {
+  readonly PublicKeyCredential?: { isConditionalMediationAvailable?(): Promise<boolean> };
+  readonly navigator: {
+    readonly credentials: Record<"create" | "get", (options: unknown) => Promise<Credential | null>>;
+  };
+}
+
+/**
+ * Goes through a ceremony with the user.
+ *
+ * @returns The credential, in JSON.
+ * @throws {DOMException} of the browser, by which a ceremony ends (WebAuthn sections 5.1.3 and 5.1.4).
+ */
+export async function getCredential(
+  { action, options }: Ceremony,
+  signal: AbortSignal,
+  mediation?: "conditional",
+): Promise<string> {
+  const { PublicKeyCredential, navigator } = globalThis as unknown as Browser;
+  const isSupported = PublicKeyCredential !== undefined &&
+    (mediation === undefined || await PublicKeyCredential.isConditionalMediationAvailable?.());
+  if (!isSupported) throw new DOMException("The browser has no passkeys.", "NotSupportedError");
+  const { credentials } = navigator;
+  const { allowCredentials = [], excludeCredentials = [], user } = options;
+  const challenge = toBytes(options.challenge);
+  const credential = action === "register"
+    ? await credentials.create({
+      signal,
+      publicKey: {
+        ...options,
+        challenge,
+        user: { ...user, id: new TextEncoder().encode(user?.id) },
+        excludeCredentials: excludeCredentials.map(toDescriptor),
+      },
+    })
+    : await credentials.get({
+      signal,
+      ...(mediation && { mediation }),
+      publicKey: {
+        ...options,
+        challenge,
+        allowCredentials: mediation ? [] : allowCredentials.map(toDescriptor),
+      },
+    });
+  if (credential === null) throw new DOMException("There is no passkey.", "NotAllowedError");
+  return JSON.stringify(toJson(credential));
+}
+
+function toDescriptor(descriptor: Descriptor) {
+  return { ...descriptor, id: toBytes(descriptor.id) };
+}
+
+function toJson(credential: Credential) {
+  const { id, rawId, type, authenticatorAttachment, response } = credential;
+  const { clientDataJSON, attestationObject, authenticatorData, signature, userHandle } = response;
+  return {
+    id,
+    rawId: toText(rawId),
+    type,
+    authenticatorAttachment: authenticatorAttachment ?? undefined,
+    clientExtensionResults: credential.getClientExtensionResults(),
+    response: {
+      clientDataJSON: toText(clientDataJSON),
+      ...(attestationObject
+        ? { attestationObject: toText(attestationObject), transports: response.getTransports?.() }
+        : {
+          authenticatorData: toText(authenticatorData!),
+          signature: toText(signature!),
+          userHandle: userHandle ? new TextDecoder().decode(userHandle) : undefined,
+        }),
+    },
+  };
+}
+
+/** base64url. */
+function toBytes(text: string): Uint8Array {
+  return Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (char) => char.charCodeAt(0));
+}
+
+function toText(bytes: ArrayBuffer): string {
+  return btoa(String.fromCharCode(...new Uint8Array(bytes)))
+    .replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
