@@ -140,6 +140,16 @@ export interface FastifyAuthOptions {
    */
   refreshGrace?: number;
   /**
+   * Whether a sign-in with credentials creates a session in the database, as every other sign-in does with the
+   * strategy "database". `authorize()` must then return a user of the adapter, with its `id`; with any other user
+   * the sign-in fails and the log says why. The `jwt` callback is not called.
+   *
+   * Core makes a JWT after such a sign-in, so without this option credentials need the strategy "jwt".
+   *
+   * @default false
+   */
+  credentialsDatabaseSessions?: boolean;
+  /**
    * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
    * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
    * show a preview, then do not use the link up. With `false` opening the link signs in.

@@ -5,6 +5,7 @@
 import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { FastifyAuthError } from "../errors.ts";
+import type { FastifyAuthConfig } from "../types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
 /** The methods that core calls where sessions are rows. */
@@ -79,16 +80,29 @@ export function adapterProblem(
 export function strategyProblem(
   { adapter, session }: AuthConfig,
   providers: readonly ProviderSummary[],
-  jwt: AuthConfig["jwt"],
+  { credentialsDatabaseSessions: inDatabase, jwt }: Pick<
+    FastifyAuthConfig,
+    "credentialsDatabaseSessions" | "jwt"
+  >,
 ): FastifyAuthError | undefined {
   const strategy = session?.strategy ?? (adapter ? "database" : "jwt");
+  if (strategy === "jwt") return inDatabase ? unusedProblem() : undefined;
   const credentials = providers.find(({ type }) => type === "credentials");
   // The application's own `encode` may store the session.
-  if (strategy === "jwt" || credentials === undefined || jwt?.encode) return;
+  if (credentials === undefined || inDatabase || jwt?.encode) return;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    `The credentials provider "${credentials.id}" cannot keep its sessions in a database: sign-in would ` +
-      'succeed and the session stay empty. Set `session: { strategy: "jwt" }`; users and accounts stay in ' +
-      "the database.",
+    `The credentials provider "${credentials.id}" cannot keep its sessions in a database without ` +
+      "`credentialsDatabaseSessions: true`: sign-in would succeed and the session stay empty. Set that, if " +
+      'authorize() returns users of the adapter, or `session: { strategy: "jwt" }`; users and accounts stay ' +
+      "in the database.",
+  );
+}
+
+function unusedProblem(): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    "`credentialsDatabaseSessions` needs sessions in a database: set `adapter`, and " +
+      '`session: { strategy: "database" }`, or remove the option.',
   );
 }

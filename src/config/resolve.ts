@@ -53,6 +53,8 @@ export interface ResolvedConfig {
   readonly origin: PublicOrigin | undefined;
   /** Other origins whose pages may send POST requests. */
   readonly trustedOrigins: ReadonlySet<string>;
+  /** Whether sign-ins with credentials create sessions in the database. */
+  readonly credentialsDatabaseSessions: boolean;
   /** Whether a mailed link opens a page that confirms the sign-in. */
   readonly emailConfirm: boolean;
   /** Warnings that do not stop the boot. */
@@ -89,6 +91,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
   const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
   const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
+  const credentialsDatabaseSessions =
+    attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const pages = attempt(() => pageSettings(config, core.providers as Provider[], providers, languages)) ??
     pageSettings({}, [], [], languages);
@@ -99,7 +103,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       redirectProxyProblem(core),
       providerProblem(providers, production),
       adapterProblem(core, providers),
-      strategyProblem(core, providers, config.jwt),
+      strategyProblem(core, providers, config),
     ].filter((problem) => problem !== undefined),
   );
 
@@ -110,6 +114,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     refresh,
     origin,
     trustedOrigins,
+    credentialsDatabaseSessions,
     emailConfirm,
     warnings: [
       ...hostWarnings(config, origin, environment),
@@ -146,6 +151,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
   const { sessionCookieLimit: _limit, refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...rest } =
     options;
   const {
+    credentialsDatabaseSessions: _credentials,
     emailConfirm: _confirm,
     emailMessage: write,
     siteName,

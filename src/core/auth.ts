@@ -21,6 +21,8 @@ import { sessionNameForCore } from "./session_name.ts";
 
 /** What core gets in place of the settings of the configuration. */
 export interface CoreOverrides {
+  /** Callbacks in place of those of the application. */
+  readonly callbacks?: AuthConfig["callbacks"];
   /** The cookie settings. */
   readonly cookies?: AuthConfig["cookies"];
   /** The functions for tokens. */
@@ -46,7 +48,7 @@ export async function callCore(context: RequestContext, overrides: CoreOverrides
 async function callWith(
   adapter: Adapter | undefined,
   context: RequestContext,
-  { cookies, jwt, providers }: CoreOverrides,
+  { callbacks, cookies, jwt, providers }: CoreOverrides,
 ): Promise<Answer> {
   const log = deferLast(context.logger);
   const { core } = context.config;
@@ -61,6 +63,7 @@ async function callWith(
     ...(adapter && { adapter }),
     ...(session.cookies && { cookies: session.cookies }),
     ...(providers && { providers }),
+    ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
     basePath: context.mountPath,
     logger: log.logger,
   });

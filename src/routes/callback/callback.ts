@@ -1,7 +1,7 @@
 /** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
 import type { Answer } from "../../core/answer.ts";
-import { callCore } from "../../core/auth.ts";
 import type { ProviderContext } from "../../core/context.ts";
+import { handleCredentialsCallback } from "./credentials.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback } from "./oauth.ts";
 import { replaceSession, withoutEndedSession } from "../session_change.ts";
@@ -24,6 +24,6 @@ function handleByType(context: ProviderContext): Promise<Answer> {
     case "webauthn":
       return handleWebAuthnCallback(context);
     default:
-      return callCore(context);
+      return handleCredentialsCallback(context);
   }
 }
