@@ -1,35 +1,40 @@
-import { assertEquals, assertStrictEquals } from "@std/assert";
+import { assert, assertEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
 import type { JWT } from "@auth/core/jwt";
+import { authInstance } from "../src/auth_instance.ts";
 import { TokenCache } from "../src/jwt/token_cache.ts";
+import { testApp, testConfig } from "./support/app.ts";
+
+/** The default. */
+const CAPACITY = 4 * 1024 * 1024;
 
 const opened = (text: string) => ({ text, current: true });
 
 /** Whose a token is, by its first letter. */
 const claimsOf = (token: string): JWT => ({ email: `${token[0]}@example.com` });
 
-/** As of a user who comes often enough: an unknown token is remembered with a probability of 1/4. */
+/** As of a user who comes often enough: an unknown token is remembered with a probability of 1/8. */
 function remember(
   cache: TokenCache,
   token: string,
   held: ReturnType<typeof opened>,
   claims = claimsOf(token),
 ): void {
-  for (let i = 0; i < 100 && cache.get(token) !== held; i++) cache.set(token, held, claims);
+  for (let i = 0; i < 1000 && cache.get(token) !== held; i++) cache.set(token, held, claims);
 }
 
 Deno.test("TokenCache remembers a token that comes again", () => {
-  const cache = new TokenCache();
+  const cache = new TokenCache(CAPACITY);
   const entry = opened("{}");
   remember(cache, "header..iv.text.tag", entry, {});
   assertStrictEquals(cache.get("header..iv.text.tag"), entry);
 });
 
-/** How many of 60 users' tokens, sent in turn, a cache of so many characters finds in the last of 100 rounds. */
+/** How many of 60 users' tokens, sent in turn, a cache of so many characters finds in the last of 500 rounds. */
 function foundInTurn(capacity: number): number {
   const cache = new TokenCache(capacity, capacity);
   const users = Array.from({ length: 60 }, (_, i) => `token of user ${100 + i}`);
   let found: string[] = [];
-  for (let round = 0; round < 100; round++) {
+  for (let round = 0; round < 500; round++) {
     found = users.filter((token) => {
       const known = cache.get(token) !== undefined;
       if (!known) cache.set(token, opened("{}"), { sub: token });
@@ -47,7 +52,7 @@ Deno.test("TokenCache finds the tokens of all users that it can hold, and of man
 });
 
 Deno.test("TokenCache gives what a token held, and nothing for another", () => {
-  const cache = new TokenCache();
+  const cache = new TokenCache(CAPACITY);
   const entry = opened("{}");
   remember(cache, "token", entry);
   assertStrictEquals(cache.get("token"), entry);
@@ -56,7 +61,7 @@ Deno.test("TokenCache gives what a token held, and nothing for another", () => {
 
 Deno.test("TokenCache gives nothing for a token that ends as another does: a tag alone proves nothing", () => {
   const tag = "t".repeat(43);
-  const cache = new TokenCache();
+  const cache = new TokenCache(CAPACITY);
   remember(cache, `header..iv.ada.${tag}`, opened("ada"));
   assertStrictEquals(cache.get(`header..iv.eve.${tag}`), undefined);
   remember(cache, `header..iv.grace.${tag}`, opened("grace"));
@@ -112,4 +117,27 @@ Deno.test("TokenCache remembers new users while one user sends any number of tok
   const newcomers = Array.from({ length: 40 }, (_, i) => `token-of-${i}`);
   for (const token of newcomers) remember(cache, token, opened("{}"), { sub: token });
   assertEquals(newcomers.filter((token) => cache.get(token) === undefined), []);
+});
+
+Deno.test("tokenCacheSize says how much is kept, and 0 keeps nothing", () => {
+  for (
+    const [tokenCacheSize, kept] of [[undefined, true], [1_000_000, true], [1000, false], [0, false]] as const
+  ) {
+    const config = testConfig({ ...(tokenCacheSize !== undefined && { tokenCacheSize }) });
+    const { cache } = authInstance(config).settings(false);
+    const entry = opened("x".repeat(100));
+    remember(cache, "token", entry);
+    assertEquals(cache.get("token") === entry, kept, `${tokenCacheSize}`);
+  }
+});
+
+Deno.test("a tokenCacheSize that is no number of bytes stops the boot", async () => {
+  for (const size of [-1, NaN, Infinity, "4 MB"]) {
+    const error = await testApp(testConfig({ tokenCacheSize: size as number })).then(
+      () => assert(false, `${size}`),
+      (error) => error,
+    );
+    assertEquals(error.code, "FST_AUTHJS_CONFIG_INVALID");
+    assertStringIncludes(error.message, "`tokenCacheSize` must be a number of bytes");
+  }
 });

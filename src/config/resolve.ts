@@ -37,6 +37,7 @@ import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
+import { requireTokenCacheSize } from "./token_cache_size.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 
 /** A configuration that has been copied, completed from the environment and checked. */
@@ -47,6 +48,8 @@ export interface ResolvedConfig {
   readonly providers: ReadonlyMap<string, ProviderSummary>;
   /** The most bytes of a session cookie. */
   readonly sessionCookieLimit: number;
+  /** How many bytes of opened session tokens are kept. */
+  readonly tokenCacheSize: number;
   /** How requests and processes share the refresh of a session. */
   readonly refresh: RefreshSettings;
   /** The configured public origin; without one it follows the request. */
@@ -90,6 +93,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
   const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
+  const tokenCacheSize = attempt(() => requireTokenCacheSize(config.tokenCacheSize)) ?? 0;
   const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
@@ -111,6 +115,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     core: Object.freeze({ ...core, trustHost: true }),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     sessionCookieLimit,
+    tokenCacheSize,
     refresh,
     origin,
     trustedOrigins,
@@ -148,8 +153,14 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     );
   }
   const { origin: _origin, trustedOrigins: _trusted, providerTimeout, adapterTimeout, ...options } = config;
-  const { sessionCookieLimit: _limit, refreshLock: _lock, refreshDue: _due, refreshGrace: _grace, ...rest } =
-    options;
+  const {
+    sessionCookieLimit: _limit,
+    tokenCacheSize: _size,
+    refreshLock: _lock,
+    refreshDue: _due,
+    refreshGrace: _grace,
+    ...rest
+  } = options;
   const {
     credentialsDatabaseSessions: _credentials,
     emailConfirm: _confirm,

@@ -10,10 +10,7 @@ import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { Opened } from "./jwe.ts";
 
-/** Characters of tokens and texts held, by default: some thousand users in a few megabytes. */
-const CAPACITY = 2 ** 22;
-
-/** One user may hold one part in so many: by default some two hundred tokens. */
+/** One user may hold one part in so many: of four megabytes some two hundred tokens. */
 const SHARES = 32;
 
 /** How many buckets users are hashed to; the users of a bucket have one share. A power of two. */
@@ -66,10 +63,11 @@ export class TokenCache {
   #size = 0;
 
   /**
-   * @param capacity Characters held at most.
+   * @param capacity Characters of tokens and texts held at most, a byte each: four megabytes hold those of
+   * some thousand users.
    * @param share Characters held at most of one user.
    */
-  constructor(capacity: number = CAPACITY, share: number = capacity / SHARES) {
+  constructor(capacity: number, share: number = capacity / SHARES) {
     this.#capacity = capacity;
     this.#share = share;
   }

@@ -73,7 +73,7 @@ export function sessionSettings(
 
 /** Members are merged as core merges them. */
 function resolveSettings(
-  { core, refresh, sessionCookieLimit }: ResolvedConfig,
+  { core, refresh, sessionCookieLimit, tokenCacheSize }: ResolvedConfig,
   secure: boolean,
 ): SessionSettings {
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
@@ -101,7 +101,7 @@ function resolveSettings(
     event,
     isPlain: [callbacks.jwt, callbacks.session, event].every((own) => own === undefined),
     adapter: core.adapter && endWithRows(core.adapter, families),
-    cache: new TokenCache(),
+    cache: new TokenCache(tokenCacheSize),
     refreshes: new Refreshes(refresh.grace),
     families,
     refresh: { ...refresh, lock: refresh.lock && new FailOpenLock(refresh.lock) },
