@@ -1,14 +1,139 @@
-/** Builds the reference of every entry point, as HTML, into `reference/`. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFile } from "node:fs/promises";
-import process from "node:process";
+/**
+ * Builds the site of docs/ into `site/dist/`, with its search and the reference of every entry point, and checks it:
+ * every link and every anchor leads somewhere, and no page makes a browser ask another host for anything.
+ *
+ * With `--check` the reference, which Deno makes, is left out. Other arguments are VitePress's, such as
+ * `--base=/path/`.
+ *
+ * VitePress comes from npm by `site/package-lock.json`, with the first build and when that file changes.
+ */
+import { readdir } from "node:fs/promises";
+import { otherSources, pageName } from "./site_pages.ts";
 
 const root = new URL("../", import.meta.url);
-const { name, exports } = JSON.parse(await readFile(new URL("deno.json", root), "utf8"));
-const options = ["--html", `--name=${name}`, "--output=reference"];
-const child = spawn(process.execPath, ["doc", ...options, ...Object.values<string>(exports)], {
-  cwd: root,
-  stdio: "inherit",
-});
-[process.exitCode] = await once(child, "exit");
+const site = new URL("site/", root);
+const pages = new URL("pages/", site);
+const dist = new URL("dist/", site);
+
+/** Where the site is: `--base=/path/` is VitePress's argument for another path. */
+const base = Deno.args.find((argument) => argument.startsWith("--base="))?.slice("--base=".length) ?? "/";
+const SITE = new URL(base, "https://site.example");
+
+/** What makes a browser send a request when a page opens. */
+const SUBRESOURCES = [
+  /<(?:img|script|iframe|source|video|audio|embed)\b[^>]*\bsrc(?:set)?="((?:https?:)?\/\/[^"]*)"/g,
+  /<link\b(?![^>]*\brel="canonical")[^>]*\bhref="((?:https?:)?\/\/[^"]*)"/g,
+  /url\(["']?((?:https?:)?\/\/[^"')]*)/g,
+  /@import\s*["']((?:https?:)?\/\/[^"']*)/g,
+];
+
+/** Runs a command in site/ and ends this process where it fails. */
+async function run(command: string, args: string[], cwd: URL = site): Promise<void> {
+  const child = new Deno.Command(command, {
+    args,
+    cwd,
+    env: { NPM_CONFIG_UPDATE_NOTIFIER: "false" },
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { success, stdout, stderr } = await child.output();
+  if (success) return;
+  const decoder = new TextDecoder();
+  console.error(`${command} ${args.join(" ")}\n${decoder.decode(stdout)}${decoder.decode(stderr)}`);
+  Deno.exit(1);
+}
+
+/** Installs what site/package-lock.json names, unless that has been done. */
+async function install(): Promise<void> {
+  const modified = async (name: string) => (await Deno.stat(new URL(name, site)).catch(() => null))?.mtime;
+  const [locked, installed] = [
+    await modified("package-lock.json"),
+    await modified("node_modules/.package-lock.json"),
+  ];
+  if (locked && installed && installed >= locked) return;
+  // No package runs a script of its own
+  await run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+}
+
+/** Copies every page into site/pages/, which VitePress reads. */
+async function collectPages(): Promise<void> {
+  await Deno.remove(pages, { recursive: true }).catch(() => {});
+  for (const name of await readdir(new URL("docs/", root), { recursive: true })) {
+    const source = `docs/${name.replaceAll("\\", "/")}`;
+    if (/\.(md|png|svg|webp)$/.test(source)) await copy(source, source.slice("docs/".length));
+  }
+  for (const source of otherSources) await copy(source, pageName(source)!);
+  await copy("site/index.md", "index.md");
+}
+
+async function copy(source: string, name: string): Promise<void> {
+  const target = new URL(name, pages);
+  await Deno.mkdir(new URL("./", target), { recursive: true });
+  if (!name.endsWith(".md")) return await Deno.copyFile(new URL(source, root), target);
+  const text = await Deno.readTextFile(new URL(source, root));
+  await Deno.writeTextFile(target, withoutBadges(text));
+}
+
+/** Badges are images of other hosts. */
+function withoutBadges(text: string): string {
+  return text.replace(/^\[?!\[[^\]]*\]\(https?:.*\n/gm, "");
+}
+
+/** Builds the reference of every entry point. */
+async function buildReference(): Promise<void> {
+  const { name, exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+  const options = ["--html", `--name=${name}`, "--output=site/dist/reference"];
+  await run(Deno.execPath(), ["doc", ...options, ...Object.values<string>(exports)], root);
+}
+
+/** What a page asks of another host when it opens. */
+async function foreignRequests(): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of await readdir(dist, { recursive: true })) {
+    if (!/\.(html|css)$/.test(name)) continue;
+    const text = await Deno.readTextFile(new URL(name.replaceAll("\\", "/"), dist));
+    for (const pattern of SUBRESOURCES) {
+      for (const [, address] of text.matchAll(pattern)) found.push(`${name} asks for ${address}`);
+    }
+  }
+  return found;
+}
+
+/** The links of the site that lead nowhere in it. Those to other hosts are not followed. */
+async function brokenLinks(): Promise<string[]> {
+  const html = new Map<string, string>();
+  for (const name of await readdir(dist, { recursive: true })) {
+    const path = name.replaceAll("\\", "/");
+    if (path.endsWith(".html")) html.set(path, await Deno.readTextFile(new URL(path, dist)));
+  }
+  const broken: string[] = [];
+  for (const [page, text] of html) {
+    for (const [, href = ""] of text.matchAll(/<a\b[^>]*\bhref="([^"]*)"/g)) {
+      if (!leadsSomewhere(href, page, html)) broken.push(`${page} links to ${href}`);
+    }
+  }
+  return broken;
+}
+
+/** Whether a link leads to a page of the site, and to an element there; also one to another host, or the reference. */
+function leadsSomewhere(href: string, page: string, html: ReadonlyMap<string, string>): boolean {
+  const { origin, pathname, hash } = new URL(href.replaceAll("&amp;", "&"), new URL(page, SITE));
+  const path = pathname.slice(SITE.pathname.length);
+  if (origin !== SITE.origin || path.startsWith("reference/")) return true;
+  const text = html.get(path === "" ? "index.html" : path);
+  return text !== undefined && (hash === "" || text.includes(` id="${decodeURIComponent(hash.slice(1))}"`));
+}
+
+async function main(): Promise<void> {
+  await install();
+  await collectPages();
+  const options = Deno.args.filter((argument) => argument !== "--check");
+  await run("npx", ["--no-install", "vitepress", "build", ...options]);
+  const faults = [...await foreignRequests(), ...await brokenLinks()];
+  for (const fault of faults) console.error(fault);
+  if (faults.length > 0) Deno.exit(1);
+  if (!Deno.args.includes("--check")) await buildReference();
+  console.log("site/dist/ is built, and its links are good");
+}
+
+await main();

@@ -1,0 +1,102 @@
+/** Which files of the repository are pages of the site. */
+
+/** Files outside docs/ that are pages, with the name that each has there. */
+const OTHER_PAGES: Readonly<Record<string, string>> = {
+  "README.md": "overview.md",
+  "examples/README.md": "examples.md",
+  "CHANGELOG.md": "changelog.md",
+  "CONTRIBUTING.md": "contributing.md",
+  "SECURITY.md": "security.md",
+};
+
+/** Where the repository is shown: links to files that are no pages lead there. */
+export const REPOSITORY_FILES = "https://github.com/fastify-authjs/fastify-authjs/blob/main/";
+
+/** A page's place in the sidebar, where its front matter names none. */
+const PLACES: Readonly<Record<string, Place>> = {
+  "overview.md": { group: "Start", order: 1 },
+  "examples.md": { group: "Running", order: 9 },
+  "changelog.md": { group: "Project", order: 1 },
+  "security.md": { group: "Project", order: 2 },
+  "contributing.md": { group: "Project", order: 3 },
+};
+
+/** The groups of the sidebar, in order. Pages name theirs in their front matter; those without one come last. */
+const GROUPS = [
+  "Start",
+  "Signing in",
+  "Sessions",
+  "Protecting routes",
+  "Running",
+  "Reference",
+  "Project",
+  "More",
+];
+
+/** A page's place in the sidebar. */
+interface Place {
+  group: string;
+  order: number;
+}
+
+/** A page, as far as the sidebar needs it. */
+export interface PageText {
+  /** Its name, such as `guards.md`. */
+  name: string;
+  text: string;
+}
+
+/** A group of the sidebar, in the shape that VitePress takes. */
+export interface SidebarGroup {
+  text: string;
+  collapsed: boolean;
+  items: { text: string; link: string }[];
+}
+
+/** The files that are pages besides those in docs/. */
+export const otherSources: readonly string[] = Object.keys(OTHER_PAGES);
+
+/**
+ * The name that a file of the repository has as a page.
+ *
+ * @param source Its path from the root of the repository.
+ * @returns Undefined where it is no page.
+ */
+export function pageName(source: string): string | undefined {
+  if (source.startsWith("docs/") && source.endsWith(".md")) return source.slice("docs/".length);
+  return OTHER_PAGES[source];
+}
+
+/** The file of the repository that a page is made from. */
+export function sourceOf(page: string): string {
+  const other = Object.entries(OTHER_PAGES).find(([, name]) => name === page);
+  return other ? other[0] : `docs/${page}`;
+}
+
+/** The sidebar: each page in the group that its front matter names, by its `order`, then by its title. */
+export function sidebar(pages: readonly PageText[]): SidebarGroup[] {
+  const placed = pages.filter(({ name }) => name !== "index.md").map((page) => ({
+    ...placeOf(page),
+    title: titleOf(page),
+    link: `/${page.name.replace(/\.md$/, "")}`,
+  }));
+  placed.sort((one, other) => one.order - other.order || one.title.localeCompare(other.title));
+  const groups = [...new Set([...GROUPS, ...placed.map(({ group }) => group)])];
+  return groups.map((group) => ({
+    text: group,
+    collapsed: false,
+    items: placed.filter((page) => page.group === group).map(({ title, link }) => ({ text: title, link })),
+  })).filter(({ items }) => items.length > 0);
+}
+
+function placeOf({ name, text }: PageText): Place {
+  const front = text.match(/^---\n([\s\S]*?)\n---\n/)?.[1] ?? "";
+  const field = (key: string) => front.match(new RegExp(`^${key}: *"?(.*?)"? *$`, "m"))?.[1];
+  const folder = name.includes("/") ? name.slice(0, name.indexOf("/")) : undefined;
+  const place = PLACES[name] ?? { group: folder ?? "More", order: 50 };
+  return { group: field("group") ?? place.group, order: Number(field("order") ?? place.order) };
+}
+
+function titleOf({ name, text }: PageText): string {
+  return text.match(/^# (.*)$/m)?.[1]?.replaceAll("`", "") ?? name;
+}
