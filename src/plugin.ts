@@ -80,7 +80,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     const auth = authInstance(config);
     const problem = await auth.problem();
     if (problem !== undefined) throw problem;
-    for (const warning of auth.config.warnings) instance.log.warn(warning);
+    for (const { message, ...details } of auth.config.warnings) instance.log.warn(details, message);
     auth.config.notices.sendTo(instance.log);
     const assets = await auth.assets();
     if (options.openapi && !instance.hasDecorator("swagger")) instance.log.warn(NO_SWAGGER);

@@ -89,6 +89,23 @@ export interface FastifyAuthOptions {
    */
   trustedOrigins?: readonly string[];
   /**
+   * Ids of providers that may be reached without TLS where `NODE_ENV` is `production`: an identity provider on a
+   * private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. Whoever can read or change
+   * traffic between this server and the provider can then sign in as any of its users. At boot a warning names
+   * them. No provider of any other id is reached without TLS.
+   *
+   * @default [] every provider is reached over https
+   */
+  insecureProviders?: readonly string[];
+  /**
+   * Whether the log gets a table at boot: the public origin and where it comes from, how sessions are kept, each
+   * provider with the callback URL to register there, the cookies, and the warnings. Without it there is one line.
+   * Both are of the level `info`.
+   *
+   * @default true where `NODE_ENV` is `development`, else false
+   */
+  doctor?: boolean;
+  /**
    * How long a request to a provider may take, in milliseconds, its body included; 0 for no limit.
    *
    * @default 10_000

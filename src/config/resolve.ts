@@ -22,7 +22,8 @@ import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
-import { Notices } from "./notices.ts";
+import { watchCallbacks } from "./callbacks.ts";
+import { type Notice, Notices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
 import {
   copyProvider,
@@ -34,6 +35,8 @@ import {
 import { prepareProvider } from "../provider/prepare.ts";
 import { type PageSettings, pageSettings } from "./pages.ts";
 import { type RefreshSettings, refreshSettings } from "./refresh.ts";
+import { credentialWarnings } from "./credentials.ts";
+import { insecureWarnings, requireInsecureProviders } from "./insecure_providers.ts";
 import { secretProblem } from "./secret.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
@@ -60,8 +63,12 @@ export interface ResolvedConfig {
   readonly credentialsDatabaseSessions: boolean;
   /** Whether a mailed link opens a page that confirms the sign-in. */
   readonly emailConfirm: boolean;
+  /** What configures `origin`. */
+  readonly originFrom: "`origin`" | "AUTH_URL" | undefined;
+  /** Whether the log gets a table at boot, rather than a line. */
+  readonly doctor: boolean;
   /** Warnings that do not stop the boot. */
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Notice[];
   /** The built-in pages. */
   readonly pages: PageSettings;
   /** Users of failed sign-ins, to be deleted by later ones. */
@@ -98,6 +105,9 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
+  const insecure = attempt(() => requireInsecureProviders(config.insecureProviders, providers)) ?? [];
+  const doctor = attempt(() => requireBoolean("doctor", config.doctor)) ??
+    environment.NODE_ENV === "development";
   const pages = attempt(() => pageSettings(config, core.providers as Provider[], providers, languages)) ??
     pageSettings({}, [], [], languages);
   problems.push(
@@ -105,7 +115,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       secretProblem(core),
       hostProblem(core, origin, production),
       redirectProxyProblem(core),
-      providerProblem(providers, production),
+      providerProblem(providers, { production, insecure }),
       adapterProblem(core, providers),
       strategyProblem(core, providers, config),
     ].filter((problem) => problem !== undefined),
@@ -121,11 +131,21 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     trustedOrigins,
     credentialsDatabaseSessions,
     emailConfirm,
+    originFrom: config.origin !== undefined && config.origin !== ""
+      ? "`origin`"
+      : origin === undefined
+      ? undefined
+      : "AUTH_URL",
+    doctor,
     warnings: [
-      ...hostWarnings(config, origin, environment),
-      ...lifetimeWarnings(core),
-      ...providerWarnings(providers, origin),
-      ...webAuthnWarnings(core.providers as Provider[], origin),
+      ...[
+        ...hostWarnings(config, origin, environment),
+        ...lifetimeWarnings(core),
+        ...providerWarnings(providers, origin),
+        ...webAuthnWarnings(core.providers as Provider[], origin),
+      ].map((message) => ({ message })),
+      ...credentialWarnings(providers),
+      ...(production ? insecureWarnings(providers, insecure) : []),
     ],
     pages,
     unfinishedUsers: new UnfinishedUsers(),
@@ -152,7 +172,8 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
       "`providers` must be an array: write `providers: [GitHub]`.",
     );
   }
-  const { origin: _origin, trustedOrigins: _trusted, providerTimeout, adapterTimeout, ...options } = config;
+  const { origin: _origin, trustedOrigins: _trusted, doctor: _doctor, ...settings } = config;
+  const { providerTimeout, adapterTimeout, insecureProviders = [], ...options } = settings;
   const {
     sessionCookieLimit: _limit,
     tokenCacheSize: _size,
@@ -190,16 +211,23 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     });
   }
   if (config.callbacks) {
-    const { redirect } = config.callbacks;
+    const callbacks = watchCallbacks(config.callbacks, notices);
+    const { redirect } = callbacks;
     core.callbacks = {
-      ...redirectFromSignIn(config.callbacks),
+      ...redirectFromSignIn(callbacks),
       ...(redirect && { redirect: toAsciiRedirect(redirect) }),
     };
   }
   setEnvDefaults(environment, core, true);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>
-    prepareProvider(provider, { env: environment, timeout, production, mail: { languages, siteName, write } })
+    prepareProvider(provider, {
+      env: environment,
+      timeout,
+      production,
+      insecure: insecureProviders,
+      mail: { languages, siteName, write },
+    })
   );
   return core;
 }

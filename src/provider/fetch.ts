@@ -17,6 +17,8 @@ export interface ProviderLimits {
   readonly timeout: number;
   /** Whether requests without TLS are refused. */
   readonly production: boolean;
+  /** Ids of providers whose requests may go without TLS all the same. */
+  readonly insecure?: readonly string[];
 }
 
 /**
@@ -32,14 +34,16 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
  */
 export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLimits): Fetch {
   const documents = new DiscoveryCache();
+  const production = limits.production && !limits.insecure?.includes(provider);
 
   const send: Fetch = async (input, init) => {
     const url = urlOf(input);
     const { href } = new URL(url.pathname, url);
-    if (limits.production && url.protocol !== "https:") {
+    if (production && url.protocol !== "https:") {
       throw new FastifyAuthError(
         "FST_AUTHJS_PROVIDER_INVALID",
-        `"${provider}" is not asked at ${href}: NODE_ENV=production does not allow a provider without TLS.`,
+        `"${provider}" is not asked at ${href}: NODE_ENV=production does not allow a provider without TLS. Use ` +
+          `https, or on a private network \`insecureProviders: ["${provider}"]\`.`,
       );
     }
     const response = await exchange(provider, href, inner, limits.timeout, input, init);
@@ -56,7 +60,7 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
     if (!isDiscoveryUrl(url) || !isGet(input, init)) return await send(input, init);
     const document = await documents.get(url.href, async () => {
       const response = await send(input, { ...init, redirect: "manual" });
-      return checkedDocument(await response.text(), url, provider, limits.production);
+      return checkedDocument(await response.text(), url, provider, production);
     });
     return new Response(document, { headers: { "content-type": "application/json" } });
   };

@@ -15,6 +15,8 @@ export interface PrepareOptions {
   readonly timeout: number;
   /** Whether requests without TLS are refused. */
   readonly production: boolean;
+  /** Ids of providers whose requests may go without TLS all the same. */
+  readonly insecure: readonly string[];
   /** What mails are written with. */
   readonly mail: MailSettings;
 }

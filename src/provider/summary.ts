@@ -3,6 +3,7 @@ import type { Provider } from "@auth/core/providers";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
+import { MAIL_SERVICES } from "./mail_services.ts";
 
 /** One configured provider, with the application's `options` applied. */
 export interface ProviderSummary {
@@ -20,7 +21,12 @@ export interface ProviderSummary {
   readonly formPost: boolean;
   /** The deployment that receives its callbacks and forwards them. */
   readonly redirectProxyUrl: string | undefined;
+  /** What it needs to name itself at the provider, and does not have. */
+  readonly missing: readonly Credential[];
 }
+
+/** What names the application at a provider. */
+export type Credential = "clientId" | "clientSecret" | "apiKey";
 
 const SERVER_URLS = ["issuer", "wellKnown", "authorization", "token", "userinfo"] as const;
 
@@ -34,6 +40,10 @@ interface ProviderShape extends Partial<Record<ServerUrl, unknown>> {
   type?: string;
   checks?: readonly string[];
   redirectProxyUrl?: string;
+  clientId?: unknown;
+  clientSecret?: unknown;
+  apiKey?: unknown;
+  client?: { client_id?: unknown; token_endpoint_auth_method?: unknown };
   options?: ProviderShape;
 }
 
@@ -69,8 +79,30 @@ export function summarizeProviders(
       formPost,
       // Core cannot forward forms.
       redirectProxyUrl: formPost ? undefined : proxy,
+      missing: oauth ? missingOf(merged) : type === "email" && lacksKey(merged) ? ["apiKey"] : [],
     };
   });
+}
+
+/** The methods that send the secret; core's default is the first (OpenID Connect Core 1.0, section 9). */
+const SECRET_METHODS = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];
+
+/** An undefined client id or secret: core would send the text "undefined". An empty one may be meant. */
+function missingOf({ clientId, clientSecret, client = {} }: ProviderShape): Credential[] {
+  const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = client;
+  return [
+    ...(isUndefined(clientId) ? ["clientId" as const] : []),
+    ...(isUndefined(clientSecret) && SECRET_METHODS.includes(String(method)) ? ["clientSecret" as const] : []),
+  ];
+}
+
+function lacksKey({ id = "", apiKey }: ProviderShape): boolean {
+  return isUndefined(apiKey) && Object.hasOwn(MAIL_SERVICES, id);
+}
+
+/** `String(process.env.NAME)` and templates make it a text. */
+function isUndefined(value: unknown): boolean {
+  return value === undefined || value === null || value === "undefined";
 }
 
 /** A redirect proxy reads from `state` which deployment a callback is for. */
@@ -110,11 +142,11 @@ function isPathSegment(id: unknown): boolean {
 /** The first problem that stops the boot. */
 export function providerProblem(
   providers: readonly ProviderSummary[],
-  production: boolean,
+  { production, insecure }: { readonly production: boolean; readonly insecure: readonly string[] },
 ): FastifyAuthError | undefined {
   const invalid = (message: string) => new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
   const ids = new Set<string>();
-  for (const { id, urls } of providers) {
+  for (const { id, urls, server } of providers) {
     if (!isPathSegment(id)) {
       return invalid(
         `The provider id ${
@@ -129,14 +161,36 @@ export function providerProblem(
       );
     }
     ids.add(id);
+    const wrong = SERVER_URLS.find((name) => server[name] !== undefined && !isHttpUrl(server[name]));
+    if (wrong !== undefined) {
+      const variable = wrong === "issuer" ? ` (or ${variableOf(id, "ISSUER")})` : "";
+      return invalid(
+        `The \`${wrong}\` of the provider "${id}" is ${JSON.stringify(server[wrong])}, which is no address: ` +
+          `set \`${wrong}\`${variable} to one with its scheme, such as "https://${exampleHost(server[wrong]!)}".`,
+      );
+    }
     const plain = urls.find((url) => url.toLowerCase().startsWith("http:"));
-    if (production && plain !== undefined) {
+    if (production && plain !== undefined && !insecure.includes(id)) {
       return invalid(
         `The provider "${id}" is reached without TLS at ${plain}, which NODE_ENV=production does not ` +
-          "allow: use https.",
+          `allow: use https, or on a private network \`insecureProviders: ["${id}"]\`.`,
       );
     }
   }
+}
+
+function isHttpUrl(url: string): boolean {
+  return /^https?:\/\//i.test(url) && URL.canParse(url);
+}
+
+/** What the example of an address is made of: the given text, where it looks like a host and a path. */
+function exampleHost(given: string): string {
+  return /^[a-z0-9.-]+(?::\d+)?(?:\/[\w./~-]*)?$/i.test(given) ? given : "idp.example";
+}
+
+/** The environment variable of a provider's setting, as core names it. */
+export function variableOf(id: string, setting: "ID" | "SECRET" | "ISSUER" | "KEY"): string {
+  return `AUTH_${id.toUpperCase().replace(/-/g, "_")}_${setting}`;
 }
 
 /** Warns of settings that are unsafe, or cannot work. */
