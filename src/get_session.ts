@@ -8,6 +8,7 @@ import { originOf } from "./http/origin.ts";
 import { longestToken, readSessionCookie } from "./session/cookie.ts";
 import { refuseToken, type SessionRead, SIGNED_OUT } from "./session/read.ts";
 import { MALFORMED } from "./jwt/refusal.ts";
+import { warnOfOtherConfig } from "./other_config.ts";
 import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
 import { canCarryCookies, isWrittenBack, readOnce } from "./session/write_back.ts";
 
@@ -66,6 +67,7 @@ function read(
 /** Reads once the configuration has been checked. */
 async function readFirst(auth: AuthInstance, request: SessionRequest, again: boolean): Promise<SessionRead> {
   auth.config.notices.sendTo(request.log);
+  warnOfOtherConfig(auth, request);
   const problem = await auth.problem();
   if (problem === undefined) return await readWith(auth, request, again);
   auth.once("unusable", () => {

@@ -1,5 +1,6 @@
 /** Which signed-in users a guard lets pass. */
 import type { FastifyRequest } from "fastify";
+import type { NoticeCode } from "./config/notices.ts";
 import { logError } from "./core/logger.ts";
 import { FastifyAuthError } from "./errors.ts";
 import type { Session } from "./types.ts";
@@ -61,8 +62,20 @@ export type IsAllowed = (session: Session, request: FastifyRequest) => Promise<b
 export function authorizer(options: RequireSessionOptions, where: string): IsAllowed {
   const wanted = listOf(options.roles);
   const { authorize } = options;
+  let hasSeenRole = false;
+  const report = (request: FastifyRequest) => {
+    if (hasSeenRole) return;
+    hasSeenRole = true;
+    const code: NoticeCode = "FST_AUTHJS_WARN_ROLES";
+    request.log.warn({ code }, `${where} ${NO_ROLE}`);
+  };
   return async (session, request) => {
-    if (wanted.length > 0 && !rolesOf(session).some((role) => wanted.includes(role))) return false;
+    if (wanted.length > 0) {
+      const roles = rolesOf(session);
+      if (roles.length === 0) report(request);
+      else hasSeenRole = true;
+      if (!roles.some((role) => wanted.includes(role))) return false;
+    }
     if (authorize === undefined) return true;
     try {
       return !!await authorize(session, request);
@@ -72,6 +85,11 @@ export function authorizer(options: RequireSessionOptions, where: string): IsAll
     }
   };
 }
+
+const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `session.user.role` and " +
+  "`session.user.roles`, each a string or an array of strings. Have `callbacks.session` set one of them, as in " +
+  "`session({ session, token }) { session.user.role = token.role; return session; }`; with sessions in a token, " +
+  "`callbacks.jwt` has to put it there at sign-in. Where some users are to have no role, nothing is wrong.";
 
 function rolesOf({ user }: Session): string[] {
   const { role, roles } = user as { role?: unknown; roles?: unknown };

@@ -4,6 +4,31 @@ import type { AuthInstance } from "./auth_instance.ts";
 import { type PublicPaths, publicPaths } from "./config/public_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 
+/** The decorator of the root instance that keeps the configurations mounted in it. Scopes inherit it. */
+const MOUNTED: unique symbol = Symbol("fastify-authjs.mounted");
+
+/** A configuration, and where it is mounted. */
+export interface Mounted {
+  readonly auth: AuthInstance;
+  readonly mountPath: string;
+}
+
+/** The configurations that are mounted in an application, in the order they were registered. */
+export function mountedIn(instance: object): readonly Mounted[] {
+  return (instance as { [MOUNTED]?: Mounted[] })[MOUNTED] ?? [];
+}
+
+function rememberMount(scope: FastifyInstance, mounted: Mounted): void {
+  if (!scope.hasDecorator(MOUNTED)) rootOf(scope).decorate(MOUNTED, []);
+  (mountedIn(scope) as Mounted[]).push(mounted);
+}
+
+/** The instance around all scopes: each is the prototype of those within. */
+function rootOf(instance: FastifyInstance): FastifyInstance {
+  const around = Object.getPrototypeOf(instance);
+  return typeof around?.addHook === "function" ? rootOf(around) : instance;
+}
+
 /**
  * Adds a mount to its configuration.
  *
@@ -16,6 +41,7 @@ export function addMount(scope: FastifyInstance, auth: AuthInstance, mountPath: 
   let known: PublicPaths | undefined;
   const paths = () => known ??= publicPaths(mountPath, origin, isMounted);
   auth.addMount(scope.server, paths);
+  rememberMount(scope, { auth, mountPath });
   // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
   scope.addHook("onReady", async () => {
     const { mount } = paths();

@@ -9,6 +9,7 @@ import type {
 } from "fastify";
 import fp from "fastify-plugin";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
+import type { NoticeCode } from "./config/notices.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
@@ -17,7 +18,8 @@ import { addMount } from "./mount.ts";
 import { AUTH_ROUTE, HIDDEN } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import { assertNotCrossSite } from "./http/cross_site.ts";
-import { requireOrigin } from "./http/origin.ts";
+import { type PublicOrigin, requireOrigin } from "./http/origin.ts";
+import { originContradiction } from "./http/origin_check.ts";
 import { type AuthParams, decorateReceived, keepRequest } from "./http/received.ts";
 import { redactingSerializers } from "./http/redact.ts";
 import { redactSpans } from "./http/redact_spans.ts";
@@ -262,6 +264,7 @@ function addRoute(
       const provider = assertServed(request, reply, params, route, config);
       assertPlainEncoding(request);
       const origin = requireOrigin(request, config.origin);
+      reportOrigin(request, origin, mount);
       if (request.method === "POST" && !isPostedByProvider(route, provider)) {
         assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
       }
@@ -316,6 +319,13 @@ function register(scope: FastifyInstance, options: RouteOptions): void {
       { cause: error },
     );
   }
+}
+
+/** Warns once of a request that contradicts the origin in use. */
+function reportOrigin(request: FastifyRequest, origin: PublicOrigin, { config, once }: Mount): void {
+  const problem = originContradiction(request, { origin, from: config.originFrom });
+  if (problem === undefined) return;
+  once("origin", () => request.log.warn({ code: "FST_AUTHJS_WARN_ORIGIN" satisfies NoticeCode }, problem));
 }
 
 /**

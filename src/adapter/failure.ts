@@ -1,5 +1,5 @@
 /** The error that a failed call of the adapter is thrown as, and the one that the client is answered with. */
-import { errorChain } from "../utils/error_chain.ts";
+import { errorChain, rootMessage } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 
 /**
@@ -23,7 +23,7 @@ export class AdapterFailure extends FastifyAuthError {
   ) {
     const { cause, timeout, late } = details;
     const message = timeout === undefined
-      ? LOG_MESSAGES[kind](method)
+      ? LOG_MESSAGES[kind](method, rootMessage(cause))
       : `The adapter's ${method}() took over ${timeout} ms.`;
     super("FST_AUTHJS_UNAVAILABLE", message, { cause });
     this.kind = kind;
@@ -31,24 +31,45 @@ export class AdapterFailure extends FastifyAuthError {
   }
 }
 
-const LOG_MESSAGES: Record<FailureKind, (method: string) => string> = {
-  unanswered: (method) => `The database did not answer the adapter's ${method}().`,
-  refused: (method) =>
-    `The database refused the adapter's ${method}(), and trying again will not help. ` +
-    "Compare its tables, columns and permissions with those that the adapter documents.",
-  failed: (method) => `The adapter's ${method}() failed.`,
+const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined) => string> = {
+  unanswered: (method, why) => `The database did not answer the adapter's ${method}()${because(why)}`,
+  refused: (method, why) =>
+    `The database refused the adapter's ${method}()${because(why)} ` +
+    (why !== undefined && NO_TABLE.test(why)
+      ? "Create the tables of the adapter: run its migration on the database that this process is connected to."
+      : "Compare its tables, columns and permissions with those that the adapter documents."),
+  failed: (method, why) => `The adapter's ${method}() failed${because(why)}`,
 };
+
+/** A table or column that is not there, as SQLite, PostgreSQL, MySQL, SQL Server, Prisma and MongoDB say it. */
+const NO_TABLE =
+  /no such (?:table|column|collection)|(?:relation|table|column|collection)\b.* (?:does not|doesn't) exist|invalid (?:object|column) name|unknown column/i;
+
+/** The reason and the end of the sentence. */
+function because(why: string | undefined): string {
+  return why === undefined ? "." : `: ${why.replace(/[.\s]+$/, "")}.`;
+}
 
 /** The error for the client; the details are in the log only. */
 export function unavailableError(failure: unknown): FastifyAuthError {
   // Core wraps what it caught.
   const found = [...errorChain(failure)].find((error) => error instanceof AdapterFailure);
-  return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", CLIENT_MESSAGES[found?.kind ?? "failed"]);
+  return new DatabaseUnavailable(found?.kind ?? "failed");
+}
+
+/** The error for the client. */
+export class DatabaseUnavailable extends FastifyAuthError {
+  /** Whether another try may succeed. */
+  readonly temporary: boolean;
+
+  constructor(kind: FailureKind) {
+    super("FST_AUTHJS_UNAVAILABLE", CLIENT_MESSAGES[kind]);
+    this.temporary = kind === "unanswered";
+  }
 }
 
 const CLIENT_MESSAGES: Record<FailureKind, string> = {
   unanswered: "The database did not answer. Try again in a moment.",
-  refused:
-    "The database refused the request. Trying again will not help: the reason is in the application's log.",
+  refused: "The database refused the request. The reason is in the application's log.",
   failed: "The database failed. The reason is in the application's log.",
 };

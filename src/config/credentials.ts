@@ -1,5 +1,6 @@
 /** Warns of providers that have nothing to name the application by. */
-import { type Credential, type ProviderSummary, variableOf } from "../provider/summary.ts";
+import type { Credential, ProviderSummary } from "../provider/summary.ts";
+import { variableOf } from "../provider/variables.ts";
 import type { Notice } from "./notices.ts";
 
 const NAMES: Readonly<Record<Credential, readonly [name: string, variable: "ID" | "SECRET" | "KEY"]>> = {

@@ -71,7 +71,7 @@ export function logError(log: Log, error: Error): void {
   // Not under `err`, whose serializer expects an Error. Formatting a stack costs more than the rest of a
   // refused request, so only the level "error" has one.
   const summary = { ...summarize(error, level === "error"), ...answer };
-  log[level]({ authjs: summary }, `Auth.js: ${messageOf(summary)}`);
+  log[level]({ authjs: summary }, `Auth.js: ${messageOf(summary)}${level === "error" ? causeIn(summary) : ""}`);
 }
 
 /** Logs what {@linkcode logError} would for a `JWTSessionError`, without making that error. */
@@ -79,6 +79,30 @@ function logRefusal(log: Log, { name, message }: Error): void {
   const cause: ErrorSummary = { type: name, message };
   log.info({ authjs: { type: "JWTSessionError", message: "", cause } }, "Auth.js: JWTSessionError");
 }
+
+/** The innermost cause, where the message does not name it. Lines without a message get its class as well. */
+function causeIn(summary: ErrorSummary): string {
+  const shown = messageOf(summary);
+  const causes: string[] = [];
+  for (let { cause } = summary; cause !== undefined; cause = cause.cause) {
+    if (cause.message !== "") causes.push(cause.message);
+  }
+  // Ours says what to change, beside what the driver said.
+  const [own] = summary.message === "" ? causes : [];
+  const root = causes.at(-1);
+  const parts = [own, root].filter((part, index, all) =>
+    part !== undefined && !shown.includes(part) && !all.slice(0, index).some((other) => other?.includes(part))
+  );
+  return parts.map((part) => `: ${oneLine(part!)}`).join("");
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= LONGEST_CAUSE ? line : `${line.slice(0, LONGEST_CAUSE)}…`;
+}
+
+/** Characters of a cause in the message; the whole is in `authjs`. */
+const LONGEST_CAUSE = 500;
 
 function messageOf({ type, message, provider, status, error, error_description }: ErrorSummary): string {
   const answer = error ?? status;

@@ -61,7 +61,22 @@ export function assertNotCrossSite(headers: Headers, origin: string, trusted: Re
   if (!site && (from === undefined || from === origin)) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CROSS_SITE",
-    `A page of another origin sent this request to ${origin}. Add that page's origin to \`trustedOrigins\` ` +
-      "if it is yours.",
+    `A page of another origin${named(from)} sent this request to ${origin}. Add that page's origin to ` +
+      `\`trustedOrigins\` if it is yours.${isSameHost(from, origin) ? originHint(from as string) : ""}`,
   );
+}
+
+/** The page's origin, if it is one: the header may have anything. */
+function named(from: unknown): string {
+  return typeof from === "string" && ORIGIN.test(from) ? ` (${from})` : "";
+}
+
+/** Whether only scheme or port differ, or the server knows itself by a local name. */
+function isSameHost(from: unknown, origin: string): boolean {
+  if (typeof from !== "string" || !ORIGIN.test(from) || !URL.canParse(from)) return false;
+  return new URL(from).hostname === new URL(origin).hostname;
+}
+
+function originHint(from: string): string {
+  return ` If it is this server's own page, the public origin is wrong: set AUTH_URL=${from}.`;
 }

@@ -7,6 +7,7 @@ import { DiscoveryCache } from "./discovery_cache.ts";
 import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { waitForProvider } from "./provider_unavailable.ts";
+import { variableOf } from "./variables.ts";
 
 /** The most bytes of a response. A token response with many claims has some ten thousand. */
 const RESPONSE_LIMIT = 1024 * 1024;
@@ -59,11 +60,25 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
     const url = urlOf(input);
     if (!isDiscoveryUrl(url) || !isGet(input, init)) return await send(input, init);
     const document = await documents.get(url.href, async () => {
-      const response = await send(input, { ...init, redirect: "manual" });
+      const response = await sendForDiscovery(provider, () => send(input, { ...init, redirect: "manual" }));
       return checkedDocument(await response.text(), url, provider, production);
     });
     return new Response(document, { headers: { "content-type": "application/json" } });
   };
+}
+
+/** Adds to an error what to change: the address of a discovery document is made from the issuer. */
+async function sendForDiscovery(provider: string, send: () => Promise<Response>): Promise<Response> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE") {
+      error.message += ` That is the discovery document of its issuer: check \`issuer\` (or ${
+        variableOf(provider, "ISSUER")
+      }), and that this server can reach it.`;
+    }
+    throw error;
+  }
 }
 
 function urlOf(input: Parameters<Fetch>[0]): URL {

@@ -4,6 +4,7 @@ import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import { MAIL_SERVICES } from "./mail_services.ts";
+import { variableOf } from "./variables.ts";
 
 /** One configured provider, with the application's `options` applied. */
 export interface ProviderSummary {
@@ -161,7 +162,7 @@ export function providerProblem(
       );
     }
     ids.add(id);
-    const wrong = SERVER_URLS.find((name) => server[name] !== undefined && !isHttpUrl(server[name]));
+    const wrong = SERVER_URLS.find((name) => !isAddress(server[name]));
     if (wrong !== undefined) {
       const variable = wrong === "issuer" ? ` (or ${variableOf(id, "ISSUER")})` : "";
       return invalid(
@@ -179,8 +180,14 @@ export function providerProblem(
   }
 }
 
-function isHttpUrl(url: string): boolean {
-  return /^https?:\/\//i.test(url) && URL.canParse(url);
+/** Whether a URL is one, or is not set. One with a setting that is undefined gets a warning. */
+function isAddress(url: string | undefined): boolean {
+  return url === undefined || hasUndefined(url) || (/^https?:\/\//i.test(url) && URL.canParse(url));
+}
+
+/** Whether a factory made it of an option that is not set. */
+function hasUndefined(url: string): boolean {
+  return /(?:^|[/.@])undefined(?:$|[/.:?])/.test(url);
 }
 
 /** What the example of an address is made of: the given text, where it looks like a host and a path. */
@@ -188,18 +195,22 @@ function exampleHost(given: string): string {
   return /^[a-z0-9.-]+(?::\d+)?(?:\/[\w./~-]*)?$/i.test(given) ? given : "idp.example";
 }
 
-/** The environment variable of a provider's setting, as core names it. */
-export function variableOf(id: string, setting: "ID" | "SECRET" | "ISSUER" | "KEY"): string {
-  return `AUTH_${id.toUpperCase().replace(/-/g, "_")}_${setting}`;
-}
-
 /** Warns of settings that are unsafe, or cannot work. */
 export function providerWarnings(
   providers: readonly ProviderSummary[],
   origin: PublicOrigin | undefined,
 ): string[] {
-  return providers.flatMap(({ id, type, checks, formPost }) => {
+  return providers.flatMap(({ id, type, checks, formPost, urls }) => {
     const warnings: string[] = [];
+    const incomplete = urls.find(hasUndefined);
+    if (incomplete !== undefined) {
+      warnings.push(
+        `The provider "${id}" has an address with "undefined" in it, ${incomplete}, so every sign-in with it fails: ` +
+          `an option that the address is made of is not set. Mostly it is \`issuer\` (or ${
+            variableOf(id, "ISSUER")
+          }).`,
+      );
+    }
     if ((type === "oauth" || type === "oidc") && (checks.length === 0 || checks.includes("none"))) {
       warnings.push(
         `The provider "${id}" has \`checks: ["none"]\`, so its callback accepts a sign-in that another ` +

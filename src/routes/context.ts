@@ -1,6 +1,7 @@
 /** The context of a request to a route of the plugin. */
 import type { FastifyRequest } from "fastify";
 import { type AuthCookie, cookieNames, cookieSettings } from "../config/cookies.ts";
+import type { NoticeCode } from "../config/notices.ts";
 import type { PublicPaths } from "../config/public_path.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { RequestContext } from "../core/context.ts";
@@ -8,7 +9,8 @@ import { withKnownCsrfCookie } from "../core/csrf.ts";
 import { hashSecrets } from "../core/secrets.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
-import { queryOf } from "../http/query.ts";
+import { parseQuery, queryOf } from "../http/query.ts";
+import type { PublicOrigin } from "../http/origin.ts";
 import { receivedRequest } from "../http/received.ts";
 import type { Assets } from "../pages/assets.ts";
 import { toCoreLogger } from "../core/logger.ts";
@@ -48,7 +50,13 @@ export function requestContext(
   const { logger, debug } = config.core;
   const provider = config.providers.get(params.provider ?? "");
   const { query, callbackUrl } = authQuery(queryOf(url), { action, method, type: provider?.type });
-  const body = method === "POST" ? normalizeBody(authBody(parsed, action), callbackUrl) : undefined;
+  const sent = method === "POST" ? authBody(parsed, action) : undefined;
+  const body = sent && normalizeBody(sent, callbackUrl);
+  const refused = refusedCallbackUrl(sent?.callbackUrl ?? sentCallbackUrl(url), origin, config);
+  if (refused !== undefined) {
+    const code: NoticeCode = "FST_AUTHJS_WARN_CALLBACK_URL";
+    once("callback url", () => request.log.warn({ code }, refused));
+  }
   return {
     config,
     settings: settings(origin.secure),
@@ -84,4 +92,22 @@ function normalizeCookies(header: string, { core }: ResolvedConfig, secure: bool
 function normalizeBody({ callbackUrl, ...body }: AuthBody, fallback: string | undefined): AuthBody {
   const normalized = normalizeCallbackUrl(callbackUrl) ?? fallback;
   return normalized === undefined ? body : { ...body, callbackUrl: normalized };
+}
+
+function sentCallbackUrl(url: string): string | null {
+  return url.includes("callbackUrl=") ? parseQuery(queryOf(url)).get("callbackUrl") : null;
+}
+
+/** Why a `callbackUrl` is not where the user will go, with what to change. A `redirect` callback decides itself. */
+function refusedCallbackUrl(sent: unknown, origin: PublicOrigin, { core }: ResolvedConfig): string | undefined {
+  if (typeof sent !== "string" || sent === "" || core.callbacks?.redirect) return undefined;
+  const url = normalizeCallbackUrl(sent);
+  if (url === undefined) {
+    return "A `callbackUrl` was refused, so the user goes elsewhere: it has to be a path that begins with " +
+      '"/", or an http or https URL, of at most 2,048 characters.';
+  }
+  if (url.startsWith("/") || new URL(url).origin === origin.href) return undefined;
+  const other = new URL(url).origin;
+  return `A \`callbackUrl\` on ${other} was refused, since it is another origin than ${origin.href}: the user goes ` +
+    `to ${origin.href} instead. If ${other} is yours, have \`callbacks.redirect({ url, baseUrl })\` return it.`;
 }

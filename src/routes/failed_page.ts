@@ -1,5 +1,6 @@
 /** The page for a request that is refused before core sees it, or that nothing answers. */
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { DatabaseUnavailable } from "../adapter/failure.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { acceptsHtml, prefersJson } from "../http/accept.ts";
 import { originOf } from "../http/origin.ts";
@@ -29,7 +30,9 @@ export function sendFailedPage(
   const origin = originOf(request, config.origin);
   if (!(error instanceof FastifyAuthError) || origin === undefined || !wantsPage(request)) throw error;
   const { code, statusCode = 500 } = error;
-  const shown = PAGE_ERRORS[code];
+  const shown = error instanceof DatabaseUnavailable && !error.temporary
+    ? "Configuration"
+    : PAGE_ERRORS[code];
   if (shown === undefined || config.core.pages?.error) throw error;
   // As Fastify's own error handler.
   request.log[statusCode >= 500 ? "error" : "info"]({ req: request, res: reply, err: error }, error.message);

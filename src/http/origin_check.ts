@@ -1,0 +1,100 @@
+/**
+ * Notices where a request contradicts the public origin in use: a proxy whose headers are not trusted or do not
+ * come, or an AUTH_URL of another host, scheme or port. Sign-ins then fail at the provider, by cookies that do not
+ * come back, or as requests of another site.
+ *
+ * Headers are only compared, never used: a client may forge each of them.
+ */
+import type { OriginRequest, PublicOrigin } from "./origin.ts";
+
+/** The origin in use. */
+export interface OriginInUse {
+  readonly origin: PublicOrigin;
+  /** What configures it; without one it is that of the request. */
+  readonly from: string | undefined;
+}
+
+/** What a request says about its origin that is not so, with what to change; `undefined` where they agree. */
+export function originContradiction(request: OriginRequest, used: OriginInUse): string | undefined {
+  const { href } = used.origin;
+  const page = pageOrigin(request);
+  // A browser knows best: what it says also proves that a proxy's Host header does not matter.
+  if (page !== undefined) {
+    return page === href ? undefined : explain(`A browser has a page of this server at ${page}`, page, used);
+  }
+  const { proto, host } = forwardedBy(request);
+  const scheme = proto ?? ownScheme(request, used);
+  const name = host ?? ownHost(request, used);
+  if (scheme === undefined && name === undefined) return undefined;
+  const claimed = toOrigin(scheme ?? schemeOf(href), name ?? new URL(href).host);
+  if (claimed === undefined || claimed === href) return undefined;
+  const by = proto === undefined && host === undefined ? "A request arrived at" : "A proxy says that users see";
+  return explain(`${by} ${claimed}`, claimed, used);
+}
+
+function explain(what: string, claimed: string, { origin: { href }, from }: OriginInUse): string {
+  const stays = `${what}, but cookies, redirects and callback URLs are made for ${href}, `;
+  return from === undefined
+    ? `${stays}from \`request.protocol\` and \`request.host\`. If users type ${claimed}, set AUTH_URL=${claimed}, or, ` +
+      "where only your proxy can reach this server, `Fastify({ trustProxy: true })` and have the proxy send " +
+      "X-Forwarded-Proto, and Host or X-Forwarded-Host with the port."
+    : `${stays}by ${from}. If users type ${claimed}, change ${from} to it. If they type ${href}, open that address; ` +
+      "a proxy or a health check with a Host header of its own does no harm.";
+}
+
+/**
+ * The origin of the page that sent the request, where the browser says that it is one of this server
+ * (Fetch Metadata, section 2.3).
+ */
+function pageOrigin({ headers }: OriginRequest): string | undefined {
+  if (headers["sec-fetch-site"] !== "same-origin") return undefined;
+  const from = [headers.origin, headers.referer].find((value) => typeof value === "string" && value !== "null");
+  return typeof from === "string" && URL.canParse(from) ? new URL(from).origin : undefined;
+}
+
+/** What the first proxy says, by the older headers or by `Forwarded` (RFC 7239). */
+function forwardedBy({ headers }: OriginRequest): { proto: string | undefined; host: string | undefined } {
+  const forwarded = first(headers.forwarded);
+  const parameter = (name: string) =>
+    new RegExp(`(?:^|;)\\s*${name}="?([^";]+)`, "i").exec(forwarded ?? "")?.[1]?.trim();
+  const proto = first(headers["x-forwarded-proto"]) ?? parameter("proto");
+  return {
+    proto: proto === undefined ? undefined : /^(?:https|wss)$/i.test(proto) ? "https" : "http",
+    host: first(headers["x-forwarded-host"]) ?? parameter("host"),
+  };
+}
+
+/** The first of the values of a header, which each proxy adds to. */
+function first(header: string | string[] | undefined): string | undefined {
+  return [header].flat()[0]?.split(",")[0]?.trim() || undefined;
+}
+
+/**
+ * The scheme of the connection, where it says something: without a word of a proxy, http may be the connection of
+ * a proxy that users reach by https.
+ */
+function ownScheme({ protocol, host }: OriginRequest, { origin, from }: OriginInUse): string | undefined {
+  if (from === undefined || host === INJECTED) return undefined;
+  return protocol === "https" || isLoopback(origin) ? protocol : undefined;
+}
+
+/** The host of `app.inject()`: no client names the port that it means anyway. */
+const INJECTED = "localhost:80";
+
+/** The `Host` header. */
+function ownHost({ host }: OriginRequest, { from }: OriginInUse): string | undefined {
+  return from === undefined || host === INJECTED ? undefined : host;
+}
+
+function isLoopback({ href }: PublicOrigin): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(href).hostname);
+}
+
+function schemeOf(href: string): string {
+  return new URL(href).protocol.slice(0, -1);
+}
+
+function toOrigin(scheme: string, host: string): string | undefined {
+  const url = `${scheme}://${host}`;
+  return /^[\w.:[\]-]+$/.test(host) && URL.canParse(url) ? new URL(url).origin : undefined;
+}
