@@ -14,7 +14,8 @@ export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRe
   if (mounted.length === 0 || mounted.some((other) => other.auth === auth)) return;
   auth.once("other configuration", () => {
     const paths = mounted.map(({ mountPath }) => `"${mountPath}"`).join(" and ");
-    const shared = auth.config.problem === undefined && mounted.some((other) => shareSessions(other.auth, auth));
+    const shared = auth.config.problem === undefined &&
+      mounted.some((other) => shareSessions(other.auth, auth) || areRows(other.auth, auth));
     const code: NoticeCode = "FST_AUTHJS_WARN_CONFIG_OBJECT";
     log.warn(
       { code },
@@ -26,4 +27,9 @@ export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRe
         }. Export one object and pass it to both.`,
     );
   });
+}
+
+/** Whether both keep sessions in a database, which may be the same one. */
+function areRows(...auths: AuthInstance[]): boolean {
+  return auths.every((auth) => auth.settings(false).strategy === "database");
 }

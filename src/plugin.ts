@@ -14,6 +14,7 @@ import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
+import { reportBoot } from "./boot_report.ts";
 import { addMount } from "./mount.ts";
 import { AUTH_ROUTE, HIDDEN } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
@@ -104,6 +105,8 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       };
       addRoutes(scope, mount, options.openapi === true);
       addNotFound(scope, mount, Boolean(options.prefix));
+      // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
+      scope.addHook("onReady", async () => reportBoot(scope.log, auth, paths().mount));
     };
     await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
     reportSharing(instance, auth);
@@ -323,7 +326,7 @@ function register(scope: FastifyInstance, options: RouteOptions): void {
 
 /** Warns once of a request that contradicts the origin in use. */
 function reportOrigin(request: FastifyRequest, origin: PublicOrigin, { config, once }: Mount): void {
-  const problem = originContradiction(request, { origin, from: config.originFrom });
+  const problem = originContradiction(request, { origin, from: config.originSource.setting });
   if (problem === undefined) return;
   once("origin", () => request.log.warn({ code: "FST_AUTHJS_WARN_ORIGIN" satisfies NoticeCode }, problem));
 }

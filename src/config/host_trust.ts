@@ -21,6 +21,29 @@ export function hostProblem(
   );
 }
 
+/** What decides the public origin, for the log. */
+export interface OriginSource {
+  /** The setting that names it; without one it is that of each request. */
+  readonly setting?: "`origin`" | "AUTH_URL";
+  /** Why it is this one. */
+  readonly why: string;
+}
+
+/** Finds out what decides the public origin. */
+export function originSource(
+  config: FastifyAuthConfig,
+  origin: PublicOrigin | undefined,
+  env: Environment,
+): OriginSource {
+  if (origin !== undefined) {
+    const setting = config.origin ? "`origin`" : "AUTH_URL";
+    return { setting, why: `by ${setting}` };
+  }
+  if (config.trustHost !== undefined) return { why: "by `trustHost`" };
+  const variable = ["AUTH_TRUST_HOST", "VERCEL", "CF_PAGES"].find((name) => env[name] !== undefined);
+  return { why: variable === undefined ? "since AUTH_URL is not set and this is not production" : `by ${variable}` };
+}
+
 /** Warns where the Host header decides only because neither it nor NODE_ENV is configured. */
 export function hostWarnings(
   config: FastifyAuthConfig,

@@ -17,7 +17,13 @@ import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../utils/deadline.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { hostProblem, hostWarnings, redirectProxyProblem } from "./host_trust.ts";
+import {
+  hostProblem,
+  hostWarnings,
+  type OriginSource,
+  originSource,
+  redirectProxyProblem,
+} from "./host_trust.ts";
 import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
@@ -63,8 +69,8 @@ export interface ResolvedConfig {
   readonly credentialsDatabaseSessions: boolean;
   /** Whether a mailed link opens a page that confirms the sign-in. */
   readonly emailConfirm: boolean;
-  /** What configures `origin`. */
-  readonly originFrom: "`origin`" | "AUTH_URL" | undefined;
+  /** What decides the public origin. */
+  readonly originSource: OriginSource;
   /** Whether the log gets a table at boot, rather than a line. */
   readonly doctor: boolean;
   /** Warnings that do not stop the boot. */
@@ -131,11 +137,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     trustedOrigins,
     credentialsDatabaseSessions,
     emailConfirm,
-    originFrom: config.origin !== undefined && config.origin !== ""
-      ? "`origin`"
-      : origin === undefined
-      ? undefined
-      : "AUTH_URL",
+    originSource: originSource(config, origin, environment),
     doctor,
     warnings: [
       ...[

@@ -4,6 +4,7 @@
 import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
 import type { AuthLogger } from "../session/read.ts";
+import { reasonIn } from "../utils/error_chain.ts";
 import type { Log } from "../utils/log.ts";
 import { type ProviderError, providerErrorOf } from "../provider/provider_error.ts";
 
@@ -80,29 +81,16 @@ function logRefusal(log: Log, { name, message }: Error): void {
   log.info({ authjs: { type: "JWTSessionError", message: "", cause } }, "Auth.js: JWTSessionError");
 }
 
-/** The innermost cause, where the message does not name it. Lines without a message get its class as well. */
+/** Why, where the message does not say it: an error of ours among the causes, else the innermost one. */
 function causeIn(summary: ErrorSummary): string {
   const shown = messageOf(summary);
-  const causes: string[] = [];
+  const causes: ErrorSummary[] = [];
   for (let { cause } = summary; cause !== undefined; cause = cause.cause) {
-    if (cause.message !== "") causes.push(cause.message);
+    if (cause.message !== "") causes.push(cause);
   }
-  // Ours says what to change, beside what the driver said.
-  const [own] = summary.message === "" ? causes : [];
-  const root = causes.at(-1);
-  const parts = [own, root].filter((part, index, all) =>
-    part !== undefined && !shown.includes(part) && !all.slice(0, index).some((other) => other?.includes(part))
-  );
-  return parts.map((part) => `: ${oneLine(part!)}`).join("");
+  const why = causes.find(({ code }) => code !== undefined)?.message ?? reasonIn(causes.at(-1)?.message ?? "");
+  return why === "" || shown.includes(why.replace(/\.$/, "")) ? "" : `: ${why}`;
 }
-
-function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= LONGEST_CAUSE ? line : `${line.slice(0, LONGEST_CAUSE)}…`;
-}
-
-/** Characters of a cause in the message; the whole is in `authjs`. */
-const LONGEST_CAUSE = 500;
 
 function messageOf({ type, message, provider, status, error, error_description }: ErrorSummary): string {
   const answer = error ?? status;

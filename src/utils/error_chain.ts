@@ -19,14 +19,15 @@ export function* errorChain(error: unknown, seen: Set<unknown> = new Set()): Gen
 /** Characters of a message that fit in a line of a log. */
 const LONGEST_MESSAGE = 300;
 
-/**
- * What the innermost error says, on one line: that of the driver, where an ORM wraps it. Prisma has the reason in
- * the last line of a long message.
- */
+/** What the innermost error says, on one line: that of the driver, where an ORM wraps it. */
 export function rootMessage(error: unknown): string | undefined {
-  const messages = [...errorChain(error)].map(({ message }: { message?: unknown }) => message)
-    .filter((message) => typeof message === "string" && message.trim() !== "") as string[];
-  const lines = messages.at(-1)?.split("\n").map((line) => line.trim()).filter(Boolean);
-  const text = lines?.at(-1)?.replace(/\s+/g, " ");
-  return text !== undefined && text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+  const messages = [...errorChain(error)].map(({ message }: { message?: unknown }) => message);
+  const last = messages.filter((message) => typeof message === "string" && message.trim() !== "").at(-1);
+  return last === undefined ? undefined : reasonIn(last as string);
+}
+
+/** The reason in a message, on one line: Prisma has it in the last line of a long one. */
+export function reasonIn(message: string): string {
+  const text = message.trim().split("\n").at(-1)!.replace(/\s+/g, " ").trim();
+  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
 }

@@ -1,0 +1,101 @@
+/** What the log gets at boot: how this application was set up, in a line or as a table. */
+import type { AuthInstance } from "./auth_instance.ts";
+import { cookieNames } from "./config/cookies.ts";
+import type { ProviderSummary } from "./provider/summary.ts";
+import type { Log } from "./utils/log.ts";
+
+/** How a mount is set up. Nothing in it is secret. */
+interface Report {
+  /** The mount path as users see it. */
+  readonly mount: string;
+  /** The public origin; without one it is that of each request. */
+  readonly origin: string | undefined;
+  /** Why it is this one. */
+  readonly originWhy: string;
+  readonly strategy: "jwt" | "database";
+  /** How long a session lasts, in seconds. */
+  readonly maxAge: number;
+  /** Names of cookies, that of the session first. */
+  readonly cookies: readonly string[];
+  readonly providers: readonly ProviderReport[];
+  readonly warnings: readonly string[];
+}
+
+interface ProviderReport {
+  readonly id: string;
+  readonly type: string;
+  /** What to register at the provider; none for what has no callback there. */
+  readonly callbackUrl?: string;
+  readonly checks: readonly string[];
+}
+
+/** Logs how a mount is set up: one line, or the table with `doctor`. */
+export function reportBoot(log: Log, auth: AuthInstance, mount: string): void {
+  const report = reportOf(auth, mount);
+  const { origin, originWhy, strategy, providers } = report;
+  if (auth.config.doctor) {
+    log.info({ doctor: report }, toTable(report));
+    return;
+  }
+  const ids = providers.map(({ id }) => id).join(", ") || "none";
+  log.info(
+    {},
+    `FastifyAuth is mounted at ${mount}; origin: ${origin ?? "that of each request"}, ${originWhy}; ` +
+      `sessions: ${strategy}; providers: ${ids}.`,
+  );
+}
+
+function reportOf(auth: AuthInstance, mount: string): Report {
+  const { config } = auth;
+  const { core, origin, originSource, providers, warnings } = config;
+  const secure = origin?.secure ?? false;
+  const { strategy, maxAge } = auth.settings(secure);
+  const base = `${origin?.href ?? "<origin>"}${mount}`;
+  return {
+    mount,
+    origin: origin?.href,
+    originWhy: originSource.why,
+    strategy,
+    maxAge,
+    cookies: cookieNames(core, secure),
+    providers: [...providers.values()].map((provider) => toProviderReport(provider, base)),
+    warnings: warnings.map(({ message }) => message),
+  };
+}
+
+function toProviderReport(
+  { id, type, checks, redirectProxyUrl }: ProviderSummary,
+  base: string,
+): ProviderReport {
+  const hasCallback = type === "oauth" || type === "oidc";
+  const callbackUrl = `${redirectProxyUrl?.replace(/\/+$/, "") ?? base}/callback/${id}`;
+  return { id, type, checks, ...(hasCallback && { callbackUrl }) };
+}
+
+function toTable(report: Report): string {
+  const { mount, origin, originWhy, strategy, maxAge, cookies, providers, warnings } = report;
+  const kept = strategy === "jwt" ? "in an encrypted cookie" : "in the database";
+  const rows: [string, string][] = [
+    ["mount", mount],
+    ["origin", `${origin ?? "that of each request"}, ${originWhy}`],
+    ["sessions", `${strategy}: ${kept}, for ${toDuration(maxAge)}`],
+    ["cookies", cookies.join(", ")],
+    ...providers.map((provider): [string, string] => ["provider", toLine(provider)]),
+    ...(providers.length === 0 ? [["provider", "none: nobody can sign in"] as [string, string]] : []),
+    ...warnings.map((warning): [string, string] => ["warning", warning]),
+  ];
+  return ["FastifyAuth, as it is set up:", ...rows.map(([name, value]) => `  ${name.padEnd(8)}  ${value}`)]
+    .join("\n");
+}
+
+function toLine({ id, type, callbackUrl, checks }: ProviderReport): string {
+  const register = callbackUrl === undefined ? "" : `, register ${callbackUrl} there`;
+  return `${id} (${type})${register}${checks.length === 0 ? "" : `, checks: ${checks.join(", ")}`}`;
+}
+
+function toDuration(seconds: number): string {
+  const units: [number, string][] = [[86_400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+  const [size, name] = units.find(([size]) => seconds >= size && seconds % size === 0) ?? [1, "second"];
+  const count = seconds / size;
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
