@@ -70,6 +70,7 @@ export class DatabaseUnavailable extends FastifyAuthError {
 
 const CLIENT_MESSAGES: Record<FailureKind, string> = {
   unanswered: "The database did not answer. Try again in a moment.",
-  refused: "The database refused the request. The reason is in the application's log.",
+  refused:
+    "The database refused the request. Trying again will not help: the reason is in the application's log.",
   failed: "The database failed. The reason is in the application's log.",
 };

@@ -72,7 +72,9 @@ export function logError(log: Log, error: Error): void {
   // Not under `err`, whose serializer expects an Error. Formatting a stack costs more than the rest of a
   // refused request, so only the level "error" has one.
   const summary = { ...summarize(error, level === "error"), ...answer };
-  log[level]({ authjs: summary }, `Auth.js: ${messageOf(summary)}${level === "error" ? causeIn(summary) : ""}`);
+  // A refused token or a provider's answer says enough.
+  const explained = level === "error" || (level === "warn" && summary.message === "" && answer === undefined);
+  log[level]({ authjs: summary }, `Auth.js: ${messageOf(summary)}${explained ? causeIn(summary) : ""}`);
 }
 
 /** Logs what {@linkcode logError} would for a `JWTSessionError`, without making that error. */

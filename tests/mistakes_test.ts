@@ -1,0 +1,447 @@
+/** Usual mistakes: each stops the boot or is logged once, with what to change. */
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { customFetch, FastifyAuth, type FastifyAuthConfig, FastifyAuthError, requireSession } from "fastify-authjs";
+import GitHub from "fastify-authjs/providers/github";
+import Keycloak from "fastify-authjs/providers/keycloak";
+import Resend from "fastify-authjs/providers/resend";
+import Fastify from "fastify";
+import { captureLog, type LogLine, passwordProvider, SECRET, testApp, testConfig } from "./support/app.ts";
+import { Client } from "./support/client.ts";
+import { withEnvironment } from "./support/environment.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
+
+const ada = { username: "ada", password: "open" };
+
+/** An application with its log. */
+async function logged(overrides: Partial<FastifyAuthConfig> = {}, options: { trustProxy?: boolean } = {}) {
+  const { logger, lines } = captureLog();
+  const app = await testApp(testConfig(overrides), { logger, ...options });
+  return { app, lines, client: new Client(app) };
+}
+
+/** The one warning with a code. */
+function only(lines: readonly LogLine[], code: string): string {
+  const found = lines.filter((line) => line.code === code);
+  assertEquals(found.map(({ level }) => level), [40], code);
+  return found[0]!.msg;
+}
+
+function none(lines: readonly LogLine[], code: string): void {
+  assertEquals(lines.filter((line) => line.code === code), []);
+}
+
+async function refused(overrides: Partial<FastifyAuthConfig>): Promise<FastifyAuthError> {
+  return await assertRejects(() => testApp(testConfig(overrides)), FastifyAuthError);
+}
+
+const CREDENTIALS = "FST_AUTHJS_WARN_CREDENTIALS";
+
+Deno.test("a provider without client id or secret is named at boot, with its variables", async () => {
+  const { app, lines } = await logged({ providers: [GitHub] });
+  await using _app = app;
+  assertMatch(
+    only(lines, CREDENTIALS),
+    /"github" has no client id and no client secret.*AUTH_GITHUB_ID.*AUTH_GITHUB_SECRET/,
+  );
+});
+
+Deno.test("a template that became the text undefined is named too, and an API key of an e-mail provider", async () => {
+  const { app, lines } = await logged({
+    adapter: memoryAdapter(),
+    session: { strategy: "jwt" },
+    providers: [GitHub({ clientId: "undefined", clientSecret: "x" }), Resend({ from: "a@b.example" })],
+  });
+  await using _app = app;
+  const messages = lines.filter(({ code }) => code === CREDENTIALS).map(({ msg }) => msg);
+  assertEquals(messages.length, 2);
+  assertMatch(messages[0]!, /"github" has no client id, so.*AUTH_GITHUB_ID/);
+  assertMatch(messages[1]!, /"resend" has no API key.*AUTH_RESEND_KEY/);
+});
+
+Deno.test("a client without a secret that says so is no mistake, nor is one with both", async () => {
+  const { app, lines } = await logged({
+    providers: [
+      GitHub({ clientId: "id", client: { token_endpoint_auth_method: "none" } }),
+      Keycloak({ clientId: "id", clientSecret: "s", issuer: "https://idp.example" }),
+    ],
+  });
+  await using _app = app;
+  none(lines, CREDENTIALS);
+});
+
+Deno.test("an issuer without its scheme stops the boot, with the variable that sets it", async () => {
+  const environment = { AUTH_KEYCLOAK_ISSUER: "idp.example/realms/staff" };
+  await withEnvironment(environment, async () => {
+    const { code, message } = await refused({ providers: [Keycloak] });
+    assertEquals(code, "FST_AUTHJS_PROVIDER_INVALID");
+    assertMatch(message, /"keycloak" is "idp.example\/realms\/staff".*AUTH_KEYCLOAK_ISSUER/);
+    assertStringIncludes(message, '"https://idp.example/realms/staff"');
+  });
+});
+
+Deno.test("an issuer that answers 404 is logged with its address and the variable that sets it", async () => {
+  const gone = () => Promise.resolve(new Response("not here", { status: 404 }));
+  const keycloak = Keycloak({
+    clientId: "id",
+    clientSecret: "secret",
+    issuer: "https://idp.example/realms/stuff",
+    [customFetch]: gone,
+  } as never);
+  const { app, client, lines } = await logged({ providers: [keycloak] });
+  await using _app = app;
+  await client.post("/auth/signin/keycloak", { csrfToken: await client.csrfToken() });
+  const line = lines.find(({ msg }) => msg.includes("404"))!;
+  assertStringIncludes(line.msg, "https://idp.example/realms/stuff/.well-known/openid-configuration");
+  assertMatch(line.msg, /"keycloak".*AUTH_KEYCLOAK_ISSUER/);
+});
+
+const production = { NODE_ENV: "production", AUTH_URL: "https://app.example" };
+const http = () => Keycloak({ clientId: "id", clientSecret: "s", issuer: "http://keycloak:8080" });
+
+Deno.test("an http issuer in production is refused, and the message names the option that allows it", () =>
+  withEnvironment(production, async () => {
+    assertStringIncludes((await refused({ providers: [http()] })).message, 'insecureProviders: ["keycloak"]');
+    const { app, lines } = await logged({ providers: [http()], insecureProviders: ["keycloak"] });
+    await using _app = app;
+    assertStringIncludes(only(lines, "FST_AUTHJS_WARN_TLS"), "http://keycloak:8080");
+  }));
+
+Deno.test("insecureProviders allows requests of the provider that it names, and of no other", () =>
+  withEnvironment(production, async () => {
+    const asked: string[] = [];
+    const discover = (input: string | URL | Request) => {
+      asked.push(String(input));
+      return Promise.resolve(Response.json({
+        issuer: "http://keycloak:8080",
+        authorization_endpoint: "http://keycloak:8080/authorize",
+        token_endpoint: "http://keycloak:8080/token",
+      }));
+    };
+    const keycloak = { ...http(), [customFetch]: discover } as never;
+    const { app, client } = await logged({ providers: [keycloak], insecureProviders: ["keycloak"] });
+    await using _app = app;
+    const answer = await client.post("/auth/signin/keycloak", { csrfToken: await client.csrfToken() });
+    assertMatch(String(answer.headers.location), /^http:\/\/keycloak:8080\/authorize\?/);
+    assertEquals(asked.length, 1);
+    const other = Keycloak({ id: "other", clientId: "id", clientSecret: "s", issuer: "http://other.example" } as never);
+    const { message } = await refused({ providers: [http(), other], insecureProviders: ["keycloak"] });
+    assertStringIncludes(message, '"other" is reached without TLS');
+  }));
+
+Deno.test("insecureProviders that is no list of providers stops the boot", async () => {
+  for (const insecureProviders of [["keycloack"], "keycloak", true]) {
+    const { code, message } = await refused({ insecureProviders: insecureProviders as never });
+    assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
+    assertStringIncludes(message, "`insecureProviders`");
+  }
+});
+
+const ORIGIN = "FST_AUTHJS_WARN_ORIGIN";
+
+Deno.test("headers of a proxy that is not trusted are logged once, with what to set", async () => {
+  const { app, lines } = await logged();
+  await using _app = app;
+  for (let i = 0; i < 3; i++) {
+    await app.inject({ url: "/auth/signin", headers: { host: "app.example", "x-forwarded-proto": "https" } });
+  }
+  assertMatch(only(lines, ORIGIN), /https:\/\/app\.example.*http:\/\/app\.example.*AUTH_URL=.*trustProxy/);
+});
+
+const CONTRADICTIONS: [what: string, origin: string, headers: Record<string, string>][] = [
+  ["another host", "https://app.example", { host: "localhost:3000" }],
+  ["another port", "http://localhost:3000", { host: "localhost:3001" }],
+  ["another scheme by the proxy", "https://app.example", { host: "app.example", "x-forwarded-proto": "http" }],
+  ["https where http is set", "http://app.example", { host: "app.example", "x-forwarded-proto": "https" }],
+  ["http at a loopback address", "https://localhost:3000", { host: "localhost:3000" }],
+  ["another host by the proxy", "https://app.example", { host: "app", "x-forwarded-host": "www.app.example" }],
+  ["Forwarded", "https://app.example", { host: "app.example", forwarded: 'for=1.2.3.4;proto=http;host="app.example"' }],
+  ["a page of another origin", "https://app.example", {
+    host: "app.example",
+    "sec-fetch-site": "same-origin",
+    referer: "https://www.app.example/signin",
+  }],
+];
+
+for (const [what, origin, headers] of CONTRADICTIONS) {
+  Deno.test(`an origin that requests contradict is logged once: ${what}`, async () => {
+    const { app, lines } = await logged({ origin });
+    await using _app = app;
+    for (let i = 0; i < 2; i++) await app.inject({ url: "/auth/signin", headers });
+    assertStringIncludes(only(lines, ORIGIN), `are made for ${origin}, by \`origin\``);
+  });
+}
+
+const AGREEMENTS: [what: string, origin: string | undefined, headers: Record<string, string>][] = [
+  ["a proxy with TLS that passes the host on", "https://app.example", { host: "app.example" }],
+  ["a proxy that says https", "https://app.example", { host: "app.example", "x-forwarded-proto": "https" }],
+  ["a port that goes without saying", "https://app.example", { host: "app.example:443", "x-forwarded-proto": "https" }],
+  ["a host of the proxy's own, and a browser that knows", "https://app.example", {
+    host: "backend",
+    "sec-fetch-site": "same-origin",
+    origin: "https://app.example",
+  }],
+  ["no proxy", undefined, { host: "localhost:3000" }],
+  ["a page of another site", undefined, {
+    host: "app.example",
+    "sec-fetch-site": "cross-site",
+    referer: "https://other.example/",
+  }],
+];
+
+for (const [what, origin, headers] of AGREEMENTS) {
+  Deno.test(`an origin that requests agree with is not logged: ${what}`, async () => {
+    const { app, lines } = await logged(origin === undefined ? {} : { origin });
+    await using _app = app;
+    await app.inject({ url: "/auth/signin", headers });
+    none(lines, ORIGIN);
+  });
+}
+
+Deno.test("a trusted proxy is not logged", async () => {
+  const { app, lines } = await logged({}, { trustProxy: true });
+  await using _app = app;
+  await app.inject({ url: "/auth/signin", headers: { host: "app.example", "x-forwarded-proto": "https" } });
+  none(lines, ORIGIN);
+});
+
+Deno.test("a form of the server's own page under another scheme gets a 403 that names AUTH_URL", async () => {
+  const { app, client } = await logged({ origin: "https://app.example" });
+  await using _app = app;
+  const csrfToken = await client.csrfToken();
+  const answer = await client.post("/auth/callback/credentials", { ...ada, csrfToken }, {
+    origin: "http://app.example",
+  });
+  assertEquals(answer.json().code, "FST_AUTHJS_CROSS_SITE");
+  assertStringIncludes(answer.json().message, "AUTH_URL=http://app.example");
+});
+
+Deno.test("a page without a leading slash stops the boot", async () => {
+  const { code, message } = await refused({ pages: { signIn: "signin" } });
+  assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
+  assertMatch(message, /`pages\.signIn` is "signin".*begins with "\/"/);
+});
+
+Deno.test("a plugin that is registered twice stops the boot", async () => {
+  const config = testConfig();
+  await using app = Fastify();
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  const error = await assertRejects(
+    async () => await app.register(FastifyAuth(config), { prefix: "/auth" }),
+    FastifyAuthError,
+  );
+  assertEquals(error.code, "FST_AUTHJS_PREFIX_INVALID");
+  assertStringIncludes(error.message, "registered there twice");
+});
+
+const OTHER = "FST_AUTHJS_WARN_CONFIG_OBJECT";
+
+for (
+  const [what, secret, says] of [
+    ["of the same secret", SECRET, "by its own callbacks"],
+    ["of another secret", "another-secret-of-at-least-32-characters", "have no session here"],
+  ] as const
+) {
+  Deno.test(`a guard with another configuration object ${what} is logged once`, async () => {
+    const { app, lines } = await logged();
+    await using _app = app;
+    app.get("/guarded", { onRequest: requireSession(testConfig({ secret })) }, () => "in");
+    for (let i = 0; i < 2; i++) await app.inject("/guarded");
+    assertStringIncludes(only(lines, OTHER), says);
+  });
+}
+
+Deno.test("the mounted configuration is not logged, and neither is an application that mounts none", async () => {
+  const { logger, lines } = captureLog();
+  await using reader = Fastify({ logger });
+  const config = testConfig();
+  reader.get("/guarded", { onRequest: requireSession(config) }, () => "in");
+  await reader.inject("/guarded");
+  const mounted = await logged();
+  await using app = mounted.app;
+  await app.inject("/me");
+  none([...lines, ...mounted.lines], OTHER);
+});
+
+const ROLES = "FST_AUTHJS_WARN_ROLES";
+
+Deno.test("a guard with roles whose sessions carry none is logged once, with where it looks", async () => {
+  const { logger, lines } = captureLog();
+  const config = testConfig();
+  await using app = await testApp(config, { logger });
+  app.get("/admin", { onRequest: requireSession(config, { roles: "admin" }) }, () => "in");
+  const client = new Client(app);
+  await client.get("/admin");
+  none(lines, ROLES);
+  await client.signIn(ada);
+  for (let i = 0; i < 2; i++) assertEquals((await client.get("/admin")).statusCode, 403);
+  assertMatch(only(lines, ROLES), /requireSession\(\).*session\.user\.role.*callbacks\.session/);
+});
+
+Deno.test("a guard with roles does not complain of users without one, once it has seen a role", async () => {
+  const { logger, lines } = captureLog();
+  const config = testConfig({
+    callbacks: {
+      session: ({ session }) =>
+        session.user.name === "ada" ? { ...session, user: { ...session.user, role: "admin" } } : session,
+    },
+  });
+  await using app = await testApp(config, { logger });
+  app.get("/admin", { onRequest: requireSession(config, { roles: "admin" }) }, () => "in");
+  for (const [username, status] of [["ada", 200], ["bob", 403]] as const) {
+    const client = new Client(app);
+    await client.signIn({ username, password: "open" });
+    assertEquals((await client.get("/admin")).statusCode, status);
+  }
+  none(lines, ROLES);
+});
+
+const CALLBACK = "FST_AUTHJS_WARN_CALLBACK";
+
+for (const name of ["session", "jwt", "signIn", "redirect"] as const) {
+  for (const kind of ["at once", "later"]) {
+    Deno.test(`callbacks.${name} that returns nothing ${kind} is logged once`, async () => {
+      const callback = kind === "later" ? () => Promise.resolve(undefined) : () => undefined;
+      const { app, client, lines } = await logged({ callbacks: { [name]: callback as never } });
+      await using _app = app;
+      await client.signIn(ada).catch(() => {});
+      for (let i = 0; i < 2; i++) await client.get("/me");
+      const message = only(lines, CALLBACK);
+      assertStringIncludes(message, `\`callbacks.${name}\` returned undefined`);
+      assertStringIncludes(message, "Return");
+    });
+  }
+}
+
+Deno.test("callbacks that return something, also null or false, are not logged", async () => {
+  const { app, client, lines } = await logged({
+    callbacks: { session: ({ session }) => session, jwt: () => null, signIn: () => false },
+  });
+  await using _app = app;
+  await client.signIn(ada);
+  await client.get("/me");
+  none(lines, CALLBACK);
+});
+
+const CALLBACK_URL = "FST_AUTHJS_WARN_CALLBACK_URL";
+
+Deno.test("a refused callbackUrl is logged once, with the origin and what to change", async () => {
+  const { app, lines } = await logged();
+  await using _app = app;
+  for (let i = 0; i < 2; i++) {
+    await app.inject("/auth/signin?callbackUrl=https%3A%2F%2Fspa.example%2Fhome%3Ftoken%3Dsecret");
+  }
+  const message = only(lines, CALLBACK_URL);
+  assertMatch(message, /on https:\/\/spa\.example was refused.*callbacks\.redirect/);
+  assert(!message.includes("secret"));
+});
+
+Deno.test("a callbackUrl that can be no address is logged; one that is allowed, or decided by a callback, is not", async () => {
+  const invalid = await logged();
+  await using _invalid = invalid.app;
+  await invalid.app.inject("/auth/signin?callbackUrl=javascript%3Aalert(1)");
+  assertStringIncludes(only(invalid.lines, CALLBACK_URL), "begins with");
+
+  const own = await logged();
+  await using _own = own.app;
+  await own.app.inject("/auth/signin?callbackUrl=%2Fhome");
+  await own.app.inject({ url: "/auth/signin?callbackUrl=http%3A%2F%2Flocalhost%2Fhome" });
+  none(own.lines, CALLBACK_URL);
+
+  const decided = await logged({ callbacks: { redirect: ({ baseUrl }) => baseUrl } });
+  await using _decided = decided.app;
+  await decided.app.inject("/auth/signin?callbackUrl=https%3A%2F%2Fspa.example");
+  none(decided.lines, CALLBACK_URL);
+});
+
+/** An adapter whose tables were never created, as a query builder over SQLite tells of it. */
+function withoutTables() {
+  const query = (): never => {
+    const driver = Object.assign(new Error("SQLITE_ERROR: no such table: account"), { code: "SQLITE_ERROR" });
+    throw new Error('Failed query: select "id" from "account"', { cause: driver });
+  };
+  return { ...memoryAdapter(), getSessionAndUser: query, getUserByAccount: query, createUser: query };
+}
+
+Deno.test("tables that do not exist are the message of the log, and nobody is told to try again", async () => {
+  const { app, client, lines } = await logged({
+    adapter: withoutTables() as never,
+    providers: [GitHub({ clientId: "id", clientSecret: "s" })],
+  });
+  await using _app = app;
+  const headers = { cookie: "authjs.session-token=00000000-0000-4000-8000-000000000000", accept: "text/html" };
+  const answer = await client.get("/auth/session", { headers });
+  assertEquals(answer.statusCode, 503);
+  assert(!/try again/i.test(answer.body), answer.body);
+  const errors = lines.filter(({ level, authjs }) => level >= 50 && authjs !== undefined);
+  assert(errors.length > 0);
+  for (const { msg } of errors) {
+    assertMatch(msg, /getSessionAndUser\(\): SQLITE_ERROR: no such table: account\. Create the tables/);
+  }
+});
+
+Deno.test("the log has a line at boot with the mount, the origin and why, the strategy and the providers", () =>
+  withEnvironment({ AUTH_URL: "https://app.example" }, async () => {
+    const { app, lines } = await logged({ trustHost: undefined as never });
+    await using _app = app;
+    await app.ready();
+    const boot = lines.filter(({ msg }) => msg.startsWith("FastifyAuth is mounted"));
+    assertEquals(boot.map(({ level }) => level), [30]);
+    assertStringIncludes(
+      boot[0]!.msg,
+      "at /auth; origin: https://app.example, by AUTH_URL; sessions: jwt; providers: credentials.",
+    );
+  }));
+
+Deno.test("why the origin follows requests is in the line: trustHost, a variable, or neither", async () => {
+  const cases: [Record<string, string>, Partial<FastifyAuthConfig>, string][] = [
+    [{}, { trustHost: true }, "that of each request, by `trustHost`"],
+    [{ AUTH_TRUST_HOST: "1" }, { trustHost: undefined as never }, "by AUTH_TRUST_HOST"],
+    [{}, { trustHost: undefined as never }, "since AUTH_URL is not set"],
+    [{ AUTH_URL: "https://a.example" }, { origin: "https://b.example" }, "https://b.example, by `origin`"],
+  ];
+  for (const [environment, config, expected] of cases) {
+    await withEnvironment(environment, async () => {
+      const { app, lines } = await logged(config);
+      await using _app = app;
+      await app.ready();
+      assertStringIncludes(lines.find(({ msg }) => msg.startsWith("FastifyAuth is mounted"))!.msg, expected);
+    });
+  }
+});
+
+Deno.test("doctor: the table has callback URLs, cookies and warnings, and no secret", async () => {
+  const { app, lines } = await logged({
+    doctor: true,
+    origin: "https://app.example/api/auth",
+    providers: [GitHub({ clientId: "the-id", clientSecret: "the-secret" }), Keycloak, passwordProvider()],
+    session: { maxAge: 7200 },
+  });
+  await using _app = app;
+  await app.ready();
+  const [line, ...others] = lines.filter(({ doctor }) => doctor !== undefined);
+  assertEquals(others, []);
+  assertEquals(line!.level, 30);
+  for (
+    const part of [
+      "mount     /api/auth",
+      "origin    https://app.example, by `origin`",
+      "sessions  jwt: in an encrypted cookie, for 2 hours",
+      "__Secure-authjs.session-token",
+      "github (oauth), register https://app.example/api/auth/callback/github there, checks: pkce",
+      "credentials (credentials)",
+      'warning   The provider "keycloak" has no client id',
+    ]
+  ) assertStringIncludes(line!.msg, part);
+  assert(!JSON.stringify(line).includes("the-secret") && !JSON.stringify(line).includes(SECRET));
+});
+
+Deno.test("in development the table is the default, which `doctor: false` turns off", () =>
+  withEnvironment({ NODE_ENV: "development" }, async () => {
+    for (const [config, tables] of [[{}, 1], [{ doctor: false }, 0]] as const) {
+      const { app, lines } = await logged(config);
+      await using _app = app;
+      await app.ready();
+      assertEquals(lines.filter(({ doctor }) => doctor !== undefined).length, tables);
+    }
+    assertEquals((await refused({ doctor: "yes" as never })).code, "FST_AUTHJS_CONFIG_INVALID");
+  }));
