@@ -73,10 +73,12 @@ function first(header: string | string[] | undefined): string | undefined {
  * The scheme of the connection, where it says something: without a word of a proxy, http may be the connection of
  * a proxy that users reach by https.
  */
-function ownScheme({ protocol, host }: OriginRequest, { origin, from }: OriginInUse): string | undefined {
+function ownScheme({ protocol, host }: OriginRequest, { from }: OriginInUse): string | undefined {
   if (from === undefined || host === INJECTED) return undefined;
-  return protocol === "https" || isLoopback(origin) ? protocol : undefined;
+  return protocol === "https" || LOOPBACK.test(host) ? protocol : undefined;
 }
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
 
 /** The host of `app.inject()`: no client names the port that it means anyway. */
 const INJECTED = "localhost:80";
@@ -84,10 +86,6 @@ const INJECTED = "localhost:80";
 /** The `Host` header. */
 function ownHost({ host }: OriginRequest, { from }: OriginInUse): string | undefined {
   return from === undefined || host === INJECTED ? undefined : host;
-}
-
-function isLoopback({ href }: PublicOrigin): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(href).hostname);
 }
 
 function schemeOf(href: string): string {
