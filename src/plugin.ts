@@ -324,11 +324,13 @@ function register(scope: FastifyInstance, options: RouteOptions): void {
   }
 }
 
-/** Warns once of a request that contradicts the origin in use. */
+/** Says once that a request contradicts the origin in use. */
 function reportOrigin(request: FastifyRequest, origin: PublicOrigin, { config, once }: Mount): void {
-  const problem = originContradiction(request, { origin, from: config.originSource.setting });
-  if (problem === undefined) return;
-  once("origin", () => request.log.warn({ code: "FST_AUTHJS_WARN_ORIGIN" satisfies NoticeCode }, problem));
+  const found = originContradiction(request, { origin, from: config.originSource.setting });
+  if (found === undefined) return;
+  const level = found.certain ? "warn" : "info";
+  const code: NoticeCode = "FST_AUTHJS_WARN_ORIGIN";
+  once(`origin ${level}`, () => request.log[level]({ code }, found.message));
 }
 
 /**

@@ -156,7 +156,8 @@ Deno.test("headers of a proxy that is not trusted are logged once, with what to 
 });
 
 const CONTRADICTIONS: [what: string, origin: string, headers: Record<string, string>][] = [
-  ["another host", "https://app.example", { host: "localhost:3000" }],
+  ["another host", "https://app.example", { host: "www.app.example" }],
+  ["a page at a host of its own", "https://app.example", { host: "localhost:3000", referer: "http://localhost:3000/" }],
   ["another port", "http://localhost:3000", { host: "localhost:3001" }],
   ["another scheme by the proxy", "https://app.example", { host: "app.example", "x-forwarded-proto": "http" }],
   ["https where http is set", "http://app.example", { host: "app.example", "x-forwarded-proto": "https" }],
@@ -178,6 +179,16 @@ for (const [what, origin, headers] of CONTRADICTIONS) {
     assertStringIncludes(only(lines, ORIGIN), `are made for ${origin}, by \`origin\``);
   });
 }
+
+Deno.test("a Host header that may be the proxy's own is an info, which the browser then settles", async () => {
+  const { app, lines } = await logged({ origin: "https://app.example" });
+  await using _app = app;
+  for (let i = 0; i < 2; i++) await app.inject({ url: "/auth/signin", headers: { host: "127.0.0.1:3001" } });
+  assertEquals(lines.filter(({ code }) => code === ORIGIN).map(({ level }) => level), [30]);
+  const headers = { host: "127.0.0.1:3001", "sec-fetch-site": "same-origin", referer: "http://127.0.0.1:3001/" };
+  await app.inject({ url: "/auth/signin", headers });
+  assertEquals(lines.filter(({ code }) => code === ORIGIN).map(({ level }) => level), [30, 40]);
+});
 
 const AGREEMENTS: [what: string, origin: string | undefined, headers: Record<string, string>][] = [
   ["a proxy with TLS that passes the host on", "https://app.example", { host: "app.example" }],

@@ -14,13 +14,22 @@ export interface OriginInUse {
   readonly from: string | undefined;
 }
 
-/** What a request says about its origin that is not so, with what to change; `undefined` where they agree. */
-export function originContradiction(request: OriginRequest, used: OriginInUse): string | undefined {
+/** A contradiction. */
+export interface OriginContradiction {
+  /** What the request says, and what to change. */
+  readonly message: string;
+  /** Whether something is wrong; otherwise a proxy may only have a Host header of its own. */
+  readonly certain: boolean;
+}
+
+/** Where a request says something else about its origin; `undefined` where they agree. */
+export function originContradiction(request: OriginRequest, used: OriginInUse): OriginContradiction | undefined {
   const { href } = used.origin;
   const page = pageOrigin(request);
   // A browser knows best: what it says also proves that a proxy's Host header does not matter.
   if (page !== undefined) {
-    return page === href ? undefined : explain(`A browser has a page of this server at ${page}`, page, used);
+    if (page === href) return undefined;
+    return { message: explain(`A browser has a page of this server at ${page}`, page, used), certain: true };
   }
   const { proto, host } = forwardedBy(request);
   const scheme = proto ?? ownScheme(request, used);
@@ -28,8 +37,13 @@ export function originContradiction(request: OriginRequest, used: OriginInUse): 
   if (scheme === undefined && name === undefined) return undefined;
   const claimed = toOrigin(scheme ?? schemeOf(href), name ?? new URL(href).host);
   if (claimed === undefined || claimed === href) return undefined;
-  const by = proto === undefined && host === undefined ? "A request arrived at" : "A proxy says that users see";
-  return explain(`${by} ${claimed}`, claimed, used);
+  const forwarded = proto !== undefined || host !== undefined;
+  const by = forwarded ? "A proxy says that users see" : "A request arrived at";
+  return {
+    message: explain(`${by} ${claimed}`, claimed, used),
+    certain: host !== undefined || schemeOf(claimed) !== schemeOf(href) && forwarded ||
+      !isInternal(claimed) || isInternal(href),
+  };
 }
 
 function explain(what: string, claimed: string, { origin: { href }, from }: OriginInUse): string {
@@ -43,13 +57,15 @@ function explain(what: string, claimed: string, { origin: { href }, from }: Orig
 }
 
 /**
- * The origin of the page that sent the request, where the browser says that it is one of this server
- * (Fetch Metadata, section 2.3).
+ * The origin of the page that sent the request, where it is one of this server: the browser says so (Fetch
+ * Metadata, section 2.3), or, where it does not send that, the page has the host of the request.
  */
-function pageOrigin({ headers }: OriginRequest): string | undefined {
-  if (headers["sec-fetch-site"] !== "same-origin") return undefined;
+function pageOrigin({ headers, host }: OriginRequest): string | undefined {
   const from = [headers.origin, headers.referer].find((value) => typeof value === "string" && value !== "null");
-  return typeof from === "string" && URL.canParse(from) ? new URL(from).origin : undefined;
+  if (typeof from !== "string" || !/^https?:/i.test(from) || !URL.canParse(from)) return undefined;
+  const { origin, host: pageHost } = new URL(from);
+  const site = headers["sec-fetch-site"];
+  return site === "same-origin" || (site === undefined && pageHost === host) ? origin : undefined;
 }
 
 /** What the first proxy says, by the older headers or by `Forwarded` (RFC 7239). */
@@ -86,6 +102,12 @@ const INJECTED = "localhost:80";
 /** The `Host` header. */
 function ownHost({ host }: OriginRequest, { from }: OriginInUse): string | undefined {
   return from === undefined || host === INJECTED ? undefined : host;
+}
+
+/** Whether a host is an address or a name of a private network, such as that of a proxy's upstream. */
+function isInternal(origin: string): boolean {
+  const { hostname } = new URL(origin);
+  return hostname.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(hostname) || !hostname.includes(".");
 }
 
 function schemeOf(href: string): string {
