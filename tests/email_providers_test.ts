@@ -181,7 +181,8 @@ function assertNotSent({ answer, log }: Outcome): void {
     "https://app.example/auth/signin?error=EmailSignin",
   ]);
   const errors = log.filter(({ level }) => level >= 50);
-  assertEquals(errors.map(({ msg }) => msg), ["Auth.js: The sign-in link could not be mailed"]);
+  assertEquals(errors.length, 1);
+  assertStringIncludes(errors[0]!.msg, "Auth.js: The sign-in link could not be mailed: ");
   for (const secret of [KEY, ADA, "token="]) assertFalse(JSON.stringify(log).includes(secret), secret);
 }
 

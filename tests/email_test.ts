@@ -215,7 +215,8 @@ for (const [what, options] of FAILURES) {
       assertEquals(smtp.mails, []);
 
       const errors = log.filter(({ level }) => level >= 50);
-      assertEquals(errors.map(({ msg }) => msg), ["Auth.js: The sign-in link could not be mailed"]);
+      assertEquals(errors.length, 1);
+      assertStringIncludes(errors[0]!.msg, "Auth.js: The sign-in link could not be mailed: ");
       for (const secret of ["mail-password", ADA, "token="]) {
         assertFalse(JSON.stringify(log).includes(secret), secret);
       }
