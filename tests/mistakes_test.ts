@@ -317,7 +317,7 @@ for (const name of ["session", "jwt", "signIn", "redirect"] as const) {
   for (const kind of ["at once", "later"]) {
     Deno.test(`callbacks.${name} that returns nothing ${kind} is logged once`, async () => {
       const callback = kind === "later" ? () => Promise.resolve(undefined) : () => undefined;
-      const { app, client, lines } = await logged({ callbacks: { [name]: callback as never } });
+      const { app, client, lines } = await logged({ callbacks: { [name]: callback } as never });
       await using _app = app;
       await client.signIn(ada).catch(() => {});
       for (let i = 0; i < 2; i++) await client.get("/me");
