@@ -131,7 +131,9 @@ Deno.test("insecureProviders allows requests of the provider that it names, and 
     const answer = await client.post("/auth/signin/keycloak", { csrfToken: await client.csrfToken() });
     assertMatch(String(answer.headers.location), /^http:\/\/keycloak:8080\/authorize\?/);
     assertEquals(asked.length, 1);
-    const other = Keycloak({ id: "other", clientId: "id", clientSecret: "s", issuer: "http://other.example" } as never);
+    const other = Keycloak(
+      { id: "other", clientId: "id", clientSecret: "s", issuer: "http://other.example" } as never,
+    );
     const { message } = await refused({ providers: [http(), other], insecureProviders: ["keycloak"] });
     assertStringIncludes(message, '"other" is reached without TLS');
   }));
@@ -157,13 +159,25 @@ Deno.test("headers of a proxy that is not trusted are logged once, with what to 
 
 const CONTRADICTIONS: [what: string, origin: string, headers: Record<string, string>][] = [
   ["another host", "https://app.example", { host: "www.app.example" }],
-  ["a page at a host of its own", "https://app.example", { host: "localhost:3000", referer: "http://localhost:3000/" }],
+  ["a page at a host of its own", "https://app.example", {
+    host: "localhost:3000",
+    referer: "http://localhost:3000/",
+  }],
   ["another port", "http://localhost:3000", { host: "localhost:3001" }],
-  ["another scheme by the proxy", "https://app.example", { host: "app.example", "x-forwarded-proto": "http" }],
+  ["another scheme by the proxy", "https://app.example", {
+    host: "app.example",
+    "x-forwarded-proto": "http",
+  }],
   ["https where http is set", "http://app.example", { host: "app.example", "x-forwarded-proto": "https" }],
   ["http at a loopback address", "https://localhost:3000", { host: "localhost:3000" }],
-  ["another host by the proxy", "https://app.example", { host: "app", "x-forwarded-host": "www.app.example" }],
-  ["Forwarded", "https://app.example", { host: "app.example", forwarded: 'for=1.2.3.4;proto=http;host="app.example"' }],
+  ["another host by the proxy", "https://app.example", {
+    host: "app",
+    "x-forwarded-host": "www.app.example",
+  }],
+  ["Forwarded", "https://app.example", {
+    host: "app.example",
+    forwarded: 'for=1.2.3.4;proto=http;host="app.example"',
+  }],
   ["a page of another origin", "https://app.example", {
     host: "app.example",
     "sec-fetch-site": "same-origin",
@@ -185,7 +199,11 @@ Deno.test("a Host header that may be the proxy's own is an info, which the brows
   await using _app = app;
   for (let i = 0; i < 2; i++) await app.inject({ url: "/auth/signin", headers: { host: "127.0.0.1:3001" } });
   assertEquals(lines.filter(({ code }) => code === ORIGIN).map(({ level }) => level), [30]);
-  const headers = { host: "127.0.0.1:3001", "sec-fetch-site": "same-origin", referer: "http://127.0.0.1:3001/" };
+  const headers = {
+    host: "127.0.0.1:3001",
+    "sec-fetch-site": "same-origin",
+    referer: "http://127.0.0.1:3001/",
+  };
   await app.inject({ url: "/auth/signin", headers });
   assertEquals(lines.filter(({ code }) => code === ORIGIN).map(({ level }) => level), [30, 40]);
 });
@@ -193,7 +211,10 @@ Deno.test("a Host header that may be the proxy's own is an info, which the brows
 const AGREEMENTS: [what: string, origin: string | undefined, headers: Record<string, string>][] = [
   ["a proxy with TLS that passes the host on", "https://app.example", { host: "app.example" }],
   ["a proxy that says https", "https://app.example", { host: "app.example", "x-forwarded-proto": "https" }],
-  ["a port that goes without saying", "https://app.example", { host: "app.example:443", "x-forwarded-proto": "https" }],
+  ["a port that goes without saying", "https://app.example", {
+    host: "app.example:443",
+    "x-forwarded-proto": "https",
+  }],
   ["a host of the proxy's own, and a browser that knows", "https://app.example", {
     host: "backend",
     "sec-fetch-site": "same-origin",
@@ -384,7 +405,10 @@ Deno.test("tables that do not exist are the message of the log, and nobody is to
     providers: [GitHub({ clientId: "id", clientSecret: "s" })],
   });
   await using _app = app;
-  const headers = { cookie: "authjs.session-token=00000000-0000-4000-8000-000000000000", accept: "text/html" };
+  const headers = {
+    cookie: "authjs.session-token=00000000-0000-4000-8000-000000000000",
+    accept: "text/html",
+  };
   const answer = await client.get("/auth/session", { headers });
   assertEquals(answer.statusCode, 503);
   assert(!/try again/i.test(answer.body), answer.body);

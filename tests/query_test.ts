@@ -294,7 +294,10 @@ Deno.test("an unknown error shows the page's default text, and logs nothing", as
   }
   assertStringIncludes(await page("/auth/signin?error=CredentialsSignin"), "Check the details");
   assert(!(await page("/auth/signin?error=")).includes("Unable to sign in."));
-  assertEquals(lines.filter(({ level, msg }) => level >= 30 && !/^(?:incoming|request|FastifyAuth is)/.test(msg)), []);
+  assertEquals(
+    lines.filter(({ level, msg }) => level >= 30 && !/^(?:incoming|request|FastifyAuth is)/.test(msg)),
+    [],
+  );
 });
 
 Deno.test("an own error page gets known errors, encoded, and the default for all others", async () => {

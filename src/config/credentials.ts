@@ -19,7 +19,8 @@ export function credentialWarnings(providers: readonly ProviderSummary[]): Notic
     const how = missing.map((credential) => `${variableOf(id, NAMES[credential][1])} (or \`${credential}\`)`);
     return {
       code: "FST_AUTHJS_WARN_CREDENTIALS",
-      message: `The provider "${id}" has no ${what}, so every sign-in with it fails: set ${how.join(" and ")}, ` +
+      message:
+        `The provider "${id}" has no ${what}, so every sign-in with it fails: set ${how.join(" and ")}, ` +
         "and load the environment before FastifyAuth() is registered." +
         (missing.includes("clientSecret") && !missing.includes("clientId")
           ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'

@@ -41,7 +41,9 @@ export function originSource(
   }
   if (config.trustHost !== undefined) return { why: "by `trustHost`" };
   const variable = ["AUTH_TRUST_HOST", "VERCEL", "CF_PAGES"].find((name) => env[name] !== undefined);
-  return { why: variable === undefined ? "since AUTH_URL is not set and this is not production" : `by ${variable}` };
+  return {
+    why: variable === undefined ? "since AUTH_URL is not set and this is not production" : `by ${variable}`,
+  };
 }
 
 /** Warns where the Host header decides only because neither it nor NODE_ENV is configured. */

@@ -17,7 +17,9 @@ export function requireInsecureProviders(
   const ids = providers.map(({ id }) => id);
   const unknown = value.find((id) => !ids.includes(id));
   if (unknown === undefined) return value;
-  throw invalid(`has ${JSON.stringify(unknown)}, which is no provider. There are: ${ids.join(", ") || "none"}`);
+  throw invalid(
+    `has ${JSON.stringify(unknown)}, which is no provider. There are: ${ids.join(", ") || "none"}`,
+  );
 }
 
 function invalid(problem: string): FastifyAuthError {
@@ -28,10 +30,14 @@ function invalid(problem: string): FastifyAuthError {
 }
 
 /** A warning for each of them in production. */
-export function insecureWarnings(providers: readonly ProviderSummary[], insecure: readonly string[]): Notice[] {
+export function insecureWarnings(
+  providers: readonly ProviderSummary[],
+  insecure: readonly string[],
+): Notice[] {
   return providers.filter(({ id }) => insecure.includes(id)).map(({ id, server, urls }) => ({
     code: "FST_AUTHJS_WARN_TLS",
-    message: `The provider "${id}" may be reached without TLS (${server.issuer ?? urls[0] ?? "no address"}), by ` +
+    message:
+      `The provider "${id}" may be reached without TLS (${server.issuer ?? urls[0] ?? "no address"}), by ` +
       "`insecureProviders`: whoever can change traffic on the way to it can sign in as any of its users.",
   }));
 }

@@ -90,7 +90,8 @@ function causeIn(summary: ErrorSummary): string {
   for (let { cause } = summary; cause !== undefined; cause = cause.cause) {
     if (cause.message !== "") causes.push(cause);
   }
-  const why = causes.find(({ code }) => code !== undefined)?.message ?? reasonIn(causes.at(-1)?.message ?? "");
+  const why = causes.find(({ code }) => code !== undefined)?.message ??
+    reasonIn(causes.at(-1)?.message ?? "");
   return why === "" || shown.includes(why.replace(/\.$/, "")) ? "" : `: ${why}`;
 }
 

@@ -23,7 +23,10 @@ export interface OriginContradiction {
 }
 
 /** Where a request says something else about its origin; `undefined` where they agree. */
-export function originContradiction(request: OriginRequest, used: OriginInUse): OriginContradiction | undefined {
+export function originContradiction(
+  request: OriginRequest,
+  used: OriginInUse,
+): OriginContradiction | undefined {
   const { href } = used.origin;
   const page = pageOrigin(request);
   // A browser knows best: what it says also proves that a proxy's Host header does not matter.
@@ -61,7 +64,9 @@ function explain(what: string, claimed: string, { origin: { href }, from }: Orig
  * Metadata, section 2.3), or, where it does not send that, the page has the host of the request.
  */
 function pageOrigin({ headers, host }: OriginRequest): string | undefined {
-  const from = [headers.origin, headers.referer].find((value) => typeof value === "string" && value !== "null");
+  const from = [headers.origin, headers.referer].find((value) =>
+    typeof value === "string" && value !== "null"
+  );
   if (typeof from !== "string" || !/^https?:/i.test(from) || !URL.canParse(from)) return undefined;
   const { origin, host: pageHost } = new URL(from);
   const site = headers["sec-fetch-site"];

@@ -93,7 +93,9 @@ function missingOf({ clientId, clientSecret, client = {} }: ProviderShape): Cred
   const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = client;
   return [
     ...(isUndefined(clientId) ? ["clientId" as const] : []),
-    ...(isUndefined(clientSecret) && SECRET_METHODS.includes(String(method)) ? ["clientSecret" as const] : []),
+    ...(isUndefined(clientSecret) && SECRET_METHODS.includes(String(method))
+      ? ["clientSecret" as const]
+      : []),
   ];
 }
 
@@ -166,8 +168,12 @@ export function providerProblem(
     if (wrong !== undefined) {
       const variable = wrong === "issuer" ? ` (or ${variableOf(id, "ISSUER")})` : "";
       return invalid(
-        `The \`${wrong}\` of the provider "${id}" is ${JSON.stringify(server[wrong])}, which is no address: ` +
-          `set \`${wrong}\`${variable} to one with its scheme, such as "https://${exampleHost(server[wrong]!)}".`,
+        `The \`${wrong}\` of the provider "${id}" is ${
+          JSON.stringify(server[wrong])
+        }, which is no address: ` +
+          `set \`${wrong}\`${variable} to one with its scheme, such as "https://${
+            exampleHost(server[wrong]!)
+          }".`,
       );
     }
     const plain = urls.find((url) => url.toLowerCase().startsWith("http:"));

@@ -99,7 +99,11 @@ function sentCallbackUrl(url: string): string | null {
 }
 
 /** Why a `callbackUrl` is not where the user will go, with what to change. A `redirect` callback decides itself. */
-function refusedCallbackUrl(sent: unknown, origin: PublicOrigin, { core }: ResolvedConfig): string | undefined {
+function refusedCallbackUrl(
+  sent: unknown,
+  origin: PublicOrigin,
+  { core }: ResolvedConfig,
+): string | undefined {
   if (typeof sent !== "string" || sent === "" || core.callbacks?.redirect) return undefined;
   const url = normalizeCallbackUrl(sent);
   if (url === undefined) {

@@ -55,7 +55,8 @@ export const en = {
   "error.Callback.title": "The sign-in was not completed",
   "error.Callback.text": "Try signing in again, or with a different account.",
   "error.Configuration.title": "Signing in does not work right now",
-  "error.Configuration.text": "The problem is on our side, not yours. Please tell the people who run this site.",
+  "error.Configuration.text":
+    "The problem is on our side, not yours. Please tell the people who run this site.",
   "error.CredentialsSignin.title": "Sign in failed",
   "error.CredentialsSignin.text": "Sign in failed. Check the details you provided are correct.",
   "error.Default.title": "Unable to sign in",
