@@ -7,6 +7,7 @@ import { toCoreLogger } from "./core/logger.ts";
 import { originOf } from "./http/origin.ts";
 import { longestToken, readSessionCookie } from "./session/cookie.ts";
 import { refuseToken, type SessionRead, SIGNED_OUT } from "./session/read.ts";
+import type { NoticeCode } from "./config/notices.ts";
 import { MALFORMED } from "./jwt/refusal.ts";
 import { warnOfOtherConfig } from "./other_config.ts";
 import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
@@ -122,7 +123,9 @@ function failed(error: unknown, request: SessionRequest): SessionRead {
 
 function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {
   authInstance(config).once("lost renewal", () => {
+    const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
     request.log.warn(
+      { code },
       `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since ` +
         "that route is outside of the scope FastifyAuth is registered in. Register it in the scope of the " +
         "routes that read sessions, or around it.",

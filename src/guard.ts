@@ -1,6 +1,7 @@
 /** The guard: lets a request pass, or refuses it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { authInstance } from "./auth_instance.ts";
+import type { NoticeCode } from "./config/notices.ts";
 import { unavailableError } from "./adapter/failure.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { isAuthRoute } from "./http/auth_route.ts";
@@ -48,7 +49,8 @@ export function sessionGuard(
   options: RequireSessionOptions,
   where: string,
 ): SessionGuard {
-  const isAllowed = authorizer(options, where);
+  const once = (what: string, tell: () => void) => authInstance(config).once(what, tell);
+  const isAllowed = authorizer(options, where, once);
   const guard: SessionGuard = async (request, reply) => {
     // The routes of the plugin must work without a session, also under a guard at the root.
     if (isAuthRoute(request.routeOptions.config)) return;
@@ -92,7 +94,9 @@ function addVary(reply: GuardedReply, name: string): void {
 
 function warnOfMissingPage({ log }: GuardedRequest, config: FastifyAuthConfig): void {
   authInstance(config).once("no sign-in page", () => {
+    const code: NoticeCode = "FST_AUTHJS_WARN_SIGN_IN_PAGE";
     log.warn(
+      { code },
       "requireSession() knows no sign-in page: register FastifyAuth(config) in this application with the very " +
         "object that the guard was given, or set `pages.signIn`. Until then browsers get a 401.",
     );

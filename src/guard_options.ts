@@ -51,6 +51,9 @@ export function invalid(where: string, message: string): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `${where}: ${message}`);
 }
 
+/** Runs a function once for each `what`. */
+type Once = (what: string, tell: () => void) => void;
+
 /** Whether a signed-in user may pass. */
 export type IsAllowed = (session: Session, request: FastifyRequest) => Promise<boolean>;
 
@@ -58,22 +61,22 @@ export type IsAllowed = (session: Session, request: FastifyRequest) => Promise<b
  * Decides by checked options.
  *
  * @param where What they belong to, for the log.
+ * @param once Runs a function once for each configuration.
  */
-export function authorizer(options: RequireSessionOptions, where: string): IsAllowed {
+export function authorizer(options: RequireSessionOptions, where: string, once: Once): IsAllowed {
   const wanted = listOf(options.roles);
   const { authorize } = options;
-  let hasSeenRole = false;
-  const report = (request: FastifyRequest) => {
-    if (hasSeenRole) return;
-    hasSeenRole = true;
+  let isSettled = false;
+  /** The first session that shows it settles whether sessions carry roles. */
+  const settle = (request: FastifyRequest, hasRoles: boolean) => {
+    isSettled = true;
     const code: NoticeCode = "FST_AUTHJS_WARN_ROLES";
-    request.log.warn({ code }, `${where} ${NO_ROLE}`);
+    once("roles", () => hasRoles || request.log.warn({ code }, `${where} ${NO_ROLE}`));
   };
   return async (session, request) => {
     if (wanted.length > 0) {
       const roles = rolesOf(session);
-      if (roles.length === 0) report(request);
-      else hasSeenRole = true;
+      if (!isSettled && (roles.length > 0 || !saysNoRole(session))) settle(request, roles.length > 0);
       if (!roles.some((role) => wanted.includes(role))) return false;
     }
     if (authorize === undefined) return true;
@@ -94,6 +97,13 @@ const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `ses
 function rolesOf({ user }: Session): string[] {
   const { role, roles } = user as { role?: unknown; roles?: unknown };
   return [...listOf(role), ...listOf(roles)];
+}
+
+/** Whether a session without a role says that its user has none: the application sets roles. */
+function saysNoRole({ user }: Session): boolean {
+  const { role, roles } = user as { role?: unknown; roles?: unknown };
+  const given = [role, roles].filter((value) => value !== undefined);
+  return given.length > 0 && given.flat().every((value) => value === null || value === "");
 }
 
 /** The strings of a string or an array; anything else is no role. */

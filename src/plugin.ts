@@ -86,7 +86,9 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     for (const { message, ...details } of auth.config.warnings) instance.log.warn(details, message);
     auth.config.notices.sendTo(instance.log);
     const assets = await auth.assets();
-    if (options.openapi && !instance.hasDecorator("swagger")) instance.log.warn(NO_SWAGGER);
+    if (options.openapi && !instance.hasDecorator("swagger")) {
+      instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
+    }
     writeBack(instance);
     const guards = RouteGuards.of(instance);
     // deno-lint-ignore require-await -- only errors of an async plugin reject `register()`
@@ -194,7 +196,8 @@ function redactLog(scope: FastifyInstance): void {
 /** Warns once where another configuration of this process accepts the same sessions. */
 function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
   const { warning, release } = registerSessions(auth);
-  if (warning !== undefined) instance.log.warn(warning);
+  const code: NoticeCode = "FST_AUTHJS_WARN_SHARED_SESSIONS";
+  if (warning !== undefined) instance.log.warn({ code }, warning);
   instance.addHook("onClose", (_instance, done) => {
     release();
     done();

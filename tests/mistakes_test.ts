@@ -66,6 +66,13 @@ Deno.test("a template that became the text undefined is named too, and an API ke
   assertMatch(messages[1]!, /"resend" has no API key.*AUTH_RESEND_KEY/);
 });
 
+Deno.test("a variable without a value, as files of variables have it, is no client id", () =>
+  withEnvironment({ AUTH_GITHUB_ID: "", AUTH_GITHUB_SECRET: "" }, async () => {
+    const { app, lines } = await logged({ providers: [GitHub] });
+    await using _app = app;
+    assertMatch(only(lines, CREDENTIALS), /no client id and no client secret/);
+  }));
+
 Deno.test("a client without a secret that says so is no mistake, nor is one with both", async () => {
   const { app, lines } = await logged({
     providers: [
@@ -85,6 +92,31 @@ Deno.test("an issuer without its scheme stops the boot, with the variable that s
     assertMatch(message, /"keycloak" is "idp.example\/realms\/staff".*AUTH_KEYCLOAK_ISSUER/);
     assertStringIncludes(message, '"https://idp.example/realms/staff"');
   });
+});
+
+Deno.test("an issuer that is only compared may be any text", async () => {
+  const oidc = {
+    id: "idp",
+    name: "IdP",
+    type: "oidc" as const,
+    clientId: "id",
+    clientSecret: "s",
+    issuer: "idp.example",
+    authorization: "https://idp.example/authorize",
+    token: "https://idp.example/token",
+  };
+  const { app } = await logged({ providers: [oidc] });
+  await app.close();
+  const { message } = await refused({ providers: [{ ...oidc, authorization: undefined }] });
+  assertStringIncludes(message, '`issuer` of the provider "idp"');
+});
+
+Deno.test("an address that was made of an unset option is named at boot", async () => {
+  const { app, lines } = await logged({
+    providers: [Keycloak({ clientId: "id", clientSecret: "s", issuer: `https://undefined/realms/staff` })],
+  });
+  await using _app = app;
+  assertMatch(only(lines, "FST_AUTHJS_WARN_PROVIDER"), /"undefined" in it.*AUTH_KEYCLOAK_ISSUER/);
 });
 
 Deno.test("an issuer that answers 404 is logged with its address and the variable that sets it", async () => {
@@ -164,9 +196,13 @@ const CONTRADICTIONS: [what: string, origin: string, headers: Record<string, str
     referer: "http://localhost:3000/",
   }],
   ["another port", "http://localhost:3000", { host: "localhost:3001" }],
-  ["another scheme by the proxy", "https://app.example", {
+  ["another port by the proxy", "https://app.example", {
+    host: "app.example:8443",
+    "x-forwarded-proto": "https",
+  }],
+  ["a page over http", "https://app.example", {
     host: "app.example",
-    "x-forwarded-proto": "http",
+    referer: "http://app.example/auth/signin",
   }],
   ["https where http is set", "http://app.example", { host: "app.example", "x-forwarded-proto": "https" }],
   ["http at a loopback address", "https://localhost:3000", { host: "localhost:3000" }],
@@ -174,9 +210,9 @@ const CONTRADICTIONS: [what: string, origin: string, headers: Record<string, str
     host: "app",
     "x-forwarded-host": "www.app.example",
   }],
-  ["Forwarded", "https://app.example", {
+  ["Forwarded", "http://app.example", {
     host: "app.example",
-    forwarded: 'for=1.2.3.4;proto=http;host="app.example"',
+    forwarded: 'for=1.2.3.4;proto=https;host="app.example"',
   }],
   ["a page of another origin", "https://app.example", {
     host: "app.example",
@@ -191,6 +227,26 @@ for (const [what, origin, headers] of CONTRADICTIONS) {
     await using _app = app;
     for (let i = 0; i < 2; i++) await app.inject({ url: "/auth/signin", headers });
     assertStringIncludes(only(lines, ORIGIN), `are made for ${origin}, by \`origin\``);
+  });
+}
+
+const OF_PROXIES: [what: string, headers: Record<string, string>][] = [
+  ["the name of an upstream", { host: "backend:3000" }],
+  ["a name of a private network", { host: "app.prod.svc.cluster.local" }],
+  ["the public name that a CDN has for its origin", {
+    host: "abc.execute-api.example.com",
+    via: "2.0 cdn.example",
+  }],
+  ["another name, and the address of the client", { host: "origin.example", "x-forwarded-for": "1.2.3.4" }],
+  ["http behind a proxy with TLS", { host: "app.example", "x-forwarded-proto": "http" }],
+];
+
+for (const [what, headers] of OF_PROXIES) {
+  Deno.test(`a difference that a working proxy makes is no warning: ${what}`, async () => {
+    const { app, lines } = await logged({ origin: "https://app.example" });
+    await using _app = app;
+    for (let i = 0; i < 2; i++) await app.inject({ url: "/auth/signin", headers });
+    assertEquals(lines.filter(({ code }) => code === ORIGIN).map(({ level }) => level), [30]);
   });
 }
 
@@ -316,6 +372,43 @@ Deno.test("a guard with roles whose sessions carry none is logged once, with whe
   for (let i = 0; i < 2; i++) assertEquals((await client.get("/admin")).statusCode, 403);
   assertMatch(only(lines, ROLES), /requireSession\(\).*session\.user\.role.*callbacks\.session/);
 });
+
+Deno.test("many guards with roles say it once", async () => {
+  const { logger, lines } = captureLog();
+  const config = testConfig();
+  await using app = await testApp(config, { logger });
+  for (const url of ["/a", "/b"]) {
+    app.get(url, { onRequest: requireSession(config, { roles: "admin" }) }, () => "in");
+  }
+  const client = new Client(app);
+  await client.signIn(ada);
+  for (const url of ["/a", "/b"]) assertEquals((await client.get(url)).statusCode, 403);
+  only(lines, ROLES);
+});
+
+for (
+  const [what, user, warned] of [
+    ["an empty list", { roles: [] }, false],
+    ["null", { role: null }, false],
+    ["a number", { role: 7 }, true],
+    ["objects", { roles: [{ name: "admin" }] }, true],
+  ] as const
+) {
+  Deno.test(`a session whose roles are ${what} is ${warned ? "" : "not "}reported`, async () => {
+    const { logger, lines } = captureLog();
+    const session = ({ session }: { session: Session }) => ({
+      ...session,
+      user: { ...session.user, ...user },
+    });
+    const config = testConfig({ callbacks: { session: session as never } });
+    await using app = await testApp(config, { logger });
+    app.get("/admin", { onRequest: requireSession(config, { roles: "admin" }) }, () => "in");
+    const client = new Client(app);
+    await client.signIn(ada);
+    assertEquals((await client.get("/admin")).statusCode, 403);
+    assertEquals(lines.filter(({ code }) => code === ROLES).length, warned ? 1 : 0);
+  });
+}
 
 Deno.test("a guard with roles does not complain of users without one, once it has seen a role", async () => {
   const { logger, lines } = captureLog();

@@ -39,7 +39,7 @@ function watch(own: Callback, tell: () => void): Callback {
   };
   return function (...args) {
     const result = own.apply(this, args);
-    return isThenable(result) ? result.then(check) : check(result);
+    return !told && isThenable(result) ? result.then(check) : check(result);
   };
 }
 

@@ -6,25 +6,50 @@ import type { Log } from "../utils/log.ts";
  *
  * - `FST_AUTHJS_WARN_CREDENTIALS`: A provider has no client id, client secret or API key.
  * - `FST_AUTHJS_WARN_TLS`: A provider is reached without TLS, by `insecureProviders`.
+ * - `FST_AUTHJS_WARN_PROVIDER`: A provider has a setting that is unsafe or cannot work.
+ * - `FST_AUTHJS_WARN_WEBAUTHN`: A setting of passkeys is unsafe or cannot work.
+ * - `FST_AUTHJS_WARN_HOST`: The public origin follows the Host header, and nothing configures that.
+ * - `FST_AUTHJS_WARN_LIFETIME`: How long sessions last is set to what does not work as it reads.
+ * - `FST_AUTHJS_WARN_ADAPTER`: The adapter returned what cannot be read.
+ * - `FST_AUTHJS_WARN_SHARED_SESSIONS`: Two configurations of the process accept the same sessions.
+ * - `FST_AUTHJS_WARN_OPENAPI`: `openapi: true` has no effect.
  * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use.
  * - `FST_AUTHJS_WARN_CALLBACK_URL`: A `callbackUrl` was refused.
  * - `FST_AUTHJS_WARN_CALLBACK`: A callback of the configuration returned nothing.
  * - `FST_AUTHJS_WARN_CONFIG_OBJECT`: A session is read with another configuration than the mounted one.
  * - `FST_AUTHJS_WARN_ROLES`: A guard requires a role, and the session has none.
+ * - `FST_AUTHJS_WARN_SIGN_IN_PAGE`: A guard knows no sign-in page to send browsers to.
+ * - `FST_AUTHJS_WARN_LOST_COOKIE`: A renewed session cookie did not reach the browser.
+ * - `FST_AUTHJS_WARN_SESSION_SIZE`: A session is too large for a cookie, or close to it.
  */
 export type NoticeCode =
   | "FST_AUTHJS_WARN_CREDENTIALS"
   | "FST_AUTHJS_WARN_TLS"
+  | "FST_AUTHJS_WARN_PROVIDER"
+  | "FST_AUTHJS_WARN_WEBAUTHN"
+  | "FST_AUTHJS_WARN_HOST"
+  | "FST_AUTHJS_WARN_LIFETIME"
+  | "FST_AUTHJS_WARN_ADAPTER"
+  | "FST_AUTHJS_WARN_SHARED_SESSIONS"
+  | "FST_AUTHJS_WARN_OPENAPI"
   | "FST_AUTHJS_WARN_ORIGIN"
   | "FST_AUTHJS_WARN_CALLBACK_URL"
   | "FST_AUTHJS_WARN_CALLBACK"
   | "FST_AUTHJS_WARN_CONFIG_OBJECT"
-  | "FST_AUTHJS_WARN_ROLES";
+  | "FST_AUTHJS_WARN_ROLES"
+  | "FST_AUTHJS_WARN_SIGN_IN_PAGE"
+  | "FST_AUTHJS_WARN_LOST_COOKIE"
+  | "FST_AUTHJS_WARN_SESSION_SIZE";
 
-/** A warning. Those about the set-up at boot have mostly no code. */
+/** A warning. */
 export interface Notice {
-  readonly code?: NoticeCode;
+  readonly code: NoticeCode;
   readonly message: string;
+}
+
+/** The same code for each of several warnings. */
+export function toNotices(code: NoticeCode, messages: readonly string[]): Notice[] {
+  return messages.map((message) => ({ code, message }));
 }
 
 /** Keeps warnings until the application's log is known. */
@@ -32,8 +57,8 @@ export class Notices {
   #log: Log | undefined;
   readonly #waiting: Notice[] = [];
 
-  warn(message: string, code?: NoticeCode): void {
-    const notice = code === undefined ? { message } : { code, message };
+  warn(message: string, code: NoticeCode): void {
+    const notice = { code, message };
     if (this.#log === undefined) this.#waiting.push(notice);
     else send(this.#log, notice);
   }

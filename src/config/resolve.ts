@@ -29,7 +29,7 @@ import { decode, encode } from "../jwt/codec.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { watchCallbacks } from "./callbacks.ts";
-import { type Notice, Notices } from "./notices.ts";
+import { type Notice, Notices, toNotices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
 import {
   copyProvider,
@@ -140,12 +140,10 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     originSource: originSource(config, origin, environment),
     doctor,
     warnings: [
-      ...[
-        ...hostWarnings(config, origin, environment),
-        ...lifetimeWarnings(core),
-        ...providerWarnings(providers, origin),
-        ...webAuthnWarnings(core.providers as Provider[], origin),
-      ].map((message) => ({ message })),
+      ...toNotices("FST_AUTHJS_WARN_HOST", hostWarnings(config, origin, environment)),
+      ...toNotices("FST_AUTHJS_WARN_LIFETIME", lifetimeWarnings(core)),
+      ...toNotices("FST_AUTHJS_WARN_PROVIDER", providerWarnings(providers, origin)),
+      ...toNotices("FST_AUTHJS_WARN_WEBAUTHN", webAuthnWarnings(core.providers as Provider[], origin)),
       ...credentialWarnings(providers),
       ...(production ? insecureWarnings(providers, insecure) : []),
     ],
@@ -209,7 +207,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
   if (config.adapter) {
     core.adapter = bindAdapter(config.adapter, {
       timeout: requireTimeout("adapterTimeout", adapterTimeout),
-      warn: (message) => notices.warn(message),
+      warn: (message) => notices.warn(message, "FST_AUTHJS_WARN_ADAPTER"),
     });
   }
   if (config.callbacks) {

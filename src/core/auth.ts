@@ -106,7 +106,7 @@ function limitSize(
     try {
       return await encodeWithin(jwt as Required<typeof jwt>, params, {
         limit,
-        warn: (text) => warnOnce("large session", text),
+        warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
       });
     } catch (error) {
       if (error instanceof SessionTooLarge) exceeded = error;

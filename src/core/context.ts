@@ -1,4 +1,5 @@
 /** The context of an auth request, built once and passed down. */
+import type { NoticeCode } from "../config/notices.ts";
 import type { LoggerInstance } from "@auth/core/types";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
@@ -47,7 +48,7 @@ export interface RequestContext {
   /** Where messages about this request go. */
   readonly logger: LoggerInstance;
   /** Logs a warning about the configuration, once for each `what`. */
-  readonly warnOnce: (what: string, message: string) => void;
+  readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }
 
 /** A request about one provider. */

@@ -38,16 +38,39 @@ export function originContradiction(
   const scheme = proto ?? ownScheme(request, used);
   const name = host ?? ownHost(request, used);
   if (scheme === undefined && name === undefined) return undefined;
-  const claimed = toOrigin(scheme ?? schemeOf(href), name ?? new URL(href).host);
+  const [knownScheme, knownHost] = href.split("://") as [string, string];
+  const claimed = toOrigin(scheme ?? knownScheme, name ?? knownHost, href);
   if (claimed === undefined || claimed === href) return undefined;
   const forwarded = proto !== undefined || host !== undefined;
   const by = forwarded ? "A proxy says that users see" : "A request arrived at";
   return {
     message: explain(`${by} ${claimed}`, claimed, used),
-    certain: host !== undefined || schemeOf(claimed) !== schemeOf(href) && forwarded ||
-      !isInternal(claimed) || isInternal(href),
+    certain: used.from === undefined || isInternal(href) ||
+      !isByProxy(request, { href, claimed, host }),
   };
 }
+
+/**
+ * Whether a proxy that works may have caused a difference from the configured origin: it sends the Host header of
+ * its upstream, or is itself reached over http by a proxy that has TLS.
+ */
+function isByProxy(
+  { headers }: OriginRequest,
+  { href, claimed, host }: {
+    readonly href: string;
+    readonly claimed: string;
+    readonly host: string | undefined;
+  },
+): boolean {
+  if (isInternal(claimed)) return true;
+  const [theirs, ours] = [new URL(claimed), new URL(href)];
+  if (theirs.host === ours.host) return theirs.protocol === "http:";
+  return host === undefined && theirs.hostname !== ours.hostname &&
+    PROXY_HEADERS.some((name) => headers[name] !== undefined);
+}
+
+/** What proxies add to a request. */
+const PROXY_HEADERS = ["via", "forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
 function explain(what: string, claimed: string, { origin: { href }, from }: OriginInUse): string {
   const stays = `${what}, but cookies, redirects and callback URLs are made for ${href}, `;
@@ -76,17 +99,20 @@ function pageOrigin({ headers, host }: OriginRequest): string | undefined {
 /** What the first proxy says, by the older headers or by `Forwarded` (RFC 7239). */
 function forwardedBy({ headers }: OriginRequest): { proto: string | undefined; host: string | undefined } {
   const forwarded = first(headers.forwarded);
-  const parameter = (name: string) =>
-    new RegExp(`(?:^|;)\\s*${name}="?([^";]+)`, "i").exec(forwarded ?? "")?.[1]?.trim();
-  const proto = first(headers["x-forwarded-proto"]) ?? parameter("proto");
+  const proto = first(headers["x-forwarded-proto"]) ?? parameterOf(forwarded, /(?:^|;)\s*proto="?([^";]+)/i);
   return {
     proto: proto === undefined ? undefined : /^(?:https|wss)$/i.test(proto) ? "https" : "http",
-    host: first(headers["x-forwarded-host"]) ?? parameter("host"),
+    host: first(headers["x-forwarded-host"]) ?? parameterOf(forwarded, /(?:^|;)\s*host="?([^";]+)/i),
   };
+}
+
+function parameterOf(forwarded: string | undefined, pattern: RegExp): string | undefined {
+  return forwarded === undefined ? undefined : pattern.exec(forwarded)?.[1]?.trim();
 }
 
 /** The first of the values of a header, which each proxy adds to. */
 function first(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
   return [header].flat()[0]?.split(",")[0]?.trim() || undefined;
 }
 
@@ -112,14 +138,16 @@ function ownHost({ host }: OriginRequest, { from }: OriginInUse): string | undef
 /** Whether a host is an address or a name of a private network, such as that of a proxy's upstream. */
 function isInternal(origin: string): boolean {
   const { hostname } = new URL(origin);
-  return hostname.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(hostname) || !hostname.includes(".");
+  return hostname.startsWith("[") || INTERNAL.test(hostname);
 }
 
-function schemeOf(href: string): string {
-  return new URL(href).protocol.slice(0, -1);
-}
+/** An IPv4 address, a name without a dot, or one of a domain for private networks (RFC 6762, RFC 8375). */
+const INTERNAL =
+  /^(?:\d+(?:\.\d+){3}|[^.]+|.*\.(?:local|localhost|localdomain|internal|intranet|lan|home\.arpa))$/;
 
-function toOrigin(scheme: string, host: string): string | undefined {
+/** @param expected The usual result, which saves parsing. */
+function toOrigin(scheme: string, host: string, expected: string): string | undefined {
   const url = `${scheme}://${host}`;
+  if (url === expected) return expected;
   return /^[\w.:[\]-]+$/.test(host) && URL.canParse(url) ? new URL(url).origin : undefined;
 }

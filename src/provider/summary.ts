@@ -88,24 +88,22 @@ export function summarizeProviders(
 /** The methods that send the secret; core's default is the first (OpenID Connect Core 1.0, section 9). */
 const SECRET_METHODS = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];
 
-/** An undefined client id or secret: core would send the text "undefined". An empty one may be meant. */
+/** A client id or secret that is not set or empty: core would send the text "undefined", or fail. */
 function missingOf({ clientId, clientSecret, client = {} }: ProviderShape): Credential[] {
   const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = client;
   return [
-    ...(isUndefined(clientId) ? ["clientId" as const] : []),
-    ...(isUndefined(clientSecret) && SECRET_METHODS.includes(String(method))
-      ? ["clientSecret" as const]
-      : []),
+    ...(isUnset(clientId) ? ["clientId" as const] : []),
+    ...(isUnset(clientSecret) && SECRET_METHODS.includes(String(method)) ? ["clientSecret" as const] : []),
   ];
 }
 
 function lacksKey({ id = "", apiKey }: ProviderShape): boolean {
-  return isUndefined(apiKey) && Object.hasOwn(MAIL_SERVICES, id);
+  return isUnset(apiKey) && Object.hasOwn(MAIL_SERVICES, id);
 }
 
-/** `String(process.env.NAME)` and templates make it a text. */
-function isUndefined(value: unknown): boolean {
-  return value === undefined || value === null || value === "undefined";
+/** `String(process.env.NAME)` and templates make it a text; a file of variables has `NAME=`. */
+function isUnset(value: unknown): boolean {
+  return value === undefined || value === null || value === "undefined" || value === "";
 }
 
 /** A redirect proxy reads from `state` which deployment a callback is for. */
@@ -164,7 +162,9 @@ export function providerProblem(
       );
     }
     ids.add(id);
-    const wrong = SERVER_URLS.find((name) => !isAddress(server[name]));
+    const wrong = SERVER_URLS.find((name) =>
+      (name !== "issuer" || isDiscovered(server)) && !isAddress(server[name])
+    );
     if (wrong !== undefined) {
       const variable = wrong === "issuer" ? ` (or ${variableOf(id, "ISSUER")})` : "";
       return invalid(
@@ -184,6 +184,12 @@ export function providerProblem(
       );
     }
   }
+}
+
+/** Whether core asks the issuer for its endpoints. Otherwise it is only compared, and may be any text. */
+function isDiscovered({ authorization, token, userinfo }: ProviderServer): boolean {
+  const isSet = (url: string | undefined) => url !== undefined && !/^https:\/\/authjs\.dev\b/.test(url);
+  return !isSet(authorization) || !(isSet(token) || isSet(userinfo));
 }
 
 /** Whether a URL is one, or is not set. One with a setting that is undefined gets a warning. */

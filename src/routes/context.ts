@@ -72,7 +72,7 @@ export function requestContext(
     callbackUrl: body?.callbackUrl as string | undefined,
     readSession: () => readSession(request),
     logger: toCoreLogger(request.log, logger, debug),
-    warnOnce: (what, message) => once(what, () => request.log.warn(`Auth.js: ${message}`)),
+    warnOnce: (what, message, code) => once(what, () => request.log.warn({ code }, `Auth.js: ${message}`)),
   };
 }
 

@@ -2,6 +2,7 @@
  * Sessions kept in an encrypted token: what core's session action makes of one, without what only its other
  * actions need.
  */
+import type { NoticeCode } from "../config/notices.ts";
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.ts";
@@ -192,10 +193,11 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
   const { settings, logger, log, auth } = context;
   const { jwt, cookie, cookieLimit } = settings;
   const params = { ...jwt, token, salt: cookie.name };
+  const code: NoticeCode = "FST_AUTHJS_WARN_SESSION_SIZE";
   const watch = {
     // A session that is larger already was accepted under another limit: it may stay, and not grow.
     limit: Math.max(cookieLimit, cookieSize(cookie.name, opened.token)),
-    warn: (message: string) => auth.once("large session", () => log.warn({}, `Auth.js: ${message}`)),
+    warn: (message: string) => auth.once("large session", () => log.warn({ code }, `Auth.js: ${message}`)),
   };
   try {
     return await encodeWithin(jwt, params, watch);
