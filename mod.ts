@@ -27,9 +27,23 @@
  */
 export { type AuthConfig, customFetch } from "@auth/core";
 export { AuthError, CredentialsSignin } from "@auth/core/errors";
-export { FastifyAuthError, type FastifyAuthErrorCode } from "./src/errors.ts";
+export type { SignInOptions, SignInResult, SignOutOptions, SignOutResult } from "./src/actions.ts";
+export {
+  type AuthObject,
+  createAuth,
+  type InferSession,
+  type SignInAction,
+  type SignOutAction,
+} from "./src/create_auth.ts";
+export {
+  type ActionFailure,
+  AuthActionError,
+  FastifyAuthError,
+  type FastifyAuthErrorCode,
+} from "./src/errors.ts";
 export type { GuardedReply, GuardedRequest, SessionGuard } from "./src/guard.ts";
 export type { RequireSessionOptions } from "./src/guard_options.ts";
+export type { CreateAuthConfig, JsonOf, SessionCallbackParams, SessionOf } from "./src/inferred_session.ts";
 export { requireSession } from "./src/require_session.ts";
 export { type GuardedScope, requireSessionByDefault } from "./src/require_session_by_default.ts";
 export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/route_auth.ts";
@@ -44,6 +58,7 @@ export type {
   FastifyAuthOptions,
   FastifyAuthPages,
   GetSessionResult,
+  JWT,
   LanguageRequest,
   PageTexts,
   Profile,

@@ -30,6 +30,8 @@
  * - `FST_AUTHJS_SESSION_TOO_LARGE` (413): The session does not fit in the cookie (`sessionCookieLimit`).
  * - `FST_AUTHJS_QUERY_TOO_LONG` (414): The query of an auth route has more than 16,384 characters.
  * - `FST_AUTHJS_ENCODING_UNSUPPORTED` (415): The request body is compressed.
+ * - `FST_AUTHJS_ACTION_FAILED` (401, 403, 429, 500, …): A sign-in or an update that the application asked for failed;
+ *   see {@linkcode AuthActionError}.
  * - `FST_AUTHJS_UNAVAILABLE` (503): The adapter failed or a provider did not answer. The message says whether
  *   trying again helps.
  */
@@ -52,6 +54,7 @@ export type FastifyAuthErrorCode =
   | "FST_AUTHJS_SESSION_TOO_LARGE"
   | "FST_AUTHJS_QUERY_TOO_LONG"
   | "FST_AUTHJS_ENCODING_UNSUPPORTED"
+  | "FST_AUTHJS_ACTION_FAILED"
   | "FST_AUTHJS_UNAVAILABLE";
 
 /** The HTTP status codes. */
@@ -66,6 +69,7 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
   FST_AUTHJS_SESSION_TOO_LARGE: 413,
   FST_AUTHJS_QUERY_TOO_LONG: 414,
   FST_AUTHJS_ENCODING_UNSUPPORTED: 415,
+  FST_AUTHJS_ACTION_FAILED: 500,
   FST_AUTHJS_UNAVAILABLE: 503,
 };
 
@@ -95,21 +99,78 @@ export class FastifyAuthError extends Error {
   readonly expose?: boolean;
 
   /**
-   * Makes an error; its status follows from its code.
+   * Makes an error.
    *
    * @param code The stable code.
    * @param message What is wrong and what to change.
-   * @param options The underlying error as `cause`.
+   * @param options The underlying error as `cause`, and the `statusCode` where it is not that of the code.
    */
-  constructor(code: FastifyAuthErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(
+    code: FastifyAuthErrorCode,
+    message: string,
+    options: ErrorOptions & { statusCode?: number } = {},
+  ) {
+    super(message, "cause" in options ? { cause: options.cause } : {});
     this.code = code;
-    const statusCode = STATUS_CODES[code];
+    const statusCode = options.statusCode ?? STATUS_CODES[code];
     if (statusCode === undefined) return;
     this.statusCode = statusCode;
     this.status = statusCode;
     this.expose = true;
     // Fastify logs these with their stack, which is of no use for a mistake of the client.
     if (statusCode < 500) this.stack = `${this.name}: ${message}`;
+  }
+}
+
+/** What is known of a failed action. */
+export interface ActionFailure {
+  /** The type of the error. */
+  readonly type: string;
+  /** The HTTP status. */
+  readonly statusCode: number;
+  /** What is the matter in detail. */
+  readonly reason?: string;
+  /** The page that shows the error. */
+  readonly url?: string;
+  /** When to try again: the value of `Retry-After`. */
+  readonly retryAfter?: string;
+}
+
+/**
+ * A sign-in or an update that the application asked for (`auth.signIn()`, `auth.updateSession()`) failed. Its `code` is
+ * `FST_AUTHJS_ACTION_FAILED`, its `cause` the error of Auth.js, its status what a JSON client of the auth routes gets:
+ * 401 for a wrong password, 403 where a callback denied access, 500 where the server is at fault.
+ *
+ * @example
+ * ```ts
+ * import { AuthActionError } from "fastify-authjs";
+ *
+ * const error = new AuthActionError("Signing in failed.", { type: "CredentialsSignin", statusCode: 401 });
+ * console.assert(error.code === "FST_AUTHJS_ACTION_FAILED" && error.statusCode === 401);
+ * ```
+ */
+export class AuthActionError extends FastifyAuthError {
+  /** The type of the error, as in `?error=` of the error page: `"CredentialsSignin"`, `"AccessDenied"`. */
+  readonly type: string;
+  /** The `code` of a `CredentialsSignin`. */
+  readonly reason?: string;
+  /** The page that shows the error, which the same request to an auth route would be redirected to. */
+  readonly url?: string;
+  /** Headers that Fastify adds to the reply: `retry-after` where the error named one. */
+  readonly headers?: Readonly<Record<string, string>>;
+
+  /**
+   * Makes an error.
+   *
+   * @param message What failed.
+   * @param failure What is known of it.
+   * @param options The underlying error as `cause`.
+   */
+  constructor(message: string, failure: ActionFailure, options: ErrorOptions = {}) {
+    super("FST_AUTHJS_ACTION_FAILED", message, { ...options, statusCode: failure.statusCode });
+    this.type = failure.type;
+    if (failure.reason !== undefined) this.reason = failure.reason;
+    if (failure.url !== undefined) this.url = failure.url;
+    if (failure.retryAfter !== undefined) this.headers = { "retry-after": failure.retryAfter };
   }
 }

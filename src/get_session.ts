@@ -55,10 +55,13 @@ function read(
   request: SessionRequest,
   config: FastifyAuthConfig,
   again: boolean,
+  cookies: string | undefined,
 ): SessionRead | Promise<SessionRead> {
   try {
     const auth = authInstance(config);
-    const found = auth.isReady ? readWith(auth, request, again) : readFirst(auth, request, again);
+    const found = auth.isReady
+      ? readWith(auth, request, again, cookies)
+      : readFirst(auth, request, again, cookies);
     return found instanceof Promise ? finish(found, request, config) : found;
   } catch (error) {
     return failed(error, request);
@@ -66,11 +69,16 @@ function read(
 }
 
 /** Reads once the configuration has been checked. */
-async function readFirst(auth: AuthInstance, request: SessionRequest, again: boolean): Promise<SessionRead> {
+async function readFirst(
+  auth: AuthInstance,
+  request: SessionRequest,
+  again: boolean,
+  cookies: string | undefined,
+): Promise<SessionRead> {
   auth.config.notices.sendTo(request.log);
   warnOfOtherConfig(auth, request);
   const problem = await auth.problem();
-  if (problem === undefined) return await readWith(auth, request, again);
+  if (problem === undefined) return await readWith(auth, request, again, cookies);
   auth.once("unusable", () => {
     request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
   });
@@ -81,11 +89,12 @@ function readWith(
   auth: AuthInstance,
   request: SessionRequest,
   again: boolean,
+  cookies: string | undefined,
 ): SessionRead | Promise<SessionRead> {
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return SIGNED_OUT;
   const settings = auth.settings(origin.secure);
-  const cookie = readSessionCookie(request.headers.cookie, settings.cookie.name);
+  const cookie = readSessionCookie(cookies ?? request.headers.cookie, settings.cookie.name);
   if (cookie.names.length === 0) return SIGNED_OUT;
   const { logger, debug } = auth.config.core;
   const context = {

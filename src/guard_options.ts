@@ -9,7 +9,7 @@ import type { Session } from "./types.ts";
  * Which signed-in users may pass a guard, that of `requireSession()` or one that a route declares. Where both
  * are set, both must hold.
  */
-export interface RequireSessionOptions {
+export interface RequireSessionOptions<OwnSession = Session> {
   /**
    * The user must have one of these roles in `session.user.role` or `session.user.roles` (each a string or an
    * array of strings), which `callbacks.session` sets.
@@ -25,7 +25,7 @@ export interface RequireSessionOptions {
    * @param request The request.
    * @default any user may pass
    */
-  authorize?: (session: Session, request: FastifyRequest) => unknown;
+  authorize?: (session: OwnSession, request: FastifyRequest) => unknown;
 }
 
 /**

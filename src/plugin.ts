@@ -21,7 +21,7 @@ import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body
 import { assertNotCrossSite } from "./http/cross_site.ts";
 import { type PublicOrigin, requireOrigin } from "./http/origin.ts";
 import { originContradiction } from "./http/origin_check.ts";
-import { type AuthParams, decorateReceived, keepRequest } from "./http/received.ts";
+import { type AuthParams, decorateReceived, keepRequest, receivedRequest } from "./http/received.ts";
 import { redactingSerializers } from "./http/redact.ts";
 import { redactSpans } from "./http/redact_spans.ts";
 import { protectReply } from "./http/security_headers.ts";
@@ -278,7 +278,7 @@ function addRoute(
       done();
     },
     handler: async (request, reply) => {
-      const context = requestContext(request, route, mount);
+      const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
       const answer = await keepCallbackUrl(await route.handle(context), context);
       return sendAnswer(reply, answer, context, {
         settings: config.pages,

@@ -11,7 +11,7 @@ import type { FastifyRequest } from "fastify";
 import type { Texts } from "./pages/texts/texts.ts";
 import type { ProviderType, TokenSet } from "./provider/types.ts";
 
-export type { DefaultSession, Profile, Session, User };
+export type { DefaultSession, JWT, Profile, Session, User };
 
 /**
  * Links a user to a provider. It may have the fields of an OAuth provider's token set: `access_token`,

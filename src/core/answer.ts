@@ -1,6 +1,6 @@
 /** The answer to an auth request, as data. The reply is written once the answer is complete. */
 import type { Page } from "../pages/types.ts";
-import { type SerializeOptions, stringifySetCookie } from "cookie";
+import { type SerializeOptions, stringifyCookie, stringifySetCookie } from "cookie";
 import type { SetCookie } from "../session/cookie.ts";
 
 /** The answer to a request. */
@@ -20,6 +20,8 @@ export interface Answer {
    * thrown.
    */
   readonly error?: Error;
+  /** The last error that core logged, and answered as if there were none: a callback or an event of the application. */
+  readonly logged?: Error;
 }
 
 /** A redirect. */
@@ -49,4 +51,20 @@ export function toSetCookieLine({ name, value, options }: SetCookie): string {
 /** Removes the cookie of this name. */
 export function removalOf(name: string, options: SerializeOptions): SetCookie {
   return { name, value: "", options: { ...options, maxAge: 0 } };
+}
+
+/**
+ * The Cookie header that a browser sends after the answer.
+ *
+ * @param header The one that it sent.
+ */
+export function cookiesAfter({ cookies }: Answer, header: string): string {
+  const changed = new Map(cookies.map(({ name, value }) => [name, value]));
+  const kept = header.split(";").map((pair) => pair.trim()).filter((pair) =>
+    pair !== "" && !changed.has(pair.split("=")[0]!.trim())
+  );
+  const set = [...changed].filter(([, value]) => value !== "").map(([name, value]) =>
+    stringifyCookie({ [name]: value })
+  );
+  return [...kept, ...set].join("; ");
 }

@@ -3,7 +3,7 @@
  *
  * Core is called through its `raw` symbol, so that cookies, redirects and errors come back as data.
  */
-import { Auth, type AuthConfig, type raw } from "@auth/core";
+import { Auth, type AuthConfig, type raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { LoggerInstance } from "@auth/core/types";
 import type { SerializeOptions } from "cookie";
@@ -64,6 +64,7 @@ async function callWith(
     ...(session.cookies && { cookies: session.cookies }),
     ...(providers && { providers }),
     ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
+    ...(context.fromApplication && { skipCSRFCheck }),
     basePath: context.mountPath,
     logger: log.logger,
   });
@@ -84,8 +85,8 @@ async function callWith(
       return errorAnswer(size.exceeded()!, context);
     }
     const answer = toAnswer(result as RawAnswer);
-    log.flush();
-    return { ...answer, cookies: session.restore(answer.cookies) };
+    const logged = log.flush();
+    return { ...answer, cookies: session.restore(answer.cookies), ...(logged && { logged }) };
   } catch (error) {
     log.take(error);
     return errorAnswer(error as Error, context);
@@ -158,8 +159,8 @@ interface DeferredLog {
   readonly logger: LoggerInstance;
   /** Returns the latest error instead of logging it. If it is not `expected`, it is logged. */
   take(expected?: unknown): Error | undefined;
-  /** Logs the latest error. */
-  flush(): void;
+  /** Logs the latest error, and returns it. */
+  flush(): Error | undefined;
 }
 
 /**
@@ -170,8 +171,10 @@ interface DeferredLog {
 function deferLast(logger: LoggerInstance): DeferredLog {
   let latest: Error | undefined;
   const flush = () => {
-    if (latest !== undefined) logger.error(latest);
+    const flushed = latest;
+    if (flushed !== undefined) logger.error(flushed);
     latest = undefined;
+    return flushed;
   };
   const error = (next: Error) => {
     if (next !== latest) flush();

@@ -43,6 +43,11 @@ export interface RequestContext {
   readonly body: AuthBody | undefined;
   /** The normalised `callbackUrl` of the body. */
   readonly callbackUrl: string | undefined;
+  /**
+   * Whether the application's own code asks, from a route of its own. Its request was checked by its headers, so
+   * there is no CSRF token, and what goes wrong is an error.
+   */
+  readonly fromApplication: boolean;
   /** Reads the session of the request, once however often it is called. */
   readonly readSession: () => Promise<SessionRead>;
   /** Where messages about this request go. */

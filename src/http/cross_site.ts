@@ -80,3 +80,35 @@ function isSameHost(from: unknown, origin: string): boolean {
 function originHint(from: string): string {
   return ` If it is this server's own page, the public origin is wrong: set AUTH_URL=${from}.`;
 }
+
+/**
+ * Refuses a request to a route of the application, unless the user of a page of ours, or no page at all, sent it.
+ *
+ * A form or a script of another origin always says where it comes from. A link does not, where the browser sends no
+ * `Sec-Fetch-Site` (an old one, or over http): a GET must then name a page of ours as its `Referer`.
+ *
+ * @param request The method and the headers.
+ * @param origin The public origin.
+ * @param trusted Other origins that may send requests.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
+ */
+export function assertOwnRequest(
+  { method, headers }: { readonly method: string; readonly headers: Headers },
+  origin: string,
+  trusted: ReadonlySet<string>,
+): void {
+  assertNotCrossSite(headers, origin, trusted);
+  if (method !== "GET" && method !== "HEAD") return;
+  if (headers["sec-fetch-site"] !== undefined || headers.origin !== undefined) return;
+  const referrer = originOfReferrer(headers.referer);
+  if (referrer === origin || (referrer !== undefined && trusted.has(referrer))) return;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CROSS_SITE",
+    "Any site can link to this address, and this request does not say where it comes from. Sign in and out with " +
+      "a POST, from a form or a script.",
+  );
+}
+
+function originOfReferrer(referer: unknown): string | undefined {
+  return typeof referer === "string" && URL.canParse(referer) ? new URL(referer).origin : undefined;
+}

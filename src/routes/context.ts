@@ -4,29 +4,32 @@ import { type AuthCookie, cookieNames, cookieSettings } from "../config/cookies.
 import type { NoticeCode } from "../config/notices.ts";
 import type { PublicPaths } from "../config/public_path.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import type { RequestContext } from "../core/context.ts";
+import type { AuthAction, RequestContext } from "../core/context.ts";
 import { withKnownCsrfCookie } from "../core/csrf.ts";
 import { hashSecrets } from "../core/secrets.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
 import type { PublicOrigin } from "../http/origin.ts";
-import { receivedRequest } from "../http/received.ts";
+import type { Received } from "../http/received.ts";
 import type { Assets } from "../pages/assets.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { withoutLookAlikes } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { authQuery } from "./query.ts";
-import type { AuthRoute } from "./table.ts";
 
 /** What the routes of one registration share. */
-export interface Mount {
+export interface Mount extends ContextMount {
+  /** What the built-in pages load. */
+  readonly assets: Assets;
+}
+
+/** What the contexts of one registration share. */
+export interface ContextMount {
   readonly config: ResolvedConfig;
   /** The paths of the mount as users see them. */
   readonly paths: () => PublicPaths;
-  /** What the built-in pages load. */
-  readonly assets: Assets;
   /** The session settings for https (`secure`) or http. */
   readonly settings: (secure: boolean) => SessionSettings;
   /** Reads the session of a request, once however often it is called. */
@@ -35,18 +38,25 @@ export interface Mount {
   readonly once: (what: string, tell: () => void) => void;
 }
 
+/** What is asked. */
+export interface ContextRequest extends Received {
+  readonly action: AuthAction;
+  /** Whether the application asks it. */
+  readonly fromApplication?: boolean;
+}
+
 /**
  * Builds the context: each part of the request is normalised here and nowhere else.
  *
- * @param request A request that the `onRequest` hook of the route has accepted.
+ * @param request The request.
+ * @param received What is asked: by the request itself, on a route of the plugin, or else by the application.
  * @throws {FastifyAuthError} 400 for a body that cannot be used, 414 for a query that is too long.
  */
 export function requestContext(
   request: FastifyRequest,
-  { action }: AuthRoute,
-  { config, paths, settings, readSession, once }: Mount,
+  { action, method, url, origin, headers, params, body: parsed, fromApplication = false }: ContextRequest,
+  { config, paths, settings, readSession, once }: ContextMount,
 ): RequestContext {
-  const { method, url, origin, headers, params, body: parsed } = receivedRequest(request);
   const { logger, debug } = config.core;
   const provider = config.providers.get(params.provider ?? "");
   const { query, callbackUrl } = authQuery(queryOf(url), { action, method, type: provider?.type });
@@ -70,6 +80,7 @@ export function requestContext(
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
+    fromApplication,
     readSession: () => readSession(request),
     logger: toCoreLogger(request.log, logger, debug),
     warnOnce: (what, message, code) => once(what, () => request.log.warn({ code }, `Auth.js: ${message}`)),

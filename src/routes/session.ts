@@ -1,5 +1,6 @@
 /** `GET <prefix>/session` reads the session as `getSession()` does. `POST` has core update it. */
 import type { Adapter } from "@auth/core/adapters";
+import { JWTSessionError, SessionTokenError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
@@ -13,6 +14,7 @@ import {
   endRemovedSession,
   givenSession,
   heldSession,
+  mayBeSession,
   sessionHasEnded,
   withoutCookies,
   withoutSession,
@@ -64,6 +66,10 @@ async function updateSession(
       : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
     { wrapAdapter },
   );
+  if (context.fromApplication && isFailedUpdate(answer) && await mayBeSession(newest, context)) {
+    // Core removes the session; here the application decides what becomes of it.
+    return { ...withoutSession(answer, context), error: answer.logged! };
+  }
   // The browser signed out, or in, while core updated the session.
   const updated = givenSession(answer, context);
   if (updated === "" ? families.endings(held.token) > 0 : await hasEnded(held.token, ending)) {
@@ -76,6 +82,11 @@ async function updateSession(
     await continueSession(newest, updated, ending);
   }
   return answer;
+}
+
+/** Whether a callback threw. Core then logs that, and answers that there is no session. */
+function isFailedUpdate({ logged }: Answer): boolean {
+  return logged instanceof JWTSessionError || logged instanceof SessionTokenError;
 }
 
 /** When the row of a session expired as core read it, and when it expires since core renewed it. */

@@ -44,7 +44,8 @@ export async function endRemovedSession(answer: Answer, context: RequestContext)
   if (isRemoved && await mayBeSession(token, context)) await endSession(token, endingContext(context));
 }
 
-async function mayBeSession(token: string, { settings }: RequestContext): Promise<boolean> {
+/** Whether a token may be one of a session. */
+export async function mayBeSession(token: string, { settings }: RequestContext): Promise<boolean> {
   if (settings.strategy === "database") return true;
   return await openToken(token, settings).then(() => true, () => false);
 }

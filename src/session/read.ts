@@ -51,7 +51,10 @@ export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
  * Only a well-formed session counts as one. A callback can return anything, and a guard must not take it for
  * a user.
  */
-export function toSession(value: unknown, { logger }: ReadContext): Session | null {
+export function toSession(
+  value: unknown,
+  { logger }: { readonly logger: () => Pick<LoggerInstance, "error"> },
+): Session | null {
   if (typeof value !== "object" || value === null) return null;
   try {
     return wellFormed(JSON.parse(JSON.stringify(value)));

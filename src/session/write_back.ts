@@ -3,7 +3,7 @@ import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastif
 import { beforeHeaders, type LateHeaders } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
 import { isSessionPart, type SessionCookieUpdate } from "./cookie.ts";
-import type { SessionRead } from "./read.ts";
+import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 
 /**
@@ -32,6 +32,8 @@ interface Latest {
   /** When it began. */
   at: number;
   reading: Promise<SessionRead>;
+  /** The Cookie header, where this request has signed in or out or has updated the session. */
+  cookies?: string;
 }
 
 /** A read that changed something. */
@@ -49,17 +51,35 @@ class Reads {
 
   once(
     config: FastifyAuthConfig,
-    read: (again: boolean) => SessionRead | Promise<SessionRead>,
+    read: (again: boolean, cookies: string | undefined) => SessionRead | Promise<SessionRead>,
   ): Promise<SessionRead> {
-    const latest = this.#latest.find((read) => read.config === config);
+    const latest = this.#latestOf(config);
     const at = Date.now();
     if (latest !== undefined && at - latest.at < READ_VALID_MS) return latest.reading;
-    const reading = this.#begin(read(latest !== undefined));
+    const reading = this.#begin(read(latest !== undefined, latest?.cookies));
     // The caller handles a rejection; one that does not wait must not end the process.
     if (this.#pending > 0) reading.catch(() => {});
     if (latest !== undefined) Object.assign(latest, { at, reading });
     else this.#latest.push({ config, at, reading });
     return reading;
+  }
+
+  #latestOf(config: FastifyAuthConfig): Latest | undefined {
+    return this.#latest.find((read) => read.config === config);
+  }
+
+  /** The Cookie header, where the request has changed it. */
+  cookies(config: FastifyAuthConfig): string | undefined {
+    return this.#latestOf(config)?.cookies;
+  }
+
+  change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
+    const latest = this.#latestOf(config);
+    const at = known === undefined ? -Infinity : Date.now();
+    const reading = Promise.resolve(known ?? SIGNED_OUT);
+    // An earlier read that is still under way is waited for by whoever asked for it.
+    if (latest !== undefined) Object.assign(latest, { at, reading, cookies });
+    else this.#latest.push({ config, at, reading, cookies });
   }
 
   async #begin(found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
@@ -107,10 +127,33 @@ export function readOnce(
     config: FastifyAuthConfig,
     /** Whether the request has read before: its reply may have left since. */
     again: boolean,
+    /** The Cookie header, where it is not that of the request any more. */
+    cookies: string | undefined,
   ) => SessionRead | Promise<SessionRead>,
 ): Promise<SessionRead> {
   const reads = (request as Reader)[READS] ??= new Reads();
-  return reads.once(config, (again) => read(request, config, again));
+  return reads.once(config, (again, cookies) => read(request, config, again, cookies));
+}
+
+/** The Cookie header of a request, with what this request has changed so far. */
+export function currentCookies(request: SessionRequest, config: FastifyAuthConfig): string | undefined {
+  return (request as Reader)[READS]?.cookies(config) ?? request.headers.cookie;
+}
+
+/**
+ * Has later reads of this request see other cookies: its reply sets them.
+ *
+ * @param cookies The Cookie header with them.
+ * @param known What a read gives from now on, where that is known.
+ */
+export function changeCookies(
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+  cookies: string,
+  known?: SessionRead,
+): void {
+  const reads = (request as Reader)[READS] ??= new Reads();
+  reads.change(config, cookies, known);
 }
 
 /** Whether the replies of this route carry what a read changes. */

@@ -1,0 +1,281 @@
+/**
+ * Signing in and out and updating the session from routes of the application: what the auth routes do, without a
+ * request to them.
+ *
+ * @module
+ */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { AuthInstance } from "./auth_instance.ts";
+import { type Answer, cookiesAfter, toSetCookieLine } from "./core/answer.ts";
+import type { AuthAction, ProviderContext, RequestContext } from "./core/context.ts";
+import { failureOf } from "./core/failure.ts";
+import { AuthActionError, FastifyAuthError } from "./errors.ts";
+import { readSession } from "./get_session.ts";
+import type { GuardedReply, GuardedRequest } from "./guard.ts";
+import { invalid } from "./guard_options.ts";
+import { assertOwnRequest } from "./http/cross_site.ts";
+import { requireOrigin } from "./http/origin.ts";
+import { isPrefetch } from "./http/prefetch.ts";
+import { keepUnstored } from "./http/private_reply.ts";
+import { handleCallback } from "./routes/callback/callback.ts";
+import { keepCallbackUrl } from "./routes/callback_cookie.ts";
+import { requestContext } from "./routes/context.ts";
+import { sendAnswer } from "./routes/reply.ts";
+import { handleSessionUpdate } from "./routes/session.ts";
+import { givenSession } from "./routes/session_change.ts";
+import { handleSignIn } from "./routes/signin.ts";
+import { handleSignOut } from "./routes/signout.ts";
+import { type SessionRead, SIGNED_OUT, toSession } from "./session/read.ts";
+import { changeCookies, currentCookies } from "./session/write_back.ts";
+import type { FastifyAuthConfig, Session } from "./types.ts";
+
+/** Options of a sign-out. */
+export interface SignOutOptions {
+  /**
+   * Where the user goes afterwards: a path or a URL, which the `redirect` callback has to allow.
+   *
+   * @default that of the callback-url cookie, else the public origin
+   */
+  callbackUrl?: string;
+  /**
+   * Whether the reply is sent: a redirect, or `{ url }` to a script that asks for JSON. With `false` the reply gets only
+   * its cookies, and the route sends it.
+   *
+   * @default true
+   */
+  redirect?: boolean;
+}
+
+/** Options of a sign-in. */
+export interface SignInOptions extends SignOutOptions {
+  /**
+   * What the user has entered: the `email` for a sign-in link, the credentials for `authorize()`. A body as Fastify
+   * parsed it can be given as it is. Values are strings, numbers or booleans.
+   */
+  fields?: unknown;
+  /**
+   * Parameters that are added to the authorization request of an OAuth provider: `{ login_hint: "ada@example.com" }`.
+   */
+  authorizationParams?: Readonly<Record<string, string>>;
+}
+
+/** What a sign-out gives with `redirect: false`. */
+export interface SignOutResult {
+  /** Where the user goes: a path or a URL. */
+  readonly url: string;
+}
+
+/** What a sign-in gives with `redirect: false`. */
+export interface SignInResult {
+  /** Where the user goes: a provider, the page that says that a link was mailed, or the callback URL. */
+  readonly url: string;
+  /**
+   * Whether the user is signed in now. A sign-in at a provider or by e-mail has only begun, and the `signIn` callback may
+   * have named a page instead.
+   */
+  readonly signedIn: boolean;
+}
+
+/** The configuration that the application gave, with its instance. */
+export interface ActionAuth {
+  readonly config: FastifyAuthConfig;
+  readonly instance: AuthInstance;
+}
+
+/** Begins a sign-in, or signs in with credentials. */
+export async function signIn(
+  auth: ActionAuth,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  provider: string | undefined,
+  options: SignInOptions,
+): Promise<SignInResult | void> {
+  const { fields = {}, authorizationParams = {}, callbackUrl } = options;
+  const type = provider === undefined ? undefined : await typeOf(provider, auth);
+  if (typeof fields !== "object" || fields === null) throw invalid("signIn()", "`fields` must be an object.");
+  const posted = type === "credentials" || type === "webauthn";
+  const outcome = await perform(auth, request, reply, {
+    action: posted ? "callback" : "signin",
+    provider,
+    query: authorizationParams,
+    body: callbackUrl === undefined ? fields : { ...fields, callbackUrl },
+    handle: (context) => posted ? handleCallback(context as ProviderContext) : handleSignIn(context),
+  });
+  requireSuccess("Signing in", outcome);
+  if (options.redirect !== false) return await send(auth, outcome, reply);
+  const { answer, context } = outcome;
+  return { url: urlOf(outcome), signedIn: givenSession(answer, context) !== "" };
+}
+
+/** Signs out. */
+export async function signOut(
+  auth: ActionAuth,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  { callbackUrl, redirect }: SignOutOptions,
+): Promise<SignOutResult | void> {
+  const outcome = await perform(auth, request, reply, {
+    action: "signout",
+    body: callbackUrl === undefined ? {} : { callbackUrl },
+    handle: handleSignOut,
+    session: () => SIGNED_OUT,
+  });
+  requireSuccess("Signing out", outcome);
+  return redirect === false ? { url: urlOf(outcome) } : await send(auth, outcome, reply);
+}
+
+/** Updates the session. */
+export async function updateSession(
+  auth: ActionAuth,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  data: unknown,
+): Promise<Session> {
+  let session: Session | null = null;
+  const outcome = await perform(auth, request, reply, {
+    action: "session",
+    body: data === undefined ? {} : { data },
+    handle: handleSessionUpdate,
+    session({ body }, { logger }) {
+      session = toSession(body, { logger: () => logger });
+      return { session };
+    },
+  });
+  requireSuccess("Updating the session", outcome);
+  if (session !== null) return session;
+  throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "There is no session to update. Sign in first.");
+}
+
+/** What is to be done. */
+interface Action {
+  readonly action: AuthAction;
+  readonly provider?: string | undefined;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body: object;
+  readonly handle: (context: RequestContext) => Promise<Answer>;
+  /** What a read of the session gives from now on, where the answer says that. */
+  readonly session?: (answer: Answer, context: RequestContext) => SessionRead;
+}
+
+/** What was done. */
+interface Outcome {
+  readonly context: RequestContext;
+  readonly answer: Answer;
+}
+
+/** Does it, puts the cookies on the reply, and has later reads of the request see them. */
+async function perform(
+  auth: ActionAuth,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  { handle, session, ...asked }: Action,
+): Promise<Outcome> {
+  const context = await contextOf(auth, request, asked);
+  const answer = await keepCallbackUrl(await handle(context), context);
+  setCookies(reply as FastifyReply, answer);
+  const { error, logged } = answer;
+  if (error !== undefined && error !== logged && !(error instanceof FastifyAuthError)) {
+    context.logger.error(error);
+  }
+  const changed = cookiesAfter(answer, context.headers.cookie ?? "");
+  const isKnown = session !== undefined && error === undefined;
+  changeCookies(request, auth.config, changed, isKnown ? session(answer, context) : undefined);
+  return { context, answer };
+}
+
+async function contextOf(
+  { config, instance }: ActionAuth,
+  request: GuardedRequest,
+  { action, provider, query = {}, body }: Omit<Action, "handle" | "session">,
+): Promise<RequestContext> {
+  const problem = await instance.problem();
+  if (problem !== undefined) throw problem;
+  const { config: resolved } = instance;
+  const origin = requireOrigin(request, resolved.origin);
+  assertOwnRequest(request, origin.href, resolved.trustedOrigins);
+  if (isPrefetch(request.headers)) {
+    throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", "This page cannot be fetched in advance.");
+  }
+  const [paths] = instance.mountsIn(request.server.server);
+  if (paths === undefined) {
+    throw invalid("createAuth()", "register its `plugin` in this application, before the routes that sign in or out.");
+  }
+  const cookie = currentCookies(request, config);
+  const { cookie: _cookie, ...headers } = request.headers;
+  const parameters = new URLSearchParams(query);
+  const context = requestContext(request as FastifyRequest, {
+    action,
+    method: "POST",
+    url: `/?${parameters}`,
+    origin,
+    headers: cookie === undefined ? headers : { ...headers, cookie },
+    params: provider === undefined ? {} : { provider },
+    body,
+    fromApplication: true,
+  }, {
+    config: resolved,
+    paths,
+    settings: (secure) => instance.settings(secure),
+    readSession: (request) => readSession(request, config),
+    once: (what, tell) => instance.once(what, tell),
+  });
+  assertPassed(parameters, context);
+  return context;
+}
+
+/** Refuses parameters that the flow decides about, such as `state`: over HTTP they are left out. */
+function assertPassed(parameters: URLSearchParams, { query }: RequestContext): void {
+  const passed = new URLSearchParams(query);
+  const refused = [...parameters.keys()].find((name) => !passed.has(name));
+  if (refused === undefined) return;
+  throw invalid("signIn()", `\`authorizationParams\` cannot have "${refused}": only the configuration decides about it.`);
+}
+
+async function typeOf(id: string, { instance }: ActionAuth): Promise<string> {
+  const problem = await instance.problem();
+  if (problem !== undefined) throw problem;
+  const provider = instance.config.providers.get(id);
+  if (provider === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
+  return provider.type;
+}
+
+/** Adds the cookies of the answer to the reply, in place of those that an earlier action has set. */
+function setCookies(reply: FastifyReply, { cookies }: Answer): void {
+  if (cookies.length === 0) return;
+  const names = new Set(cookies.map(({ name }) => name));
+  const lines = [reply.getHeader("set-cookie") ?? []].flat().map(String);
+  reply.removeHeader("set-cookie");
+  const kept = lines.filter((line) => !names.has(line.slice(0, line.indexOf("="))));
+  for (const line of [...kept, ...cookies.map(toSetCookieLine)]) reply.header("set-cookie", line);
+  keepUnstored(reply);
+}
+
+/** @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} where it is an error of Auth.js. */
+function requireSuccess(what: string, { answer: { error: cause, redirect } }: Outcome): void {
+  if (cause === undefined) return;
+  if (cause instanceof FastifyAuthError) throw cause;
+  const { status: statusCode, error: type, code: reason, retryAfter } = failureOf(cause);
+  throw new AuthActionError(`${what} failed: ${type}.`, {
+    type,
+    statusCode,
+    ...(reason !== undefined && { reason }),
+    ...(redirect !== undefined && { url: redirect }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  }, { cause });
+}
+
+function urlOf({ answer: { redirect, body }, context }: Outcome): string {
+  const { url } = (body ?? {}) as { url?: unknown };
+  return redirect ?? (typeof url === "string" ? url : context.origin.href);
+}
+
+/** Sends the reply, as an auth route does. Resolves when it is sent, as a reply does that is awaited. */
+async function send({ instance }: ActionAuth, { answer, context }: Outcome, reply: GuardedReply): Promise<void> {
+  keepUnstored(reply as FastifyReply);
+  await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context, {
+    settings: instance.config.pages,
+    assets: await instance.assets(),
+    mountPath: context.mountPath,
+    origin: context.origin,
+  });
+}

@@ -1,0 +1,189 @@
+/** One object for everything that an application does with Auth.js. */
+import type { FastifyPluginAsync } from "fastify";
+import {
+  type ActionAuth,
+  signIn,
+  type SignInOptions,
+  type SignInResult,
+  signOut,
+  type SignOutOptions,
+  type SignOutResult,
+  updateSession,
+} from "./actions.ts";
+import { isRequestOrReply } from "./arguments.ts";
+import { authInstance } from "./auth_instance.ts";
+import { getSession } from "./get_session.ts";
+import type { GuardedReply, GuardedRequest, SessionGuard } from "./guard.ts";
+import { invalid, type RequireSessionOptions } from "./guard_options.ts";
+import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
+import { FastifyAuth, type FastifyAuthPluginOptions } from "./plugin.ts";
+import { requireSession } from "./require_session.ts";
+import type { DefaultSession, FastifyAuthConfig, Session, SessionRequest, User } from "./types.ts";
+
+/**
+ * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can be taken
+ * out of it (`const { getSession } = auth`).
+ */
+export interface AuthObject<OwnSession = Session & { user: User }> {
+  /** The configuration, for functions that take one. */
+  readonly config: FastifyAuthConfig;
+  /** The plugin that adds the auth routes, for `register` with the mount path as `prefix`. */
+  readonly plugin: FastifyPluginAsync<FastifyAuthPluginOptions>;
+  /**
+   * The session of a request, or `null` where there is none.
+   *
+   * @param request The request, in any hook or handler.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the argument is no request; nothing else.
+   */
+  readonly getSession: (request: SessionRequest) => Promise<OwnSession | null>;
+  /**
+   * Makes a hook that lets only signed-in users pass: see `requireSession()` of the package.
+   *
+   * @param options Which signed-in users may pass.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where an option is invalid.
+   */
+  readonly requireSession: (options?: RequireSessionOptions<OwnSession>) => SessionGuard;
+  /** Signs in from a route of the application: see {@linkcode SignInAction}. */
+  readonly signIn: SignInAction;
+  /** Signs out from a route of the application: see {@linkcode SignOutAction}. */
+  readonly signOut: SignOutAction;
+  /**
+   * Updates the session, as a POST to `<mount path>/session` does: `callbacks.jwt` (or with a database
+   * `callbacks.session`) is called with `trigger: "update"` and the data. A read after it in the same request has the
+   * updated session.
+   *
+   * @param request The request of the route. A page of another origin must not have sent it.
+   * @param reply The reply, which gets the new session cookie. It is not sent.
+   * @param data What the callback gets. It arrives as JSON delivers it.
+   * @returns The updated session.
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session, or the `jwt` callback
+   * returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413); `FST_AUTHJS_UNAVAILABLE`
+   * (503) where the adapter failed; {@linkcode AuthActionError} where a callback threw. The session then stays as it
+   * was.
+   */
+  readonly updateSession: (request: GuardedRequest, reply: GuardedReply, data?: unknown) => Promise<OwnSession>;
+}
+
+/**
+ * Signs in from a route of the application: with credentials at once, with a provider by a redirect to it, with an
+ * e-mail address by a mail. Callbacks, events and cookies are those of the auth routes. There is no CSRF token: a
+ * request that a page of another origin made the browser send is refused.
+ */
+export interface SignInAction {
+  /**
+   * Signs in, and leaves the reply to the route: it gets only the cookies.
+   *
+   * @param request The request of the route. A page of another origin must not have sent it.
+   * @param reply The reply.
+   * @param provider The id of the provider; without one the user goes to the sign-in page.
+   * @param options What the user entered, and where to go afterwards.
+   * @returns Where the user goes, and whether the user is signed in now.
+   * @throws {AuthActionError} Where the sign-in is refused or fails, such as with a wrong password (401).
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) where there is no such
+   * provider, `FST_AUTHJS_UNAVAILABLE` (503), `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
+   */
+  (
+    request: GuardedRequest,
+    reply: GuardedReply,
+    provider: string | undefined,
+    options: SignInOptions & { redirect: false },
+  ): Promise<SignInResult>;
+  /**
+   * Signs in, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result from the
+   * handler.
+   */
+  (request: GuardedRequest, reply: GuardedReply, provider?: string, options?: SignInOptions): Promise<void>;
+}
+
+/**
+ * Signs out from a route of the application. There is no CSRF token: a request that a page of another origin made the
+ * browser send is refused.
+ */
+export interface SignOutAction {
+  /**
+   * Signs out, and leaves the reply to the route: it gets only the cookies.
+   *
+   * @param request The request of the route. A page of another origin must not have sent it.
+   * @param reply The reply.
+   * @param options Where to go afterwards.
+   * @returns Where the user goes.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) where the adapter failed,
+   * with the session cookie removed.
+   */
+  (
+    request: GuardedRequest,
+    reply: GuardedReply,
+    options: SignOutOptions & { redirect: false },
+  ): Promise<SignOutResult>;
+  /**
+   * Signs out, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result from the
+   * handler.
+   */
+  (request: GuardedRequest, reply: GuardedReply, options?: SignOutOptions): Promise<void>;
+}
+
+/** The session of an object of {@linkcode createAuth}: `InferSession<typeof auth>`. */
+export type InferSession<Auth> = Auth extends AuthObject<infer OwnSession> ? OwnSession : never;
+
+/**
+ * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else that the
+ * application does with Auth.js. The configuration is named once, and the type of the session is inferred from what
+ * `callbacks.session` returns.
+ *
+ * `FastifyAuth(config)`, `getSession(request, config)` and `requireSession(config)` with the same configuration are the
+ * same as the members of the object.
+ *
+ * @param config The configuration; it is copied, never written to.
+ * @returns The object.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the argument is no object. What else is wrong with a
+ * configuration is said when the plugin is registered.
+ *
+ * @example
+ * ```ts
+ * import Fastify from "fastify";
+ * import { createAuth } from "fastify-authjs";
+ * import GitHub from "fastify-authjs/providers/github";
+ *
+ * const auth = createAuth({
+ *   providers: [GitHub({ clientId: "id", clientSecret: "secret" })],
+ *   secret: "a string of 32 characters or more",
+ *   origin: "http://localhost:3000",
+ *   callbacks: {
+ *     session: ({ session, token }) => ({ ...session, user: { ...session.user, id: token.sub ?? "" } }),
+ *   },
+ * });
+ * const app = Fastify();
+ * await app.register(auth.plugin, { prefix: "/auth" });
+ *
+ * app.get("/me", { onRequest: auth.requireSession() }, async (request) => {
+ *   const session = await auth.getSession(request);
+ *   return session?.user.id; // a string: what the callback returned
+ * });
+ * app.post("/leave", (request, reply) => auth.signOut(request, reply, { callbackUrl: "/" }));
+ *
+ * const response = await app.inject("/me");
+ * console.assert(response.statusCode === 401);
+ * ```
+ */
+export function createAuth<Returned extends DefaultSession = Session>(
+  config: CreateAuthConfig<Returned>,
+): AuthObject<SessionOf<Returned>> {
+  if (typeof config !== "object" || config === null || isRequestOrReply(config)) {
+    throw invalid("createAuth()", "give it a configuration: `createAuth({ providers: [GitHub] })`.");
+  }
+  const own = config as unknown as FastifyAuthConfig;
+  // The instance is made when it is needed: an environment that is loaded after this module counts.
+  const acting = (): ActionAuth => ({ config: own, instance: authInstance(own) });
+  const auth: AuthObject = {
+    config: own,
+    plugin: FastifyAuth(own),
+    getSession: (request) => getSession(request, own) as ReturnType<AuthObject["getSession"]>,
+    requireSession: (options) => requireSession(own, options as RequireSessionOptions),
+    signIn: ((request, reply, provider, options = {}) =>
+      signIn(acting(), request, reply, provider, options)) as SignInAction,
+    signOut: ((request, reply, options = {}) => signOut(acting(), request, reply, options)) as SignOutAction,
+    updateSession: (request, reply, data) =>
+      updateSession(acting(), request, reply, data) as ReturnType<AuthObject["updateSession"]>,
+  };
+  return auth as unknown as AuthObject<SessionOf<Returned>>;
+}
