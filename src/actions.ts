@@ -118,7 +118,7 @@ export async function signOut(
     action: "signout",
     body: callbackUrl === undefined ? {} : { callbackUrl },
     handle: handleSignOut,
-    session: () => SIGNED_OUT,
+    read: () => SIGNED_OUT,
   });
   requireSuccess("Signing out", outcome);
   return redirect === false ? { url: urlOf(outcome) } : await send(auth, outcome, reply);
@@ -131,17 +131,14 @@ export async function updateSession(
   reply: GuardedReply,
   data: unknown,
 ): Promise<Session> {
-  let session: Session | null = null;
   const outcome = await perform(auth, request, reply, {
     action: "session",
     body: data === undefined ? {} : { data },
     handle: handleSessionUpdate,
-    session({ body }, { logger }) {
-      session = toSession(body, { logger: () => logger });
-      return { session };
-    },
+    read: ({ body }, { logger }) => ({ session: toSession(body, { logger: () => logger }) }),
   });
   requireSuccess("Updating the session", outcome);
+  const { session = null } = outcome.read ?? {};
   if (session !== null) return session;
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "There is no session to update. Sign in first.");
 }
@@ -154,13 +151,15 @@ interface Action {
   readonly body: object;
   readonly handle: (context: RequestContext) => Promise<Answer>;
   /** What a read of the session gives from now on, where the answer says that. */
-  readonly session?: (answer: Answer, context: RequestContext) => SessionRead;
+  readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
 }
 
 /** What was done. */
 interface Outcome {
   readonly context: RequestContext;
   readonly answer: Answer;
+  /** What a read of the session gives from now on, where that is known. */
+  readonly read: SessionRead | undefined;
 }
 
 /** Does it, puts the cookies on the reply, and has later reads of the request see them. */
@@ -168,7 +167,7 @@ async function perform(
   auth: ActionAuth,
   request: GuardedRequest,
   reply: GuardedReply,
-  { handle, session, ...asked }: Action,
+  { handle, read: readOf, ...asked }: Action,
 ): Promise<Outcome> {
   const context = await contextOf(auth, request, asked);
   const answer = await keepCallbackUrl(await handle(context), context);
@@ -177,16 +176,18 @@ async function perform(
   if (error !== undefined && error !== logged && !(error instanceof FastifyAuthError)) {
     context.logger.error(error);
   }
-  const changed = cookiesAfter(answer, context.headers.cookie ?? "");
-  const isKnown = session !== undefined && error === undefined;
-  changeCookies(request, auth.config, changed, isKnown ? session(answer, context) : undefined);
-  return { context, answer };
+  const read = error === undefined ? readOf?.(answer, context) : undefined;
+  if (read !== undefined || answer.cookies.length > 0) {
+    changeCookies(request, auth.config, cookiesAfter(answer, context.headers.cookie ?? ""), read);
+  }
+  if (read !== undefined && "session" in reply) reply.session = read.session;
+  return { context, answer, read };
 }
 
 async function contextOf(
   { config, instance }: ActionAuth,
   request: GuardedRequest,
-  { action, provider, query = {}, body }: Omit<Action, "handle" | "session">,
+  { action, provider, query = {}, body }: Omit<Action, "handle" | "read">,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;

@@ -168,7 +168,7 @@ export type InferSession<Auth> = Auth extends AuthObject<infer OwnSession> ? Own
 export function createAuth<Returned extends DefaultSession = Session>(
   config: CreateAuthConfig<Returned>,
 ): AuthObject<SessionOf<Returned>> {
-  if (typeof config !== "object" || config === null || isRequestOrReply(config)) {
+  if (typeof config !== "object" || config === null || isRequestOrReply(config) || "register" in config) {
     throw invalid("createAuth()", "give it a configuration: `createAuth({ providers: [GitHub] })`.");
   }
   const own = config as unknown as FastifyAuthConfig;
@@ -179,9 +179,10 @@ export function createAuth<Returned extends DefaultSession = Session>(
     plugin: FastifyAuth(own),
     getSession: (request) => getSession(request, own) as ReturnType<AuthObject["getSession"]>,
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
-    signIn: ((request, reply, provider, options = {}) =>
+    signIn: ((request: GuardedRequest, reply: GuardedReply, provider?: string, options: SignInOptions = {}) =>
       signIn(acting(), request, reply, provider, options)) as SignInAction,
-    signOut: ((request, reply, options = {}) => signOut(acting(), request, reply, options)) as SignOutAction,
+    signOut: ((request: GuardedRequest, reply: GuardedReply, options: SignOutOptions = {}) =>
+      signOut(acting(), request, reply, options)) as SignOutAction,
     updateSession: (request, reply, data) =>
       updateSession(acting(), request, reply, data) as ReturnType<AuthObject["updateSession"]>,
   };
