@@ -90,9 +90,11 @@ export async function signIn(
   provider: string | undefined,
   options: SignInOptions,
 ): Promise<SignInResult | void> {
-  const { fields = {}, authorizationParams = {}, callbackUrl } = options;
+  const { authorizationParams = {}, callbackUrl } = options;
+  // The body of a request without one is undefined or null.
+  const fields = options.fields ?? {};
   const type = provider === undefined ? undefined : await typeOf(provider, auth);
-  if (typeof fields !== "object" || fields === null) throw invalid("signIn()", "`fields` must be an object.");
+  if (typeof fields !== "object") throw invalid("signIn()", "`fields` must be an object.");
   const posted = type === "credentials" || type === "webauthn";
   const outcome = await perform(auth, request, reply, {
     action: posted ? "callback" : "signin",

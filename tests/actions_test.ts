@@ -11,7 +11,7 @@ import {
 import GitHub from "fastify-authjs/providers/github";
 import { captureLog, type LogLine, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
-import { MemoryAdapter } from "./support/memory_adapter.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
 
 const MINE = { username: "ada", password: "open" };
 
@@ -49,7 +49,7 @@ Deno.test("signIn() signs in with credentials, and redirects to the callback URL
   );
   const client = new Client(app);
   const answer = await client.request("POST", "/act", { json: MINE });
-  assertEquals([answer.statusCode, answer.headers.location], [302, "http://localhost:80/home"]);
+  assertEquals([answer.statusCode, answer.headers.location], [302, "http://localhost/home"]);
   assertMatch(String(answer.headers["cache-control"]), /no-store/);
   assertEquals(await nameAt(client), "ada");
 });
@@ -60,7 +60,7 @@ Deno.test("signIn() answers a script that asks for JSON with the URL", async () 
     json: { ...MINE, callbackUrl: "/home" },
     headers: { accept: "application/json" },
   });
-  assertEquals([answer.statusCode, answer.json().url], [200, "http://localhost:80/home"]);
+  assertEquals([answer.statusCode, answer.json().url], [200, "http://localhost/home"]);
 });
 
 Deno.test("signIn() with `redirect: false` leaves the reply to the route", async () => {
@@ -71,7 +71,7 @@ Deno.test("signIn() with `redirect: false` leaves the reply to the route", async
   });
   const client = new Client(app);
   const answer = await client.request("POST", "/act");
-  assertEquals(answer.json(), { url: "http://localhost:80", signedIn: true, name: "ada" });
+  assertEquals(answer.json(), { url: "http://localhost", signedIn: true, name: "ada" });
   assertEquals(await nameAt(client), "ada");
 });
 
@@ -94,8 +94,8 @@ Deno.test("the error says what failed, why and which page shows it", async () =>
   const { type, reason, url, statusCode, cause } = error as AuthActionError;
   assertEquals([type, reason, statusCode], ["CredentialsSignin", "credentials", 401]);
   assertStringIncludes(url!, "/auth/signin?error=CredentialsSignin&code=credentials");
-  assertEquals((cause as Error).name, "CredentialsSignin");
-  assert(app.lines.some(({ level, msg }) => level >= 50 && msg.includes("CredentialsSignin")));
+  assertEquals((cause as { type?: string }).type, "CredentialsSignin");
+  assert(app.lines.some((line) => JSON.stringify(line).includes("CredentialsSignin")));
 });
 
 Deno.test("signIn() with a provider redirects to it, and its callback has its cookies", async () => {
@@ -109,9 +109,9 @@ Deno.test("signIn() with a provider redirects to it, and its callback has its co
   const { headers, statusCode } = await client.request("POST", "/act");
   const url = new URL(String(headers.location));
   assertEquals([statusCode, url.origin, url.searchParams.get("login")], [302, "https://github.com", "ada"]);
-  assertEquals(url.searchParams.get("redirect_uri"), "http://localhost:80/auth/callback/github");
+  assertEquals(url.searchParams.get("redirect_uri"), "http://localhost/auth/callback/github");
   assert(client.cookies.has("authjs.pkce.code_verifier"));
-  assertEquals(decodeURIComponent(client.cookies.get("authjs.callback-url")!), "http://localhost:80/home");
+  assertEquals(decodeURIComponent(client.cookies.get("authjs.callback-url")!), "http://localhost/home");
 });
 
 Deno.test("signIn() refuses parameters that protect the flow, and unknown providers", async () => {
@@ -130,7 +130,7 @@ Deno.test("signIn() refuses parameters that protect the flow, and unknown provid
 Deno.test("signIn() without a provider leads to the sign-in page", async () => {
   await using app = await appWith((auth, request, reply) => auth.signIn(request, reply));
   const answer = await new Client(app).request("POST", "/act");
-  assertEquals(answer.headers.location, "http://localhost:80/auth/signin");
+  assertEquals(answer.headers.location, "http://localhost/auth/signin");
 });
 
 Deno.test("`signedIn` tells a sign-in from a page that the signIn callback named", async () => {
@@ -181,17 +181,18 @@ Deno.test("callbacks and events run as for the auth routes", async () => {
 
 for (const strategy of ["jwt", "database"] as const) {
   Deno.test(`signOut() ends the session (${strategy})`, async () => {
-    const overrides = strategy === "database" ? { adapter: new MemoryAdapter() } : {};
+    const adapter = memoryAdapter();
+    const github = GitHub({ clientId: "id", clientSecret: "secret" });
     await using app = await appWith(
       async (auth, request, reply) => {
         await auth.getSession(request);
         await auth.signOut(request, reply, { redirect: false });
         return { session: await auth.getSession(request) };
       },
-      strategy === "database" ? { ...overrides, providers: [GitHub] } : overrides,
+      strategy === "database" ? { adapter, providers: [github] } : {},
     );
     const client = new Client(app);
-    if (strategy === "database") await seed(client, overrides.adapter!);
+    if (strategy === "database") await seed(client, adapter);
     else await client.signIn(MINE);
     const { cookie } = client;
     assertEquals(await nameAt(client), "ada");
@@ -203,7 +204,7 @@ for (const strategy of ["jwt", "database"] as const) {
 }
 
 /** Gives a browser a session in the database. */
-async function seed(client: Client, adapter: MemoryAdapter): Promise<void> {
+async function seed(client: Client, adapter: ReturnType<typeof memoryAdapter>): Promise<void> {
   const user = await adapter.createUser({ id: "1", name: "ada", email: "ada@example.com", emailVerified: null });
   const expires = new Date(Date.now() + 3600_000);
   await adapter.createSession({ sessionToken: "token", userId: user.id, expires });
@@ -305,7 +306,7 @@ Deno.test("an action that a page of another origin asks for is refused, and does
 
 Deno.test("a GET from a page of the application is served, unless the browser fetches it in advance", async () => {
   await using app = await appWith((auth, request, reply) => auth.signOut(request, reply));
-  for (const headers of [{ "sec-fetch-site": "same-origin" }, { referer: "http://localhost:80/page" }]) {
+  for (const headers of [{ "sec-fetch-site": "same-origin" }, { referer: "http://localhost/page" }]) {
     const client = new Client(app);
     await client.signIn(MINE);
     const early = await client.get("/act", { headers: { ...headers, "sec-purpose": "prefetch" } });
