@@ -175,6 +175,13 @@ export interface FastifyAuthOptions {
    */
   credentialsDatabaseSessions?: boolean;
   /**
+   * Whether the tokens that OAuth and OpenID Connect providers issue are kept in the session token, which is encrypted,
+   * for `auth.getAccessToken()`. It refreshes an access token that has expired. Not with the strategy "database".
+   *
+   * @default false
+   */
+  refreshTokens?: boolean;
+  /**
    * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
    * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
    * show a preview, then do not use the link up. With `false` opening the link signs in.

@@ -55,6 +55,8 @@ export interface ResolvedConfig {
   readonly core: Readonly<AuthConfig>;
   /** The providers by id. */
   readonly providers: ReadonlyMap<string, ProviderSummary>;
+  /** Whether session tokens have the tokens of providers (`refreshTokens`). */
+  readonly keepsTokens: boolean;
   /** The most bytes of a session cookie. */
   readonly sessionCookieLimit: number;
   /** How many bytes of opened session tokens are kept. */
@@ -110,6 +112,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
+  const keepsTokens = attempt(() => requireBoolean("refreshTokens", config.refreshTokens)) ?? false;
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const insecure = attempt(() => requireInsecureProviders(config.insecureProviders, providers)) ?? [];
   const doctor = attempt(() => requireBoolean("doctor", config.doctor)) ??
@@ -124,12 +127,14 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       providerProblem(providers, { production, insecure }),
       adapterProblem(core, providers),
       strategyProblem(core, providers, config),
+      keepsTokens ? tokensProblem(core) : undefined,
     ].filter((problem) => problem !== undefined),
   );
 
   return Object.freeze({
     core: Object.freeze({ ...core, trustHost: true }),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
+    keepsTokens,
     sessionCookieLimit,
     tokenCacheSize,
     refresh,
@@ -186,6 +191,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     credentialsDatabaseSessions: _credentials,
     emailConfirm: _confirm,
     emailMessage: write,
+    refreshTokens: _tokens,
     siteName,
     language: _language,
     texts: _texts,
@@ -249,6 +255,16 @@ function toAsciiRedirect(redirect: Redirect): Redirect {
 }
 
 type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
+
+/** Core's adapters cannot look up the account of a session's user, nor change its tokens. */
+function tokensProblem({ adapter, session }: AuthConfig): FastifyAuthError | undefined {
+  if ((session?.strategy ?? (adapter ? "database" : "jwt")) === "jwt") return undefined;
+  return new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    "`refreshTokens` keeps the tokens of providers in the session token, so it needs `session: { strategy: \"jwt\" }`, " +
+      "also with an adapter.",
+  );
+}
 
 function requireBoolean(name: string, value: unknown): boolean | undefined {
   if (value === undefined || typeof value === "boolean") return value;

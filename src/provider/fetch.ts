@@ -140,9 +140,10 @@ function isGet(input: Parameters<Fetch>[0], init: RequestInit | undefined): bool
   return method.toUpperCase() === "GET";
 }
 
-/** Whether a code is exchanged for tokens, which only core does. */
+/** Whether a code or a refresh token is exchanged for tokens. */
 function isTokenRequest({ body }: RequestInit): boolean {
-  return body instanceof URLSearchParams && body.get("grant_type") === "authorization_code";
+  if (!(body instanceof URLSearchParams)) return false;
+  return ["authorization_code", "refresh_token"].includes(body.get("grant_type") ?? "");
 }
 
 /** The parameters of a request, and the credentials of its `Authorization` header. */

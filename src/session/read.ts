@@ -20,6 +20,18 @@ export interface SessionRead {
   readonly checkOtherProcesses?: () => Promise<unknown>;
   /** Why it is not known whether the user is signed in: the adapter did not answer. */
   readonly failure?: unknown;
+  /** The claims of the session token, where the read has made new ones. */
+  readonly claims?: JWT;
+  /** Why the tokens of a provider could not be refreshed. */
+  readonly refreshFailure?: unknown;
+}
+
+/** The refresh of a provider's tokens, for reads that are to have a valid access token. */
+export interface TokenRefresh {
+  /** Whether the claims have tokens that are to be refreshed. */
+  isDue(claims: JWT): boolean;
+  /** Refreshes them. Rejects where that fails. */
+  run(claims: JWT): Promise<JWT>;
 }
 
 /** Core's logger, and a cheaper method for what any client can cause at will. */
@@ -35,6 +47,8 @@ export interface ReadContext {
   readonly logger: () => AuthLogger;
   /** Whether the reply can carry a cookie. */
   readonly canSetCookie: () => boolean;
+  /** Refreshes tokens of a provider with the read. */
+  readonly refresh?: TokenRefresh | undefined;
   /** For messages about the application rather than Auth.js. */
   readonly log: Log;
   /** For messages that are logged once, not with each request. */

@@ -41,7 +41,8 @@ export function readJwtSession(
   cookie: SessionCookie,
   context: ReadContext,
 ): SessionRead | Promise<SessionRead> {
-  const read = readEndedSession(cookie, context) ?? readPlain(cookie.token, context.settings) ??
+  const read = readEndedSession(cookie, context) ??
+    (context.refresh === undefined ? readPlain(cookie.token, context.settings) : undefined) ??
     readThroughCallbacks(cookie, context);
   return read instanceof Refusal ? refuseToken(cookie, read, context) : read;
 }
@@ -63,7 +64,7 @@ async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext)
   const { settings, logger } = context;
   const cleared = () => clearSessionCookie(cookie.names, settings.cookie);
   try {
-    const { token, session, sealed, error, endings } = await readToken(cookie.token, context);
+    const { token, session, sealed, error, endings, refreshFailure } = await readToken(cookie.token, context);
     if (token === null) {
       if (endings === undefined) return SIGNED_OUT;
       return { session: null, update: cleared(), isOutdated: endedSince(cookie.token, endings, settings) };
@@ -71,7 +72,7 @@ async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext)
     if (error) logger().error(wrapError(JWTSessionError, error));
     else await emitSessionEvent({ session, token }, context);
     if (settings.families.endings(cookie.token) > 0) return SIGNED_OUT;
-    const read = { session: toSession(session, context) };
+    const read = { session: toSession(session, context), claims: token, refreshFailure };
     if (error) return { ...read, update: cleared() };
     if (sealed === undefined) return read;
     return {
@@ -88,8 +89,9 @@ async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext)
 
 /** Reads a token once for all requests that carry it at the same time. */
 async function readToken(token: string, context: ReadContext): Promise<JwtRead> {
-  const { refreshes, callbacks } = context.settings;
-  if (callbacks.jwt === undefined) {
+  const { refreshes, callbacks, keepsTokens } = context.settings;
+  // Of two requests that renew a token, one could bring a refresh token back that the other has used.
+  if (callbacks.jwt === undefined && !keepsTokens) {
     const opened = await openToken(token, context.settings);
     return await recordOutcome(token, await runCallbacks(opened, context), context);
   }
@@ -108,7 +110,7 @@ async function readToken(token: string, context: ReadContext): Promise<JwtRead> 
 async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
   const { settings } = context;
   const opened = await openToken(token, settings);
-  const store = settings.refresh.due?.(opened.claims) ?? true ? sharedStore(context) : undefined;
+  const store = isRefreshDue(opened.claims, context) ? sharedStore(context) : undefined;
   const work = () => runCallbacks(opened, context);
   const read = store === undefined ? await work() : await refreshOnce(store, token, {
     work,
@@ -122,6 +124,12 @@ async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
   const outcome = await recordOutcome(token, read, context);
   if (outcome.sealed !== undefined) settings.refreshes.remember(token, outcome.sealed);
   return outcome;
+}
+
+/** Whether other processes have to wait. */
+function isRefreshDue(claims: JWT, { settings: { callbacks, refresh: { due } }, refresh }: ReadContext): boolean {
+  if (refresh?.isDue(claims)) return true;
+  return callbacks.jwt !== undefined && (due?.(claims) ?? true);
 }
 
 /** Ends the session or has it go on with the new token, for the other requests of the session too. */
@@ -158,11 +166,13 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
   const { callbacks } = settings;
   const { claims } = opened;
   // Core passes `session`, the browser's update of the session, in every call.
-  const token = callbacks.jwt ? await callbacks.jwt({ token: claims, session: undefined } as never) : claims;
-  if (token === null) return { ...ENDED, token };
+  const returned = callbacks.jwt ? await callbacks.jwt({ token: claims, session: undefined } as never) : claims;
+  if (returned === null) return { ...ENDED, token: null };
+  const { token, refreshFailure } = await refreshTokens(returned, context);
   const { kept, renewed } = opened.ends;
-  const read = await callSessionCallback(token, opened.due && canSetCookie() ? renewed() : kept, settings);
-  const hasCallbacks = callbacks.jwt !== undefined || callbacks.session !== undefined;
+  const expires = opened.due && canSetCookie() ? renewed() : kept;
+  const read = { ...await callSessionCallback(token, expires, settings), refreshFailure };
+  const hasCallbacks = [callbacks.jwt, callbacks.session, context.refresh].some((each) => each !== undefined);
   if (!opened.due && (!hasCallbacks || isUnchanged(token, opened))) return read;
   try {
     const sealed = await reseal(opened, token, context);
@@ -170,6 +180,19 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
     return { ...(canSetCookie() ? endingAt(read, renewed()) : read), sealed };
   } catch (error) {
     return { ...read, error: error as Error };
+  }
+}
+
+/** Refreshes the tokens of a provider, where the read is for that. A failure leaves the claims as they are. */
+async function refreshTokens(
+  token: JWT,
+  { refresh }: ReadContext,
+): Promise<{ token: JWT; refreshFailure?: unknown }> {
+  if (!refresh?.isDue(token)) return { token };
+  try {
+    return { token: await refresh.run(token) };
+  } catch (refreshFailure) {
+    return { token, refreshFailure };
   }
 }
 

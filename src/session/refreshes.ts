@@ -21,6 +21,8 @@ export interface JwtRead {
   readonly sealed?: string;
   /** Why the claims could not be sealed. */
   readonly error?: Error;
+  /** Why the tokens of a provider could not be refreshed. */
+  readonly refreshFailure?: unknown;
   /** How often the session ended by now, where it did: the callback said so, or it signed out meanwhile. */
   readonly endings?: number;
 }

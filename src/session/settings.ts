@@ -35,6 +35,8 @@ export interface SessionSettings extends Lifetimes {
   readonly otherSalts: readonly string[];
   /** The secrets, where tokens are in core's format. */
   readonly secrets: readonly string[] | undefined;
+  /** Whether session tokens have the tokens of providers (`refreshTokens`). */
+  readonly keepsTokens: boolean;
   /** The application's callbacks; where there is none, what core's default would return is made directly. */
   readonly callbacks: {
     readonly jwt: Callbacks["jwt"] | undefined;
@@ -73,7 +75,7 @@ export function sessionSettings(
 
 /** Members are merged as core merges them. */
 function resolveSettings(
-  { core, refresh, sessionCookieLimit, tokenCacheSize }: ResolvedConfig,
+  { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens }: ResolvedConfig,
   secure: boolean,
 ): SessionSettings {
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
@@ -97,6 +99,7 @@ function resolveSettings(
     ownTokens: jwt.encode === encode && jwt.decode === decode,
     otherSalts: otherSalts(core, cookie.name),
     secrets,
+    keepsTokens,
     callbacks,
     event,
     isPlain: [callbacks.jwt, callbacks.session, event].every((own) => own === undefined),

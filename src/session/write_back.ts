@@ -34,12 +34,28 @@ interface Latest {
   reading: Promise<SessionRead>;
   /** The Cookie header, where this request has signed in or out or has updated the session. */
   cookies?: string;
+  /** How often it has. */
+  changes: number;
 }
 
 /** A read that changed something. */
-type Update = SessionRead & { readonly update: SessionCookieUpdate };
+type Update = SessionRead & {
+  readonly update: SessionCookieUpdate;
+  readonly of: Latest;
+  /** How often the request had changed the session when it was read. */
+  readonly changes: number;
+};
+
+/** Cookies to set. */
+interface CookieChange {
+  readonly update: SessionCookieUpdate;
+  /** Whether they replace those that the request has set before the read. */
+  readonly replaces: boolean;
+}
 
 const NONE: readonly Update[] = Object.freeze([]);
+
+const NOTHING_READ = Promise.resolve(SIGNED_OUT);
 
 /** What was read for one request. */
 class Reads {
@@ -54,13 +70,31 @@ class Reads {
     read: (again: boolean, cookies: string | undefined) => SessionRead | Promise<SessionRead>,
   ): Promise<SessionRead> {
     const latest = this.#latestOf(config);
-    const at = Date.now();
-    if (latest !== undefined && at - latest.at < READ_VALID_MS) return latest.reading;
-    const reading = this.#begin(read(latest !== undefined, latest?.cookies));
+    if (latest !== undefined && Date.now() - latest.at < READ_VALID_MS) return latest.reading;
+    return this.#keep(latest ?? this.#add(config), read(latest !== undefined, latest?.cookies));
+  }
+
+  /** Reads, whether the request has read before or not. */
+  anew(
+    config: FastifyAuthConfig,
+    read: (cookies: string | undefined) => SessionRead | Promise<SessionRead>,
+  ): Promise<SessionRead> {
+    const latest = this.#latestOf(config) ?? this.#add(config);
+    return this.#keep(latest, read(latest.cookies));
+  }
+
+  #add(config: FastifyAuthConfig): Latest {
+    const latest = { config, at: -Infinity, reading: NOTHING_READ, changes: 0 };
+    this.#latest.push(latest);
+    return latest;
+  }
+
+  #keep(latest: Latest, found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+    latest.at = Date.now();
+    const reading = this.#begin(latest, found);
     // The caller handles a rejection; one that does not wait must not end the process.
     if (this.#pending > 0) reading.catch(() => {});
-    if (latest !== undefined) Object.assign(latest, { at, reading });
-    else this.#latest.push({ config, at, reading });
+    latest.reading = reading;
     return reading;
   }
 
@@ -74,15 +108,16 @@ class Reads {
   }
 
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
-    const latest = this.#latestOf(config);
-    const at = known === undefined ? -Infinity : Date.now();
-    const reading = Promise.resolve(known ?? SIGNED_OUT);
+    const latest = this.#latestOf(config) ?? this.#add(config);
+    latest.cookies = cookies;
+    latest.changes++;
     // An earlier read that is still under way is waited for by whoever asked for it.
-    if (latest !== undefined) Object.assign(latest, { at, reading, cookies });
-    else this.#latest.push({ config, at, reading, cookies });
+    latest.at = known === undefined ? -Infinity : Date.now();
+    latest.reading = known === undefined ? NOTHING_READ : Promise.resolve(known);
   }
 
-  async #begin(found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+  async #begin(of: Latest, found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+    const { changes } = of;
     if (found instanceof Promise) {
       this.#pending++;
       try {
@@ -93,8 +128,10 @@ class Reads {
     }
     const { update } = found;
     if (update === undefined) return found;
+    const isLate = this.#updates.some((other) => other.of === of && other.changes > changes);
+    if (isLate) return found;
     const others = this.#updates.filter((other) => other.update.name !== update.name);
-    this.#updates = [...others, found as Update];
+    this.#updates = [...others, { ...found, update, of, changes }];
     return found;
   }
 
@@ -113,8 +150,11 @@ class Reads {
   }
 
   /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
-  get updates(): SessionCookieUpdate[] {
-    return this.#updates.filter(({ isOutdated }) => !isOutdated?.()).map(({ update }) => update);
+  get updates(): CookieChange[] {
+    return this.#updates.filter(({ isOutdated }) => !isOutdated?.()).map(({ update, of, changes }) => ({
+      update,
+      replaces: changes > 0 && changes === of.changes,
+    }));
   }
 }
 
@@ -133,6 +173,16 @@ export function readOnce(
 ): Promise<SessionRead> {
   const reads = (request as Reader)[READS] ??= new Reads();
   return reads.once(config, (again, cookies) => read(request, config, again, cookies));
+}
+
+/** Reads once more, with other results than a read that may have been before: the later ones see them, too. */
+export function readAnew(
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+  read: (cookies: string | undefined) => SessionRead | Promise<SessionRead>,
+): Promise<SessionRead> {
+  const reads = (request as Reader)[READS] ??= new Reads();
+  return reads.anew(config, read);
 }
 
 /** The Cookie header of a request, with what this request has changed so far. */
@@ -211,14 +261,17 @@ function fail(error: Error, reply: FastifyReply, done: DoneFuncWithErrOrRes): vo
 }
 
 function addUpdates(reads: Reads, reply: FastifyReply): void {
-  for (const update of reads.updates) addCookies(reply, update);
+  for (const change of reads.updates) addCookies(reply, change);
 }
 
 /**
  * Adds the cookies, unless the reply has some of that session: signing out or in came later than the read.
  */
-function addCookies(reply: FastifyReply, { name, lines }: SessionCookieUpdate): void {
-  if (hasCookie(reply, name)) return;
+function addCookies(reply: FastifyReply, { update: { name, lines }, replaces }: CookieChange): void {
+  if (hasCookie(reply, name)) {
+    if (!replaces) return;
+    removeCookies(reply, name);
+  }
   // A copy: Fastify adds other cookies to the array that it is given first.
   reply.header("set-cookie", [...lines]);
   keepFromSharedCaches(reply, {
@@ -231,8 +284,21 @@ function addCookies(reply: FastifyReply, { name, lines }: SessionCookieUpdate): 
 
 /** Whether the reply sets or removes that session's cookie. */
 function hasCookie(reply: FastifyReply, name: string): boolean {
-  const lines = [reply.getHeader("set-cookie") ?? []].flat().map(String);
-  return lines.some((line) => isSessionPart(line.slice(0, line.indexOf("=")), name));
+  return cookieLines(reply).some((line) => isLineOf(line, name));
+}
+
+function removeCookies(reply: FastifyReply, name: string): void {
+  const others = cookieLines(reply).filter((line) => !isLineOf(line, name));
+  reply.removeHeader("set-cookie");
+  reply.header("set-cookie", others);
+}
+
+function cookieLines(reply: FastifyReply): string[] {
+  return [reply.getHeader("set-cookie") ?? []].flat().map(String);
+}
+
+function isLineOf(line: string, name: string): boolean {
+  return isSessionPart(line.slice(0, line.indexOf("=")), name);
 }
 
 /** A shared cache would hand one user's session to the next. */
