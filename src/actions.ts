@@ -137,7 +137,9 @@ export async function updateSession(
     action: "session",
     body: data === undefined ? {} : { data },
     handle: handleSessionUpdate,
-    read: ({ body }, { logger }) => ({ session: toSession(body, { logger: () => logger }) }),
+    read: ({ body }, { logger, settings }) => ({
+      session: toSession(body, { logger: () => logger, settings }),
+    }),
   });
   requireSuccess("Updating the session", outcome);
   const { session = null } = outcome.read ?? {};

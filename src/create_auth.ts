@@ -18,7 +18,8 @@ import { invalid, type RequireSessionOptions } from "./guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth, type FastifyAuthPluginOptions } from "./plugin.ts";
 import { requireSession } from "./require_session.ts";
-import type { DefaultSession, FastifyAuthConfig, Session, SessionRequest, User } from "./types.ts";
+import { getAccessToken, getToken } from "./tokens.ts";
+import type { DefaultSession, FastifyAuthConfig, JWT, Session, SessionRequest, User } from "./types.ts";
 
 /**
  * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can be taken
@@ -62,6 +63,28 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * was.
    */
   readonly updateSession: (request: GuardedRequest, reply: GuardedReply, data?: unknown) => Promise<OwnSession>;
+  /**
+   * The claims of the session token, as the `jwt` callback left them. They are for the server: with `refreshTokens`
+   * they have the tokens of providers.
+   *
+   * @param request The request, in any hook or handler.
+   * @returns The claims; `null` where there is no session, and with the strategy "database".
+   */
+  readonly getToken: (request: SessionRequest) => Promise<JWT | null>;
+  /**
+   * A valid access token of an OAuth or OpenID Connect provider, for requests to its API. One that expires within half a
+   * minute is refreshed at the provider's token endpoint, once however many requests ask at the same time, and the reply
+   * sets the new session cookie. Needs `refreshTokens: true`.
+   *
+   * @param request The request, in any hook or handler.
+   * @param provider The id of the provider.
+   * @returns The access token; `null` where there is no session, or the user has not signed in with the provider.
+   * @throws {FastifyAuthError} `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401) where the provider issued no refresh token or
+   * refuses it: the user has to sign in again; `FST_AUTHJS_UNAVAILABLE` (503) where the provider does not answer;
+   * `FST_AUTHJS_NOT_FOUND` (404) where there is no such provider; `FST_AUTHJS_CONFIG_INVALID` without `refreshTokens`;
+   * {@linkcode AuthActionError} (500) where the provider refuses the client.
+   */
+  readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;
 }
 
 /**
@@ -185,6 +208,8 @@ export function createAuth<Returned extends DefaultSession = Session>(
       signOut(acting(), request, reply, options)) as SignOutAction,
     updateSession: (request, reply, data) =>
       updateSession(acting(), request, reply, data) as ReturnType<AuthObject["updateSession"]>,
+    getToken: (request) => getToken(acting(), request),
+    getAccessToken: (request, provider) => getAccessToken(acting(), request, provider),
   };
   return auth as unknown as AuthObject<SessionOf<Returned>>;
 }

@@ -8,10 +8,11 @@ import { originOf } from "./http/origin.ts";
 import { longestToken, readSessionCookie } from "./session/cookie.ts";
 import { refuseToken, type SessionRead, SIGNED_OUT } from "./session/read.ts";
 import type { NoticeCode } from "./config/notices.ts";
+import { refuseToken, type SessionRead, SIGNED_OUT, type TokenRefresh } from "./session/read.ts";
 import { MALFORMED } from "./jwt/refusal.ts";
 import { warnOfOtherConfig } from "./other_config.ts";
 import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
-import { canCarryCookies, isWrittenBack, readOnce } from "./session/write_back.ts";
+import { canCarryCookies, isWrittenBack, readAnew, readOnce } from "./session/write_back.ts";
 
 /**
  * The session of a request, or `null` where there is none.
@@ -50,18 +51,28 @@ export function readSession(request: SessionRequest, config: FastifyAuthConfig):
   return readOnce(request, config, read);
 }
 
+/** Reads once more, and refreshes the tokens of a provider where that is due. Never rejects. */
+export function readRefreshing(
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+  refresh: TokenRefresh,
+): Promise<SessionRead> {
+  return readAnew(request, config, (cookies) => read(request, config, false, cookies, refresh));
+}
+
 /** Synchronous where it can be: another promise costs as much as the look-up of a cached token. */
 function read(
   request: SessionRequest,
   config: FastifyAuthConfig,
   again: boolean,
   cookies: string | undefined,
+  refresh?: TokenRefresh,
 ): SessionRead | Promise<SessionRead> {
   try {
     const auth = authInstance(config);
     const found = auth.isReady
-      ? readWith(auth, request, again, cookies)
-      : readFirst(auth, request, again, cookies);
+      ? readWith(auth, request, again, cookies, refresh)
+      : readFirst(auth, request, again, cookies, refresh);
     return found instanceof Promise ? finish(found, request, config) : found;
   } catch (error) {
     return failed(error, request);
@@ -74,11 +85,12 @@ async function readFirst(
   request: SessionRequest,
   again: boolean,
   cookies: string | undefined,
+  refresh: TokenRefresh | undefined,
 ): Promise<SessionRead> {
   auth.config.notices.sendTo(request.log);
   warnOfOtherConfig(auth, request);
   const problem = await auth.problem();
-  if (problem === undefined) return await readWith(auth, request, again, cookies);
+  if (problem === undefined) return await readWith(auth, request, again, cookies, refresh);
   auth.once("unusable", () => {
     request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
   });
@@ -90,6 +102,7 @@ function readWith(
   request: SessionRequest,
   again: boolean,
   cookies: string | undefined,
+  refresh: TokenRefresh | undefined,
 ): SessionRead | Promise<SessionRead> {
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return SIGNED_OUT;
@@ -101,6 +114,7 @@ function readWith(
     settings,
     logger: () => toCoreLogger(request.log, logger, debug),
     canSetCookie: () => !again && canCarryCookies(request),
+    refresh,
     log: request.log,
     auth,
   };

@@ -9,6 +9,8 @@ import type { LoggerInstance } from "@auth/core/types";
 import type { SerializeOptions } from "cookie";
 import { toWebRequest } from "../http/request.ts";
 import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
+import { openToken } from "../session/open_token.ts";
+import { keepTokens } from "../session/provider_tokens.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "../session/cookie_size.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
 import { type Answer, toSetCookieLine } from "./answer.ts";
@@ -65,6 +67,7 @@ async function callWith(
     ...(providers && { providers }),
     ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
     ...(context.fromApplication && { skipCSRFCheck }),
+    ...(context.config.keepsTokens && { callbacks: withTokensKept(context) }),
     basePath: context.mountPath,
     logger: log.logger,
   });
@@ -91,6 +94,14 @@ async function callWith(
     log.take(error);
     return errorAnswer(error as Error, context);
   }
+}
+
+/** The callbacks, with a `jwt` callback that keeps the tokens of a provider. */
+function withTokensKept({ config, cookies, settings }: RequestContext): NonNullable<AuthConfig["callbacks"]> {
+  const { callbacks = {} } = config.core;
+  const { token } = readSessionCookie(cookies, settings.cookie.name);
+  const held = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
+  return { ...callbacks, jwt: keepTokens(callbacks.jwt, held) };
 }
 
 /** The functions for tokens, which refuse to make a session that is too large for its cookie. */

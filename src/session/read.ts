@@ -5,6 +5,7 @@ import type { LoggerInstance } from "@auth/core/types";
 import type { Log } from "../utils/log.ts";
 import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
 import type { Refusal } from "../jwt/refusal.ts";
+import { leaveOutTokens } from "./provider_tokens.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { Session } from "../types.ts";
 
@@ -67,11 +68,14 @@ export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
  */
 export function toSession(
   value: unknown,
-  { logger }: { readonly logger: () => Pick<LoggerInstance, "error"> },
+  { logger, settings }: {
+    readonly logger: () => Pick<LoggerInstance, "error">;
+    readonly settings: Pick<SessionSettings, "keepsTokens">;
+  },
 ): Session | null {
   if (typeof value !== "object" || value === null) return null;
   try {
-    return wellFormed(JSON.parse(JSON.stringify(value)));
+    return wellFormed(JSON.parse(JSON.stringify(value, settings.keepsTokens ? leaveOutTokens : undefined)));
   } catch (error) {
     logger().error(error as Error); // A BigInt, a cycle.
     return null;

@@ -150,7 +150,7 @@ async function reuseRefresh(read: JwtRead, settings: SessionSettings): Promise<J
  * Claims that the session callback may write to; those with a function in them cannot be cloned and are
  * shared.
  */
-function cloneClaims(token: JWT): JWT {
+export function cloneClaims(token: JWT): JWT {
   try {
     return structuredClone(token);
   } catch {

@@ -1,0 +1,134 @@
+/** Refreshing the tokens of a provider (RFC 6749 section 6). */
+import { customFetch } from "@auth/core";
+import type { Provider } from "@auth/core/providers";
+import * as oauth from "oauth4webapi";
+import { clonePlain, mergeAsCore } from "../utils/clone.ts";
+import { parseJsonObject } from "../utils/json.ts";
+
+/** What a refresh gives. */
+export interface RefreshedTokens {
+  readonly access_token: string;
+  /** A new refresh token, where the provider issues one. The one before may then be of no use any more. */
+  readonly refresh_token?: string;
+  /** When the access token expires, in seconds since 1970. */
+  readonly expires_at?: number;
+}
+
+/** A provider of the resolved configuration. */
+interface ProviderShape {
+  readonly id: string;
+  readonly issuer?: string;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly client?: Partial<oauth.Client>;
+  readonly token?: string | TokenEndpoint;
+  readonly options?: object;
+}
+
+interface TokenEndpoint {
+  readonly url?: string | URL;
+  readonly clientPrivateKey?: Parameters<typeof oauth.PrivateKeyJwt>[0];
+  readonly conform?: (response: Response) => Response | undefined | Promise<Response | undefined>;
+}
+
+/**
+ * Exchanges a refresh token at the provider's token endpoint, with the client authentication of the sign-in.
+ *
+ * @param provider The prepared provider, whose `fetch` is limited in time and size.
+ * @throws {ProviderUnavailable} Somewhere in the causes, where the provider did not answer; the errors of oauth4webapi.
+ */
+export async function refreshTokens(provider: Provider, refreshToken: string): Promise<RefreshedTokens> {
+  const { options = {}, ...own } = provider as unknown as ProviderShape;
+  const merged = mergeAsCore(clonePlain(own), options) as Omit<ProviderShape, "options">;
+  const token: TokenEndpoint = typeof merged.token === "string" ? { url: merged.token } : merged.token ?? {};
+  const requestOptions = {
+    // The provider's `fetch` refuses plain http in production.
+    [oauth.allowInsecureRequests]: true,
+    // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
+    [oauth.customFetch]: (provider as any)[customFetch] as any,
+  };
+  const server = await serverOf(merged, token, requestOptions);
+  const client: oauth.Client = { client_id: merged.clientId, ...merged.client };
+  const response = await oauth.refreshTokenGrantRequest(
+    server,
+    client,
+    clientAuthentication(merged, token, server),
+    refreshToken,
+    requestOptions,
+  );
+  const conformed = await token.conform?.(response.clone()) ?? response;
+  const tokens = await oauth.processRefreshTokenResponse(server, client, await withoutIdToken(conformed));
+  const { access_token, refresh_token, expires_in } = tokens;
+  return {
+    access_token,
+    ...(refresh_token !== undefined && { refresh_token }),
+    ...(expires_in !== undefined && { expires_at: Math.floor(Date.now() / 1000) + Number(expires_in) }),
+  };
+}
+
+/** The token endpoint that is configured, else that of the issuer's metadata. */
+async function serverOf(
+  { id, issuer }: Omit<ProviderShape, "options">,
+  { url }: TokenEndpoint,
+  requestOptions: oauth.DiscoveryRequestOptions,
+): Promise<oauth.AuthorizationServer> {
+  // As in core, the address stands for an issuer that is not configured.
+  if (url !== undefined) return { issuer: issuer ?? "https://authjs.dev", token_endpoint: String(url) };
+  if (issuer === undefined) throw new TypeError(`The provider "${id}" has no token endpoint.`);
+  const address = new URL(issuer);
+  return await oauth.processDiscoveryResponse(
+    address,
+    await oauth.discoveryRequest(address, requestOptions),
+  );
+}
+
+/** As core authenticates the client when it exchanges a code. */
+function clientAuthentication(
+  { clientId, clientSecret = "", client }: Omit<ProviderShape, "options">,
+  { clientPrivateKey }: TokenEndpoint,
+  { issuer, token_endpoint }: oauth.AuthorizationServer,
+): oauth.ClientAuth {
+  switch (client?.token_endpoint_auth_method) {
+    case "none":
+      return oauth.None();
+    case "client_secret_post":
+      return oauth.ClientSecretPost(clientSecret);
+    case "client_secret_jwt":
+      return oauth.ClientSecretJwt(clientSecret);
+    case "private_key_jwt":
+      return oauth.PrivateKeyJwt(clientPrivateKey!, {
+        [oauth.modifyAssertion](_header, payload) {
+          payload.aud = [issuer, token_endpoint!];
+        },
+      });
+    default:
+      // Core encodes fewer characters than oauth4webapi, and some providers count on that.
+      return (_server, _client, _body, headers) => {
+        const pair = [clientId, clientSecret].map((part) => encodeURIComponent(part).replace(/%20/g, "+"));
+        headers.set("authorization", `Basic ${btoa(pair.join(":"))}`);
+      };
+  }
+}
+
+/** The response without an ID token, which nothing reads here. */
+async function withoutIdToken(response: Response): Promise<Response> {
+  const body = response.ok ? parseJsonObject(await response.clone().text()) : undefined;
+  if (body?.id_token === undefined) return response;
+  const { id_token: _, ...rest } = body;
+  return Response.json(rest, { status: response.status });
+}
+
+/** What is wrong with the request itself, whatever the refresh token is (RFC 6749 section 5.2). */
+const CONFIGURATION_ERRORS: ReadonlySet<unknown> = new Set([
+  "invalid_client",
+  "invalid_request",
+  "invalid_scope",
+  "unauthorized_client",
+  "unsupported_grant_type",
+]);
+
+/** Whether a provider refused the refresh token: it expired, was revoked, or was used before. */
+export function isRefused(error: unknown): boolean {
+  const { code, error: named } = (error ?? {}) as { code?: unknown; error?: unknown };
+  return code === oauth.RESPONSE_BODY_ERROR && !CONFIGURATION_ERRORS.has(named);
+}

@@ -1,0 +1,69 @@
+/**
+ * The tokens of OAuth providers, in a claim of the session token (`refreshTokens`). They stay on the server: the session
+ * token is encrypted, and a session never has the claim.
+ */
+import type { AuthConfig } from "@auth/core";
+import type { JWT } from "@auth/core/jwt";
+
+/** What is kept of a provider's token response. */
+export interface ProviderTokens {
+  readonly access_token: string;
+  readonly refresh_token?: string;
+  /** When the access token expires, in seconds since 1970; absent where the provider does not say. */
+  readonly expires_at?: number;
+}
+
+type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
+
+/** The claim. */
+const CLAIM = "providerTokens";
+
+/** How long before it expires an access token is refreshed, in milliseconds: it is still to be sent. */
+export const EARLY_MS = 30_000;
+
+/** The tokens of a provider, where the claims have them. */
+export function tokensOf(claims: JWT, provider: string): ProviderTokens | undefined {
+  const all = allOf(claims);
+  return Object.hasOwn(all, provider) ? all[provider] : undefined;
+}
+
+/** The claims with other tokens of a provider. */
+export function withTokens(claims: JWT, provider: string, tokens: ProviderTokens): JWT {
+  return { ...claims, [CLAIM]: { ...allOf(claims), [provider]: tokens } };
+}
+
+function allOf(claims: JWT): Readonly<Record<string, ProviderTokens>> {
+  return (claims[CLAIM] ?? {}) as Record<string, ProviderTokens>;
+}
+
+/** Whether an access token expires within `early` milliseconds. */
+export function isExpired({ expires_at }: ProviderTokens, early: number): boolean {
+  return expires_at !== undefined && expires_at * 1000 - early <= Date.now();
+}
+
+/**
+ * The `jwt` callback for core, which also keeps the tokens of a sign-in.
+ *
+ * @param own The application's.
+ * @param held The claims of the session that the browser has. The tokens of other providers stay, where the same user
+ * signs in.
+ */
+export function keepTokens(own: JwtCallback | undefined, held: () => Promise<JWT | undefined>): JwtCallback {
+  return async (params) => {
+    const claims = own ? await own(params) : params.token;
+    const { access_token, refresh_token, expires_at, provider } = params.account ?? {};
+    if (claims === null || access_token === undefined || provider === undefined) return claims;
+    const before = await held();
+    const kept = before !== undefined && before.sub === claims.sub ? allOf(before) : {};
+    return withTokens({ ...claims, [CLAIM]: kept }, provider, {
+      access_token,
+      ...(refresh_token !== undefined && { refresh_token }),
+      ...(expires_at !== undefined && { expires_at }),
+    });
+  };
+}
+
+/** A replacer for `JSON.stringify()`: a callback may have put all claims into the session. */
+export function leaveOutTokens(key: string, value: unknown): unknown {
+  return key === CLAIM ? undefined : value;
+}

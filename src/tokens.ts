@@ -1,0 +1,104 @@
+/** The claims of the session token, and the access tokens of providers. */
+import type { Provider } from "@auth/core/providers";
+import type { ActionAuth } from "./actions.ts";
+import type { ResolvedConfig } from "./config/resolve.ts";
+import { AuthActionError, FastifyAuthError } from "./errors.ts";
+import { readRefreshing, readSession } from "./get_session.ts";
+import { invalid } from "./guard_options.ts";
+import { originOf } from "./http/origin.ts";
+import { findUnavailable, unavailableProviderError } from "./provider/provider_unavailable.ts";
+import { isRefused, refreshTokens } from "./provider/refresh_tokens.ts";
+import { readSessionCookie } from "./session/cookie.ts";
+import { openToken } from "./session/open_token.ts";
+import { EARLY_MS, isExpired, tokensOf, withTokens } from "./session/provider_tokens.ts";
+import type { TokenRefresh } from "./session/read.ts";
+import { cloneClaims } from "./session/read_jwt.ts";
+import { currentCookies } from "./session/write_back.ts";
+import type { JWT, SessionRequest } from "./types.ts";
+
+/** The claims of the session token, or null where there is no session or it is in a database. */
+export async function getToken({ config, instance }: ActionAuth, request: SessionRequest): Promise<JWT | null> {
+  const { session, claims } = await readSession(request, config);
+  if (session === null) return null;
+  // Callers may write to them, and requests with the same token share them.
+  if (claims !== undefined) return cloneClaims(claims);
+  const origin = originOf(request, instance.config.origin);
+  const settings = origin && instance.settings(origin.secure);
+  if (settings?.strategy !== "jwt") return null;
+  const { token } = readSessionCookie(currentCookies(request, config), settings.cookie.name);
+  return (await openToken(token, settings)).claims;
+}
+
+/** How often tokens are refreshed for one call: another request may just be reading the session without that. */
+const ATTEMPTS = 3;
+
+/** A valid access token of a provider, or null where the user has none. */
+export async function getAccessToken(
+  auth: ActionAuth,
+  request: SessionRequest,
+  id: string,
+): Promise<string | null> {
+  const { config, instance } = auth;
+  if (!instance.config.keepsTokens) {
+    throw invalid("getAccessToken()", "set `refreshTokens: true` in the configuration, which keeps the tokens.");
+  }
+  const refresh = refreshOf(id, instance.config);
+  let claims = await getToken(auth, request);
+  for (let attempt = 0; claims !== null; attempt++) {
+    const tokens = tokensOf(claims, id);
+    if (tokens === undefined) return null;
+    // A provider may issue tokens that expire sooner than they would be refreshed.
+    if (!isExpired(tokens, attempt === 0 ? EARLY_MS : 0)) return tokens.access_token;
+    if (tokens.refresh_token === undefined || attempt === ATTEMPTS) throw expired(id);
+    const read = await readRefreshing(request, config, refresh);
+    if (read.refreshFailure !== undefined) throw toError(read.refreshFailure, id);
+    claims = read.session === null ? null : read.claims ?? null;
+  }
+  return null;
+}
+
+function refreshOf(id: string, { core, providers }: ResolvedConfig): TokenRefresh {
+  const { type } = providers.get(id) ?? {};
+  if (type !== "oauth" && type !== "oidc") {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `There is no OAuth provider "${id}".`);
+  }
+  const provider = (core.providers as readonly ConfiguredProvider[]).find((each) =>
+    (each.options?.id ?? each.id) === id
+  )!;
+  return {
+    isDue(claims) {
+      const tokens = tokensOf(claims, id);
+      return tokens?.refresh_token !== undefined && isExpired(tokens, EARLY_MS);
+    },
+    async run(claims) {
+      const tokens = tokensOf(claims, id)!;
+      const { expires_at: _expired, ...kept } = tokens;
+      const refreshed = await refreshTokens(provider as unknown as Provider, tokens.refresh_token!);
+      return withTokens(claims, id, { ...kept, ...refreshed });
+    },
+  };
+}
+
+interface ConfiguredProvider {
+  readonly id?: string;
+  readonly options?: { readonly id?: string };
+}
+
+function toError(failure: unknown, id: string): FastifyAuthError {
+  const unavailable = findUnavailable(failure);
+  if (unavailable !== undefined) return unavailableProviderError(unavailable);
+  if (isRefused(failure)) return expired(id, failure);
+  return new AuthActionError(
+    `Refreshing the access token of "${id}" failed.`,
+    { type: "Configuration", statusCode: 500 },
+    { cause: failure },
+  );
+}
+
+function expired(id: string, cause?: unknown): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_ACCESS_TOKEN_EXPIRED",
+    `The access token of "${id}" has expired and cannot be refreshed. Sign in with it again.`,
+    cause === undefined ? {} : { cause },
+  );
+}
