@@ -27,6 +27,7 @@ interface ProviderShape {
 
 interface TokenEndpoint {
   readonly url?: string | URL;
+  readonly params?: Readonly<Record<string, unknown>>;
   readonly clientPrivateKey?: Parameters<typeof oauth.PrivateKeyJwt>[0];
   readonly conform?: (response: Response) => Response | undefined | Promise<Response | undefined>;
 }
@@ -69,11 +70,15 @@ export async function refreshTokens(provider: Provider, refreshToken: string): P
 /** The token endpoint that is configured, else that of the issuer's metadata. */
 async function serverOf(
   { id, issuer }: Omit<ProviderShape, "options">,
-  { url }: TokenEndpoint,
+  { url, params = {} }: TokenEndpoint,
   requestOptions: oauth.DiscoveryRequestOptions,
 ): Promise<oauth.AuthorizationServer> {
-  // As in core, the address stands for an issuer that is not configured.
-  if (url !== undefined) return { issuer: issuer ?? "https://authjs.dev", token_endpoint: String(url) };
+  if (url !== undefined) {
+    const endpoint = new URL(url);
+    for (const [name, value] of Object.entries(params)) endpoint.searchParams.set(name, String(value));
+    // As in core, the address stands for an issuer that is not configured.
+    return { issuer: issuer ?? "https://authjs.dev", token_endpoint: endpoint.href };
+  }
   if (issuer === undefined) throw new TypeError(`The provider "${id}" has no token endpoint.`);
   const address = new URL(issuer);
   return await oauth.processDiscoveryResponse(

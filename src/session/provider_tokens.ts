@@ -51,8 +51,9 @@ export function isExpired({ expires_at }: ProviderTokens, early: number): boolea
 export function keepTokens(own: JwtCallback | undefined, held: () => Promise<JWT | undefined>): JwtCallback {
   return async (params) => {
     const claims = own ? await own(params) : params.token;
-    const { access_token, refresh_token, expires_at, provider } = params.account ?? {};
-    if (claims === null || access_token === undefined || provider === undefined) return claims;
+    const { account } = params;
+    if (claims === null || !account?.access_token) return claims;
+    const { access_token, refresh_token, expires_at, provider } = account;
     const before = await held();
     const kept = before !== undefined && before.sub === claims.sub ? allOf(before) : {};
     return withTokens({ ...claims, [CLAIM]: kept }, provider, {
