@@ -27,7 +27,13 @@
  */
 export { type AuthConfig, customFetch } from "@auth/core";
 export { AuthError, CredentialsSignin } from "@auth/core/errors";
-export type { SignInOptions, SignInResult, SignOutOptions, SignOutResult } from "./src/actions.ts";
+export type {
+  ActionRequest,
+  SignInOptions,
+  SignInResult,
+  SignOutOptions,
+  SignOutResult,
+} from "./src/actions.ts";
 export {
   type AuthObject,
   createAuth,

@@ -11,7 +11,7 @@ import type { AuthAction, ProviderContext, RequestContext } from "./core/context
 import { failureOf } from "./core/failure.ts";
 import { AuthActionError, FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
-import type { GuardedReply, GuardedRequest } from "./guard.ts";
+import type { GuardedReply } from "./guard.ts";
 import { invalid } from "./guard_options.ts";
 import { assertOwnRequest } from "./http/cross_site.ts";
 import { requireOrigin } from "./http/origin.ts";
@@ -27,7 +27,13 @@ import { handleSignIn } from "./routes/signin.ts";
 import { handleSignOut } from "./routes/signout.ts";
 import { type SessionRead, SIGNED_OUT, toSession } from "./session/read.ts";
 import { changeCookies, currentCookies } from "./session/write_back.ts";
-import type { FastifyAuthConfig, Session } from "./types.ts";
+import type { FastifyAuthConfig, Session, SessionRequest } from "./types.ts";
+
+/** The part of a request that the functions read, so that it fits instances of every type. */
+export type ActionRequest = SessionRequest & Pick<FastifyRequest, "method"> & {
+  /** The instance of the route. */
+  readonly server: { readonly server: object };
+};
 
 /** Options of a sign-out. */
 export interface SignOutOptions {
@@ -85,7 +91,7 @@ export interface ActionAuth {
 /** Begins a sign-in, or signs in with credentials. */
 export async function signIn(
   auth: ActionAuth,
-  request: GuardedRequest,
+  request: ActionRequest,
   reply: GuardedReply,
   provider: string | undefined,
   options: SignInOptions,
@@ -112,7 +118,7 @@ export async function signIn(
 /** Signs out. */
 export async function signOut(
   auth: ActionAuth,
-  request: GuardedRequest,
+  request: ActionRequest,
   reply: GuardedReply,
   { callbackUrl, redirect }: SignOutOptions,
 ): Promise<SignOutResult | void> {
@@ -129,7 +135,7 @@ export async function signOut(
 /** Updates the session. */
 export async function updateSession(
   auth: ActionAuth,
-  request: GuardedRequest,
+  request: ActionRequest,
   reply: GuardedReply,
   data: unknown,
 ): Promise<Session> {
@@ -169,7 +175,7 @@ interface Outcome {
 /** Does it, puts the cookies on the reply, and has later reads of the request see them. */
 async function perform(
   auth: ActionAuth,
-  request: GuardedRequest,
+  request: ActionRequest,
   reply: GuardedReply,
   { handle, read: readOf, ...asked }: Action,
 ): Promise<Outcome> {
@@ -190,7 +196,7 @@ async function perform(
 
 async function contextOf(
   { config, instance }: ActionAuth,
-  request: GuardedRequest,
+  request: ActionRequest,
   { action, provider, query = {}, body }: Omit<Action, "handle" | "read">,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
@@ -208,7 +214,7 @@ async function contextOf(
   const cookie = currentCookies(request, config);
   const { cookie: _cookie, ...headers } = request.headers;
   const parameters = new URLSearchParams(query);
-  const context = requestContext(request as FastifyRequest, {
+  const context = requestContext(request as unknown as FastifyRequest, {
     action,
     method: "POST",
     url: `/?${parameters}`,

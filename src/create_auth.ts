@@ -2,6 +2,7 @@
 import type { FastifyPluginAsync } from "fastify";
 import {
   type ActionAuth,
+  type ActionRequest,
   signIn,
   type SignInOptions,
   type SignInResult,
@@ -13,7 +14,7 @@ import {
 import { isRequestOrReply } from "./arguments.ts";
 import { authInstance } from "./auth_instance.ts";
 import { getSession } from "./get_session.ts";
-import type { GuardedReply, GuardedRequest, SessionGuard } from "./guard.ts";
+import type { GuardedReply, SessionGuard } from "./guard.ts";
 import { invalid, type RequireSessionOptions } from "./guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth, type FastifyAuthPluginOptions } from "./plugin.ts";
@@ -62,7 +63,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * (503) where the adapter failed; {@linkcode AuthActionError} where a callback threw. The session then stays as it
    * was.
    */
-  readonly updateSession: (request: GuardedRequest, reply: GuardedReply, data?: unknown) => Promise<OwnSession>;
+  readonly updateSession: (request: ActionRequest, reply: GuardedReply, data?: unknown) => Promise<OwnSession>;
   /**
    * The claims of the session token, as the `jwt` callback left them. They are for the server: with `refreshTokens`
    * they have the tokens of providers.
@@ -106,7 +107,7 @@ export interface SignInAction {
    * provider, `FST_AUTHJS_UNAVAILABLE` (503), `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
    */
   (
-    request: GuardedRequest,
+    request: ActionRequest,
     reply: GuardedReply,
     provider: string | undefined,
     options: SignInOptions & { redirect: false },
@@ -115,7 +116,7 @@ export interface SignInAction {
    * Signs in, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result from the
    * handler.
    */
-  (request: GuardedRequest, reply: GuardedReply, provider?: string, options?: SignInOptions): Promise<void>;
+  (request: ActionRequest, reply: GuardedReply, provider?: string, options?: SignInOptions): Promise<void>;
 }
 
 /**
@@ -134,7 +135,7 @@ export interface SignOutAction {
    * with the session cookie removed.
    */
   (
-    request: GuardedRequest,
+    request: ActionRequest,
     reply: GuardedReply,
     options: SignOutOptions & { redirect: false },
   ): Promise<SignOutResult>;
@@ -142,7 +143,7 @@ export interface SignOutAction {
    * Signs out, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result from the
    * handler.
    */
-  (request: GuardedRequest, reply: GuardedReply, options?: SignOutOptions): Promise<void>;
+  (request: ActionRequest, reply: GuardedReply, options?: SignOutOptions): Promise<void>;
 }
 
 /** The session of an object of {@linkcode createAuth}: `InferSession<typeof auth>`. */
@@ -202,9 +203,9 @@ export function createAuth<Returned extends DefaultSession = Session>(
     plugin: FastifyAuth(own),
     getSession: (request) => getSession(request, own) as ReturnType<AuthObject["getSession"]>,
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
-    signIn: ((request: GuardedRequest, reply: GuardedReply, provider?: string, options: SignInOptions = {}) =>
+    signIn: ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInOptions = {}) =>
       signIn(acting(), request, reply, provider, options)) as SignInAction,
-    signOut: ((request: GuardedRequest, reply: GuardedReply, options: SignOutOptions = {}) =>
+    signOut: ((request: ActionRequest, reply: GuardedReply, options: SignOutOptions = {}) =>
       signOut(acting(), request, reply, options)) as SignOutAction,
     updateSession: (request, reply, data) =>
       updateSession(acting(), request, reply, data) as ReturnType<AuthObject["updateSession"]>,

@@ -1,8 +1,7 @@
 /** The claims of the session token, and access tokens of providers that are refreshed. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { customFetch } from "@auth/core";
 import Fastify, { type FastifyInstance } from "fastify";
-import { type AuthObject, createAuth, type FastifyAuthConfig } from "fastify-authjs";
+import { type AuthObject, createAuth, customFetch, type FastifyAuthConfig } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
 import { SECRET, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
@@ -260,8 +259,12 @@ Deno.test("getAccessToken() says what is wrong with its use", async () => {
 
 Deno.test("refreshTokens needs sessions in tokens, and a boolean", async () => {
   const { provider } = new Acme();
-  for (const wrong of [{ adapter: memoryAdapter() }, { refreshTokens: "yes" as never }]) {
-    const config = { providers: [provider], secret: SECRET, trustHost: true, refreshTokens: true, ...wrong };
+  const mistakes: Partial<FastifyAuthConfig>[] = [
+    { adapter: memoryAdapter() },
+    { refreshTokens: "yes" as unknown as boolean },
+  ];
+  for (const wrong of mistakes) {
+    const config: FastifyAuthConfig = { providers: [provider], secret: SECRET, trustHost: true, refreshTokens: true, ...wrong };
     await using app = Fastify() as FastifyInstance;
     const code = await app.register(createAuth(config).plugin, { prefix: "/auth" }).then(
       () => "none",

@@ -335,7 +335,7 @@ Deno.test("reply.session follows where the application has declared it", async (
   await app.register(auth.plugin, { prefix: "/auth" });
   app.decorateReply("session", null);
   app.post("/act", { onRequest: auth.requireSession() }, async (request, reply) => {
-    const held = () => (reply as { session?: { user: { name: string } } | null }).session?.user.name ?? null;
+    const held = () => (reply as unknown as { session?: { user: { name: string } } | null }).session?.user.name ?? null;
     const names = [held()];
     await auth.updateSession(request, reply, { name: "Countess" });
     names.push(held());
