@@ -98,10 +98,10 @@ async function callWith(
 
 /** The callbacks, with a `jwt` callback that keeps the tokens of a provider. */
 function withTokensKept({ config, cookies, settings }: RequestContext): NonNullable<AuthConfig["callbacks"]> {
-  const { callbacks = {} } = config.core;
+  const { callbacks } = config.core;
   const { token } = readSessionCookie(cookies, settings.cookie.name);
   const held = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
-  return { ...callbacks, jwt: keepTokens(callbacks.jwt, held) };
+  return { ...callbacks, jwt: keepTokens(callbacks?.jwt, held) };
 }
 
 /** The functions for tokens, which refuse to make a session that is too large for its cookie. */
