@@ -13,6 +13,7 @@ import { AuthActionError, FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
 import type { GuardedReply } from "./guard.ts";
 import { invalid } from "./guard_options.ts";
+import { bearerToken } from "./http/bearer.ts";
 import { assertOwnRequest } from "./http/cross_site.ts";
 import { requireOrigin } from "./http/origin.ts";
 import { isPrefetch } from "./http/prefetch.ts";
@@ -210,6 +211,13 @@ async function contextOf(
   const [paths] = instance.mountsIn(request.server.server);
   if (paths === undefined) {
     throw invalid("createAuth()", "register its `plugin` in this application, before the routes that sign in or out.");
+  }
+  const isBearer = resolved.bearer !== undefined && bearerToken(request.headers.authorization) !== undefined;
+  if (isBearer && (action === "session" || action === "signout")) {
+    throw new FastifyAuthError(
+      "FST_AUTHJS_UNAUTHENTICATED",
+      "A bearer token is neither updated nor signed out: only the session of a cookie is.",
+    );
   }
   const cookie = currentCookies(request, config);
   const { cookie: _cookie, ...headers } = request.headers;

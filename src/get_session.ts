@@ -8,6 +8,9 @@ import { originOf } from "./http/origin.ts";
 import { longestToken, readSessionCookie } from "./session/cookie.ts";
 import { refuseToken, type SessionRead, SIGNED_OUT } from "./session/read.ts";
 import type { NoticeCode } from "./config/notices.ts";
+import { bearerToken } from "./http/bearer.ts";
+import { longestToken, readSessionCookie, type SessionCookie } from "./session/cookie.ts";
+import type { SessionSettings } from "./session/settings.ts";
 import { refuseToken, type SessionRead, SIGNED_OUT, type TokenRefresh } from "./session/read.ts";
 import { MALFORMED } from "./jwt/refusal.ts";
 import { warnOfOtherConfig } from "./other_config.ts";
@@ -107,22 +110,42 @@ function readWith(
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return SIGNED_OUT;
   const settings = auth.settings(origin.secure);
-  const cookie = readSessionCookie(cookies ?? request.headers.cookie, settings.cookie.name);
-  if (cookie.names.length === 0) return SIGNED_OUT;
+  const { cookie, isBearer } = presentedToken(auth, request, settings, cookies);
+  if (cookie.names.length === 0 && !isBearer) return SIGNED_OUT;
   const { logger, debug } = auth.config.core;
   const context = {
     settings,
     logger: () => toCoreLogger(request.log, logger, debug),
-    canSetCookie: () => !again && canCarryCookies(request),
+    canSetCookie: () => !again && !isBearer && canCarryCookies(request),
+    isBearer,
     refresh,
     log: request.log,
     auth,
   };
   const { length } = cookie.token;
-  if (length === 0 || length > longestToken(settings.cookieLimit)) {
-    return refuseToken(cookie, MALFORMED, context);
-  }
-  return (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+  const found = length === 0 || length > longestToken(settings.cookieLimit)
+    ? refuseToken(cookie, MALFORMED, context)
+    : (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+  return isBearer ? withoutCookies(found) : found;
+}
+
+/** The session token of a request, and where it was. A bearer token counts alone, also an invalid one. */
+export function presentedToken(
+  auth: AuthInstance,
+  request: SessionRequest,
+  settings: SessionSettings,
+  cookies: string | undefined,
+): { readonly cookie: SessionCookie; readonly isBearer: boolean } {
+  const token = auth.config.bearer && bearerToken(request.headers.authorization);
+  return token === undefined
+    ? { cookie: readSessionCookie(cookies ?? request.headers.cookie, settings.cookie.name), isBearer: false }
+    : { cookie: { token, parts: [], names: [] }, isBearer: true };
+}
+
+/** The read of a bearer token, which leaves the cookies of the client alone. */
+async function withoutCookies(found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+  const { update: _update, isOutdated: _isOutdated, checkOtherProcesses: _check, ...read } = await found;
+  return read;
 }
 
 async function finish(

@@ -5,6 +5,7 @@ import type { NoticeCode } from "./config/notices.ts";
 import { unavailableError } from "./adapter/failure.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { isAuthRoute } from "./http/auth_route.ts";
+import { bearerToken } from "./http/bearer.ts";
 import { keepPrivate, keepUnstored } from "./http/private_reply.ts";
 import { readSession } from "./get_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
@@ -76,13 +77,16 @@ export function sessionGuard(
  */
 function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: FastifyAuthConfig): unknown {
   if (request.method === "GET") addVary(reply, "Accept");
-  if (isPageView(request)) {
+  const { bearer } = authInstance(config).config;
+  const token = bearer && bearerToken(request.headers.authorization);
+  if (isPageView(request) && token === undefined) {
     const address = signInAddress(request, config);
     if (address !== undefined) return reply.redirect(address, 302);
     warnOfMissingPage(request, config);
   }
   // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
-  reply.header("www-authenticate", "Cookie");
+  const challenge = token === undefined ? "Bearer" : 'Bearer error="invalid_token"';
+  reply.header("www-authenticate", bearer === undefined ? "Cookie" : challenge);
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
 }
 

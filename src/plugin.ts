@@ -139,6 +139,7 @@ function addRoutes(scope: FastifyInstance, mount: Mount, documented: boolean): v
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {
+    if (route.isServed?.(mount.config) === false) continue;
     pathsOf(scope, route, mount.config).forEach(({ url, id }, index) => {
       addRoute(scope, url, route, mount, id, documented && index === 0);
     });

@@ -3,12 +3,12 @@ import type { Provider } from "@auth/core/providers";
 import type { ActionAuth } from "./actions.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
 import { AuthActionError, FastifyAuthError } from "./errors.ts";
-import { readRefreshing, readSession } from "./get_session.ts";
+import { presentedToken, readRefreshing, readSession } from "./get_session.ts";
 import { invalid } from "./guard_options.ts";
+import { bearerToken } from "./http/bearer.ts";
 import { originOf } from "./http/origin.ts";
 import { findUnavailable, unavailableProviderError } from "./provider/provider_unavailable.ts";
 import { isRefused, refreshTokens } from "./provider/refresh_tokens.ts";
-import { readSessionCookie } from "./session/cookie.ts";
 import { openToken } from "./session/open_token.ts";
 import { EARLY_MS, isExpired, tokensOf, withTokens } from "./session/provider_tokens.ts";
 import type { TokenRefresh } from "./session/read.ts";
@@ -25,8 +25,8 @@ export async function getToken({ config, instance }: ActionAuth, request: Sessio
   const origin = originOf(request, instance.config.origin);
   const settings = origin && instance.settings(origin.secure);
   if (settings?.strategy !== "jwt") return null;
-  const { token } = readSessionCookie(currentCookies(request, config), settings.cookie.name);
-  return (await openToken(token, settings)).claims;
+  const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));
+  return (await openToken(cookie.token, settings)).claims;
 }
 
 /** How often tokens are refreshed for one call: another request may just be reading the session without that. */
@@ -50,11 +50,17 @@ export async function getAccessToken(
     // A provider may issue tokens that expire sooner than they would be refreshed.
     if (!isExpired(tokens, attempt === 0 ? EARLY_MS : 0)) return tokens.access_token;
     if (tokens.refresh_token === undefined || attempt === ATTEMPTS) throw expired(id);
+    // The client cannot be given the new refresh token, and the one that it has may then be of no use any more.
+    if (isBearer(auth, request)) throw expired(id);
     const read = await readRefreshing(request, config, refresh);
     if (read.refreshFailure !== undefined) throw toError(read.refreshFailure, id);
     claims = read.session === null ? null : read.claims ?? null;
   }
   return null;
+}
+
+function isBearer({ instance }: ActionAuth, { headers }: SessionRequest): boolean {
+  return instance.config.bearer !== undefined && bearerToken(headers.authorization) !== undefined;
 }
 
 function refreshOf(id: string, { core, providers }: ResolvedConfig): TokenRefresh {

@@ -182,6 +182,14 @@ export interface FastifyAuthOptions {
    */
   refreshTokens?: boolean;
   /**
+   * Whether a session token is also accepted in `Authorization: Bearer`, for clients without cookies, such as mobile and
+   * command-line programs. `POST <mount path>/token` then issues one to a signed-in user. `maxAge` is how long it lives,
+   * in seconds, at most as long as a session; it is not renewed. Such a header counts in place of the session cookie.
+   *
+   * @default false
+   */
+  bearer?: boolean | { maxAge?: number };
+  /**
    * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
    * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
    * show a preview, then do not use the link up. With `false` opening the link signs in.

@@ -5,6 +5,7 @@
  * It is resolved once: later changes to the object or to the environment are not seen. The object is never
  * written to; core, which writes defaults into what it gets, is given a copy.
  */
+import { type BearerSettings, bearerSettings } from "./bearer.ts";
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { bindAdapter } from "../adapter/bind.ts";
@@ -57,6 +58,8 @@ export interface ResolvedConfig {
   readonly providers: ReadonlyMap<string, ProviderSummary>;
   /** Whether session tokens have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
+  /** How session tokens are accepted in `Authorization: Bearer`, where they are. */
+  readonly bearer: BearerSettings | undefined;
   /** The most bytes of a session cookie. */
   readonly sessionCookieLimit: number;
   /** How many bytes of opened session tokens are kept. */
@@ -113,6 +116,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
   const keepsTokens = attempt(() => requireBoolean("refreshTokens", config.refreshTokens)) ?? false;
+  const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const insecure = attempt(() => requireInsecureProviders(config.insecureProviders, providers)) ?? [];
   const doctor = attempt(() => requireBoolean("doctor", config.doctor)) ??
@@ -135,6 +139,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     core: Object.freeze({ ...core, trustHost: true }),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     keepsTokens,
+    bearer,
     sessionCookieLimit,
     tokenCacheSize,
     refresh,
@@ -192,6 +197,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     emailConfirm: _confirm,
     emailMessage: write,
     refreshTokens: _tokens,
+    bearer: _bearer,
     siteName,
     language: _language,
     texts: _texts,

@@ -9,7 +9,7 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 
-/** The actions that core has; each is a path segment below the mount path. */
+/** The actions that core has, and `token`; each is a path segment below the mount path. */
 export type AuthAction =
   | "callback"
   | "csrf"
@@ -18,6 +18,7 @@ export type AuthAction =
   | "session"
   | "signin"
   | "signout"
+  | "token"
   | "verify-request"
   | "webauthn-options";
 

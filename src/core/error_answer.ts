@@ -17,7 +17,7 @@ import { failureOf } from "./failure.ts";
 export function errorAnswer(thrown: Error, context: RequestContext): Answer {
   const error = explainCsrf(thrown, context);
   // For a script, so there is no page.
-  if (context.action === "session") {
+  if (context.action === "session" || context.action === "token") {
     return error instanceof SessionTooLarge
       ? notUpdated(error, context)
       : { ...jsonAnswer(null, 400), error };

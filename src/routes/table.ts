@@ -1,4 +1,5 @@
 /** The routes of the plugin, with their methods and handlers. */
+import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Answer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
@@ -8,6 +9,7 @@ import { handleErrorPage, handleVerifyRequestPage } from "./pages.ts";
 import { handleSession, handleSessionUpdate } from "./session.ts";
 import { handleSignIn } from "./signin.ts";
 import { handleSignOut } from "./signout.ts";
+import { handleToken } from "./token.ts";
 import { handleWebAuthnOptions } from "./webauthn_options.ts";
 
 type Method = "GET" | "POST";
@@ -20,6 +22,8 @@ export interface AuthRoute {
   readonly methods: readonly Method[];
   /** Whether a provider id follows the action. */
   readonly provider: boolean;
+  /** Whether a configuration has it; without this, each does. */
+  readonly isServed?: (config: ResolvedConfig) => boolean;
   /** Answers a request. */
   readonly handle: (context: RequestContext) => Promise<Answer>;
 }
@@ -39,6 +43,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
   route("providers", ["GET"], callCore),
   route("error", ["GET"], handleErrorPage),
   route("verify-request", ["GET"], handleVerifyRequestPage),
+  { ...route("token", ["POST"], handleToken), isServed: ({ bearer }) => bearer !== undefined },
   routeOfProvider("webauthn-options", ["GET"], handleWebAuthnOptions),
 ];
 

@@ -172,6 +172,7 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
   const { kept, renewed } = opened.ends;
   const expires = opened.due && canSetCookie() ? renewed() : kept;
   const read = { ...await callSessionCallback(token, expires, settings), refreshFailure };
+  if (context.isBearer) return read;
   const hasCallbacks = [callbacks.jwt, callbacks.session, context.refresh].some((each) => each !== undefined);
   if (!opened.due && (!hasCallbacks || isUnchanged(token, opened))) return read;
   try {

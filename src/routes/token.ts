@@ -1,0 +1,64 @@
+/** `POST <prefix>/token` issues a bearer token to a signed-in user. */
+import { skipCSRFCheck } from "@auth/core";
+import { unavailableError } from "../adapter/failure.ts";
+import { type Answer, jsonAnswer } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
+import { csrfError } from "../core/csrf.ts";
+import { errorAnswer } from "../core/error_answer.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { bearerToken } from "../http/bearer.ts";
+import { openToken } from "../session/open_token.ts";
+import type { SessionRead } from "../session/read.ts";
+import { heldSession } from "./session_change.ts";
+
+/** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */
+export async function handleToken(context: RequestContext): Promise<Answer> {
+  const { config: { core, bearer }, headers } = context;
+  const refused = core.skipCSRFCheck === skipCSRFCheck ? undefined : csrfError(context);
+  if (refused !== undefined) return errorAnswer(refused, context);
+  // One that expires must not issue its successor.
+  if (bearerToken(headers.authorization) !== undefined) return unauthenticated();
+  const read = await context.readSession();
+  if (read.failure !== undefined) return failed(unavailableError(read.failure));
+  if (read.session === null) return unauthenticated();
+  const { maxAge } = bearer!;
+  const issue = context.settings.strategy === "jwt" ? sealToken : createRow;
+  const token = await issue(read, maxAge, context);
+  if (token === undefined) return unauthenticated();
+  if (token instanceof FastifyAuthError) return failed(token);
+  return jsonAnswer({ access_token: token, token_type: "Bearer", expires_in: maxAge });
+}
+
+type Issued = string | FastifyAuthError | undefined;
+
+async function sealToken({ claims }: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
+  const { jwt, cookie } = context.settings;
+  const token = claims ?? (await openToken(heldSession(context).token, context.settings)).claims;
+  return await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
+}
+
+/** A session of its own: signing out in the browser does not end it. */
+async function createRow(_read: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
+  const adapter = context.settings.adapter!;
+  const { generateSessionToken = () => crypto.randomUUID() } = context.config.core.session ?? {};
+  try {
+    const found = await adapter.getSessionAndUser!(heldSession(context).token);
+    if (found === null) return undefined;
+    const sessionToken = generateSessionToken();
+    const expires = new Date(Date.now() + maxAge * 1000);
+    await adapter.createSession!({ sessionToken, userId: found.user.id, expires });
+    return sessionToken;
+  } catch (error) {
+    context.logger.error(error as Error);
+    return unavailableError(error);
+  }
+}
+
+function unauthenticated(): Answer {
+  const message = "Sign in with a cookie to get a token.";
+  return failed(new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", message));
+}
+
+function failed(error: FastifyAuthError): Answer {
+  return { ...jsonAnswer(null, error.statusCode), error };
+}
