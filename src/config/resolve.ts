@@ -5,7 +5,6 @@
  * It is resolved once: later changes to the object or to the environment are not seen. The object is never
  * written to; core, which writes defaults into what it gets, is given a copy.
  */
-import { type BearerSettings, bearerSettings } from "./bearer.ts";
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { bindAdapter } from "../adapter/bind.ts";
@@ -27,6 +26,7 @@ import {
 } from "./host_trust.ts";
 import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
+import { type BearerSettings, bearerSettings } from "./bearer.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { watchCallbacks } from "./callbacks.ts";

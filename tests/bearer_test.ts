@@ -1,0 +1,177 @@
+/** Session tokens in `Authorization: Bearer`, and the route that issues them. */
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import Fastify, { type FastifyInstance } from "fastify";
+import { type AuthObject, createAuth, type FastifyAuthConfig } from "fastify-authjs";
+import GitHub from "fastify-authjs/providers/github";
+import { SECRET, testConfig } from "./support/app.ts";
+import { type Answer, Client, setCookies } from "./support/client.ts";
+import { withClock } from "./support/clock.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
+
+const MINE = { username: "ada", password: "open" };
+
+interface Setup {
+  readonly auth: AuthObject;
+  readonly app: FastifyInstance;
+}
+
+async function setUp(overrides: Partial<FastifyAuthConfig> = {}): Promise<Setup> {
+  const auth = createAuth(testConfig({ bearer: true, ...overrides }));
+  const app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.get("/me", async (request) => ({ session: await auth.getSession(request) }));
+  app.get("/guarded", { onRequest: auth.requireSession() }, () => "for you");
+  return { auth, app };
+}
+
+/** A request without cookies. */
+async function withBearer(app: FastifyInstance, url: string, token: string, headers = {}): Promise<Answer> {
+  return await app.inject({ url, headers: { authorization: `Bearer ${token}`, ...headers } });
+}
+
+/** Asks for a token with the session of the browser. */
+async function issue(client: Client): Promise<{ access_token: string; token_type: string; expires_in: number }> {
+  const answer = await client.request("POST", "/auth/token", { json: { csrfToken: await client.csrfToken() } });
+  assertEquals([answer.statusCode, setCookies(answer)], [200, []]);
+  assert(String(answer.headers["cache-control"]).includes("no-store"));
+  return answer.json();
+}
+
+async function signedIn(app: FastifyInstance): Promise<Client> {
+  const client = new Client(app);
+  await client.signIn(MINE);
+  return client;
+}
+
+Deno.test("a signed-in user gets a token, which getSession() and guards accept without a cookie", async () => {
+  const { app } = await setUp({ bearer: { maxAge: 600 } });
+  await using _ = app;
+  const { access_token, token_type, expires_in } = await issue(await signedIn(app));
+  assertEquals([token_type, expires_in], ["Bearer", 600]);
+  for (const scheme of ["Bearer", "bearer"]) {
+    const answer = await app.inject({ url: "/me", headers: { authorization: `${scheme} ${access_token}` } });
+    assertEquals([answer.json().session.user.name, setCookies(answer)], ["ada", []]);
+  }
+  assertEquals((await withBearer(app, "/guarded", access_token)).body, "for you");
+  assertEquals((await withBearer(app, "/auth/session", access_token)).json().user.name, "ada");
+});
+
+Deno.test("without `bearer` the header is not looked at, and there is no route", async () => {
+  const { app } = await setUp({ bearer: false });
+  await using _ = app;
+  const client = await signedIn(app);
+  const token = client.cookies.get("authjs.session-token")!;
+  assertEquals((await withBearer(app, "/me", token)).json(), { session: null });
+  assertEquals((await client.get("/me", { headers: { authorization: "Bearer x" } })).json().session.user.name, "ada");
+  const csrfToken = await client.csrfToken();
+  assertEquals((await client.request("POST", "/auth/token", { json: { csrfToken } })).statusCode, 404);
+});
+
+Deno.test("a bearer token counts in place of the cookie, which stays as it is", async () => {
+  const { app } = await setUp();
+  await using _ = app;
+  const ada = await signedIn(app);
+  const bob = new Client(app);
+  await bob.signIn({ username: "bob", password: "open" });
+  const { access_token } = await issue(ada);
+  const both = await bob.get("/me", { headers: { authorization: `Bearer ${access_token}` } });
+  assertEquals([both.json().session.user.name, setCookies(both)], ["ada", []]);
+  for (const wrong of ["forged", "", "a b", "!", `${access_token}x`, access_token.slice(0, -1)]) {
+    const answer = await bob.get("/me", { headers: { authorization: `Bearer ${wrong}` } });
+    assertEquals([answer.json(), setCookies(answer)], [{ session: null }, []], wrong);
+  }
+  const basic = await bob.get("/me", { headers: { authorization: "Basic YTpi" } });
+  assertEquals(basic.json().session.user.name, "bob");
+});
+
+Deno.test("a token ends after its own lifetime, and is not renewed", async () => {
+  const { app } = await setUp({ bearer: { maxAge: 600 } });
+  await using _ = app;
+  const { access_token } = await issue(await signedIn(app));
+  await withClock(async (clock) => {
+    clock.forward(500);
+    const answer = await withBearer(app, "/me", access_token);
+    assertEquals([answer.json().session.user.name, setCookies(answer)], ["ada", []]);
+    clock.forward(200);
+    assertEquals((await withBearer(app, "/me", access_token)).json(), { session: null });
+  });
+});
+
+Deno.test("with a jwt callback that changes the claims, no cookie is written", async () => {
+  let calls = 0;
+  const { app } = await setUp({ callbacks: { jwt: ({ token }) => ({ ...token, calls: ++calls }) } });
+  await using _ = app;
+  const { access_token } = await issue(await signedIn(app));
+  for (let i = 0; i < 2; i++) {
+    const answer = await withBearer(app, "/me", access_token);
+    assertEquals([answer.json().session.user.name, setCookies(answer)], ["ada", []]);
+  }
+});
+
+Deno.test("a token is only issued with a session cookie and a CSRF token, from a page of the application", async () => {
+  const { app } = await setUp();
+  await using _ = app;
+  const client = await signedIn(app);
+  const { access_token } = await issue(client);
+  const csrfToken = await client.csrfToken();
+  const statusOf = async (json: object, headers: Record<string, string> = {}, by = client) =>
+    (await by.request("POST", "/auth/token", { json, headers: { accept: "application/json", ...headers } })).statusCode;
+  assertEquals(await statusOf({}), 400);
+  assertEquals(await statusOf({ csrfToken: "forged" }), 400);
+  assertEquals(await statusOf({ csrfToken }, { "sec-fetch-site": "cross-site" }), 403);
+  assertEquals(await statusOf({ csrfToken }, { authorization: `Bearer ${access_token}` }), 401);
+  const stranger = new Client(app);
+  assertEquals(await statusOf({ csrfToken: await stranger.csrfToken() }, {}, stranger), 401);
+  assertEquals((await client.get("/auth/token")).statusCode, 405);
+});
+
+Deno.test("a guard answers a bearer token that is not accepted with 401 and a challenge, never a redirect", async () => {
+  const { app } = await setUp();
+  await using _ = app;
+  const answer = await withBearer(app, "/guarded", "forged", { accept: "text/html" });
+  assertEquals([answer.statusCode, answer.headers["www-authenticate"]], [401, 'Bearer error="invalid_token"']);
+  const none = await app.inject("/guarded");
+  assertEquals([none.statusCode, none.headers["www-authenticate"]], [401, "Bearer"]);
+});
+
+Deno.test("with a database a token is a session of its own, with its own end", async () => {
+  const adapter = memoryAdapter();
+  const providers = [GitHub({ clientId: "id", clientSecret: "secret" })];
+  const { app } = await setUp({ adapter, providers, bearer: { maxAge: 600 } });
+  await using _ = app;
+  const user = await adapter.createUser({ id: "1", name: "ada", email: "ada@example.com", emailVerified: null });
+  await adapter.createSession({ sessionToken: "row", userId: user.id, expires: new Date(Date.now() + 3600_000) });
+  const client = new Client(app);
+  client.cookies.set("authjs.session-token", "row");
+  const { access_token } = await issue(client);
+  assertNotEquals(access_token, "row");
+  await client.signOut();
+  const answer = await withBearer(app, "/me", access_token);
+  assertEquals([answer.json().session.user.name, setCookies(answer)], ["ada", []]);
+  const left = new Date(answer.json().session.expires).getTime() - Date.now();
+  assert(left > 500_000 && left <= 600_000);
+});
+
+Deno.test("updateSession() and signOut() refuse a bearer token", async () => {
+  const { app, auth } = await setUp();
+  await using _ = app;
+  app.post("/update", (request, reply) => auth.updateSession(request, reply, {}));
+  app.post("/leave", (request, reply) => auth.signOut(request, reply));
+  const { access_token } = await issue(await signedIn(app));
+  for (const url of ["/update", "/leave"]) {
+    const headers = { authorization: `Bearer ${access_token}` };
+    assertEquals((await app.inject({ method: "POST", url, headers })).statusCode, 401);
+  }
+});
+
+Deno.test("bearer must be a boolean, or have a lifetime of at most a session's", async () => {
+  for (const bearer of ["yes", null, { maxAge: 0 }, { maxAge: "1" }, { maxAge: 31 * 24 * 3600 }] as never[]) {
+    await using app = Fastify() as FastifyInstance;
+    const config: FastifyAuthConfig = { providers: [], secret: SECRET, trustHost: true, bearer };
+    const code = await app.register(createAuth(config).plugin, { prefix: "/auth" }).then(
+      () => "none",
+      (error) => error.code,
+    );
+    assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
+  }
+});
