@@ -45,10 +45,7 @@ export type JsonOf<Value> = 0 extends 1 & Value ? Value
   : Value extends string | number | boolean | null | undefined ? Value
   : Value extends readonly unknown[] ? { [Index in keyof Value]: JsonOf<Value[Index]> }
   : Value extends object ? {
-      [Key in keyof Value as NeverInJson<Value[Key]> extends true ? never : Key]: JsonOf<Value[Key]>;
+      [Key in keyof Value as Value[Key] extends ((...args: never[]) => unknown) | symbol ? never : Key]:
+        JsonOf<Value[Key]>;
     }
   : Value;
-
-type NeverInJson<Value> = [Value] extends [never] ? false
-  : [Value] extends [((...args: never[]) => unknown) | symbol] ? true
-  : false;

@@ -84,7 +84,7 @@ class Reads {
   }
 
   #add(config: FastifyAuthConfig): Latest {
-    const latest = { config, at: -Infinity, reading: NOTHING_READ, changes: 0 };
+    const latest: Latest = { config, at: -Infinity, reading: NOTHING_READ, changes: 0 };
     this.#latest.push(latest);
     return latest;
   }
