@@ -210,7 +210,10 @@ async function contextOf(
   }
   const [paths] = instance.mountsIn(request.server.server);
   if (paths === undefined) {
-    throw invalid("createAuth()", "register its `plugin` in this application, before the routes that sign in or out.");
+    throw invalid(
+      "createAuth()",
+      "register its `plugin` in this application, before the routes that sign in or out.",
+    );
   }
   const isBearer = resolved.bearer !== undefined && bearerToken(request.headers.authorization) !== undefined;
   if (isBearer && (action === "session" || action === "signout")) {
@@ -247,14 +250,19 @@ function assertPassed(parameters: URLSearchParams, { query }: RequestContext): v
   const passed = new URLSearchParams(query);
   const refused = [...parameters.keys()].find((name) => !passed.has(name));
   if (refused === undefined) return;
-  throw invalid("signIn()", `\`authorizationParams\` cannot have "${refused}": only the configuration decides about it.`);
+  throw invalid(
+    "signIn()",
+    `\`authorizationParams\` cannot have "${refused}": only the configuration decides about it.`,
+  );
 }
 
 async function typeOf(id: string, { instance }: ActionAuth): Promise<string> {
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
   const provider = instance.config.providers.get(id);
-  if (provider === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
+  if (provider === undefined) {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
+  }
   return provider.type;
 }
 
@@ -289,7 +297,11 @@ function urlOf({ answer: { redirect, body }, context }: Outcome): string {
 }
 
 /** Sends the reply, as an auth route does. Resolves when it is sent, as a reply does that is awaited. */
-async function send({ instance }: ActionAuth, { answer, context }: Outcome, reply: GuardedReply): Promise<void> {
+async function send(
+  { instance }: ActionAuth,
+  { answer, context }: Outcome,
+  reply: GuardedReply,
+): Promise<void> {
   keepUnstored(reply as FastifyReply);
   await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context, {
     settings: instance.config.pages,

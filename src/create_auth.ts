@@ -63,7 +63,11 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * (503) where the adapter failed; {@linkcode AuthActionError} where a callback threw. The session then stays as it
    * was.
    */
-  readonly updateSession: (request: ActionRequest, reply: GuardedReply, data?: unknown) => Promise<OwnSession>;
+  readonly updateSession: (
+    request: ActionRequest,
+    reply: GuardedReply,
+    data?: unknown,
+  ) => Promise<OwnSession>;
   /**
    * The claims of the session token, as the `jwt` callback left them. They are for the server: with `refreshTokens`
    * they have the tokens of providers.
@@ -203,10 +207,12 @@ export function createAuth<Returned extends DefaultSession = Session>(
     plugin: FastifyAuth(own),
     getSession: (request) => getSession(request, own) as ReturnType<AuthObject["getSession"]>,
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
-    signIn: ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInOptions = {}) =>
-      signIn(acting(), request, reply, provider, options)) as SignInAction,
-    signOut: ((request: ActionRequest, reply: GuardedReply, options: SignOutOptions = {}) =>
-      signOut(acting(), request, reply, options)) as SignOutAction,
+    signIn:
+      ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInOptions = {}) =>
+        signIn(acting(), request, reply, provider, options)) as SignInAction,
+    signOut:
+      ((request: ActionRequest, reply: GuardedReply, options: SignOutOptions = {}) =>
+        signOut(acting(), request, reply, options)) as SignOutAction,
     updateSession: (request, reply, data) =>
       updateSession(acting(), request, reply, data) as ReturnType<AuthObject["updateSession"]>,
     getToken: (request) => getToken(acting(), request),

@@ -17,7 +17,10 @@ import { currentCookies } from "./session/write_back.ts";
 import type { JWT, SessionRequest } from "./types.ts";
 
 /** The claims of the session token, or null where there is no session or it is in a database. */
-export async function getToken({ config, instance }: ActionAuth, request: SessionRequest): Promise<JWT | null> {
+export async function getToken(
+  { config, instance }: ActionAuth,
+  request: SessionRequest,
+): Promise<JWT | null> {
   const { session, claims } = await readSession(request, config);
   if (session === null) return null;
   // Callers may write to them, and requests with the same token share them.
@@ -40,7 +43,10 @@ export async function getAccessToken(
 ): Promise<string | null> {
   const { config, instance } = auth;
   if (!instance.config.keepsTokens) {
-    throw invalid("getAccessToken()", "set `refreshTokens: true` in the configuration, which keeps the tokens.");
+    throw invalid(
+      "getAccessToken()",
+      "set `refreshTokens: true` in the configuration, which keeps the tokens.",
+    );
   }
   const refresh = refreshOf(id, instance.config);
   let claims = await getToken(auth, request);

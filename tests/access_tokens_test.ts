@@ -29,7 +29,8 @@ class Acme {
     userinfo: "https://acme.example/userinfo",
     checks: ["state"],
     profile: ({ id, name }: { id: string; name: string }) => ({ id, name }),
-    [customFetch]: (input: string | URL | Request, init?: RequestInit) => this.#fetch(new Request(input, init)),
+    [customFetch]: (input: string | URL | Request, init?: RequestInit) =>
+      this.#fetch(new Request(input, init)),
   } as unknown as Provider;
 
   async #fetch(request: Request): Promise<Response> {
@@ -39,7 +40,9 @@ class Acme {
     if (form.get("grant_type") !== "refresh_token") return this.#issue();
     this.refreshes++;
     if (this.answer !== undefined) return await this.answer();
-    if (form.get("refresh_token") !== this.#valid) return Response.json({ error: "invalid_grant" }, { status: 400 });
+    if (form.get("refresh_token") !== this.#valid) {
+      return Response.json({ error: "invalid_grant" }, { status: 400 });
+    }
     return this.#issue();
   }
 
@@ -89,7 +92,11 @@ Deno.test("getToken() gives the claims of the session token, and null without a 
   assertEquals((await client.get("/claims")).json(), { claims: null });
   await signIn(client);
   const { claims } = (await client.get("/claims")).json();
-  assertEquals([claims.name, claims.plan, claims.providerTokens.acme.access_token], ["ada", "paid", "access-1"]);
+  assertEquals([claims.name, claims.plan, claims.providerTokens.acme.access_token], [
+    "ada",
+    "paid",
+    "access-1",
+  ]);
   assertEquals(acme.refreshes, 0);
 });
 
@@ -148,8 +155,10 @@ Deno.test("requests at the same time, and late ones with the old cookie, refresh
 Deno.test("several calls in one request refresh once", async () => {
   const { app, acme, auth } = await setUp();
   await using _ = app;
-  app.get("/twice", (request) =>
-    Promise.all([auth.getAccessToken(request, "acme"), auth.getAccessToken(request, "acme")]));
+  app.get(
+    "/twice",
+    (request) => Promise.all([auth.getAccessToken(request, "acme"), auth.getAccessToken(request, "acme")]),
+  );
   const client = new Client(app);
   acme.lifetime = 5;
   await signIn(client);
@@ -198,7 +207,9 @@ Deno.test("a provider that refuses the client is a 500, one that cannot be reach
 
 Deno.test("the tokens of providers are never in the session, whatever the callback returns", async () => {
   const { app } = await setUp({
-    callbacks: { session: ({ session, token }) => ({ ...session, ...token, token, expires: session.expires }) },
+    callbacks: {
+      session: ({ session, token }) => ({ ...session, ...token, token, expires: session.expires }),
+    },
   });
   await using _ = app;
   const client = new Client(app);
@@ -264,7 +275,13 @@ Deno.test("refreshTokens needs sessions in tokens, and a boolean", async () => {
     { refreshTokens: "yes" as unknown as boolean },
   ];
   for (const wrong of mistakes) {
-    const config: FastifyAuthConfig = { providers: [provider], secret: SECRET, trustHost: true, refreshTokens: true, ...wrong };
+    const config: FastifyAuthConfig = {
+      providers: [provider],
+      secret: SECRET,
+      trustHost: true,
+      refreshTokens: true,
+      ...wrong,
+    };
     await using app = Fastify() as FastifyInstance;
     const code = await app.register(createAuth(config).plugin, { prefix: "/auth" }).then(
       () => "none",

@@ -117,8 +117,13 @@ Deno.test("signIn() with a provider redirects to it, and its callback has its co
 Deno.test("signIn() refuses parameters that protect the flow, and unknown providers", async () => {
   const errors: unknown[] = [];
   await using app = await appWith(async (auth, request, reply) => {
-    for (const [id, name] of [["github", "state"], ["github", "redirect_uri"], ["gitlab", "login"]] as const) {
-      const signIn = auth.signIn(request, reply, id, { authorizationParams: { [name]: "x" }, redirect: false });
+    for (
+      const [id, name] of [["github", "state"], ["github", "redirect_uri"], ["gitlab", "login"]] as const
+    ) {
+      const signIn = auth.signIn(request, reply, id, {
+        authorizationParams: { [name]: "x" },
+        redirect: false,
+      });
       errors.push((await assertRejects(() => signIn, FastifyAuthError)).code);
     }
     return {};
@@ -205,7 +210,12 @@ for (const strategy of ["jwt", "database"] as const) {
 
 /** Gives a browser a session in the database. */
 async function seed(client: Client, adapter: ReturnType<typeof memoryAdapter>): Promise<void> {
-  const user = await adapter.createUser({ id: "1", name: "ada", email: "ada@example.com", emailVerified: null });
+  const user = await adapter.createUser({
+    id: "1",
+    name: "ada",
+    email: "ada@example.com",
+    emailVerified: null,
+  });
   const expires = new Date(Date.now() + 3600_000);
   await adapter.createSession({ sessionToken: "token", userId: user.id, expires });
   client.cookies.set("authjs.session-token", "token");
@@ -286,8 +296,14 @@ Deno.test("an action that a page of another origin asks for is refused, and does
     const client = new Client(app);
     await client.signIn(MINE);
     const statusOf = async (method: string, headers: Record<string, string>) => {
-      const answer = await client.request(method, "/act", { ...(method === "POST" && { json: MINE }), headers });
-      return [answer.statusCode, answer.statusCode === 403 ? answer.json().code : setCookies(answer).length > 0];
+      const answer = await client.request(method, "/act", {
+        ...(method === "POST" && { json: MINE }),
+        headers,
+      });
+      return [
+        answer.statusCode,
+        answer.statusCode === 403 ? answer.json().code : setCookies(answer).length > 0,
+      ];
     };
     const refused = [403, "FST_AUTHJS_CROSS_SITE"];
     for (const method of ["GET", "POST"]) {
@@ -299,7 +315,10 @@ Deno.test("an action that a page of another origin asks for is refused, and does
     assertEquals(await statusOf("GET", {}), refused);
     assertEquals(await statusOf("GET", { referer: "https://evil.example/" }), refused);
     assertEquals(await nameAt(client), "ada");
-    const [status] = await statusOf("POST", { "sec-fetch-site": "cross-site", origin: "https://spa.example" });
+    const [status] = await statusOf("POST", {
+      "sec-fetch-site": "cross-site",
+      origin: "https://spa.example",
+    });
     assert(Number(status) < 400);
   }
 });
@@ -335,7 +354,8 @@ Deno.test("reply.session follows where the application has declared it", async (
   await app.register(auth.plugin, { prefix: "/auth" });
   app.decorateReply("session", null);
   app.post("/act", { onRequest: auth.requireSession() }, async (request, reply) => {
-    const held = () => (reply as unknown as { session?: { user: { name: string } } | null }).session?.user.name ?? null;
+    const held = () =>
+      (reply as unknown as { session?: { user: { name: string } } | null }).session?.user.name ?? null;
     const names = [held()];
     await auth.updateSession(request, reply, { name: "Countess" });
     names.push(held());

@@ -267,7 +267,7 @@ function tokensProblem({ adapter, session }: AuthConfig): FastifyAuthError | und
   if ((session?.strategy ?? (adapter ? "database" : "jwt")) === "jwt") return undefined;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    "`refreshTokens` keeps the tokens of providers in the session token, so it needs `session: { strategy: \"jwt\" }`, " +
+    '`refreshTokens` keeps the tokens of providers in the session token, so it needs `session: { strategy: "jwt" }`, ' +
       "also with an adapter.",
   );
 }

@@ -127,7 +127,10 @@ async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
 }
 
 /** Whether other processes have to wait. */
-function isRefreshDue(claims: JWT, { settings: { callbacks, refresh: { due } }, refresh }: ReadContext): boolean {
+function isRefreshDue(
+  claims: JWT,
+  { settings: { callbacks, refresh: { due } }, refresh }: ReadContext,
+): boolean {
   if (refresh?.isDue(claims)) return true;
   return callbacks.jwt !== undefined && (due?.(claims) ?? true);
 }
@@ -166,7 +169,9 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
   const { callbacks } = settings;
   const { claims } = opened;
   // Core passes `session`, the browser's update of the session, in every call.
-  const returned = callbacks.jwt ? await callbacks.jwt({ token: claims, session: undefined } as never) : claims;
+  const returned = callbacks.jwt
+    ? await callbacks.jwt({ token: claims, session: undefined } as never)
+    : claims;
   if (returned === null) return { ...ENDED, token: null };
   const { token, refreshFailure } = await refreshTokens(returned, context);
   const { kept, renewed } = opened.ends;
