@@ -1,8 +1,6 @@
 /**
  * Signing in and out and updating the session from routes of the application: what the auth routes do, without a
  * request to them.
- *
- * @module
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";

@@ -10,10 +10,10 @@ import { originOf } from "./http/origin.ts";
 import { findUnavailable, unavailableProviderError } from "./provider/provider_unavailable.ts";
 import { isRefused, refreshTokens } from "./provider/refresh_tokens.ts";
 import { openToken } from "./session/open_token.ts";
-import { EARLY_MS, isExpired, tokensOf, withTokens } from "./session/provider_tokens.ts";
+import { EARLY_MS, isExpired, type ProviderTokens, tokensOf, withTokens } from "./session/provider_tokens.ts";
 import type { TokenRefresh } from "./session/read.ts";
 import { cloneClaims } from "./session/read_jwt.ts";
-import { currentCookies } from "./session/write_back.ts";
+import { canCarryCookies, currentCookies } from "./session/write_back.ts";
 import type { JWT, SessionRequest } from "./types.ts";
 
 /** The claims of the session token, or null where there is no session or it is in a database. */
@@ -54,17 +54,35 @@ export async function getAccessToken(
     const tokens = tokensOf(claims, id);
     if (tokens === undefined) return null;
     // A provider may issue tokens that expire sooner than they would be refreshed.
-    if (!isExpired(tokens, attempt === 0 ? EARLY_MS : 0)) return tokens.access_token;
-    if (tokens.refresh_token === undefined || attempt === ATTEMPTS) throw expired(id);
-    // The client cannot be given the new refresh token, and the one that it has may then be of no use any more.
-    if (isBearer(auth, request)) throw expired(id);
+    const refreshToken = attempt < ATTEMPTS && !isBearer(auth, request) ? tokens.refresh_token : undefined;
+    if (!isExpired(tokens, refreshToken !== undefined && attempt === 0 ? EARLY_MS : 0)) {
+      return tokens.access_token;
+    }
+    if (refreshToken === undefined) throw expired(id);
+    if (!canCarryCookies(request)) return whileValid(tokens, replyHasLeft());
     const read = await readRefreshing(request, config, refresh);
-    if (read.refreshFailure !== undefined) throw toError(read.refreshFailure, id);
+    if (read.refreshFailure !== undefined) return whileValid(tokens, toError(read.refreshFailure, id));
     claims = read.session === null ? null : read.claims ?? null;
   }
   return null;
 }
 
+/** Without a way to replace it, an access token is given out for as long as it is valid. */
+function whileValid(tokens: ProviderTokens, otherwise: FastifyAuthError): string {
+  if (isExpired(tokens, 0)) throw otherwise;
+  return tokens.access_token;
+}
+
+/** A new refresh token that does not reach the browser is lost, and the one before may be of no use any more. */
+function replyHasLeft(): FastifyAuthError {
+  return invalid(
+    "getAccessToken()",
+    "call it before the reply is sent, in a scope of the plugin and not for a WebSocket: the access token has expired, " +
+      "and the reply must set the cookie that has its successor.",
+  );
+}
+
+/** A client with a bearer token cannot be given the new refresh token. */
 function isBearer({ instance }: ActionAuth, { headers }: SessionRequest): boolean {
   return instance.config.bearer !== undefined && bearerToken(headers.authorization) !== undefined;
 }
@@ -99,12 +117,19 @@ interface ConfiguredProvider {
 function toError(failure: unknown, id: string): FastifyAuthError {
   const unavailable = findUnavailable(failure);
   if (unavailable !== undefined) return unavailableProviderError(unavailable);
-  if (isRefused(failure)) return expired(id, failure);
+  if (isRefused(failure)) return expired(id, withoutResponse(failure));
   return new AuthActionError(
     `Refreshing the access token of "${id}" failed.`,
     { type: "Configuration", statusCode: 500 },
-    { cause: failure },
+    { cause: withoutResponse(failure) },
   );
+}
+
+/** The error without its causes, which have the response of the provider: there may be tokens in it. */
+function withoutResponse(failure: unknown): unknown {
+  if (!(failure instanceof Error)) return failure;
+  const { name, message, stack, code, error, error_description } = failure as Error & Record<string, unknown>;
+  return Object.assign(new Error(message), { name, stack, code, error, error_description });
 }
 
 function expired(id: string, cause?: unknown): FastifyAuthError {

@@ -1,11 +1,14 @@
 /** The claims of the session token, and access tokens of providers that are refreshed. */
+import { inspect } from "node:util";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
 import { type AuthObject, createAuth, customFetch, type FastifyAuthConfig } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
-import { SECRET, testConfig } from "./support/app.ts";
+import { captureLog, SECRET, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
+import { withClock } from "./support/clock.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
+import { memoryLock } from "./support/memory_lock.ts";
 
 /** A token endpoint, whose refresh tokens can be used once. */
 class Acme {
@@ -13,6 +16,7 @@ class Acme {
   lifetime = 3600;
   /** Answers in place of a refresh. */
   answer: (() => Response | Promise<Response>) | undefined;
+  issuesRefreshTokens = true;
   refreshes = 0;
   readonly requests: Request[] = [];
   #issued = 0;
@@ -51,7 +55,7 @@ class Acme {
     this.#valid = `refresh-${this.#issued}`;
     return Response.json({
       access_token: `access-${this.#issued}`,
-      refresh_token: this.#valid,
+      ...(this.issuesRefreshTokens && { refresh_token: this.#valid }),
       token_type: "bearer",
       expires_in: this.lifetime,
     });
@@ -64,10 +68,13 @@ interface Setup {
   readonly app: FastifyInstance;
 }
 
-async function setUp(overrides: Partial<FastifyAuthConfig> = {}): Promise<Setup> {
-  const acme = new Acme();
+async function setUp(
+  overrides: Partial<FastifyAuthConfig> = {},
+  acme = new Acme(),
+  logger?: FastifyServerOptions["logger"],
+): Promise<Setup> {
   const auth = createAuth(testConfig({ providers: [acme.provider], refreshTokens: true, ...overrides }));
-  const app = Fastify() as FastifyInstance;
+  const app = Fastify(logger === undefined ? {} : { logger }) as FastifyInstance;
   await app.register(auth.plugin, { prefix: "/auth" });
   app.get("/claims", async (request) => ({ claims: await auth.getToken(request) }));
   app.get("/access", async (request) => ({ token: await auth.getAccessToken(request, "acme") }));
@@ -84,6 +91,14 @@ async function signIn(client: Client): Promise<void> {
 }
 
 const access = async (client: Client) => (await client.get("/access")).json();
+
+/** Does something some seconds later. */
+function later<T>(seconds: number, act: () => Promise<T>): Promise<T> {
+  return withClock((clock) => {
+    clock.now += seconds * 1000;
+    return act();
+  });
+}
 
 Deno.test("getToken() gives the claims of the session token, and null without a session", async () => {
   const { app, acme } = await setUp({ callbacks: { jwt: ({ token }) => ({ ...token, plan: "paid" }) } });
@@ -176,6 +191,87 @@ Deno.test("tokens that live shorter than they are refreshed early are given out"
   assertEquals([await access(client), acme.refreshes], [{ token: "access-2" }, 1]);
 });
 
+Deno.test("where it cannot be replaced, an access token is given out until it expires", async () => {
+  for (const name of ["noRefreshToken", "down"] as const) {
+    const { app, acme } = await setUp();
+    await using _ = app;
+    const client = new Client(app);
+    acme.lifetime = 20;
+    acme.issuesRefreshTokens = name === "down";
+    await signIn(client);
+    acme.answer = () => Promise.reject(Object.assign(new Error("down"), { code: "ECONNREFUSED" }));
+    assertEquals([await access(client), acme.refreshes], [{ token: "access-1" }, name === "down" ? 1 : 0]);
+    const { statusCode } = await later(21, () => client.get("/access"));
+    assertEquals(statusCode, name === "down" ? 503 : 401);
+  }
+});
+
+Deno.test("nothing is refreshed for a reply that cannot carry the new refresh token", async () => {
+  const { app, acme, auth } = await setUp();
+  await using _ = app;
+  const late = Promise.withResolvers<unknown>();
+  app.get("/late", {
+    onResponse: (request, _reply, done) => {
+      done();
+      auth.getAccessToken(request, "acme").then(late.resolve, late.resolve);
+    },
+  }, (request) => auth.getSession(request));
+  const client = new Client(app);
+  acme.lifetime = 5;
+  await signIn(client);
+  await client.get("/late");
+  assertEquals(await late.promise, "access-1");
+  const upgrade = { connection: "upgrade", upgrade: "websocket" };
+  const answer = await later(6, () => client.get("/access", { headers: upgrade }));
+  assertEquals([answer.json().code, acme.refreshes], ["FST_AUTHJS_CONFIG_INVALID", 0]);
+});
+
+Deno.test("processes with a lock refresh once, also when one of them renews the session", async () => {
+  const acme = new Acme();
+  const refreshLock = memoryLock();
+  const session = { updateAge: 0 };
+  const { app: first } = await setUp({ refreshLock, session }, acme);
+  await using _first = first;
+  const { app: second } = await setUp({ refreshLock, session }, acme);
+  await using _second = second;
+  const { app: third } = await setUp({ refreshLock, session }, acme);
+  await using _third = third;
+  const client = new Client(first);
+  acme.lifetime = 5;
+  await signIn(client);
+  acme.lifetime = 3600;
+  const headers = { cookie: client.cookie! };
+  const answers = await later(6, () =>
+    Promise.all([
+      first.inject({ url: "/me", headers }),
+      second.inject({ url: "/access", headers }),
+      third.inject({ url: "/access", headers }),
+      first.inject({ url: "/access", headers }),
+      second.inject({ url: "/me", headers }),
+    ]));
+  assertEquals([1, 2, 3].map((each) => answers[each]!.json().token), ["access-2", "access-2", "access-2"]);
+  assertEquals(acme.refreshes, 1);
+});
+
+Deno.test("a token endpoint that answers with something else shows no tokens in errors and logs", async () => {
+  const { logger, lines } = captureLog();
+  const { app, acme } = await setUp({}, new Acme(), logger);
+  await using _ = app;
+  let thrown: unknown;
+  app.setErrorHandler((error, _request, reply) => {
+    thrown = error;
+    app.log.error(error);
+    return reply.code(500).send({});
+  });
+  const client = new Client(app);
+  acme.lifetime = 5;
+  await signIn(client);
+  acme.answer = () => Response.json({ access_token: "access-9", refresh_token: "refresh-9", token_type: 1 });
+  assertEquals((await later(6, () => client.get("/access"))).statusCode, 500);
+  assert(lines.length > 0);
+  assert(!/access-|refresh-\d/.test(JSON.stringify(lines) + inspect(thrown, { depth: 9 })));
+});
+
 Deno.test("a refresh token that is refused is a 401, and the session stays", async () => {
   const { app, acme } = await setUp();
   await using _ = app;
@@ -183,7 +279,7 @@ Deno.test("a refresh token that is refused is a 401, and the session stays", asy
   acme.lifetime = 5;
   await signIn(client);
   acme.answer = () => Response.json({ error: "invalid_grant" }, { status: 400 });
-  const answer = await client.get("/access");
+  const answer = await later(6, () => client.get("/access"));
   assertEquals([answer.statusCode, answer.json().code], [401, "FST_AUTHJS_ACCESS_TOKEN_EXPIRED"]);
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
 });
@@ -195,10 +291,10 @@ Deno.test("a provider that refuses the client is a 500, one that cannot be reach
   acme.lifetime = 5;
   await signIn(client);
   acme.answer = () => Response.json({ error: "invalid_client" }, { status: 401 });
-  const refused = await client.get("/access");
+  const refused = await later(6, () => client.get("/access"));
   assertEquals([refused.statusCode, refused.json().code], [500, "FST_AUTHJS_ACTION_FAILED"]);
   acme.answer = () => Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
-  const unreachable = await client.get("/access");
+  const unreachable = await later(6, () => client.get("/access"));
   assertEquals([unreachable.statusCode, unreachable.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
   acme.answer = undefined;
   acme.lifetime = 3600;

@@ -314,6 +314,7 @@ Deno.test("an action that a page of another origin asks for is refused, and does
     // A link of a browser that does not say where it is.
     assertEquals(await statusOf("GET", {}), refused);
     assertEquals(await statusOf("GET", { referer: "https://evil.example/" }), refused);
+    assertEquals(await statusOf("POST", { referer: "https://evil.example/" }), refused);
     assertEquals(await nameAt(client), "ada");
     const [status] = await statusOf("POST", {
       "sec-fetch-site": "cross-site",

@@ -67,7 +67,7 @@ async function callWith(
     ...(providers && { providers }),
     ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
     ...(context.fromApplication && { skipCSRFCheck }),
-    ...(context.config.keepsTokens && { callbacks: withTokensKept(context) }),
+    ...(context.config.keepsTokens && { callbacks: withTokensKept(context, callbacks) }),
     basePath: context.mountPath,
     logger: log.logger,
   });
@@ -97,11 +97,14 @@ async function callWith(
 }
 
 /** The callbacks, with a `jwt` callback that keeps the tokens of a provider. */
-function withTokensKept({ config, cookies, settings }: RequestContext): NonNullable<AuthConfig["callbacks"]> {
-  const { callbacks } = config.core;
+function withTokensKept(
+  { config, cookies, settings }: RequestContext,
+  overrides: AuthConfig["callbacks"],
+): NonNullable<AuthConfig["callbacks"]> {
+  const callbacks = { ...config.core.callbacks, ...overrides };
   const { token } = readSessionCookie(cookies, settings.cookie.name);
   const held = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
-  return { ...callbacks, jwt: keepTokens(callbacks?.jwt, held) };
+  return { ...callbacks, jwt: keepTokens(callbacks.jwt, held) };
 }
 
 /** The functions for tokens, which refuse to make a session that is too large for its cookie. */

@@ -84,8 +84,8 @@ function originHint(from: string): string {
 /**
  * Refuses a request to a route of the application, unless the user of a page of ours, or no page at all, sent it.
  *
- * A form or a script of another origin always says where it comes from. A link does not, where the browser sends no
- * `Sec-Fetch-Site` (an old one, or over http): a GET must then name a page of ours as its `Referer`.
+ * Where a browser sends neither `Sec-Fetch-Site` nor `Origin` (an old one, or a link over http), the `Referer` must be a
+ * page of ours. A GET needs one, since links of every site reach it; without one, a POST does not come from a browser.
  *
  * @param request The method and the headers.
  * @param origin The public origin.
@@ -98,14 +98,15 @@ export function assertOwnRequest(
   trusted: ReadonlySet<string>,
 ): void {
   assertNotCrossSite(headers, origin, trusted);
-  if (method !== "GET" && method !== "HEAD") return;
   if (headers["sec-fetch-site"] !== undefined || headers.origin !== undefined) return;
+  const isLink = method === "GET" || method === "HEAD";
+  if (!isLink && headers.referer === undefined) return;
   const referrer = originOfReferrer(headers.referer);
   if (referrer === origin || (referrer !== undefined && trusted.has(referrer))) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CROSS_SITE",
-    "Any site can link to this address, and this request does not say where it comes from. Sign in and out with " +
-      "a POST, from a form or a script.",
+    "Any site can link to this address, and this request does not come from a page of this one. Sign in and out " +
+      "with a POST, from a form or a script.",
   );
 }
 

@@ -17,6 +17,7 @@ import {
   refuseToken,
   type SessionRead,
   SIGNED_OUT,
+  type TokenRefresh,
   toSession,
   wrapError,
 } from "./read.ts";
@@ -110,13 +111,17 @@ async function readToken(token: string, context: ReadContext): Promise<JwtRead> 
 async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
   const { settings } = context;
   const opened = await openToken(token, settings);
-  const store = isRefreshDue(opened.claims, context) ? sharedStore(context) : undefined;
+  const store = isRefreshDue(opened, context) ? sharedStore(context) : undefined;
   const work = () => runCallbacks(opened, context);
   const read = store === undefined ? await work() : await refreshOnce(store, token, {
     work,
     async join(sealed) {
       const successor = await openToken(sealed, settings).catch(() => undefined);
-      return successor && { sealed, ...await runCallbacks(successor, context) };
+      if (successor === undefined) return undefined;
+      // Tokens that are due then are refreshed under the lock of the successor.
+      const read = await runCallbacks(successor, { ...context, refresh: undefined });
+      // With another token than the other processes, this one would not share that lock.
+      return settings.keepsTokens ? { ...read, sealed } : { sealed, ...read };
     },
     hasEnded: () => hasEnded(token, context),
     ended: ENDED,
@@ -126,13 +131,13 @@ async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
   return outcome;
 }
 
-/** Whether other processes have to wait. */
-function isRefreshDue(
-  claims: JWT,
-  { settings: { callbacks, refresh: { due } }, refresh }: ReadContext,
-): boolean {
-  if (refresh?.isDue(claims)) return true;
-  return callbacks.jwt !== undefined && (due?.(claims) ?? true);
+/**
+ * Whether other processes have to wait. They do for a renewal, too, where the token has refresh tokens: a reply
+ * with an old one must not follow one with the new one.
+ */
+function isRefreshDue({ claims, due: isRenewed }: OpenToken, { settings, refresh }: ReadContext): boolean {
+  if (refresh?.isDue(claims) || (isRenewed && settings.keepsTokens)) return true;
+  return settings.callbacks.jwt !== undefined && (settings.refresh.due?.(claims) ?? true);
 }
 
 /** Ends the session or has it go on with the new token, for the other requests of the session too. */
@@ -173,13 +178,16 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
     ? await callbacks.jwt({ token: claims, session: undefined } as never)
     : claims;
   if (returned === null) return { ...ENDED, token: null };
-  const { token, refreshFailure } = await refreshTokens(returned, context);
+  const refresh = context.refresh?.isDue(returned) ? context.refresh : undefined;
+  const { token, refreshFailure } = refresh ? await attemptRefresh(refresh, returned) : { token: returned };
   const { kept, renewed } = opened.ends;
   const expires = opened.due && canSetCookie() ? renewed() : kept;
-  const read = { ...await callSessionCallback(token, expires, settings), refreshFailure };
+  const made = await callSessionCallback(token, expires, settings);
+  const read = refreshFailure === undefined ? made : { ...made, refreshFailure };
   if (context.isBearer) return read;
-  const hasCallbacks = [callbacks.jwt, callbacks.session, context.refresh].some((each) => each !== undefined);
-  if (!opened.due && (!hasCallbacks || isUnchanged(token, opened))) return read;
+  const mayHaveChanged = callbacks.jwt !== undefined || callbacks.session !== undefined ||
+    refresh !== undefined;
+  if (!opened.due && (!mayHaveChanged || isUnchanged(token, opened))) return read;
   try {
     const sealed = await reseal(opened, token, context);
     if (sealed === undefined) return endingAt(read, kept);
@@ -189,12 +197,11 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
   }
 }
 
-/** Refreshes the tokens of a provider, where the read is for that. A failure leaves the claims as they are. */
-async function refreshTokens(
+/** Refreshes the tokens of a provider. A failure leaves the claims as they are. */
+async function attemptRefresh(
+  refresh: TokenRefresh,
   token: JWT,
-  { refresh }: ReadContext,
 ): Promise<{ token: JWT; refreshFailure?: unknown }> {
-  if (!refresh?.isDue(token)) return { token };
   try {
     return { token: await refresh.run(token) };
   } catch (refreshFailure) {

@@ -62,6 +62,8 @@ class Reads {
   /** Of each configuration: mostly of one. */
   readonly #latest: Latest[] = [];
   #pending = 0;
+  /** Whether the reply has left, with the cookies of the reads before that. */
+  isSent = false;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   #updates: readonly Update[] = NONE;
 
@@ -211,9 +213,10 @@ export function isWrittenBack({ server }: SessionRequest): boolean {
   return WRITES_BACK in server;
 }
 
-/** Whether the reply to this request will: one that opens a WebSocket carries nothing. */
+/** Whether the reply to this request will: one that has left or that opens a WebSocket carries nothing. */
 export function canCarryCookies(request: SessionRequest): boolean {
-  return isWrittenBack(request) && request.headers.upgrade?.toLowerCase() !== "websocket";
+  if (!isWrittenBack(request) || (request as Reader)[READS]?.isSent) return false;
+  return request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 
 /** Has replies carry what reads changed, in this scope and in those within. */
@@ -262,6 +265,7 @@ function fail(error: Error, reply: FastifyReply, done: DoneFuncWithErrOrRes): vo
 
 function addUpdates(reads: Reads, reply: FastifyReply): void {
   for (const change of reads.updates) addCookies(reply, change);
+  reads.isSent = true;
 }
 
 /**

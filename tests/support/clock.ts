@@ -13,10 +13,10 @@ export interface Clock {
 }
 
 /** Runs a test with a clock that stands still unless it is set. */
-export async function withClock(
-  run: (clock: Clock) => Promise<void>,
+export async function withClock<Result>(
+  run: (clock: Clock) => Promise<Result>,
   now: number = Date.now(),
-): Promise<void> {
+): Promise<Result> {
   const clock: Clock = { now };
   globalThis.Date = class extends RealDate {
     constructor(...args: unknown[]) {
@@ -26,7 +26,7 @@ export async function withClock(
     static override [Symbol.hasInstance] = (value: unknown) => value instanceof RealDate;
   } as unknown as DateConstructor;
   try {
-    await run(clock);
+    return await run(clock);
   } finally {
     globalThis.Date = RealDate;
   }
