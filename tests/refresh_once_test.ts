@@ -206,11 +206,11 @@ async function withTwoProcesses(
   });
 }
 
-Deno.test("two processes without a lock refresh twice, which the provider punishes", async () => {
+Deno.test("two processes without a lock refresh twice", async () => {
   await withTwoProcesses({}, async ({ provider, cookie }, ports) => {
-    const answers = await tenAtOnce(ports, cookie);
+    await tenAtOnce(ports, cookie);
+    // Where both arrive at the same moment, this provider takes either, and does not answer with an error.
     assert(refreshRequests(provider) >= 2);
-    assert(answers.some(({ session }) => session?.error === "invalid_grant"));
   });
 });
 
