@@ -5,8 +5,6 @@ import { readDatabaseSession } from "./session/read_database.ts";
 import { readJwtSession } from "./session/read_jwt.ts";
 import { toCoreLogger } from "./core/logger.ts";
 import { originOf } from "./http/origin.ts";
-import { longestToken, readSessionCookie } from "./session/cookie.ts";
-import { refuseToken, type SessionRead, SIGNED_OUT } from "./session/read.ts";
 import type { NoticeCode } from "./config/notices.ts";
 import { bearerToken } from "./http/bearer.ts";
 import { longestToken, readSessionCookie, type SessionCookie } from "./session/cookie.ts";
