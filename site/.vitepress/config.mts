@@ -56,6 +56,7 @@ export default defineConfig({
     sidebar: sidebar(readPages()),
     outline: [2, 3],
     nav: [
+      { text: "Options", link: "/options" },
       { text: "API", link: "/reference/index.html", target: "_self" },
       { text: "GitHub", link: "https://github.com/fastify-authjs/fastify-authjs" },
     ],

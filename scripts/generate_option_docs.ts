@@ -1,0 +1,200 @@
+/**
+ * Writes `docs/options.md` from the types of every entry point, their docstrings, and `option_texts.ts`. With `--check`
+ * it writes nothing and fails where the page is stale.
+ */
+import { CORE_OPTIONS, EXAMPLES } from "./option_texts.ts";
+import { writePage } from "./generated_page.ts";
+
+const root = new URL("../", import.meta.url);
+
+/** A part of a type, as `deno doc --json` describes it. */
+interface Member {
+  name: string;
+  optional?: boolean;
+  jsDoc?: { doc?: string; tags?: { kind: string; value?: string; doc?: string }[] };
+  location: { filename: string; byteIndex: number };
+  tsType?: { kind: string; value?: { properties?: Member[] } };
+}
+
+interface Declaration {
+  kind: string;
+  jsDoc?: Member["jsDoc"];
+  def?: { properties?: Member[]; methods?: Member[] };
+}
+
+/** An interface of options, with its entry point. */
+interface OptionObject {
+  name: string;
+  entry: string;
+  declaration: Declaration;
+}
+
+/** Every interface of an entry point, by its name. */
+async function readInterfaces(): Promise<Map<string, OptionObject>> {
+  const { exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+  const entries = Object.entries<string>(exports).filter(([name]) => !name.startsWith("./providers"));
+  const command = new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", ...entries.map(([, file]) => file)],
+    cwd: root,
+    stderr: "null",
+  });
+  const { nodes } = JSON.parse(new TextDecoder().decode((await command.output()).stdout));
+  const interfaces = new Map<string, OptionObject>();
+  for (const [name, file] of entries) {
+    const { symbols } = nodes[new URL(file, root).href];
+    for (const symbol of symbols) {
+      const declaration = symbol.declarations.find(({ kind }: Declaration) => kind === "interface");
+      const entry = name.replace(/^\./, "fastify-authjs");
+      if (declaration && !interfaces.has(symbol.name)) {
+        interfaces.set(symbol.name, { name: symbol.name, entry, declaration });
+      }
+    }
+  }
+  return interfaces;
+}
+
+const sources = new Map<string, Uint8Array>();
+
+/** The type of a member as it is written in its source; one that is long or has parts of its own only by its kind. */
+function typeOf({ name, location: { filename, byteIndex } }: Member): string {
+  if (!sources.has(filename)) sources.set(filename, Deno.readFileSync(new URL(filename)));
+  const text = new TextDecoder().decode(sources.get(filename)!.subarray(byteIndex, byteIndex + 4000));
+  let depth = 0;
+  let end = 0;
+  for (; end < text.length; end++) {
+    const character = text[end]!;
+    if ("({[".includes(character)) depth++;
+    if (")}]".includes(character)) depth--;
+    if (depth < 0 || (depth === 0 && (character === ";" || text.startsWith(",\n", end)))) break;
+  }
+  const type = text.slice(0, end).replace(/^readonly /, "").slice(name.length)
+    .replace(/^\??:?\s*/, "").replace(/\/\*[\s\S]*?\*\//g, "").replace(/\s+/g, " ").trim();
+  if (type.length <= 80) return type;
+  return type.startsWith("(") && type.includes("=>") ? "(params) => …" : "object";
+}
+
+function tagOf({ jsDoc }: Pick<Member, "jsDoc">, name: string): string | undefined {
+  const texts = jsDoc?.tags?.map(({ kind, value, doc }) => value ?? `@${kind} ${doc ?? ""}`) ?? [];
+  return texts.find((text) => text.startsWith(`@${name} `))?.slice(name.length + 2).replace(/\s+/g, " ")
+    .trim();
+}
+
+/** A default with its value, where it has one, as code. */
+function defaultOf(text: string): string {
+  return text.replace(/^(\[\]|\{\}|-?\d[\d_.]*|true|false|"[^"]*")(?=$| )/, "`$1`");
+}
+
+function prose(text: string): string {
+  return text.replace(/\{@link(?:code)? ([^}]+)\}/g, "`$1`").replace(/```ts ignore/g, "```ts").trim();
+}
+
+/** An example that can be compiled: a line of the configuration, or what is given whole. */
+function example(text: string): string {
+  const providers = text.startsWith("providers:") ? "" : "providers, ";
+  const code = text.startsWith("const ") || text.startsWith("await ") || text.startsWith("app.")
+    ? text
+    : `const config: FastifyAuthConfig = { ${providers}${text} };`;
+  return `\n\n\`\`\`ts\n${code}\n\`\`\``;
+}
+
+interface Section {
+  name: string;
+  text: string;
+  type: string;
+  default: string;
+  example?: string | undefined;
+}
+
+function section({ name, text, type, default: value, example: code }: Section): string {
+  return `### ${name}\n\n${text}\n\n- type: \`${type}\`\n- default: ${value}${code ? example(code) : ""}\n`;
+}
+
+function ownSection(member: Member, path: string): string {
+  const doc = member.jsDoc?.doc;
+  if (!doc) throw new Error(`${path} has no docstring`);
+  const value = tagOf(member, "default");
+  return section({
+    name: member.name,
+    text: prose(doc),
+    type: typeOf(member),
+    default: value ? defaultOf(value) : member.optional ? "none" : "none, it is required",
+    example: EXAMPLES[path],
+  });
+}
+
+/** A member below others, such as `session.maxAge`. */
+function find(members: readonly Member[], path: string): Member {
+  const [name, ...rest] = path.split(".");
+  const member = members.find((member) => member.name === name);
+  if (!member) throw new Error(`core has no option ${path}: take it out of scripts/option_texts.ts`);
+  return rest.length === 0 ? member : find(member.tsType?.value?.properties ?? [], rest.join("."));
+}
+
+/** Core's options: those of the plugin's own type are described there. */
+function coreSections(core: readonly Member[], own: readonly Member[]): string[] {
+  const missing = core.filter(({ name }) => name !== "raw" && !CORE_OPTIONS[name]);
+  if (missing.length > 0) {
+    throw new Error(`scripts/option_texts.ts lacks ${missing.map(({ name }) => name).join(", ")}`);
+  }
+  return Object.entries(CORE_OPTIONS).map(([name, text]) => {
+    const replaced = own.find((member) => member.name === name);
+    if (replaced) return ownSection(replaced, name);
+    const value = text.default ?? "none, it is required";
+    const type = text.type ?? typeOf(find(core, name));
+    return section({ name, text: text.text, type, default: value, example: EXAMPLES[name] });
+  });
+}
+
+function membersOf({ declaration: { def } }: OptionObject): Member[] {
+  return def?.properties ?? [];
+}
+
+/** Whether an interface is what a user gives to a function of this package. */
+function isOptionObject({ name }: OptionObject): boolean {
+  return /(Options|Pages|Config)$/.test(name) &&
+    !["AuthConfig", "FastifyAuthConfig", "FastifyAuthOptions"].includes(name);
+}
+
+async function page(): Promise<string> {
+  const interfaces = await readInterfaces();
+  const own = membersOf(interfaces.get("FastifyAuthConfig")!);
+  const options = membersOf(interfaces.get("FastifyAuthOptions")!);
+  const others = [...interfaces.values()].filter(isOptionObject);
+  const lacking = options.filter(({ name }) => !EXAMPLES[name]).map(({ name }) => name);
+  if (lacking.length > 0) throw new Error(`scripts/option_texts.ts has no example of ${lacking.join(", ")}`);
+  return `---
+group: Reference
+order: 1
+---
+
+<!-- Generated by \`deno task generate:docs\`: changes made here are lost. -->
+
+# Options
+
+Every option, with its type and its default. Times are in milliseconds, except those of \`session\`, \`jwt\` and
+\`cookies\`, which are core's and in seconds. What cannot work stops the boot with a message that says what to change.
+
+## The plugin's options
+
+\`FastifyAuth(config)\`, \`getSession(request, config)\` and \`requireSession(config)\` take one configuration: these options,
+and those of core below.
+
+${options.map((member) => ownSection(member, member.name)).join("\n")}
+## Core's options
+
+\`raw\` is the only option of core that the configuration does not have.
+
+${coreSections(membersOf(interfaces.get("AuthConfig")!), own).join("\n")}
+${others.map(objectSections).join("\n")}`;
+}
+
+function objectSections(object: OptionObject): string {
+  const { name, entry, declaration } = object;
+  const sections = membersOf(object).map((member) => ownSection(member, `${name}.${member.name}`));
+  const about = prose(declaration.jsDoc?.doc ?? "").split("```")[0]!.split(", ...")[0]!;
+  return `## ${name}\n\n${about}\n\nFrom \`${entry}\`.\n\n${sections.join("\n")}`;
+}
+
+if (import.meta.main) {
+  Deno.exit(await writePage("options.md", await page(), Deno.args.includes("--check")));
+}
