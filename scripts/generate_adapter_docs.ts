@@ -93,11 +93,11 @@ also if its token is wrong. Whoever knows an address can so make its links usele
 
 \`\`\`ts
 const adapter = SequelizeAdapter(sequelize);
-const { verificationToken } = sequelize.models;
+const verificationToken = sequelize.models.verificationToken!;
 adapter.useVerificationToken = async ({ identifier, token }) => {
   const where = { identifier, token };
   const link = await verificationToken.findOne({ where });
-  return await verificationToken.destroy({ where }) === 1 ? link.get({ plain: true }) : null; // who deletes it, has it
+  return await verificationToken.destroy({ where }) === 1 ? link!.get({ plain: true }) : null; // who deletes it, has it
 };
 \`\`\`
 

@@ -37,6 +37,7 @@ const CHECKS: Step[] = [
   { name: "generated files up to date", args: script("generate_providers", "--check") },
   { name: "logos and scripts of the pages up to date", args: script("generate_page_assets", "--check") },
   { name: "docs/providers.md up to date", args: script("generate_provider_docs", "--check") },
+  { name: "docs/options.md up to date", args: script("generate_option_docs", "--check") },
   { name: "docs/compatibility.md up to date", args: script("generate_compatibility_docs", "--check") },
   { name: "docs/adapters.md up to date", args: script("generate_adapter_docs", "--check") },
   {

@@ -224,6 +224,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   siteName: 'siteName: "Engines & Co."',
   language: 'language: "de"',
   texts: 'texts: { en: { "signIn.title": "Welcome back" } }',
+  insecureProviders: 'insecureProviders: ["keycloak"]',
+  doctor: "doctor: true",
   tokenCacheSize: "tokenCacheSize: 5_000",
   credentialsDatabaseSessions: "credentialsDatabaseSessions: true, adapter",
   "jwt.maxAge": "jwt: { maxAge: 7 * 24 * 60 * 60 }",

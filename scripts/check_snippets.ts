@@ -1,0 +1,116 @@
+/**
+ * Checks every TypeScript snippet of the README and of docs/: all of them compile in strict mode, and those that make
+ * a server of their own run, up to the point where it would listen.
+ *
+ * A fence marked `ts ignore` is left out. A snippet may use the names in `snippet_context.ts`.
+ */
+import { readdir } from "node:fs/promises";
+import { runDeno } from "./deno.ts";
+import { ENVIRONMENT, FILES, GLOBALS } from "./snippet_context.ts";
+
+const root = new URL("../", import.meta.url);
+
+/** A snippet, with the page and the line it begins at. */
+interface Snippet {
+  page: string;
+  line: number;
+  code: string;
+}
+
+async function pages(): Promise<string[]> {
+  const docs = await readdir(new URL("docs/", root), { recursive: true });
+  return ["README.md", ...docs.filter((name) => name.endsWith(".md")).sort().map((name) => `docs/${name}`)];
+}
+
+/** The TypeScript snippets of a page. A fence may be indented, in a list. */
+function snippetsOf(page: string, text: string): Snippet[] {
+  const fences = text.matchAll(/^( *)```ts\n([\s\S]*?)^\1```$/gm);
+  return [...fences].map(({ index, 2: code = "" }) => ({
+    page,
+    line: text.slice(0, index).split("\n").length,
+    code,
+  }));
+}
+
+/** Whether a snippet is a whole program with a server. */
+function isComplete({ code }: Snippet): boolean {
+  return /^import Fastify\b.* from "fastify";$/m.test(code);
+}
+
+function fileName({ page, line }: Snippet): string {
+  return `${page.replace(/\.md$/, "").replace(/^docs\//, "").replaceAll("/", "_")}_${line}.ts`;
+}
+
+/** The program that runs the complete snippets, one after the other, each until its servers are ready. */
+function runner(complete: readonly Snippet[]): string {
+  return `
+import { channel } from "node:diagnostics_channel";
+import process from "node:process";
+import type { FastifyInstance } from "fastify";
+
+let apps: FastifyInstance[] = [];
+channel("fastify.initialization").subscribe((message) => {
+  const { fastify } = message as { fastify: FastifyInstance };
+  // No port is opened
+  fastify.listen = (async () => { await fastify.ready(); return ""; }) as never;
+  apps.push(fastify);
+});
+console.assert = (holds?: boolean, ...told: unknown[]) => { if (!holds) throw new Error(\`not so: \${told}\`); };
+
+let failed = 0;
+for (const name of ${JSON.stringify(complete.map(fileName))}) {
+  apps = [];
+  try {
+    await import(\`./\${name}\`);
+    if (apps.length === 0) throw new Error("it makes no server");
+    for (const app of apps) await answers(app);
+  } catch (error) {
+    failed++;
+    console.error(\`\${name} fails:\`, error);
+  }
+  for (const app of apps) await app.close().catch(() => {});
+}
+process.exit(failed === 0 ? 0 : 1);
+
+/** The session of a client without cookies is null, wherever the plugin is registered. */
+async function answers(app: FastifyInstance): Promise<void> {
+  await app.ready();
+  for (const path of ["/auth", "/api/auth"]) {
+    if (!app.hasRoute({ method: "GET", url: \`\${path}/session\` })) continue;
+    const { statusCode, body } = await app.inject(\`\${path}/session\`);
+    if (statusCode !== 200 || body !== "null") throw new Error(\`\${path}/session: \${statusCode} \${body}\`);
+  }
+}
+`;
+}
+
+async function main(): Promise<number> {
+  const snippets: Snippet[] = [];
+  for (const page of await pages()) {
+    snippets.push(...snippetsOf(page, await Deno.readTextFile(new URL(page, root))));
+  }
+  const complete = snippets.filter(isComplete);
+  const temporary = await Deno.makeTempDir();
+  try {
+    const directory = `${temporary}/snippets/`;
+    const write = async (name: string, text: string) => {
+      await Deno.mkdir(new URL("./", `file://${directory}${name}`), { recursive: true });
+      await Deno.writeTextFile(`${directory}${name}`, text);
+      return `${directory}${name}`;
+    };
+    const files = [await write("globals.d.ts", GLOBALS), await write("run.ts", runner(complete))];
+    for (const [name, text] of Object.entries(FILES)) await write(name, text);
+    for (const snippet of snippets) {
+      files.push(await write(fileName(snippet), `${snippet.code}\nexport {};\n`));
+    }
+    const code = await runDeno(["check", "--quiet", ...files]);
+    if (code !== 0) return code;
+    const ran = await runDeno(["run", "--quiet", "-A", `${directory}run.ts`], ENVIRONMENT);
+    if (ran === 0) console.log(`${snippets.length} snippets compile, ${complete.length} of them run`);
+    return ran;
+  } finally {
+    await Deno.remove(temporary, { recursive: true });
+  }
+}
+
+if (import.meta.main) Deno.exit(await main());

@@ -1,0 +1,85 @@
+/** What the snippets of the documentation may use without saying where it comes from. */
+
+/** Declarations that every snippet sees. A snippet that declares or imports the same name has its own. */
+export const GLOBALS = `
+import type { Adapter } from "@auth/core/adapters";
+import type { RouteAuthConfig, Session } from "fastify-authjs";
+
+declare global {
+  // The application
+  const app: import("fastify").FastifyInstance;
+  const config: FastifyAuthConfig;
+  const customers: FastifyAuthConfig;
+  const employees: FastifyAuthConfig;
+  const providers: FastifyAuthConfig["providers"];
+  const handler: () => Promise<string>;
+  const prices: { apple: number };
+  const user: { id: string; name: string };
+  const username: string;
+  const password: string;
+  const showError: (text: string) => void;
+  const isMember: NonNullable<import("fastify-authjs").RequireSessionOptions["authorize"]>;
+  const refreshWhenExpired: NonNullable<NonNullable<FastifyAuthConfig["callbacks"]>["jwt"]>;
+  const passwordMatches: (userId: string, password: string) => Promise<boolean>;
+  const adapter: Required<Adapter>;
+  const client: import("ioredis").Redis;
+  const pool: import("pg").Pool;
+
+  // Packages
+  const FastifyAuth: typeof import("fastify-authjs").FastifyAuth;
+  const getSession: typeof import("fastify-authjs").getSession;
+  const requireSession: typeof import("fastify-authjs").requireSession;
+  const requireSessionByDefault: typeof import("fastify-authjs").requireSessionByDefault;
+  type FastifyAuthConfig = import("fastify-authjs").FastifyAuthConfig;
+  type FastifyRequest = import("fastify").FastifyRequest;
+  type FastifyReply = import("fastify").FastifyReply;
+  const redisLock: typeof import("fastify-authjs/redis").redisLock;
+  const createAuthClient: typeof import("fastify-authjs/client").createAuthClient;
+  const { signIn, signOut, registerPasskey }: import("fastify-authjs/client").AuthClient;
+  const signedIn: typeof import("fastify-authjs/testing").signedIn;
+  const startIssuer: typeof import("fastify-authjs/testing").startIssuer;
+  const issuer: import("fastify-authjs/testing").TestIssuer;
+  const inject: Awaited<ReturnType<typeof import("fastify-authjs/testing").signedIn>>;
+  const GitHub: typeof import("fastify-authjs/providers/github").default;
+  const Keycloak: typeof import("fastify-authjs/providers/keycloak").default;
+  const Credentials: typeof import("fastify-authjs/providers/credentials").default;
+  const encode: typeof import("@auth/core/jwt").encode;
+  const decode: typeof import("@auth/core/jwt").decode;
+  const pg: typeof import("pg").default;
+  const drizzle: typeof import("drizzle-orm/node-postgres").drizzle;
+  const DrizzleAdapter: typeof import("@auth/drizzle-adapter").DrizzleAdapter;
+  const PostgresAdapter: typeof import("@auth/pg-adapter").default;
+  const SequelizeAdapter: typeof import("@auth/sequelize-adapter").default;
+  const sequelize: import("sequelize").Sequelize;
+  const swagger: typeof import("@fastify/swagger").default;
+  const info: { title: string; version: string };
+  const assert: typeof import("node:assert/strict");
+  const test: typeof import("node:test").test;
+  const build: () => Promise<import("fastify").FastifyInstance>;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig extends RouteAuthConfig {}
+  interface FastifyReply {
+    session: Session | null;
+  }
+}
+`;
+
+/** Files of an application that snippets import, by their path from the directory of the snippets. */
+export const FILES: Readonly<Record<string, string>> = {
+  "../src/app.ts": `
+import type { FastifyInstance } from "fastify";
+import type { FastifyAuthConfig } from "fastify-authjs";
+export declare const config: FastifyAuthConfig;
+export declare function build(): Promise<FastifyInstance>;
+`,
+};
+
+/** The environment in which complete snippets run. */
+export const ENVIRONMENT: Readonly<Record<string, string>> = {
+  AUTH_SECRET: "a-secret-for-the-snippets-of-32-characters",
+  AUTH_GITHUB_ID: "id",
+  AUTH_GITHUB_SECRET: "secret",
+  NODE_ENV: "development",
+};
