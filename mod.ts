@@ -29,10 +29,10 @@ export { type AuthConfig, customFetch } from "@auth/core";
 export { AuthError, CredentialsSignin } from "@auth/core/errors";
 export type {
   ActionRequest,
-  SignInOptions,
-  SignInResult,
-  SignOutOptions,
-  SignOutResult,
+  SignInActionOptions,
+  SignInActionResult,
+  SignOutActionOptions,
+  SignOutActionResult,
 } from "./src/actions.ts";
 export {
   type AuthObject,

@@ -227,6 +227,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   insecureProviders: 'insecureProviders: ["keycloak"]',
   doctor: "doctor: true",
   tokenCacheSize: "tokenCacheSize: 5_000",
+  refreshTokens: "refreshTokens: true",
+  bearer: "bearer: { maxAge: 24 * 60 * 60 }",
   credentialsDatabaseSessions: "credentialsDatabaseSessions: true, adapter",
   "jwt.maxAge": "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   "jwt.encode": 'jwt: { encode: (params) => encode({ ...params, salt: "staff" }) }',
@@ -258,6 +260,14 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "PasskeyOptions.provider": 'await registerPasskey({ provider: "passkey" });',
   "PasskeyOptions.fields": 'await registerPasskey({ fields: { email: "ada@example.com" } });',
   "PasskeyOptions.signal": "await registerPasskey({ signal: AbortSignal.timeout(60_000) });",
+  "SignInActionOptions.fields":
+    'app.post("/login", (request, reply) => auth.signIn(request, reply, "credentials", { fields: request.body }));',
+  "SignInActionOptions.authorizationParams":
+    'app.post("/github", (request, reply) => auth.signIn(request, reply, "github", { authorizationParams: { login: "ada" } }));',
+  "SignOutActionOptions.callbackUrl":
+    'app.post("/logout", (request, reply) => auth.signOut(request, reply, { callbackUrl: "/" }));',
+  "SignOutActionOptions.redirect":
+    'app.post("/leave", (request, reply) => auth.signOut(request, reply, { redirect: false }));',
   "SignInOptions.fields": 'await signIn("credentials", { fields: { username, password } });',
   "SignInOptions.parameters": 'await signIn("github", { parameters: { login: "ada" } });',
   "SignInOptions.mediation": 'await signIn("passkey", { mediation: "conditional" });',

@@ -9,6 +9,7 @@ declare global {
   // The application
   const app: import("fastify").FastifyInstance;
   const config: FastifyAuthConfig;
+  const auth: import("fastify-authjs").AuthObject;
   const customers: FastifyAuthConfig;
   const employees: FastifyAuthConfig;
   const providers: FastifyAuthConfig["providers"];
@@ -20,12 +21,19 @@ declare global {
   const showError: (text: string) => void;
   const isMember: NonNullable<import("fastify-authjs").RequireSessionOptions["authorize"]>;
   const refreshWhenExpired: NonNullable<NonNullable<FastifyAuthConfig["callbacks"]>["jwt"]>;
+  const loginPage: (problem: string) => string;
+  const deleteUser: (id: string | undefined) => Promise<void>;
+  const readCalendar: (accessToken: string) => Promise<object>;
   const passwordMatches: (userId: string, password: string) => Promise<boolean>;
   const adapter: Required<Adapter>;
   const client: import("ioredis").Redis;
   const pool: import("pg").Pool;
 
   // Packages
+  const createAuth: typeof import("fastify-authjs").createAuth;
+  const AuthActionError: typeof import("fastify-authjs").AuthActionError;
+  type AuthActionError = import("fastify-authjs").AuthActionError;
+  type InferSession<Auth> = import("fastify-authjs").InferSession<Auth>;
   const FastifyAuth: typeof import("fastify-authjs").FastifyAuth;
   const getSession: typeof import("fastify-authjs").getSession;
   const requireSession: typeof import("fastify-authjs").requireSession;
@@ -41,6 +49,7 @@ declare global {
   const issuer: import("fastify-authjs/testing").TestIssuer;
   const inject: Awaited<ReturnType<typeof import("fastify-authjs/testing").signedIn>>;
   const GitHub: typeof import("fastify-authjs/providers/github").default;
+  const Google: typeof import("fastify-authjs/providers/google").default;
   const Keycloak: typeof import("fastify-authjs/providers/keycloak").default;
   const Credentials: typeof import("fastify-authjs/providers/credentials").default;
   const encode: typeof import("@auth/core/jwt").encode;

@@ -35,7 +35,7 @@ export type ActionRequest = SessionRequest & Pick<FastifyRequest, "method"> & {
 };
 
 /** Options of a sign-out. */
-export interface SignOutOptions {
+export interface SignOutActionOptions {
   /**
    * Where the user goes afterwards: a path or a URL, which the `redirect` callback has to allow.
    *
@@ -52,7 +52,7 @@ export interface SignOutOptions {
 }
 
 /** Options of a sign-in. */
-export interface SignInOptions extends SignOutOptions {
+export interface SignInActionOptions extends SignOutActionOptions {
   /**
    * What the user has entered: the `email` for a sign-in link, the credentials for `authorize()`. A body as Fastify
    * parsed it can be given as it is. Values are strings, numbers or booleans.
@@ -65,13 +65,13 @@ export interface SignInOptions extends SignOutOptions {
 }
 
 /** What a sign-out gives with `redirect: false`. */
-export interface SignOutResult {
+export interface SignOutActionResult {
   /** Where the user goes: a path or a URL. */
   readonly url: string;
 }
 
 /** What a sign-in gives with `redirect: false`. */
-export interface SignInResult {
+export interface SignInActionResult {
   /** Where the user goes: a provider, the page that says that a link was mailed, or the callback URL. */
   readonly url: string;
   /**
@@ -93,8 +93,8 @@ export async function signIn(
   request: ActionRequest,
   reply: GuardedReply,
   provider: string | undefined,
-  options: SignInOptions,
-): Promise<SignInResult | void> {
+  options: SignInActionOptions,
+): Promise<SignInActionResult | void> {
   const { authorizationParams = {}, callbackUrl } = options;
   // The body of a request without one is undefined or null.
   const fields = options.fields ?? {};
@@ -119,8 +119,8 @@ export async function signOut(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
-  { callbackUrl, redirect }: SignOutOptions,
-): Promise<SignOutResult | void> {
+  { callbackUrl, redirect }: SignOutActionOptions,
+): Promise<SignOutActionResult | void> {
   const outcome = await perform(auth, request, reply, {
     action: "signout",
     body: callbackUrl === undefined ? {} : { callbackUrl },

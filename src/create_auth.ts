@@ -4,11 +4,11 @@ import {
   type ActionAuth,
   type ActionRequest,
   signIn,
-  type SignInOptions,
-  type SignInResult,
+  type SignInActionOptions,
+  type SignInActionResult,
   signOut,
-  type SignOutOptions,
-  type SignOutResult,
+  type SignOutActionOptions,
+  type SignOutActionResult,
   updateSession,
 } from "./actions.ts";
 import { isRequestOrReply } from "./arguments.ts";
@@ -114,13 +114,18 @@ export interface SignInAction {
     request: ActionRequest,
     reply: GuardedReply,
     provider: string | undefined,
-    options: SignInOptions & { redirect: false },
-  ): Promise<SignInResult>;
+    options: SignInActionOptions & { redirect: false },
+  ): Promise<SignInActionResult>;
   /**
    * Signs in, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result from the
    * handler.
    */
-  (request: ActionRequest, reply: GuardedReply, provider?: string, options?: SignInOptions): Promise<void>;
+  (
+    request: ActionRequest,
+    reply: GuardedReply,
+    provider?: string,
+    options?: SignInActionOptions,
+  ): Promise<void>;
 }
 
 /**
@@ -141,13 +146,13 @@ export interface SignOutAction {
   (
     request: ActionRequest,
     reply: GuardedReply,
-    options: SignOutOptions & { redirect: false },
-  ): Promise<SignOutResult>;
+    options: SignOutActionOptions & { redirect: false },
+  ): Promise<SignOutActionResult>;
   /**
    * Signs out, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result from the
    * handler.
    */
-  (request: ActionRequest, reply: GuardedReply, options?: SignOutOptions): Promise<void>;
+  (request: ActionRequest, reply: GuardedReply, options?: SignOutActionOptions): Promise<void>;
 }
 
 /** The session of an object of {@linkcode createAuth}: `InferSession<typeof auth>`. */
@@ -208,10 +213,10 @@ export function createAuth<Returned extends DefaultSession = Session>(
     getSession: (request) => getSession(request, own) as ReturnType<AuthObject["getSession"]>,
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
     signIn:
-      ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInOptions = {}) =>
+      ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInActionOptions = {}) =>
         signIn(acting(), request, reply, provider, options)) as SignInAction,
     signOut:
-      ((request: ActionRequest, reply: GuardedReply, options: SignOutOptions = {}) =>
+      ((request: ActionRequest, reply: GuardedReply, options: SignOutActionOptions = {}) =>
         signOut(acting(), request, reply, options)) as SignOutAction,
     updateSession: (request, reply, data) =>
       updateSession(acting(), request, reply, data) as ReturnType<AuthObject["updateSession"]>,
