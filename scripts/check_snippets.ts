@@ -6,7 +6,7 @@
  */
 import { readdir } from "node:fs/promises";
 import { runDeno } from "./deno.ts";
-import { ENVIRONMENT, FILES, GLOBALS } from "./snippet_context.ts";
+import { ENVIRONMENT, FILES, GLOBALS, REPLY } from "./snippet_context.ts";
 
 const root = new URL("../", import.meta.url);
 
@@ -37,6 +37,11 @@ function isComplete({ code }: Snippet): boolean {
   return /^import Fastify\b.* from "fastify";$/m.test(code);
 }
 
+/** Whether it declares what a reply has: two pages may say it differently, so each is compiled alone. */
+function declaresReply({ code }: Snippet): boolean {
+  return code.includes("interface FastifyReply");
+}
+
 function fileName({ page, line }: Snippet): string {
   return `${page.replace(/\.md$/, "").replace(/^docs\//, "").replaceAll("/", "_")}_${line}.ts`;
 }
@@ -61,7 +66,7 @@ let failed = 0;
 for (const name of ${JSON.stringify(complete.map(fileName))}) {
   apps = [];
   try {
-    await import(\`./\${name}\`);
+    await import(new URL(name, import.meta.url).href);
     if (apps.length === 0) throw new Error("it makes no server");
     for (const app of apps) await answers(app);
   } catch (error) {
@@ -98,13 +103,18 @@ async function main(): Promise<number> {
       await Deno.writeTextFile(`${directory}${name}`, text);
       return `${directory}${name}`;
     };
-    const files = [await write("globals.d.ts", GLOBALS), await write("run.ts", runner(complete))];
+    const globals = await write("globals.d.ts", GLOBALS);
     for (const [name, text] of Object.entries(FILES)) await write(name, text);
+    const together = [globals, await write("reply.d.ts", REPLY), await write("run.ts", runner(complete))];
+    const programs = [together];
     for (const snippet of snippets) {
-      files.push(await write(fileName(snippet), `${snippet.code}\nexport {};\n`));
+      const file = await write(fileName(snippet), `${snippet.code}\nexport {};\n`);
+      declaresReply(snippet) ? programs.push([globals, file]) : together.push(file);
     }
-    const code = await runDeno(["check", "--quiet", ...files]);
-    if (code !== 0) return code;
+    for (const files of programs) {
+      const code = await runDeno(["check", "--quiet", ...files]);
+      if (code !== 0) return code;
+    }
     const ran = await runDeno(["run", "--quiet", "-A", `${directory}run.ts`], ENVIRONMENT);
     if (ran === 0) console.log(`${snippets.length} snippets compile, ${complete.length} of them run`);
     return ran;

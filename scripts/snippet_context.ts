@@ -3,7 +3,7 @@
 /** Declarations that every snippet sees. A snippet that declares or imports the same name has its own. */
 export const GLOBALS = `
 import type { Adapter } from "@auth/core/adapters";
-import type { RouteAuthConfig, Session } from "fastify-authjs";
+import type { RouteAuthConfig } from "fastify-authjs";
 
 declare global {
   // The application
@@ -69,6 +69,14 @@ declare global {
 
 declare module "fastify" {
   interface FastifyContextConfig extends RouteAuthConfig {}
+}
+`;
+
+/** What an application declares of its replies, for snippets that do not declare it themselves. */
+export const REPLY = `
+import type { Session } from "fastify-authjs";
+
+declare module "fastify" {
   interface FastifyReply {
     session: Session | null;
   }
