@@ -42,9 +42,15 @@ export async function buildNpm(builder: Builder, outDir: string, test = false): 
   await rm(outDir, { recursive: true, force: true });
   await build({ root, outDir, config, package: fields, test } satisfies NpmBuild);
   await removeUnreached(outDir, fields);
+  for (const command of Object.values(fields.bin)) await makeCommand(join(outDir, command));
   await writeFile(join(outDir, "package.json"), JSON.stringify(fields, null, 2) + "\n");
   for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await cp(join(root, file), join(outDir, file));
   return fields;
+}
+
+/** npm links the commands of a package as they are: their first line says what runs them. */
+async function makeCommand(path: string): Promise<void> {
+  await writeFile(path, `#!/usr/bin/env node\n${await readFile(path, "utf8")}`, { mode: 0o755 });
 }
 
 /** Packs the directory into `dist/`, with its checksum, and gives the tarball's path. */

@@ -9,6 +9,10 @@ const root = new URL("../", import.meta.url);
 
 /** What a layer may import besides itself, {@linkcode SHARED} and packages. From top to bottom. */
 const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[] }>> = {
+  "cli": {
+    about: "the command: checks the set-up of an application, or a deployment from outside",
+    imports: ["src/", "utils"],
+  },
   "testing": {
     about: "for the tests of applications: signed-in requests, an OpenID Provider",
     imports: ["src/", "session", "config"],
@@ -65,7 +69,14 @@ interface Module {
 }
 
 /** What users import. */
-const ENTRIES = ["mod.ts", "src/redis.ts", "src/client/mod.ts", "src/testing/mod.ts", "providers/mod.ts"];
+const ENTRIES = [
+  "mod.ts",
+  "src/redis.ts",
+  "src/client/mod.ts",
+  "src/testing/mod.ts",
+  "src/cli/main.ts",
+  "providers/mod.ts",
+];
 
 /** The files of src/ with the files of src/ that each imports, types included. */
 async function readGraph(): Promise<Map<string, string[]>> {

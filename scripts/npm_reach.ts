@@ -6,13 +6,14 @@ import type { PackageJson } from "./package_json.ts";
 const IMPORT = /(?:\bfrom|\bimport\(|^import)\s*"(\.[^"]+)"/gm;
 
 /** Removes every file of `esm/` that is neither imported from an entry point nor the other half of one that is. */
-export async function removeUnreached(outDir: string, { exports }: PackageJson): Promise<void> {
+export async function removeUnreached(outDir: string, { exports, bin }: PackageJson): Promise<void> {
   const reached = new Set<string>();
   for (const target of Object.values(exports)) {
     if (typeof target === "string") continue;
     await collect(outDir, target.types, reached);
     await collect(outDir, target.default, reached);
   }
+  for (const target of Object.values(bin)) await collect(outDir, target, reached);
   for (const entry of await readdir(join(outDir, "esm"), { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     // A module of types alone is code of nothing, which a resolver may look for all the same

@@ -22,6 +22,7 @@ export interface PackageJson {
   name: string;
   version: string;
   exports: Record<string, ExportTarget | string>;
+  bin: Record<string, string>;
   dependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
   peerDependenciesMeta: Record<string, { optional: true }>;
@@ -53,6 +54,9 @@ const DEPENDENCIES = [
   "oauth4webapi",
 ];
 
+/** The entry point that is run, not imported: JSR has it among the others, npm in "bin". */
+const COMMAND = "./cli";
+
 /** Brought by the app, so that plugin and app share one copy. */
 const PEER_DEPENDENCIES = ["fastify"];
 
@@ -65,7 +69,7 @@ const OPTIONAL_PEER_DEPENDENCIES = {
 
 /** Builds the fields of package.json from deno.json. */
 export function packageJson(config: DenoConfig): PackageJson {
-  const exports = mapValues(config.exports, toExportTarget);
+  const { [COMMAND]: command, ...exports } = mapValues(config.exports, toExportTarget);
   const main = exports["."];
   const repository = `https://github.com/${REPOSITORY}`;
   return {
@@ -92,6 +96,7 @@ export function packageJson(config: DenoConfig): PackageJson {
     main: main?.default,
     types: main?.types,
     exports: { ...exports, "./package.json": "./package.json" },
+    bin: command === undefined ? {} : { "fastify-authjs": command.default },
     files: ["esm", "CHANGELOG.md"],
     sideEffects: false,
     engines: { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}`, bun: `>=${BUN_FLOOR}` },

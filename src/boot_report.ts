@@ -1,11 +1,13 @@
 /** What the log gets at boot: how this application was set up, in a line or as a table. */
 import type { AuthInstance } from "./auth_instance.ts";
 import { cookieNames } from "./config/cookies.ts";
-import type { ProviderSummary } from "./provider/summary.ts";
+import type { Notice } from "./config/notices.ts";
+import { isDiscovered, type ProviderSummary } from "./provider/summary.ts";
+import { variableOf } from "./provider/variables.ts";
 import type { Log } from "./utils/log.ts";
 
 /** How a mount is set up. Nothing in it is secret. */
-interface Report {
+export interface Report {
   /** The mount path as users see it. */
   readonly mount: string;
   /** The public origin; without one it is that of each request. */
@@ -18,22 +20,32 @@ interface Report {
   /** Names of cookies, that of the session first. */
   readonly cookies: readonly string[];
   readonly providers: readonly ProviderReport[];
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Notice[];
 }
 
-interface ProviderReport {
+/** How a provider is set up. */
+export interface ProviderReport {
   readonly id: string;
   readonly type: string;
   /** What to register at the provider; none for what has no callback there. */
   readonly callbackUrl?: string;
   readonly checks: readonly string[];
+  /** Where its endpoints are looked up; none where they are configured. */
+  readonly discovery?: Discovery;
+}
+
+/** A discovery document (OpenID Connect Discovery 1.0, section 4). */
+export interface Discovery {
+  readonly issuer: string;
+  readonly url: string;
+  /** The environment variable that sets the issuer. */
+  readonly variable: string;
 }
 
 /** Logs how a mount is set up: one line, or the table with `doctor`. */
-export function reportBoot(log: Log, auth: AuthInstance, mount: string): void {
-  const report = reportOf(auth, mount);
-  const { origin, originWhy, strategy, providers } = report;
-  if (auth.config.doctor) {
+export function reportBoot(log: Log, report: Report, doctor: boolean): void {
+  const { mount, origin, originWhy, strategy, providers } = report;
+  if (doctor) {
     log.info({ doctor: report }, toTable(report));
     return;
   }
@@ -45,7 +57,8 @@ export function reportBoot(log: Log, auth: AuthInstance, mount: string): void {
   );
 }
 
-function reportOf(auth: AuthInstance, mount: string): Report {
+/** Finds out how a mount is set up. */
+export function reportOf(auth: AuthInstance, mount: string): Report {
   const { config } = auth;
   const { core, origin, originSource, providers, warnings } = config;
   const secure = origin?.secure ?? false;
@@ -59,20 +72,27 @@ function reportOf(auth: AuthInstance, mount: string): Report {
     maxAge,
     cookies: cookieNames(core, secure),
     providers: [...providers.values()].map((provider) => toProviderReport(provider, base)),
-    warnings: warnings.map(({ message }) => message),
+    warnings,
   };
 }
 
-function toProviderReport(
-  { id, type, checks, redirectProxyUrl }: ProviderSummary,
-  base: string,
-): ProviderReport {
+function toProviderReport(provider: ProviderSummary, base: string): ProviderReport {
+  const { id, type, checks, redirectProxyUrl } = provider;
   const hasCallback = type === "oauth" || type === "oidc";
   const callbackUrl = `${redirectProxyUrl?.replace(/\/+$/, "") ?? base}/callback/${id}`;
-  return { id, type, checks, ...(hasCallback && { callbackUrl }) };
+  const discovery = hasCallback ? toDiscovery(provider) : undefined;
+  return { id, type, checks, ...(hasCallback && { callbackUrl }), ...(discovery && { discovery }) };
 }
 
-function toTable(report: Report): string {
+function toDiscovery({ id, server }: ProviderSummary): Discovery | undefined {
+  const { issuer } = server;
+  if (issuer === undefined || !isDiscovered(server)) return undefined;
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  return { issuer, url, variable: variableOf(id, "ISSUER") };
+}
+
+/** A report as a table. */
+export function toTable(report: Report): string {
   const { mount, origin, originWhy, strategy, maxAge, cookies, providers, warnings } = report;
   const kept = strategy === "jwt" ? "in an encrypted cookie" : "in the database";
   const rows: [string, string][] = [
@@ -81,8 +101,8 @@ function toTable(report: Report): string {
     ["sessions", `${strategy}: ${kept}, for ${toDuration(maxAge)}`],
     ["cookies", cookies.join(", ")],
     ...providers.map((provider): [string, string] => ["provider", toLine(provider)]),
-    ...(providers.length === 0 ? [["provider", "none: nobody can sign in"] as [string, string]] : []),
-    ...warnings.map((warning): [string, string] => ["warning", warning]),
+    ...(providers.length === 0 ? [["provider", "none: no user can sign in"] as [string, string]] : []),
+    ...warnings.map(({ message }): [string, string] => ["warning", message]),
   ];
   return ["FastifyAuth, as it is set up:", ...rows.map(([name, value]) => `  ${name.padEnd(8)}  ${value}`)]
     .join("\n");

@@ -1,16 +1,22 @@
 /** Where the routes are mounted, and where users see them. */
 import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
+import { type Report, reportOf } from "./boot_report.ts";
 import { type PublicPaths, publicPaths } from "./config/public_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 
-/** The decorator of the root instance that keeps the configurations mounted in it. Scopes inherit it. */
-const MOUNTED: unique symbol = Symbol("fastify-authjs.mounted");
+/**
+ * The decorator of the root instance that keeps the configurations mounted in it. Scopes inherit it. The command
+ * reads it, which may be of another copy of this package than the application's.
+ */
+const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
 
 /** A configuration, and where it is mounted. */
 export interface Mounted {
   readonly auth: AuthInstance;
   readonly mountPath: string;
+  /** How it is set up, once the application is ready. */
+  readonly report: () => Report;
 }
 
 /** The configurations that are mounted in an application, in the order they were registered. */
@@ -41,7 +47,7 @@ export function addMount(scope: FastifyInstance, auth: AuthInstance, mountPath: 
   let known: PublicPaths | undefined;
   const paths = () => known ??= publicPaths(mountPath, origin, isMounted);
   auth.addMount(scope.server, paths);
-  rememberMount(scope, { auth, mountPath });
+  rememberMount(scope, { auth, mountPath, report: () => reportOf(auth, paths().mount) });
   // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
   scope.addHook("onReady", async () => {
     const { mount } = paths();

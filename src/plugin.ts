@@ -14,7 +14,7 @@ import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
-import { reportBoot } from "./boot_report.ts";
+import { reportBoot, reportOf } from "./boot_report.ts";
 import { addMount } from "./mount.ts";
 import { AUTH_ROUTE, HIDDEN } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
@@ -107,8 +107,9 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       };
       addRoutes(scope, mount, options.openapi === true);
       addNotFound(scope, mount, Boolean(options.prefix));
+      const report = () => reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
       // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
-      scope.addHook("onReady", async () => reportBoot(scope.log, auth, paths().mount));
+      scope.addHook("onReady", async () => report());
     };
     await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
     reportSharing(instance, auth);

@@ -56,10 +56,12 @@ Deno.test("package.json gives every import of the published code its range, and 
   assertEquals(Object.fromEntries(importedRequired), Object.fromEntries(required));
 });
 
-Deno.test("package.json exports what deno.json exports", async () => {
+Deno.test("package.json exports what deno.json exports, and has the command in bin", async () => {
   const { "./package.json": self, ...exports } = fields.exports;
   assertEquals(self, "./package.json");
-  assertEquals(Object.keys(exports), Object.keys(config.exports));
+  const { "./cli": command, ...imported } = config.exports;
+  assertEquals(fields.bin, { "fastify-authjs": command.replace("./", "./esm/").replace(/\.ts$/, ".js") });
+  assertEquals(Object.keys(exports), Object.keys(imported));
   for (const [name, target] of Object.entries(exports)) {
     assert(typeof target === "object");
     const source = target.default.replace("./esm/", "./").replace(/\.js$/, ".ts");

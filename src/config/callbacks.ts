@@ -6,7 +6,7 @@ type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
 /** What happens where a callback returns nothing, and what to return. */
 const RETURNS = {
-  session: "so nobody has a session. Return the session: `session({ session }) { …; return session; }`",
+  session: "so no user has a session. Return the session: `session({ session }) { …; return session; }`",
   jwt:
     "so the session is lost. Return the token: `jwt({ token }) { …; return token; }`, or null to end the session",
   signIn: "so the sign-in is refused. Return true, false or a URL: `signIn() { …; return true; }`",

@@ -187,7 +187,7 @@ export function providerProblem(
 }
 
 /** Whether core asks the issuer for its endpoints. Otherwise it is only compared, and may be any text. */
-function isDiscovered({ authorization, token, userinfo }: ProviderServer): boolean {
+export function isDiscovered({ authorization, token, userinfo }: ProviderServer): boolean {
   const isSet = (url: string | undefined) => url !== undefined && !/^https:\/\/authjs\.dev\b/.test(url);
   return !isSet(authorization) || !(isSet(token) || isSet(userinfo));
 }

@@ -1,0 +1,106 @@
+/** Checks the set-up of an application by loading it. */
+import { type Report, toTable } from "../boot_report.ts";
+import { mountedIn } from "../mount.ts";
+import { errorChain } from "../utils/error_chain.ts";
+import { error, type Finding, ok, warning } from "./findings.ts";
+import { type App, closeApps, loadApp } from "./load_app.ts";
+
+/** How an application is checked. */
+export interface AppOptions {
+  /** How long loading may take, in milliseconds. */
+  readonly timeout: number | undefined;
+  /** Whether providers are left alone. */
+  readonly offline: boolean;
+}
+
+/** How long loading may take, in milliseconds. */
+const LOAD_TIMEOUT = 30_000;
+
+/** How long a provider may take, in milliseconds. */
+const PROVIDER_TIMEOUT = 10_000;
+
+/**
+ * Checks an application.
+ *
+ * @param file The path of its module.
+ * @throws {NoApp} Where the module makes no application, or is not ready in time.
+ */
+export async function checkApp(
+  file: string,
+  { timeout = LOAD_TIMEOUT, offline }: AppOptions,
+): Promise<{ findings: Finding[]; text: string }> {
+  const { apps, failure } = await loadApp(file, timeout);
+  try {
+    if (failure !== undefined) return { findings: [explain(failure)], text: "" };
+    const reports = apps.flatMap(reportsOf);
+    if (reports.length === 0) return { findings: [NOT_MOUNTED], text: "" };
+    const findings = await Promise.all(reports.map((report) => checkReport(report, offline)));
+    return { findings: findings.flat(), text: reports.map(withoutWarnings).map(toTable).join("\n\n") };
+  } finally {
+    await closeApps(apps);
+  }
+}
+
+const NOT_MOUNTED = error(
+  "mount",
+  'The application does not register FastifyAuth(): `await app.register(FastifyAuth(config), { prefix: "/auth" })`.',
+);
+
+function reportsOf(app: App): Report[] {
+  return mountedIn(app).map(({ report }) => report());
+}
+
+/** Warnings are findings, which follow the table. */
+function withoutWarnings(report: Report): Report {
+  return { ...report, warnings: [] };
+}
+
+async function checkReport(report: Report, offline: boolean): Promise<Finding[]> {
+  const { mount, warnings, providers } = report;
+  const documents = offline ? [] : await Promise.all(providers.map(checkDiscovery));
+  const findings = [
+    ...warnings.map(({ code, message }) => ({ ...warning("setting", message), code })),
+    ...documents.filter((finding) => finding !== undefined),
+    ...(providers.length === 0 ? [warning("provider", "There is no provider, so no user can sign in.")] : []),
+  ];
+  return [ok("mount", `FastifyAuth is mounted at ${mount}, and the application starts.`), ...findings];
+}
+
+async function checkDiscovery({ id, discovery }: Report["providers"][number]): Promise<Finding | undefined> {
+  if (discovery === undefined) return undefined;
+  const { issuer, url, variable } = discovery;
+  const what = `The discovery document of "${id}", ${url},`;
+  const hint = `Check \`issuer\` (or ${variable}), and that this machine can reach it.`;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(PROVIDER_TIMEOUT) });
+    if (!response.ok) return error("provider", `${what} is answered with ${response.status}. ${hint}`);
+    const found = (await response.json() as { issuer?: unknown } | null)?.issuer;
+    if (typeof found !== "string") return error("provider", `${what} names no issuer. ${hint}`);
+    if (isSame(found, issuer)) return ok("provider", `"${id}" has its discovery document at ${url}.`);
+    return warning(
+      "provider",
+      `${what} is that of the issuer ${found}. Set \`issuer\` (or ${variable}) to it.`,
+    );
+  } catch (cause) {
+    return error("provider", `${what} cannot be had: ${reasonOf(cause)}. ${hint}`);
+  }
+}
+
+/** Providers of many tenants have a placeholder, as `{tenantid}`. */
+function isSame(found: string, issuer: string): boolean {
+  return found.includes("{") || found.replace(/\/$/, "") === issuer.replace(/\/$/, "");
+}
+
+function reasonOf(cause: unknown): string {
+  return [...errorChain(cause)].map(({ message }: { message?: unknown }) => message).filter(Boolean).join(
+    ": ",
+  );
+}
+
+/** An error of the set-up says what to change; any other is the application's own. */
+function explain(failure: unknown): Finding {
+  const text = failure instanceof Error ? failure.message : String(failure);
+  const { code } = (failure ?? {}) as { code?: unknown };
+  if (typeof code !== "string") return error("start", `The application does not start: ${text}`);
+  return { ...error("start", `${code}: ${text}`), code };
+}

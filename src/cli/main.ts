@@ -1,0 +1,28 @@
+/**
+ * The command `fastify-authjs`: finds mistakes in the set-up of an application or a deployment, and makes
+ * secrets.
+ *
+ * @example
+ * ```sh
+ * npx fastify-authjs doctor app.js
+ * npx fastify-authjs doctor --url https://app.example
+ * npx fastify-authjs secret >> .env
+ *
+ * deno run -A jsr:@fastify-authjs/plugin/cli doctor app.ts
+ * ```
+ *
+ * @module
+ */
+import process from "node:process";
+import { run } from "./run.ts";
+
+const { code, output, complaint } = await run(process.argv.slice(2));
+await write(process.stderr, complaint);
+await write(process.stdout, output);
+// An application that was loaded may keep timers and connections.
+process.exit(code);
+
+function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
+  if (text === "") return Promise.resolve();
+  return new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
+}

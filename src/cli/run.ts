@@ -1,0 +1,140 @@
+/** The commands, and what each of them takes. */
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import { parseArgs, parseEnv } from "node:util";
+import { type Finding, toText } from "./findings.ts";
+import { makeSecret } from "./secret.ts";
+
+/** What a command gives. */
+export interface Outcome {
+  /** The exit code. */
+  readonly code: number;
+  /** For the standard output. */
+  readonly output: string;
+  /** For the standard error. */
+  readonly complaint: string;
+}
+
+const USAGE = `Usage: fastify-authjs <command>
+
+  doctor <file>        loads the module of an application, without listening, and checks its set-up
+  doctor --url <url>   checks a running deployment from outside
+  secret               prints a new secret for AUTH_SECRET
+
+Options of doctor:
+  --env-file <file>    reads variables from a file before the application is loaded
+  --offline            does not ask providers for their discovery documents
+  --timeout <seconds>  how long loading, and each request, may take (30 and 10)
+  --strict             exit code 1 for warnings, too
+  --json               prints JSON
+
+Options of secret:
+  --raw                prints the secret alone, without "AUTH_SECRET="
+
+Exit codes: 0 nothing is wrong, 1 something is, 2 the command could not be run.`;
+
+const OPTIONS = {
+  "url": { type: "string" },
+  "env-file": { type: "string" },
+  "timeout": { type: "string" },
+  "offline": { type: "boolean" },
+  "strict": { type: "boolean" },
+  "json": { type: "boolean" },
+  "raw": { type: "boolean" },
+  "help": { type: "boolean", short: "h" },
+} as const;
+
+const OF_COMMAND: Readonly<Record<string, readonly string[]>> = {
+  doctor: ["url", "env-file", "timeout", "offline", "strict", "json"],
+  secret: ["raw"],
+};
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
+
+/** A command that was not written as {@linkcode USAGE} says. */
+class UsageError extends Error {}
+
+/** Runs a command. Never rejects. */
+export async function run(args: string[]): Promise<Outcome> {
+  try {
+    const { values, positionals } = parse(args);
+    const [command, ...operands] = positionals;
+    if (values.help || command === undefined) {
+      return { code: values.help ? 0 : 2, output: USAGE, complaint: "" };
+    }
+    assertOptions(command, values);
+    return command === "secret" ? secret(values, operands) : await doctor(values, operands);
+  } catch (error) {
+    const complaint = error instanceof Error ? error.message : String(error);
+    const hint = error instanceof UsageError ? "\nRun it with --help to see how it is used." : "";
+    return { code: 2, output: "", complaint: `fastify-authjs: ${complaint}${hint}` };
+  }
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function assertOptions(command: string, values: Values): void {
+  const known = OF_COMMAND[command];
+  if (known === undefined) {
+    throw new UsageError(`There is no command ${JSON.stringify(command)}: use doctor or secret.`);
+  }
+  const foreign = Object.keys(values).find((name) => !known.includes(name));
+  if (foreign !== undefined) throw new UsageError(`--${foreign} is no option of ${command}.`);
+}
+
+function secret({ raw }: Values, operands: readonly string[]): Outcome {
+  if (operands.length > 0) throw new UsageError("secret takes no arguments.");
+  return { code: 0, output: `${raw ? "" : "AUTH_SECRET="}${makeSecret()}`, complaint: "" };
+}
+
+async function doctor(values: Values, [file, ...others]: readonly string[]): Promise<Outcome> {
+  const { url, json, strict, offline = false } = values;
+  if ((file === undefined) === (url === undefined) || others.length > 0) {
+    throw new UsageError(
+      "doctor takes the module of one application, or --url with the address of a deployment.",
+    );
+  }
+  const timeout = secondsOf(values.timeout);
+  if (values["env-file"] !== undefined) await readVariables(values["env-file"]);
+  const { findings, text } = url === undefined
+    ? await (await import("./check_app.ts")).checkApp(file!, { timeout, offline })
+    : { findings: await (await import("./check_url.ts")).checkUrl(toAddress(url), timeout), text: "" };
+  return {
+    code: findings.some(({ level }) => level === "error" || strict && level === "warning") ? 1 : 0,
+    output: json ? JSON.stringify({ findings }, null, 2) : show(text, findings),
+    complaint: "",
+  };
+}
+
+function show(text: string, findings: readonly Finding[]): string {
+  return [text, toText(findings)].filter(Boolean).join("\n\n");
+}
+
+/** Milliseconds. */
+function secondsOf(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const seconds = Number(value);
+  if (!(seconds > 0 && seconds <= 3600)) {
+    throw new UsageError("--timeout takes a number of seconds, up to 3600.");
+  }
+  return seconds * 1000;
+}
+
+/** Variables that are set already stay as they are, as with \`node --env-file\`. */
+async function readVariables(file: string): Promise<void> {
+  const text = await readFile(file, "utf8").catch((cause) => {
+    throw new UsageError(`The file of --env-file cannot be read: ${cause.message}`);
+  });
+  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
+}
+
+function toAddress(url: string): URL {
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return new URL(url);
+  throw new UsageError("--url takes an address with its scheme, such as https://app.example.");
+}

@@ -1,0 +1,319 @@
+/** The command, run as a process. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import process from "node:process";
+import type { FastifyAuthConfig } from "fastify-authjs";
+import GitHub from "fastify-authjs/providers/github";
+import Fastify, { type FastifyInstance } from "fastify";
+import { FastifyAuth } from "fastify-authjs";
+import { run } from "../src/cli/run.ts";
+import { SECRET, testApp, testConfig } from "./support/app.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** What a run of the command gave. */
+interface Run {
+  code: number | null;
+  output: string;
+  complaint: string;
+}
+
+/** Runs the command as users do. */
+function command(
+  args: string[],
+  environment: Record<string, string> = {},
+  flags: string[] = [],
+): Promise<Run> {
+  const options = { cwd: root, timeout: 60_000, env: { ...process.env, NO_COLOR: "1", ...environment } };
+  const all = ["run", "--no-lock", "--no-check", "-A", ...flags, join(root, "src/cli/main.ts"), ...args];
+  return new Promise((resolve) => {
+    const child = execFile(Deno.execPath(), all, options, (_error, output, complaint) => {
+      resolve({ code: child.exitCode, output, complaint });
+    });
+  });
+}
+
+/** Runs `doctor` for the source of an application. */
+async function doctor(source: string, args: string[] = [], environment = {}): Promise<Run> {
+  const directory = await mkdtemp(join(root, ".cli_"));
+  try {
+    await writeFile(join(directory, "app.ts"), source);
+    await writeFile(join(directory, ".env"), `AUTH_SECRET=${SECRET}\nAUTH_URL=https://app.example\n`);
+    const paths = args.map((arg) => arg === ".env" ? join(directory, arg) : arg);
+    return await command(["doctor", join(directory, "app.ts"), ...paths], environment);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+const APP = `
+  import Fastify from "fastify";
+  import { FastifyAuth } from "fastify-authjs";
+  import GitHub from "fastify-authjs/providers/github";
+  const make = async (providers = [GitHub({ clientId: "the-id", clientSecret: "the-client-secret" })]) => {
+    const app = Fastify({ logger: true });
+    await app.register(FastifyAuth({ providers }), { prefix: "/auth" });
+    return app;
+  };
+`;
+
+const WITH_VARIABLES = { AUTH_SECRET: SECRET, AUTH_URL: "https://app.example" };
+
+Deno.test("secret: prints a new secret, as a variable or alone", async () => {
+  const [one, other] = [await command(["secret"]), await command(["secret", "--raw"])];
+  assertMatch(one.output, /^AUTH_SECRET=[\w-]{44}\n$/);
+  assertMatch(other.output, /^[\w-]{44}\n$/);
+  assertEquals([one.code, other.code], [0, 0]);
+  assert(!one.output.includes(other.output.trim()));
+});
+
+Deno.test("a command that is misspelled exits with 2 and says how to use it", async () => {
+  for (
+    const args of [["docter"], ["doctor"], ["doctor", "--ulr", "x"], ["doctor", "--url", "app.example"], [
+      "secret",
+      "--json",
+    ]]
+  ) {
+    const { code, output, complaint } = await run(args);
+    assertEquals([code, output], [2, ""], args.join(" "));
+    assertMatch(complaint, /^fastify-authjs: .*\nRun it with --help/);
+  }
+  const { code, output } = await command(["--help"]);
+  assertEquals(code, 0);
+  assertStringIncludes(output, "Exit codes: 0");
+});
+
+const WAYS: [what: string, source: string][] = [
+  ["a default export", "export default await make();"],
+  ["a function that makes it", "export default () => make();"],
+  [
+    "app.listen(), and a timer that never ends",
+    `
+    const app = await make();
+    setInterval(() => {}, 1000);
+    await app.listen({ port: 1, host: "192.0.2.1" });
+    process.exit(7);`,
+  ],
+  [
+    "a plugin of fastify-cli",
+    `
+    export default async function (app, options) {
+      await app.register(FastifyAuth({ providers: [GitHub({ clientId: "the-id", clientSecret: "s" })] }), { prefix: "/auth" });
+    }`,
+  ],
+];
+
+for (const [what, source] of WAYS) {
+  Deno.test(`doctor: loads an application without listening: ${what}`, async () => {
+    const { code, output, complaint } = await doctor(`${APP}${source}`, [], WITH_VARIABLES);
+    assertEquals([code, complaint], [0, ""], output);
+    assertStringIncludes(output, "origin    https://app.example, by AUTH_URL");
+    assertStringIncludes(output, "github (oauth), register https://app.example/auth/callback/github there");
+    assertMatch(output, /ok +mount +FastifyAuth is mounted at \/auth/);
+    assertStringIncludes(output, "0 errors, 0 warnings.");
+    assert(!output.includes(SECRET) && !output.includes("the-client-secret"), output);
+  });
+}
+
+Deno.test("doctor: reads a file of variables, and warnings count with --strict", async () => {
+  const source = `${APP} export default await make([GitHub]);`;
+  const run = await doctor(source, ["--env-file", ".env", "--json", "--strict"]);
+  assertEquals([run.code, run.complaint], [1, ""]);
+  const { findings } = JSON.parse(run.output);
+  assertEquals(findings.map(({ level, code }: Record<string, string>) => [level, code]), [
+    ["ok", undefined],
+    ["warning", "FST_AUTHJS_WARN_CREDENTIALS"],
+  ]);
+  assert(!run.output.includes(SECRET));
+});
+
+const BROKEN: [what: string, source: string, code: number, message: RegExp][] = [
+  ["that does not start", `${APP} await make(["github"]);`, 1, /^error +start +\S.*\n/],
+  [
+    "without FastifyAuth()",
+    `import Fastify from "fastify"; Fastify();`,
+    1,
+    /error +mount .*does not register FastifyAuth/,
+  ],
+  ["that makes no Fastify", "export default {};", 2, /makes no Fastify application.*export default app/],
+  [
+    "that never ends",
+    "await new Promise((resolve) => setTimeout(resolve, 60_000));",
+    2,
+    /not ready within 2 seconds/,
+  ],
+];
+
+for (const [what, source, code, message] of BROKEN) {
+  Deno.test(`doctor: a module ${what}`, async () => {
+    const run = await doctor(source, what === "that never ends" ? ["--timeout", "2"] : [], WITH_VARIABLES);
+    assertEquals(run.code, code, run.output + run.complaint);
+    assertMatch(run.output + run.complaint, message);
+  });
+}
+
+Deno.test("doctor: asks providers for their discovery documents, unless --offline", async () => {
+  await using idp = await serve((_request, response) => response.writeHead(404).end());
+  const source = `${APP}
+    import Keycloak from "fastify-authjs/providers/keycloak";
+    const issuer = "${idp.url}/realms/staff";
+    export default () => make([Keycloak({ clientId: "id", clientSecret: "s", issuer })]);`;
+  const online = await doctor(source, [], WITH_VARIABLES);
+  assertEquals(online.code, 1);
+  assertMatch(online.output, /error +provider .*\/realms\/staff\/\.well-known.*404.*AUTH_KEYCLOAK_ISSUER/);
+  assertEquals((await doctor(source, ["--offline"], WITH_VARIABLES)).code, 0);
+});
+
+/** A server on loopback. */
+async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(handle);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => {
+      server.closeAllConnections();
+      return new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+const github = GitHub({ clientId: "the-id", clientSecret: "the-client-secret" });
+
+async function deployed(config: Partial<FastifyAuthConfig>, options: Parameters<typeof testApp>[1] = {}) {
+  const app = await testApp(testConfig({ providers: [github], ...config }), options);
+  const url = await app.listen({ port: 0, host: "127.0.0.1" });
+  return { app, url, [Symbol.asyncDispose]: () => app.close() };
+}
+
+Deno.test("doctor --url: a deployment that works has no errors and no warnings", async () => {
+  await using site = await deployed({});
+  const { code, output } = await command(["doctor", "--url", site.url]);
+  assertEquals(code, 0, output);
+  assertMatch(output, /ok +callback +github: register http:\S+\/auth\/callback\/github at the provider/);
+  assertMatch(output, /ok +sign-in +github: users are sent to https:\/\/github\.com/);
+  assertStringIncludes(output, "0 errors, 0 warnings.");
+});
+
+const WRONG: [
+  what: string,
+  config: Partial<FastifyAuthConfig>,
+  options: Parameters<typeof testApp>[1],
+  found: RegExp,
+][] = [
+  [
+    "another origin",
+    { origin: "https://www.app.example" },
+    {},
+    /error +origin .*https:\/\/www\.app\.example.*AUTH_URL=http/,
+  ],
+  [
+    "a proxy that lets clients choose the origin",
+    {},
+    { trustProxy: true },
+    /warning +proxy .*X-Forwarded-Host/,
+  ],
+  [
+    "no client id",
+    { providers: [GitHub({ clientId: "undefined", clientSecret: "s" })] },
+    {},
+    /error +sign-in .*AUTH_GITHUB_ID/,
+  ],
+  ["another mount path", {}, { prefix: "/api/auth" }, /error +reach .*give it, as in/],
+];
+
+for (const [what, config, options, found] of WRONG) {
+  Deno.test(`doctor --url: finds ${what}`, async () => {
+    await using site = await deployed(config, options);
+    const { code, output } = await run(["doctor", "--url", site.url]);
+    assertEquals(code, 1, output);
+    assertMatch(output, found);
+    assert(!output.includes(SECRET) && !output.includes("the-client-secret"));
+  });
+}
+
+/** A proxy in front of an application, which changes requests and replies. */
+function proxy(
+  target: FastifyInstance,
+  change: (reply: Record<string, unknown>, url: string) => void,
+  request = (headers: Record<string, unknown>) => headers,
+) {
+  return serve(async (incoming, response) => {
+    const body: Uint8Array[] = [];
+    for await (const chunk of incoming) body.push(chunk);
+    const { headers, rawPayload, statusCode } = await target.inject({
+      method: incoming.method as "GET",
+      url: incoming.url!,
+      headers: request({ ...incoming.headers }) as Record<string, string>,
+      payload: new TextDecoder().decode(await new Blob(body as Uint8Array<ArrayBuffer>[]).arrayBuffer()),
+    });
+    const reply: Record<string, unknown> = { ...headers };
+    delete reply["content-length"];
+    delete reply["transfer-encoding"];
+    change(reply, incoming.url!);
+    response.writeHead(statusCode, reply as Record<string, string>).end(rawPayload);
+  });
+}
+
+const PROXIES: [what: string, change: (reply: Record<string, unknown>) => void, found: RegExp][] = [
+  ["that removes Set-Cookie", (reply) => delete reply["set-cookie"], /error +cookies .*removes Set-Cookie/],
+  [
+    "that overrides Cache-Control",
+    (reply) => reply["cache-control"] = "max-age=60",
+    /error +cache .*"max-age=60"/,
+  ],
+  [
+    "that removes security headers",
+    (reply) => delete reply["x-frame-options"],
+    /warning +headers .*x-frame-options/,
+  ],
+];
+
+for (const [what, change, found] of PROXIES) {
+  Deno.test(`doctor --url: finds a proxy ${what}`, async () => {
+    await using app = await testApp(testConfig({ providers: [github] }));
+    await using site = await proxy(app, change);
+    const { code, output } = await run(["doctor", "--url", site.url, "--strict"]);
+    assertEquals(code, 1, output);
+    assertMatch(output, found);
+  });
+}
+
+Deno.test("doctor --url: finds a proxy that removes cookies, and one that answers for the application", async () => {
+  await using app = await testApp(testConfig({ providers: [github] }));
+  await using site = await proxy(app, () => {}, ({ cookie: _, ...headers }) => headers);
+  assertMatch(
+    (await run(["doctor", "--url", site.url])).output,
+    /error +cookies .*removes the Cookie header/,
+  );
+  await using down = await serve((_request, response) => response.writeHead(502).end("Bad Gateway"));
+  assertMatch(
+    (await run(["doctor", "--url", down.url])).output,
+    /error +reach .*502: the application does not run/,
+  );
+});
+
+Deno.test("doctor --url: over TLS it looks at Secure cookies and Strict-Transport-Security", async () => {
+  const [key, cert] = await Promise.all(
+    ["key", "cert"].map((name) => readFile(new URL(`./support/tls/${name}.pem`, import.meta.url))),
+  );
+  const app = Fastify({ https: { key: key!, cert: cert! } }) as unknown as FastifyInstance;
+  await app.register(FastifyAuth(testConfig({ providers: [github] })), { prefix: "/auth" });
+  const { port } = new URL(await app.listen({ port: 0, host: "127.0.0.1" }));
+  try {
+    const args = ["doctor", "--url", `https://localhost:${port}`];
+    const untrusted = await command(args);
+    assertEquals(untrusted.code, 1);
+    assertMatch(untrusted.output, /error +reach .*certificate/i);
+    const { output } = await command(args, {}, ["--unsafely-ignore-certificate-errors"]);
+    assertMatch(output, /ok +cookies +__Host-authjs\.csrf-token.*Secure/);
+    assertMatch(output, /warning +tls .*Strict-Transport-Security/);
+    assertStringIncludes(output, "0 errors");
+  } finally {
+    await app.close();
+  }
+});
