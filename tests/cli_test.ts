@@ -229,7 +229,7 @@ const WRONG: [
 for (const [what, config, options, found] of WRONG) {
   Deno.test(`doctor --url: finds ${what}`, async () => {
     await using site = await deployed(config, options);
-    const { code, output } = await run(["doctor", "--url", site.url]);
+    const { code, output } = await run(["doctor", "--url", site.url, "--strict"]);
     assertEquals(code, 1, output);
     assertMatch(output, found);
     assert(!output.includes(SECRET) && !output.includes("the-client-secret"));

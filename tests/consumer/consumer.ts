@@ -54,6 +54,7 @@ export interface Manifest {
   name: string;
   version: string;
   exports: Record<string, string | Record<string, string>>;
+  bin: Record<string, string>;
   peerDependencies: Record<string, string>;
   peerDependenciesMeta: Record<string, unknown>;
 }

@@ -19,11 +19,12 @@ const STRANGERS = /(?:^|\/)tests?\/|_test\.|(?<!\.d)\.ts$/;
 export async function checkContents(project: string): Promise<Result> {
   const directory = join(project, "node_modules/fastify-authjs");
   const files = (await readdir(directory, { recursive: true })).map((file) => file.replaceAll("\\", "/"));
-  const { exports } = await readManifest(project, "fastify-authjs");
+  const { exports, bin } = await readManifest(project, "fastify-authjs");
   const named = Object.values(exports).flatMap((target) =>
     typeof target === "string" ? target : Object.values(target)
   );
-  const expected = ["README.md", "LICENSE", "CHANGELOG.md", ...named.map((path) => path.replace("./", ""))];
+  const papers = ["README.md", "LICENSE", "CHANGELOG.md"];
+  const expected = [...papers, ...[...named, ...Object.values(bin)].map((path) => path.replace("./", ""))];
   const failed = expected.filter((file) => !files.includes(file)).map((file) => `${file} is missing`);
   failed.push(...files.filter((file) => STRANGERS.test(file)).map((file) => `${file} is inside`));
   for (const file of files.filter((file) => /\.(?:js|ts|json|map)$/.test(file))) {

@@ -96,6 +96,7 @@ async function checkRuntimes(runtimes: Runtime[], node: string, project: string)
   };
   await check("password", "sign_in.mjs", "password");
   await check("OIDC", "sign_in.mjs", "oidc");
+  await check("command", "command.mjs");
   await install(project, await optionalPeers(project));
   await check("import", "every_export.mjs");
   await check("require", "every_export.cjs");
