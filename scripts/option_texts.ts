@@ -217,6 +217,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   adapterTimeout: "adapterTimeout: 2_000",
   sessionCookieLimit: "sessionCookieLimit: 4_096",
   refreshLock: "refreshLock: redisLock(client)",
+  rateLimit: "rateLimit: { address: { max: 300, timeWindow: 60_000 }, redis: client }",
   refreshDue: "refreshDue: (token) => Number(token.expires_at) * 1000 < Date.now()",
   refreshGrace: "refreshGrace: 10_000",
   emailConfirm: "emailConfirm: false",

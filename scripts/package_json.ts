@@ -60,8 +60,12 @@ const COMMAND = "./cli";
 /** Brought by the app, so that plugin and app share one copy. */
 const PEER_DEPENDENCIES = ["fastify"];
 
-/** Needed by one kind of provider each. The ranges are @auth/core's own, which loads these packages. */
+/**
+ * Needed by one kind of provider each, in the ranges of @auth/core, which loads these packages; and by `rateLimit`, which
+ * refuses versions before 11.2 at boot: an application that does not use it may have an older one.
+ */
 const OPTIONAL_PEER_DEPENDENCIES = {
+  "@fastify/rate-limit": "^10.0.0 || ^11.0.0",
   "@simplewebauthn/browser": "^9.0.1",
   "@simplewebauthn/server": "^9.0.2",
   "nodemailer": "^7.0.7 || ^8.0.5",

@@ -106,12 +106,32 @@ export async function signIn(
     provider,
     query: authorizationParams,
     body: callbackUrl === undefined ? fields : { ...fields, callbackUrl },
-    handle: (context) => posted ? handleCallback(context as ProviderContext) : handleSignIn(context),
+    handle: (context) =>
+      withinLimits(
+        auth,
+        context,
+        request,
+        () => posted ? handleCallback(context as ProviderContext) : handleSignIn(context),
+      ),
   });
   requireSuccess("Signing in", outcome);
   if (options.redirect !== false) return await send(auth, outcome, reply);
   const { answer, context } = outcome;
   return { url: urlOf(outcome), signedIn: givenSession(answer, context) !== "" };
+}
+
+/** Counts a sign-in as a request to the auth routes is counted. */
+async function withinLimits(
+  { instance }: ActionAuth,
+  context: RequestContext,
+  request: ActionRequest,
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  const limits = context.provider === undefined ? undefined : await instance.limits();
+  if (limits === undefined) return await run();
+  const asked = request as unknown as FastifyRequest;
+  await limits.countRequest(asked);
+  return await limits.answer(context, asked, run);
 }
 
 /** Signs out. */

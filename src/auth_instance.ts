@@ -1,10 +1,12 @@
 /** The one object behind a configuration. */
+import type { FastifyInstance } from "fastify";
 import { assetOptions } from "./config/pages.ts";
 import { resolveConfig, type ResolvedConfig } from "./config/resolve.ts";
 import type { PublicPaths } from "./config/public_path.ts";
 import { coreProblem } from "./core/config_problem.ts";
 import { type Assets, loadAssets } from "./pages/assets.ts";
 import type { FastifyAuthError } from "./errors.ts";
+import { RateLimits } from "./routes/rate_limit/rate_limits.ts";
 import { type SessionSettings, sessionSettings } from "./session/settings.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
@@ -20,6 +22,7 @@ export class AuthInstance {
   readonly #mounts = new WeakMap<object, PathsOfMount[]>();
   readonly #done = new Set<string>();
   #assets: Promise<Assets> | undefined;
+  #limits: Promise<RateLimits> | undefined;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
   #ready = false;
 
@@ -56,6 +59,23 @@ export class AuthInstance {
   /** The files that the built-in pages load. */
   assets(): Promise<Assets> {
     return this.#assets ??= loadAssets(assetOptions(this.config.pages));
+  }
+
+  /**
+   * The limits on signing in, which all mounts and `auth.signIn()` share; `undefined` without `rateLimit`.
+   *
+   * @param scope The scope of the first mount, in which they are opened.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where `@fastify/rate-limit` is not installed.
+   */
+  limits(scope?: FastifyInstance): Promise<RateLimits> | undefined {
+    const { rateLimit, core: { secret } } = this.config;
+    if (rateLimit !== undefined && scope !== undefined) {
+      this.#limits ??= RateLimits.open(scope, rateLimit, {
+        secret,
+        once: (what, tell) => this.once(what, tell),
+      });
+    }
+    return this.#limits;
   }
 
   /**

@@ -108,7 +108,7 @@ export interface SignInAction {
    * @returns Where the user goes, and whether the user is signed in now.
    * @throws {AuthActionError} Where the sign-in is refused or fails, such as with a wrong password (401).
    * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) where there is no such
-   * provider, `FST_AUTHJS_UNAVAILABLE` (503), `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
+   * provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503), `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
    */
   (
     request: ActionRequest,

@@ -34,6 +34,8 @@
  *   user has to sign in with it again.
  * - `FST_AUTHJS_ACTION_FAILED` (401, 403, 429, 500, …): A sign-in or an update that the application asked for failed;
  *   see {@linkcode AuthActionError}.
+ * - `FST_AUTHJS_TOO_MANY_REQUESTS` (429): More attempts than `rateLimit` allows; `Retry-After` says when to try
+ *   again.
  * - `FST_AUTHJS_UNAVAILABLE` (503): The adapter failed or a provider did not answer. The message says whether
  *   trying again helps.
  */
@@ -58,6 +60,7 @@ export type FastifyAuthErrorCode =
   | "FST_AUTHJS_ENCODING_UNSUPPORTED"
   | "FST_AUTHJS_ACCESS_TOKEN_EXPIRED"
   | "FST_AUTHJS_ACTION_FAILED"
+  | "FST_AUTHJS_TOO_MANY_REQUESTS"
   | "FST_AUTHJS_UNAVAILABLE";
 
 /** The HTTP status codes. */
@@ -74,6 +77,7 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
   FST_AUTHJS_ENCODING_UNSUPPORTED: 415,
   FST_AUTHJS_ACCESS_TOKEN_EXPIRED: 401,
   FST_AUTHJS_ACTION_FAILED: 500,
+  FST_AUTHJS_TOO_MANY_REQUESTS: 429,
   FST_AUTHJS_UNAVAILABLE: 503,
 };
 

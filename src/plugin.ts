@@ -32,7 +32,9 @@ import { addAssets } from "./routes/assets.ts";
 import { authOperation } from "./routes/openapi.ts";
 import { sendFailedPage } from "./routes/failed_page.ts";
 import { sendAnswer } from "./routes/reply.ts";
-import { AUTH_ROUTES, type AuthRoute, isPostedByProvider, methodsFor } from "./routes/table.ts";
+import { AUTH_ROUTES, type AuthRoute, isLimited, isPostedByProvider, methodsFor } from "./routes/table.ts";
+import type { RateLimits } from "./routes/rate_limit/rate_limits.ts";
+import { sendTooManyRequests, TooManyRequests } from "./routes/rate_limit/too_many_requests.ts";
 import { RouteGuards } from "./route_guards.ts";
 import { registerSessions } from "./shared_sessions.ts";
 import { writeBack } from "./session/write_back.ts";
@@ -84,6 +86,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     const problem = await auth.problem();
     if (problem !== undefined) throw problem;
     for (const { message, ...details } of auth.config.warnings) instance.log.warn(details, message);
+    for (const { message, ...details } of auth.config.advice) instance.log.info(details, message);
     auth.config.notices.sendTo(instance.log);
     const assets = await auth.assets();
     if (options.openapi && !instance.hasDecorator("swagger")) {
@@ -91,7 +94,6 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     }
     writeBack(instance);
     const guards = RouteGuards.of(instance);
-    // deno-lint-ignore require-await -- only errors of an async plugin reject `register()`
     const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
       const mountPath = toMountPath(scope.prefix);
       const paths = addMount(scope, auth, mountPath);
@@ -105,7 +107,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
         readSession: (request) => readSession(request, config),
         once: (what, tell) => auth.once(what, tell),
       };
-      addRoutes(scope, mount, options.openapi === true);
+      addRoutes(scope, mount, await auth.limits(scope), options.openapi === true);
       addNotFound(scope, mount, Boolean(options.prefix));
       const report = () => reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
       // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
@@ -134,7 +136,12 @@ function noConfiguration(): FastifyAuthError {
   );
 }
 
-function addRoutes(scope: FastifyInstance, mount: Mount, documented: boolean): void {
+function addRoutes(
+  scope: FastifyInstance,
+  mount: Mount,
+  limits: RateLimits | undefined,
+  documented: boolean,
+): void {
   decorateReceived(scope);
   redactSpans(scope);
   useAuthBodyParsers(scope);
@@ -142,7 +149,7 @@ function addRoutes(scope: FastifyInstance, mount: Mount, documented: boolean): v
   for (const route of AUTH_ROUTES) {
     if (route.isServed?.(mount.config) === false) continue;
     pathsOf(scope, route, mount.config).forEach(({ url, id }, index) => {
-      addRoute(scope, url, route, mount, id, documented && index === 0);
+      addRoute(scope, url, route, { mount, limits, id, documented: documented && index === 0 });
     });
   }
   addAssets(scope, mount.assets);
@@ -252,18 +259,31 @@ function addNotFound(scope: FastifyInstance, mount: Mount, own: boolean): void {
   scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFoundPage);
 }
 
+/** What a route is made with. */
+interface RouteSetup {
+  readonly mount: Mount;
+  readonly limits: RateLimits | undefined;
+  /** The provider, where the path is for that one alone. */
+  readonly id: string | undefined;
+  /** Whether the document of the application describes it. */
+  readonly documented: boolean;
+}
+
 function addRoute(
   scope: FastifyInstance,
   url: string,
   route: AuthRoute,
-  mount: Mount,
-  id: string | undefined,
-  documented: boolean,
+  { mount, limits, id, documented }: RouteSetup,
 ): void {
   const { config } = mount;
+  const defaults = routeDefaults(scope, mount);
   const options: RouteOptions = {
-    ...routeDefaults(scope, mount),
+    ...defaults,
     url,
+    errorHandler: (error, request, reply) =>
+      error instanceof TooManyRequests
+        ? sendTooManyRequests(mount, route, error, request, reply)
+        : defaults.errorHandler(error, request, reply),
     bodyLimit: BODY_LIMIT,
     // Before the body is parsed.
     onRequest: (request, reply, done) => {
@@ -277,11 +297,14 @@ function addRoute(
         assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
       }
       keepRequest(request, params, origin);
-      done();
+      if (limits === undefined || !isLimited(route, request.method)) return done();
+      limits.countRequest(request).then(() => done(), done);
     },
     handler: async (request, reply) => {
       const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
-      const answer = await keepCallbackUrl(await route.handle(context), context);
+      const run = () => route.handle(context);
+      const made = limits === undefined ? await run() : await limits.answer(context, request, run);
+      const answer = await keepCallbackUrl(made, context);
       return sendAnswer(reply, answer, context, {
         settings: config.pages,
         assets: mount.assets,

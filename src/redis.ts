@@ -22,21 +22,10 @@
  *
  * @module
  */
-import type { RefreshLock } from "./types.ts";
+import type { IoRedisClient, NodeRedisClient, RefreshLock } from "./types.ts";
+import { sendCommand } from "./utils/redis_client.ts";
 
-export type { RefreshLock };
-
-/** The part of a client of the package `ioredis` that is used. */
-export interface IoRedisClient {
-  /** Sends a command. */
-  call(command: string, ...args: string[]): Promise<unknown>;
-}
-
-/** The part of a connected client of the package `redis` that is used. */
-export interface NodeRedisClient {
-  /** Sends a command. */
-  sendCommand(args: string[]): Promise<unknown>;
-}
+export type { IoRedisClient, NodeRedisClient, RefreshLock };
 
 /** Settings of {@linkcode redisLock}. */
 export interface RedisLockOptions {
@@ -68,8 +57,7 @@ export function redisLock(
   options: RedisLockOptions = {},
 ): RefreshLock {
   const { prefix = "fastify-authjs:" } = options;
-  const send = (command: string, ...args: string[]) =>
-    "call" in client ? client.call(command, ...args) : client.sendCommand([command, ...args]);
+  const send = (command: string, ...args: string[]) => sendCommand(client, command, ...args);
   const lock = (key: string) => `${prefix}lock:${key}`;
   const result = (key: string) => `${prefix}result:${key}`;
   return {

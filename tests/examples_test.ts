@@ -80,14 +80,16 @@ exampleTest("GraphQL has the session in its context", async () => {
   ]);
 });
 
-exampleTest("@fastify/rate-limit counts attempts to sign in", async () => {
+exampleTest("failed attempts to sign in are limited", async () => {
   const { build } = await import("../examples/rate_limit.ts");
   await using app = await build();
   const client = new Client(app);
   const name = async () => (await client.get("/me")).json<{ name: string } | null>()?.name;
   await signInReadSignOut(client, name, "Ada", undefined);
   const guess = async (fields = { ...ADA, password: "guess" }) => (await client.signIn(fields)).statusCode;
-  assertEquals([await guess(), await guess(), await guess(), await guess()], [302, 302, 302, 429]);
+  // One has failed already.
+  for (let i = 0; i < 4; i++) assertEquals(await guess(), 302);
+  assertEquals(await guess(ADA), 429);
   assertEquals(await guess({ ...ADA, username: "ADA" }), 429, "the same user");
   assertEquals(await guess({ ...ADA, username: "grace" }), 302, "another user");
   assertEquals((await client.get("/auth/session")).statusCode, 200, "other routes are not limited");

@@ -12,6 +12,7 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_LIFETIME`: How long sessions last is set to what does not work as it reads.
  * - `FST_AUTHJS_WARN_ADAPTER`: The adapter returned what cannot be read.
  * - `FST_AUTHJS_WARN_SHARED_SESSIONS`: Two configurations of the process accept the same sessions.
+ * - `FST_AUTHJS_WARN_RATE_LIMIT`: Attempts to sign in are not limited, or not as they should be.
  * - `FST_AUTHJS_WARN_OPENAPI`: `openapi: true` has no effect.
  * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use.
  * - `FST_AUTHJS_WARN_CALLBACK_URL`: A `callbackUrl` was refused.
@@ -31,6 +32,7 @@ export type NoticeCode =
   | "FST_AUTHJS_WARN_LIFETIME"
   | "FST_AUTHJS_WARN_ADAPTER"
   | "FST_AUTHJS_WARN_SHARED_SESSIONS"
+  | "FST_AUTHJS_WARN_RATE_LIMIT"
   | "FST_AUTHJS_WARN_OPENAPI"
   | "FST_AUTHJS_WARN_ORIGIN"
   | "FST_AUTHJS_WARN_CALLBACK_URL"

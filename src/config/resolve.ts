@@ -41,6 +41,12 @@ import {
 } from "../provider/summary.ts";
 import { prepareProvider } from "../provider/prepare.ts";
 import { type PageSettings, pageSettings } from "./pages.ts";
+import {
+  rateLimitAdvice,
+  type RateLimitSettings,
+  rateLimitSettings,
+  rateLimitWarnings,
+} from "./rate_limit.ts";
 import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { credentialWarnings } from "./credentials.ts";
 import { insecureWarnings, requireInsecureProviders } from "./insecure_providers.ts";
@@ -66,6 +72,8 @@ export interface ResolvedConfig {
   readonly tokenCacheSize: number;
   /** How requests and processes share the refresh of a session. */
   readonly refresh: RefreshSettings;
+  /** How attempts to sign in are limited; `undefined` where they are not. */
+  readonly rateLimit: RateLimitSettings | undefined;
   /** The configured public origin; without one it follows the request. */
   readonly origin: PublicOrigin | undefined;
   /** Other origins whose pages may send POST requests. */
@@ -80,6 +88,8 @@ export interface ResolvedConfig {
   readonly doctor: boolean;
   /** Warnings that do not stop the boot. */
   readonly warnings: readonly Notice[];
+  /** Recommendations for the operator. */
+  readonly advice: readonly Notice[];
   /** The built-in pages. */
   readonly pages: PageSettings;
   /** Users of failed sign-ins, to be deleted by later ones. */
@@ -110,6 +120,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const origin = attempt(() => configuredOrigin(config.origin ?? environment.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
+  const rateLimit = attempt(() => rateLimitSettings(config, core.providers as Provider[]));
   const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
   const tokenCacheSize = attempt(() => requireTokenCacheSize(config.tokenCacheSize)) ?? 0;
   const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
@@ -143,6 +154,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     sessionCookieLimit,
     tokenCacheSize,
     refresh,
+    rateLimit,
     origin,
     trustedOrigins,
     credentialsDatabaseSessions,
@@ -156,7 +168,9 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       ...toNotices("FST_AUTHJS_WARN_WEBAUTHN", webAuthnWarnings(core.providers as Provider[], origin)),
       ...credentialWarnings(providers),
       ...(production ? insecureWarnings(providers, insecure) : []),
+      ...toNotices("FST_AUTHJS_WARN_RATE_LIMIT", rateLimitWarnings(config, core.providers as Provider[])),
     ],
+    advice: toNotices("FST_AUTHJS_WARN_RATE_LIMIT", rateLimitAdvice(config, production)),
     pages,
     unfinishedUsers: new UnfinishedUsers(),
     linkUses: new SingleUse(config.adapterTimeout),
@@ -194,6 +208,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
   } = options;
   const {
     credentialsDatabaseSessions: _credentials,
+    rateLimit: _rateLimit,
     emailConfirm: _confirm,
     emailMessage: write,
     refreshTokens: _tokens,

@@ -73,6 +73,8 @@ function failureByType(error: Error, status: number | undefined): Failure {
 
 function codeOf(error: Error): Pick<Failure, "code" | "message"> {
   if (error instanceof CredentialsSignin) return { code: error.code };
+  const { code, message } = error as Error & { code?: unknown };
+  if (code === "FST_AUTHJS_TOO_MANY_REQUESTS") return { code, message };
   return error instanceof CsrfRefused ? { code: error.problem, message: error.explanation } : {};
 }
 

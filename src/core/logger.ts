@@ -23,6 +23,7 @@ const INFORMATIVE = new Set([
   "CredentialsSignin",
   "EmailAddressRefused",
   "MissingCSRF",
+  "TooManyRequests",
 ]);
 
 /** Errors logged as "warn": many of them may be an attack or a mistake in the configuration. */

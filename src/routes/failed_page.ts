@@ -12,6 +12,7 @@ import { sendPage } from "./send_page.ts";
 const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
   FST_AUTHJS_METHOD_NOT_ALLOWED: "BadRequest",
   FST_AUTHJS_NOT_FOUND: "NotFound",
+  FST_AUTHJS_TOO_MANY_REQUESTS: "TooManyRequests",
   FST_AUTHJS_UNAVAILABLE: "Unavailable",
 };
 
@@ -46,7 +47,7 @@ export function sendFailedPage(
 }
 
 /** Whether a browser navigates, by a link or with a form. */
-function wantsPage({ method, headers }: FastifyRequest): boolean {
+export function wantsPage({ method, headers }: FastifyRequest): boolean {
   const navigates = method === "GET" || method === "POST";
   return navigates && headers["x-auth-return-redirect"] === undefined && acceptsHtml(headers.accept) &&
     !prefersJson(headers.accept);

@@ -1,7 +1,7 @@
 /** The auth routes as operations of an OpenAPI document. */
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { JsonSchema } from "../http/error_schema.ts";
-import type { AuthRoute } from "./table.ts";
+import { type AuthRoute, isLimited } from "./table.ts";
 
 /** An operation, as `@fastify/swagger` reads it from the `schema` of a route. */
 export interface AuthOperation {
@@ -25,13 +25,18 @@ type Fields = Readonly<Record<string, JsonSchema>>;
  * @returns `undefined` where it is for no configured provider, or no more than a redirect to another route.
  */
 export function authOperation(
-  { action, provider, methods }: AuthRoute,
+  route: AuthRoute,
   method: string,
   config: ResolvedConfig,
 ): AuthOperation | undefined {
+  const { action, provider, methods } = route;
   if (!(methods as readonly string[]).includes(method)) return undefined;
   const describe = OPERATIONS[`${method} ${action}${provider ? "/:provider" : ""}`];
-  return describe?.(config);
+  const operation = describe?.(config);
+  if (operation === undefined || config.rateLimit === undefined || !isLimited(route, method)) {
+    return operation;
+  }
+  return { ...operation, response: { ...operation.response, 429: TOO_MANY_REQUESTS } };
 }
 
 const TAGS = ["Auth"];
@@ -110,6 +115,12 @@ const FAILURE: JsonSchema = {
   description: "The request failed.",
   required: ["error"],
   properties: { error: text(), code: text(), message: text(), statusCode: { type: "integer" } },
+};
+
+const TOO_MANY_REQUESTS: JsonSchema = {
+  ...FAILURE,
+  description: "There were too many attempts.",
+  headers: { "Retry-After": { type: "integer", description: "Seconds until the next attempt." } },
 };
 
 const SESSION: JsonSchema = {

@@ -84,7 +84,8 @@ function isFromOurPage({ headers, origin, mountPath, action, provider }: Request
   return referer.startsWith(`${origin.href}${mountPath}/`);
 }
 
-function sendFailure(reply: FastifyReply, failure: Error): FastifyReply {
+/** Sends an error as JSON, as far as a client may know of it. */
+export function sendFailure(reply: FastifyReply, failure: Error): FastifyReply {
   const { status, error, code, message, retryAfter } = failureOf(failure);
   if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
   return sendJson(reply, status, { error, ...(code && { code }), ...(message && { message }) });
@@ -104,7 +105,7 @@ function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyRe
  * The header of core decides where it is sent: HTTP libraries accept JSON unasked, and the page in `url` is
  * what programs with that header read.
  */
-function replyKind(headers: RequestContext["headers"]): "redirect" | "url" | "status" {
+export function replyKind(headers: RequestContext["headers"]): "redirect" | "url" | "status" {
   const asked = headers["x-auth-return-redirect"];
   if (asked === undefined) return prefersJson(headers.accept) ? "status" : "redirect";
   return String(asked).toLowerCase().split(/[\s,;]+/).includes("prefer-status") ? "status" : "url";

@@ -76,3 +76,8 @@ export function methodsFor(route: AuthRoute, provider: ProviderSummary): readonl
 export function isPostedByProvider({ action }: AuthRoute, provider: ProviderSummary | undefined): boolean {
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }
+
+/** Whether `rateLimit` counts the requests of a route: those that can be part of a sign-in. A GET of `signin/:provider` only redirects to the page. */
+export function isLimited({ action, provider }: AuthRoute, method: string): boolean {
+  return provider && !(action === "signin" && method === "GET");
+}

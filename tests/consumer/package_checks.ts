@@ -35,11 +35,14 @@ export async function checkContents(project: string): Promise<Result> {
   return { passed: expected.length - failed.length, failed };
 }
 
-/** The optional peers are those of the installed core, at the same ranges: core loads them. */
+/** Optional peers that core does not have. */
+const OWN_PEERS: ReadonlySet<string> = new Set(["@fastify/rate-limit"]);
+
+/** The other optional peers are those of the installed core, at the same ranges: core loads them. */
 export async function checkPeers(project: string): Promise<Result> {
   const own = await readManifest(project, "fastify-authjs");
   const core = await readManifest(project, "@auth/core");
-  const optional = Object.keys(own.peerDependenciesMeta);
+  const optional = Object.keys(own.peerDependenciesMeta).filter((name) => !OWN_PEERS.has(name));
   const result: Result = { passed: 0, failed: [] };
   for (const name of new Set([...optional, ...Object.keys(core.peerDependencies)])) {
     const [range, coreRange] = [own.peerDependencies[name], core.peerDependencies[name]];

@@ -480,6 +480,20 @@ export const PLUGIN_ROWS: readonly Row[] = [
     },
   },
   {
+    name: "@fastify/rate-limit",
+    setUp: "beside `rateLimit` of the configuration, which has counters of its own",
+    works: "429 for its own route, and for the failed attempt that is too many",
+    config: { rateLimit: { account: { max: 2, timeWindow: 60_000 } } },
+    add: (app) => use(app, rateLimit, { max: 1000, global: false }),
+    routes: (app) => app.get("/own", { config: { rateLimit: { max: 1 } } as object }, () => "once"),
+    async check({ app, client }) {
+      const counted = of(app).rateLimit!({ max: 1 });
+      assertEquals(typeof counted, "function");
+      assertEquals((await client.signIn({ username: "ada", password: "wrong" })).statusCode, 302);
+      assertEquals((await client.signIn({ username: "ada", password: "open" })).statusCode, 429);
+    },
+  },
+  {
     name: "fastify-type-provider-zod",
     setUp: "as the compilers of the whole application",
     works: "a validated body, and one that is refused",

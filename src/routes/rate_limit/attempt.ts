@@ -1,0 +1,83 @@
+/** What a request is counted as: an attempt to sign in to an account, or a mail to an address. */
+import { MissingCSRF } from "@auth/core/errors";
+import type { EmailConfig } from "@auth/core/providers";
+import type { Answer } from "../../core/answer.ts";
+import type { RequestContext } from "../../core/context.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { isPrefetch } from "../../http/prefetch.ts";
+import { givenSession } from "../session_change.ts";
+
+/** What a request is counted as. */
+export interface Subject {
+  /** An attempt may be a guess; a mail costs its recipient. */
+  readonly kind: "attempt" | "mail";
+  /** The account or recipient, in one spelling; `undefined` where it is unknown. */
+  readonly account: string | undefined;
+}
+
+/** What a request is counted as besides a request of its address. */
+export function subjectOf(context: RequestContext): Subject | undefined {
+  const { action, method, provider } = context;
+  if (action === "signin" && method === "POST" && provider?.type === "email") {
+    return { kind: "mail", account: recipientOf(context) };
+  }
+  if (action !== "callback" || !mayBeGuess(context)) return undefined;
+  const account = ACCOUNTS[provider?.type ?? ""]?.(context);
+  return { kind: "attempt", account: account?.normalize("NFKC").trim().toLowerCase() };
+}
+
+/** Whether the answer to an attempt is that of a failure which a guess may be behind. */
+export function hasFailed(answer: Answer, context: RequestContext): boolean {
+  const { error } = answer;
+  // Nothing was compared: the token is missing, or the database fails.
+  if (error instanceof MissingCSRF || error instanceof FastifyAuthError) return false;
+  return givenSession(answer, context) === "";
+}
+
+/**
+ * Whether a callback compares something that can be guessed: codes of an authorization server are its own to
+ * protect, and a mailed link that is shown first, or fetched in advance, is not used.
+ */
+function mayBeGuess({ provider, method, config, headers }: RequestContext): boolean {
+  if (provider?.type !== "email") return provider?.type === "credentials" || provider?.type === "webauthn";
+  return method === "POST" || !(config.emailConfirm || isPrefetch(headers));
+}
+
+/** The account by the type of the provider. */
+const ACCOUNTS: Readonly<Record<string, (context: RequestContext) => string | undefined>> = {
+  credentials: ({ provider, body = {}, config }) => config.rateLimit!.accountName(body, provider!.id),
+  // Adapters may find a token by itself.
+  email: ({ body, query }) => textOf(body?.email) ?? new URLSearchParams(query).get("email") ?? "",
+  webauthn: ({ body }) => credentialId(body?.data),
+};
+
+/** The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one. */
+function recipientOf(context: RequestContext): string | undefined {
+  const { body, provider, config } = context;
+  const email = (config.core.providers as readonly EmailShape[])
+    .find(({ id, options }) => (options?.id ?? id) === provider!.id);
+  try {
+    return email?.options?.normalizeIdentifier?.(textOf(body?.email) ?? "");
+  } catch {
+    // Core refuses it for the same reason.
+    return undefined;
+  }
+}
+
+/** An e-mail provider, with its settings. */
+interface EmailShape {
+  readonly id?: string;
+  readonly options?: Partial<EmailConfig>;
+}
+
+function credentialId(data: unknown): string | undefined {
+  try {
+    return textOf(JSON.parse(String(data)).id);
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

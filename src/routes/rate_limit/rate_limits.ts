@@ -1,0 +1,156 @@
+/**
+ * The limits on signing in: on the requests of an address, on failed attempts on an account, on mails to a recipient,
+ * and on how much of it runs at the same time.
+ *
+ * @module
+ */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { createHmac, hkdfSync } from "node:crypto";
+import type { LimitName, RateLimitSettings } from "../../config/rate_limit.ts";
+import type { NoticeCode } from "../../config/notices.ts";
+import type { Answer } from "../../core/answer.ts";
+import type { RequestContext } from "../../core/context.ts";
+import { hashSecrets } from "../../core/secrets.ts";
+import { InFlight } from "../../utils/in_flight.ts";
+import { hasFailed, subjectOf } from "./attempt.ts";
+import { type Counter, loadRateLimit, openCounter } from "./counters.ts";
+import { redisCommands } from "./redis_commands.ts";
+import { TooManyRequests } from "./too_many_requests.ts";
+
+/** What the limits need of a configuration. */
+export interface RateLimitParts {
+  /** The secrets; keys depend on the first one. */
+  readonly secret: string | readonly string[] | undefined;
+  /** Runs `tell` once for each `what`. */
+  readonly once: (what: string, tell: () => void) => void;
+}
+
+const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
+
+/** The limits of one configuration. */
+export class RateLimits {
+  readonly #running = new InFlight();
+
+  private constructor(
+    private readonly settings: RateLimitSettings,
+    private readonly counters: Readonly<Partial<Record<LimitName, Counter>>>,
+    private readonly addressOf: (request: FastifyRequest) => string,
+    private readonly digest: (text: string) => string,
+  ) {}
+
+  /**
+   * Loads `@fastify/rate-limit` and makes the counters.
+   *
+   * @param scope A scope of the plugin.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not installed.
+   */
+  static async open(
+    scope: FastifyInstance,
+    settings: RateLimitSettings,
+    { secret, once }: RateLimitParts,
+  ): Promise<RateLimits> {
+    const loaded = await loadRateLimit(settings.plugin);
+    const { redis, prefix } = settings;
+    const store = { commands: redis && redisCommands(redis, scope.log), prefix };
+    const counters: Partial<Record<LimitName, Counter>> = {};
+    for (const [name, limit] of Object.entries(settings.limits)) {
+      counters[name as LimitName] = await openCounter(scope, loaded, name, limit, store);
+    }
+    const addressOf = (request: FastifyRequest) => {
+      if (isBehindProxy(request)) {
+        once("rate limit of a proxy", () => request.log.warn({ code: CODE }, BEHIND_PROXY));
+      }
+      return loaded.normalizeIP(request.ip ?? "");
+    };
+    return new RateLimits(settings, counters, addressOf, digestWith(hashSecrets(secret).current));
+  }
+
+  /**
+   * Counts a request of an address.
+   *
+   * @throws {TooManyRequests} When there were too many.
+   */
+  async countRequest(request: FastifyRequest): Promise<void> {
+    const { address } = this.counters;
+    if (address !== undefined) await countOne(address, this.digest(`address ${this.addressOf(request)}`));
+  }
+
+  /**
+   * Answers a request within the limits.
+   *
+   * @throws {TooManyRequests} When there were too many attempts, or too many run.
+   */
+  async answer(
+    context: RequestContext,
+    request: FastifyRequest,
+    run: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const subject = subjectOf(context);
+    if (subject === undefined) return await run();
+    const account = subject.account === undefined
+      ? undefined
+      : this.digest(`${subject.kind} ${context.provider!.id} ${subject.account}`);
+    if (subject.kind === "attempt") return await this.#attempt(context, request, account, run);
+    if (account !== undefined && this.counters.mail) await countOne(this.counters.mail, account);
+    return await run();
+  }
+
+  /** Runs an attempt, and counts it where it fails. It is bounded what can start before the first one has failed. */
+  async #attempt(
+    context: RequestContext,
+    request: FastifyRequest,
+    account: string | undefined,
+    run: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const { concurrentPerAddress, concurrentPerAccount } = this.settings;
+    const address = this.digest(`address ${this.addressOf(request)}`);
+    const end = this.#running.begin([
+      [address, concurrentPerAddress],
+      ...(account === undefined ? [] : [[account, concurrentPerAccount] as const]),
+    ]);
+    if (end === undefined) throw new TooManyRequests(1);
+    try {
+      const failures = account === undefined ? [] : this.#failuresOf(account, address);
+      for (const [counter, key] of failures) await lookAt(counter, key);
+      const answer = await run();
+      if (hasFailed(answer, context)) await Promise.all(failures.map(([counter, key]) => counter.count(key)));
+      return answer;
+    } finally {
+      end();
+    }
+  }
+
+  /** The counters of failed attempts on an account. */
+  #failuresOf(account: string, address: string): (readonly [Counter, string])[] {
+    const { accountFromAddress, account: fromAnywhere } = this.counters;
+    return [
+      ...(accountFromAddress ? [[accountFromAddress, this.digest(`${account} ${address}`)] as const] : []),
+      ...(fromAnywhere ? [[fromAnywhere, account] as const] : []),
+    ];
+  }
+}
+
+async function countOne(counter: Counter, key: string): Promise<void> {
+  const { isExceeded, ttlInSeconds } = await counter.count(key);
+  if (isExceeded) throw new TooManyRequests(ttlInSeconds);
+}
+
+async function lookAt(counter: Counter, key: string): Promise<void> {
+  const { remaining, ttlInSeconds } = await counter.look(key);
+  if (remaining <= 0) throw new TooManyRequests(ttlInSeconds);
+}
+
+/** Keys are digests, so that no address or name of a user is in Redis; without the secret they cannot be guessed. */
+function digestWith(secret: string): (text: string) => string {
+  const key = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));
+  return (text) => createHmac("sha256", key).update(text).digest("base64url");
+}
+
+/** Whether the address of a request is that of a proxy. */
+function isBehindProxy({ headers, ips }: FastifyRequest): boolean {
+  return ips === undefined && (headers["x-forwarded-for"] ?? headers.forwarded) !== undefined;
+}
+
+const BEHIND_PROXY =
+  "Auth.js: a request has X-Forwarded-For, and Fastify's `trustProxy` is off: all users behind " +
+  "that proxy are limited as if they were one. Set `trustProxy`, or have the proxy remove the header.";

@@ -1,0 +1,57 @@
+/** The answer to a request that is one too many. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { redirectAnswer } from "../../core/answer.ts";
+import { errorPage } from "../../core/error_answer.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { receivedRequest } from "../../http/received.ts";
+import { type Mount, requestContext } from "../context.ts";
+import { sendFailedPage, wantsPage } from "../failed_page.ts";
+import { replyKind, sendAnswer, sendFailure } from "../reply.ts";
+import type { AuthRoute } from "../table.ts";
+
+/** There were more attempts than `rateLimit` allows. */
+export class TooManyRequests extends FastifyAuthError {
+  /** The type for clients and for the log. */
+  readonly type = "TooManyRequests";
+  /** Fastify adds them to the reply. */
+  readonly headers: { readonly "retry-after": string };
+
+  /** @param seconds When the next attempt is allowed. */
+  constructor(seconds: number) {
+    const wait = Math.max(1, Math.ceil(seconds));
+    super("FST_AUTHJS_TOO_MANY_REQUESTS", `Too many requests. Try again in ${wait} seconds.`);
+    this.headers = { "retry-after": String(wait) };
+  }
+}
+
+/**
+ * Sends the answer: for a script as other failures are sent to it; for a browser a page, that of the application where
+ * it has one.
+ *
+ * @throws {TooManyRequests} For every other client: the application's error handler answers it.
+ */
+export function sendTooManyRequests(
+  mount: Mount,
+  route: AuthRoute,
+  error: TooManyRequests,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  reply.headers(error.headers);
+  if (route.action === "webauthn-options") return sendFailure(reply, error);
+  const received = receivedRequest(request);
+  const kind = replyKind(received.headers);
+  if (kind === "redirect") {
+    if (!wantsPage(request)) throw error;
+    // With the status 429, which a redirect to a page of the application cannot have.
+    if (!mount.config.core.pages?.error) return sendFailedPage(mount, error, request, reply);
+  }
+  const context = requestContext(request, { ...received, action: route.action }, mount);
+  const page = errorPage(kind === "redirect" ? "error" : "signIn", { error: error.type }, context);
+  return sendAnswer(reply, { ...redirectAnswer(page), error }, context, {
+    settings: mount.config.pages,
+    assets: mount.assets,
+    mountPath: context.mountPath,
+    origin: context.origin,
+  });
+}

@@ -1,0 +1,636 @@
+/** Limits on signing in: by address, by account, by recipient, and on what runs at the same time. */
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import rateLimit from "@fastify/rate-limit";
+import swagger from "@fastify/swagger";
+import Fastify, { type FastifyInstance } from "fastify";
+import {
+  createAuth,
+  FastifyAuth,
+  type FastifyAuthConfig,
+  FastifyAuthError,
+  type RateLimitOptions,
+} from "fastify-authjs";
+import Credentials from "fastify-authjs/providers/credentials";
+import GitHub from "fastify-authjs/providers/github";
+import Nodemailer from "fastify-authjs/providers/nodemailer";
+import Passkey from "fastify-authjs/providers/passkey";
+import { Redis } from "ioredis";
+import { request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createClient } from "redis";
+import { loadRateLimit } from "../src/routes/rate_limit/counters.ts";
+import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "./support/app.ts";
+import { type Answer, Client, formIn } from "./support/client.ts";
+import { withClock } from "./support/clock.ts";
+import { serverUrl } from "./support/databases.ts";
+import { withEnvironment } from "./support/environment.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
+
+const HOUR = 3_600_000;
+const ADA = { username: "ada", password: "open" };
+const GUESS = { username: "ada", password: "guess" };
+
+/** An application behind a proxy, which names the address of each client. */
+function limitedApp(options: RateLimitOptions | boolean, config: Partial<FastifyAuthConfig> = {}) {
+  return testApp(testConfig({ rateLimit: options, ...config }), { trustProxy: true });
+}
+
+/** A browser at an address. */
+function at(app: FastifyInstance, address = "192.0.2.1", headers: Record<string, string> = {}): Client {
+  return new Client(app, { "x-forwarded-for": address, ...headers });
+}
+
+const statusOf = ({ statusCode }: Answer) => statusCode;
+const limit = (max: number) => ({ max, timeWindow: HOUR });
+
+Deno.test("without rateLimit nothing is limited", async () => {
+  await using app = await limitedApp(false);
+  const client = at(app);
+  for (let i = 0; i < 70; i++) {
+    assertEquals(statusOf(await client.post("/auth/callback/credentials", GUESS)), 302);
+  }
+});
+
+Deno.test("failed attempts on one account from one address are limited, whatever the password is then", async () => {
+  await using app = await limitedApp({ accountFromAddress: limit(2) });
+  const client = at(app);
+  assertEquals(statusOf(await client.signIn(GUESS)), 302);
+  assertEquals(statusOf(await client.signIn({ ...GUESS, username: " ADA" })), 302);
+  const refused = await client.signIn(ADA);
+  assertEquals([refused.statusCode, refused.headers["retry-after"]], [429, "3600"]);
+  assertEquals(statusOf(await at(app).signIn(ADA)), 429, "another browser at that address");
+  assertEquals(statusOf(await client.signIn({ ...ADA, username: "grace" })), 302, "another user");
+  assertEquals((await client.get("/me")).json().session.user.name, "grace");
+  assertEquals(statusOf(await at(app, "192.0.2.2").signIn(ADA)), 302, "the user, at another address");
+});
+
+Deno.test("attempts that succeed are not counted, and neither are those without a CSRF token", async () => {
+  await using app = await limitedApp({ accountFromAddress: limit(1), account: limit(1) });
+  const client = at(app);
+  for (let i = 0; i < 3; i++) {
+    assertEquals(statusOf(await client.post("/auth/callback/credentials", GUESS)), 302);
+    assertEquals(statusOf(await client.signIn(ADA)), 302);
+  }
+  assertEquals((await client.get("/me")).json().session.user.name, "ada");
+});
+
+Deno.test("attempts that authorize() ends with any error are counted", async () => {
+  const authorize = () => {
+    throw new Error("wrong");
+  };
+  const providers = [Credentials({ credentials: { username: {}, password: {} }, authorize })];
+  await using app = await limitedApp({ account: limit(1) }, { providers });
+  assertEquals(statusOf(await at(app).signIn(ADA)), 302);
+  assertEquals(statusOf(await at(app).signIn(ADA)), 429);
+});
+
+Deno.test("failed attempts on one account are limited over all addresses", async () => {
+  await using app = await limitedApp({ account: limit(3) });
+  for (const host of [1, 2, 3]) assertEquals(statusOf(await at(app, `192.0.2.${host}`).signIn(GUESS)), 302);
+  assertEquals(statusOf(await at(app, "192.0.2.4").signIn(ADA)), 429);
+});
+
+Deno.test("an account is that of rateLimit.accountName, else of the first field that is no password", async () => {
+  const providers = [Credentials({
+    credentials: { password: { type: "password" }, tenant: {}, username: {} },
+    authorize: () => null,
+  })];
+  const guess = { tenant: "acme", ...GUESS };
+  const accountName: RateLimitOptions["accountName"] = ({ tenant, username }, provider) =>
+    `${provider} ${tenant} ${username}`;
+  for (const [options, expected] of [[{}, 429], [{ accountName }, 302]] as const) {
+    await using app = await limitedApp({ account: limit(1), ...options }, { providers });
+    assertEquals(statusOf(await at(app).signIn(guess)), 302);
+    assertEquals(statusOf(await at(app).signIn({ ...guess, username: "grace" })), expected);
+    assertEquals(statusOf(await at(app).signIn(guess)), 429);
+  }
+});
+
+Deno.test("requests of one address are limited: sign-ins and callbacks, not pages, tokens and sessions", async () => {
+  const providers = [GitHub({ clientId: "id", clientSecret: "secret" }), passwordProvider()];
+  await using app = await limitedApp({ address: limit(4) }, { providers });
+  const client = at(app);
+  for (let i = 0; i < 3; i++) {
+    for (const path of ["signin", "signin/github", "csrf", "session", "providers", "error", "signout"]) {
+      assert(statusOf(await client.get(`/auth/${path}`)) < 429, path);
+    }
+  }
+  const csrfToken = await client.csrfToken();
+  const requests = [
+    () => client.post("/auth/signin/github", {}),
+    () => client.get("/auth/callback/github?code=a"),
+    () => client.get("/auth/callback/github/?code=a"),
+    () => client.post("/auth/callback/credentials", GUESS),
+  ];
+  for (const request of requests) assertEquals(statusOf(await request()), 302);
+  for (const request of requests) assertEquals(statusOf(await request()), 429);
+  assertEquals(statusOf(await client.post("/auth/signout", { csrfToken })), 302, "a sign-out");
+  const other = at(app, "192.0.2.2");
+  assertEquals(statusOf(await other.get("/auth/callback/github?code=a")), 302, "another address");
+});
+
+Deno.test("IPv6 addresses of one /64 network count as one, and mapped IPv4 addresses as IPv4", async () => {
+  await using app = await limitedApp({ address: limit(1) });
+  const post = async (address: string) =>
+    statusOf(await at(app, address).post("/auth/callback/credentials", GUESS));
+  assertEquals(await post("2001:db8:0:1::1"), 302);
+  assertEquals(await post("2001:db8:0:1:ffff::2"), 429);
+  assertEquals(await post("2001:db8:0:2::1"), 302);
+  assertEquals(await post("192.0.2.7"), 302);
+  assertEquals(await post("::ffff:192.0.2.7"), 429);
+});
+
+Deno.test("a limit starts anew when its time is over", async () => {
+  await using app = await limitedApp({ account: { max: 1, timeWindow: 60_000 } });
+  await withClock(async (clock) => {
+    assertEquals(statusOf(await at(app).signIn(GUESS)), 302);
+    clock.now += 45_000;
+    const refused = await at(app).signIn(ADA);
+    assertEquals([refused.statusCode, refused.headers["retry-after"]], [429, "15"]);
+    clock.now += 15_000;
+    const client = at(app);
+    await client.signIn(ADA);
+    assertEquals((await client.get("/me")).json().session.user.name, "ada");
+  });
+});
+
+Deno.test("a script gets 429 as JSON; one that reads `url` gets the sign-in page with the error", async () => {
+  await using app = await limitedApp({ address: limit(1) });
+  await at(app).signIn(GUESS);
+  for (const headers of [{ accept: "application/json" }, { "x-auth-return-redirect": "prefer-status" }]) {
+    const answer = await at(app, "192.0.2.1", headers as Record<string, string>).signIn(ADA);
+    assertEquals([answer.statusCode, answer.headers["retry-after"]], [429, "3600"]);
+    assertEquals(answer.headers["cache-control"], "private, no-cache, no-store");
+    assertEquals(answer.json(), {
+      error: "TooManyRequests",
+      code: "FST_AUTHJS_TOO_MANY_REQUESTS",
+      message: "Too many requests. Try again in 3600 seconds.",
+    });
+  }
+  const answer = await at(app, "192.0.2.1", { "x-auth-return-redirect": "1" }).signIn(ADA);
+  assertEquals([answer.statusCode, answer.headers["retry-after"]], [200, "3600"]);
+  assertEquals(answer.json(), { url: "http://localhost/auth/signin?error=TooManyRequests" });
+});
+
+Deno.test("a browser gets 429 with the built-in page, or is led to the error page of the application", async () => {
+  const accept = "text/html,application/xhtml+xml";
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ rateLimit: { address: limit(1) } }), { logger });
+  await new Client(app).signIn(GUESS);
+  const page = await new Client(app, { accept }).signIn(ADA);
+  assertEquals([page.statusCode, page.headers["retry-after"]], [429, "3600"]);
+  assertMatch(String(page.headers["content-type"]), /^text\/html/);
+  assertStringIncludes(page.body, "Too many attempts");
+  assertEquals(lines.filter(({ level, msg }) => level > 30 && /Too many/.test(msg)), []);
+
+  await using own = await limitedApp({ address: limit(1) }, { pages: { error: "/oops" } });
+  await at(own).signIn(GUESS);
+  const answer = await at(own, "192.0.2.1", { accept }).signIn(ADA);
+  assertEquals([answer.statusCode, answer.headers["retry-after"]], [302, "3600"]);
+  assertEquals(answer.headers.location, "http://localhost/oops?error=TooManyRequests");
+});
+
+Deno.test("any other client gets the 429 of the application's error handler", async () => {
+  await using app = await limitedApp({ address: limit(1) });
+  await at(app).signIn(GUESS);
+  const answer = await at(app).signIn(ADA);
+  assertEquals([answer.statusCode, answer.headers["retry-after"]], [429, "3600"]);
+  assertEquals(answer.json(), {
+    statusCode: 429,
+    code: "FST_AUTHJS_TOO_MANY_REQUESTS",
+    error: "Too Many Requests",
+    message: "Too many requests. Try again in 3600 seconds.",
+  });
+});
+
+/** A provider that hands out short codes, as some applications do, and the codes that it mailed. */
+function mailing() {
+  const sent: { identifier: string; url: string }[] = [];
+  const provider = Nodemailer({
+    server: "smtp://127.0.0.1:1",
+    generateVerificationToken: () => "123456",
+    sendVerificationRequest: (params) => void sent.push(params),
+  });
+  return { sent, config: { adapter: memoryAdapter(), providers: [provider] } };
+}
+
+async function ask(client: Client, email: string): Promise<Answer> {
+  return await client.post("/auth/signin/nodemailer", { csrfToken: await client.csrfToken(), email });
+}
+
+Deno.test("mails to one recipient are limited, however it is spelled and whoever asks", async () => {
+  const { sent, config } = mailing();
+  await using app = await limitedApp({ mail: limit(2) }, config);
+  assertEquals(statusOf(await ask(at(app), "ada@example.com")), 302);
+  assertEquals(statusOf(await ask(at(app, "192.0.2.2"), " Ada@EXAMPLE.com")), 302);
+  const refused = await ask(at(app, "192.0.2.3"), "ada@example.com");
+  assertEquals([refused.statusCode, refused.headers["retry-after"]], [429, "3600"]);
+  assertEquals(statusOf(await ask(at(app), "grace@example.com")), 302);
+  assertEquals(statusOf(await ask(at(app), "no address")), 302, "refused as such");
+  assertEquals(sent.map(({ identifier }) => identifier), [
+    "ada@example.com",
+    "ada@example.com",
+    "grace@example.com",
+  ]);
+});
+
+for (const emailConfirm of [true, false]) {
+  Deno.test(`guesses of a mailed code are limited, with emailConfirm ${emailConfirm}`, async () => {
+    const { sent, config } = mailing();
+    await using app = await limitedApp({ account: limit(2) }, { ...config, emailConfirm });
+    const client = at(app);
+    await ask(client, "ada@example.com");
+    const { pathname, search, searchParams } = new URL(sent[0]!.url);
+    const guess = async (browser: Client, email = searchParams.get("email")!) =>
+      statusOf(await browser.confirm(`${pathname}?${new URLSearchParams({ email, token: "654321" })}`));
+    assertEquals(await guess(client), 302);
+    assertEquals(await guess(at(app, "192.0.2.2"), "ADA@example.com"), 302);
+    assertEquals(await guess(at(app, "192.0.2.3")), 429);
+    assertEquals(statusOf(await client.confirm(pathname + search)), 429);
+    assertEquals(await guess(client, "grace@example.com"), 302);
+    if (emailConfirm) {
+      const page = await client.get(pathname + search);
+      assertEquals([page.statusCode, formIn(page).fields.token], [200, "123456"], "the page uses nothing");
+    }
+  });
+}
+
+Deno.test("requests and failures of passkeys are limited, and a script gets JSON", async () => {
+  const config = { adapter: memoryAdapter(), providers: [Passkey], experimental: { enableWebAuthn: true } };
+  await using app = await limitedApp({ address: limit(3), account: limit(1) }, config);
+  const use = async (id: string, address?: string) => {
+    const client = at(app, address);
+    const form = {
+      csrfToken: await client.csrfToken(),
+      action: "authenticate",
+      data: JSON.stringify({ id }),
+    };
+    return statusOf(await client.post("/auth/callback/passkey", form));
+  };
+  assertEquals([await use("a"), await use("b"), await use("a", "192.0.2.2")], [302, 302, 429]);
+  assertEquals(statusOf(await at(app).get("/auth/webauthn-options/passkey")), 200);
+  const refused = await at(app).get("/auth/webauthn-options/passkey");
+  assertEquals([refused.statusCode, refused.headers["retry-after"]], [429, "3600"]);
+  assertEquals(refused.json().error, "TooManyRequests");
+});
+
+/** A provider whose authorize() waits until it is let go. */
+function waitingProvider(id = "credentials") {
+  const waiting: (() => void)[] = [];
+  const expecting: { count: number; resolve: () => void }[] = [];
+  const state = {
+    started: 0,
+    /** Waits until so many have started. */
+    until: (count: number) =>
+      new Promise<void>((resolve) => state.started >= count ? resolve() : expecting.push({ count, resolve })),
+  };
+  const provider = Credentials({
+    id,
+    credentials: { username: {}, password: { type: "password" } },
+    async authorize() {
+      state.started++;
+      for (const { count, resolve } of expecting) if (state.started >= count) resolve();
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return null;
+    },
+  });
+  const letGo = () => waiting.splice(0).forEach((resolve) => resolve());
+  return { provider, state, letGo };
+}
+
+Deno.test("so many attempts on one account, and from one address, run at once before authorize()", async () => {
+  const { provider, state, letGo } = waitingProvider();
+  const bounds = { concurrentPerAccount: 2, concurrentPerAddress: 3 };
+  await using app = await limitedApp(bounds, { providers: [provider] });
+  const clients = [1, 2, 3, 4, 5].map((host) => at(app, `192.0.2.${host}`));
+  const forms = await Promise.all(
+    clients.map(async (client) => ({ ...GUESS, csrfToken: await client.csrfToken() })),
+  );
+  const attempt = (i: number, fields = {}) =>
+    clients[i]!.post("/auth/callback/credentials", { ...forms[i]!, ...fields });
+  // Of five on one account two run, whatever addresses they come from, and the others are refused at once.
+  const onAccount = [0, 1, 2, 3, 4].map((i) => attempt(i));
+  const refused = await Promise.race([firstOf(onAccount, 3), never(state.until(3))]);
+  assertEquals(refused.map(statusOf), [429, 429, 429]);
+  assertEquals(refused[0]!.headers["retry-after"], "1");
+  await state.until(2);
+  letGo();
+  assertEquals((await Promise.all(onAccount)).map(statusOf).sort(), [302, 302, 429, 429, 429]);
+
+  // The first two are over, so another one begins.
+  const next = attempt(0);
+  await state.until(3);
+  letGo();
+  assertEquals(statusOf(await next), 302);
+
+  // Of five accounts three run for one address.
+  const fromAddress = ["a", "b", "c", "d", "e"].map((username) => attempt(0, { username }));
+  assertEquals((await Promise.race([firstOf(fromAddress, 2), never(state.until(7))])).map(statusOf), [
+    429,
+    429,
+  ]);
+  await state.until(6);
+  letGo();
+  assertEquals((await Promise.all(fromAddress)).map(statusOf).sort(), [302, 302, 302, 429, 429]);
+  assertEquals(state.started, 6);
+});
+
+async function never(event: Promise<void>): Promise<never> {
+  await event;
+  throw new Error("more of them run at once");
+}
+
+/** The answers that come first. */
+function firstOf(answers: readonly Promise<Answer>[], count: number): Promise<Answer[]> {
+  return new Promise((resolve, reject) => {
+    const first: Answer[] = [];
+    for (const answer of answers) {
+      answer.then((value) => first.push(value) === count && resolve([...first]), reject);
+    }
+  });
+}
+
+Deno.test("a client that hangs up does not make room for another attempt while authorize() runs", async () => {
+  const { provider, state, letGo } = waitingProvider();
+  await using app = await limitedApp({ concurrentPerAccount: 1 }, { providers: [provider] });
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.address() as AddressInfo;
+  const client = at(app);
+  const body = new URLSearchParams({ ...GUESS, csrfToken: await client.csrfToken() }).toString();
+  const request = httpRequest({
+    port,
+    host: "127.0.0.1",
+    method: "POST",
+    path: "/auth/callback/credentials",
+    headers: {
+      host: "localhost",
+      cookie: client.cookie!,
+      "content-type": "application/x-www-form-urlencoded",
+      "content-length": body.length,
+    },
+  });
+  const closed = new Promise((resolve) => request.on("error", () => {}).on("close", resolve));
+  request.end(body);
+  await state.until(1);
+  request.destroy();
+  await closed;
+  try {
+    const another = at(app, "192.0.2.2").signIn(GUESS);
+    assertEquals(statusOf(await Promise.race([another, never(state.until(2))])), 429);
+  } finally {
+    letGo();
+  }
+});
+
+for (const order of ["before", "after"] as const) {
+  for (const own of [{ max: 1000 }, { max: 1000, global: false }]) {
+    Deno.test(`an application's own @fastify/rate-limit works ${order} it: ${JSON.stringify(own)}`, async () => {
+      await using app = Fastify({ trustProxy: true }) as unknown as FastifyInstance;
+      const config = testConfig({ rateLimit: { account: limit(1) } });
+      const register = async () => void await app.register(rateLimit as never, own as never);
+      if (order === "before") await register();
+      await app.register(FastifyAuth(config), { prefix: "/auth" });
+      if (order === "after") await register();
+      app.get("/own", { config: { rateLimit: { max: 2 } } as object }, () => "own");
+      const methods = app as unknown as {
+        createRateLimit(options: object): (request: unknown) => Promise<object>;
+      };
+      app.get("/made", methods.createRateLimit({ max: 7 }) as never);
+
+      const client = at(app);
+      const statuses = [await client.get("/own"), await client.get("/own"), await client.get("/own")];
+      assertEquals(statuses.map(statusOf), [200, 200, 429]);
+      assertEquals((await client.get("/made")).json().remaining, 6);
+      const failed = await client.signIn(GUESS);
+      const counted = order === "before" && own.global === undefined;
+      assertEquals([failed.statusCode, failed.headers["x-ratelimit-limit"]], [
+        302,
+        counted ? "1000" : undefined,
+      ]);
+      assertEquals(statusOf(await client.signIn(ADA)), 429);
+    });
+  }
+}
+
+Deno.test("a missing or old @fastify/rate-limit is a boot error that says what to run", async () => {
+  const missing = () => Promise.reject(new Error("Cannot find package '@fastify/rate-limit'"));
+  const old = () => Promise.resolve({ default: Object.assign(() => {}, { fastifyRateLimit: () => {} }) });
+  for (const load of [missing, old]) {
+    const error = await assertRejects(() => loadRateLimit(undefined, load), FastifyAuthError);
+    assertEquals(error.code, "FST_AUTHJS_CONFIG_INVALID");
+    assertStringIncludes(error.message, "npm install @fastify/rate-limit@^11.2.0");
+  }
+  await assertRejects(
+    () => limitedApp({ plugin: () => {} }),
+    FastifyAuthError,
+    "npm install @fastify/rate-limit@^11.2.0",
+  );
+  await using app = await limitedApp({ plugin: rateLimit as never, account: limit(1) });
+  assertEquals([statusOf(await at(app).signIn(GUESS)), statusOf(await at(app).signIn(ADA))], [302, 429]);
+});
+
+Deno.test("a setting that cannot work is a boot error that names it", async () => {
+  const cases: [options: unknown, text: string][] = [
+    ["yes", "write true, false or an object"],
+    [{ perAddress: limit(1) }, "`rateLimit.perAddress` is no option"],
+    [{ address: 5 }, "`rateLimit.address` must be"],
+    [{ address: { max: 0, timeWindow: 1 } }, "`rateLimit.address.max` is 0"],
+    [{ mail: { max: 1 } }, "`rateLimit.mail.timeWindow`"],
+    [{ mail: { max: 1, timeWindow: "1 minute" } }, '`rateLimit.mail.timeWindow` is "1 minute"'],
+    [{ concurrentPerAccount: 0.5 }, "`rateLimit.concurrentPerAccount` is 0.5"],
+    [{ accountName: "username" }, "`rateLimit.accountName` must be a function"],
+    [{ redis: {} }, "`rateLimit.redis` must be a client"],
+  ];
+  for (const [options, text] of cases) {
+    const error = await assertRejects(() => limitedApp(options as RateLimitOptions), FastifyAuthError, text);
+    assertEquals(error.code, "FST_AUTHJS_CONFIG_INVALID");
+  }
+});
+
+Deno.test("a limit that is false is off", async () => {
+  await using app = await limitedApp({ address: false, accountFromAddress: false, account: false });
+  const client = at(app);
+  for (let i = 0; i < 12; i++) assertEquals(statusOf(await client.signIn(GUESS)), 302);
+  for (let i = 0; i < 60; i++) {
+    assertEquals(statusOf(await client.post("/auth/callback/credentials", GUESS)), 302);
+  }
+});
+
+Deno.test("in production a line at boot recommends rateLimit, unless it is set, also to false", async () => {
+  const noticesOf = async (NODE_ENV: string, rateLimit?: boolean) => {
+    const { logger, lines } = captureLog();
+    await withEnvironment({ NODE_ENV }, async () => {
+      const config = testConfig({
+        ...(rateLimit !== undefined && { rateLimit }),
+        origin: "https://app.example",
+      });
+      await using app = await testApp(config, { logger });
+      await app.ready();
+    });
+    return lines.filter(({ level, msg }) => level === 30 && msg.includes("rateLimit")).length;
+  };
+  assertEquals(await noticesOf("production"), 1);
+  assertEquals(await noticesOf("production", true), 0);
+  assertEquals(await noticesOf("production", false), 0);
+  assertEquals(await noticesOf("development"), 0);
+});
+
+Deno.test("a form whose account is unknown is warned about at boot", async () => {
+  const providers = [Credentials({ id: "custom", authorize: () => null })];
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ providers, rateLimit: true }), { logger });
+  await app.ready();
+  assertEquals(
+    lines.filter(({ msg }) => /"custom" has no field.*rateLimit\.accountName/.test(msg)).length,
+    1,
+  );
+});
+
+Deno.test("without trustProxy a proxy's requests count as one client's, and a warning says so once", async () => {
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ rateLimit: { address: limit(2) } }), { logger });
+  const post = async (host: number) =>
+    statusOf(await at(app, `192.0.2.${host}`).post("/auth/callback/credentials", GUESS));
+  assertEquals([await post(1), await post(2), await post(3)], [302, 302, 429]);
+  assertEquals(lines.filter(({ level, msg }) => level === 40 && msg.includes("trustProxy")).length, 1);
+});
+
+Deno.test("an OpenAPI document has the 429 of the routes that are limited, where they are", async () => {
+  const limitedIn = async (rateLimit: boolean) => {
+    await using app = Fastify() as unknown as FastifyInstance;
+    await app.register(swagger as never, { openapi: { openapi: "3.1.0" } } as never);
+    await app.register(FastifyAuth(testConfig({ rateLimit })), { prefix: "/auth", openapi: true } as never);
+    await app.ready();
+    const { paths } = (app as unknown as { swagger(): { paths: Record<string, Record<string, Described>> } })
+      .swagger();
+    return Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { responses }]) =>
+        responses["429"]?.headers?.["Retry-After"] ? [`${method} ${path}`] : []
+      )
+    );
+  };
+  assertEquals(await limitedIn(true), ["post /auth/callback/{provider}"]);
+  assertEquals(await limitedIn(false), []);
+});
+
+interface Described {
+  readonly responses: Record<string, { readonly headers?: Record<string, unknown> }>;
+}
+
+Deno.test("while Redis fails sign-ins go on, and the log says so once, and when it works again", async () => {
+  const { logger, lines } = captureLog();
+  let down = true;
+  let count = 0;
+  const call = (_command: string, script: string) => {
+    if (down) return Promise.reject(new Error("ECONNREFUSED"));
+    return Promise.resolve([script.includes("INCR") ? ++count : count, HOUR]);
+  };
+  const config = testConfig({ rateLimit: { redis: { call }, account: limit(1), accountFromAddress: false } });
+  await using app = await testApp(config, { logger });
+  const client = new Client(app);
+  for (let i = 0; i < 3; i++) assertEquals(statusOf(await client.signIn(GUESS)), 302);
+  const told = () => lines.filter(({ msg }) => msg.includes("Redis")).map(({ level }) => level);
+  assertEquals(told(), [50]);
+  down = false;
+  await client.signIn(GUESS);
+  assertEquals(statusOf(await client.signIn(GUESS)), 429);
+  assertEquals(told(), [50, 40]);
+});
+
+const redisUrl = serverUrl("TEST_REDIS_URL", "the tests of rate limits in Redis");
+for (const kind of redisUrl ? ["ioredis", "redis"] as const : []) {
+  Deno.test(`processes share their limits in Redis (${kind}), where no address or name can be read`, async () => {
+    const prefix = `test:${crypto.randomUUID()}:`;
+    const look = new Redis(redisUrl!);
+    const node = createClient({ url: redisUrl! });
+    const redis = kind === "redis" ? (await node.connect(), node as never) : look;
+    try {
+      const options = { redis, prefix, address: limit(4), account: limit(2), mail: limit(1) };
+      const { sent, config } = mailing();
+      const providers = [passwordProvider(), ...config.providers];
+      const both: Partial<FastifyAuthConfig> = { ...config, providers, session: { strategy: "jwt" } };
+      await using one = await limitedApp(options, both);
+      await using two = await limitedApp(options, both);
+      assertEquals(statusOf(await at(one).signIn(GUESS)), 302);
+      assertEquals(statusOf(await at(two, "192.0.2.2").signIn(GUESS)), 302);
+      const refused = await at(one, "192.0.2.3").signIn(ADA);
+      assertEquals(refused.statusCode, 429);
+      assert(Number(refused.headers["retry-after"]) > 3500);
+      assertEquals(statusOf(await ask(at(one), "ada@example.com")), 302);
+      assertEquals(statusOf(await ask(at(two), "ada@example.com")), 429);
+      assertEquals(sent.length, 1);
+      assertEquals(
+        statusOf(await at(two).signIn({ ...ADA, username: "grace" })),
+        302,
+        "the fourth of its address",
+      );
+      assertEquals(statusOf(await at(one).signIn({ ...ADA, username: "grace" })), 429, "the fifth");
+      const keys = await look.keys(`${prefix}*`);
+      for (const key of keys) {
+        assertMatch(key.slice(prefix.length), /^(?:address|account|accountFromAddress|mail):[\w-]{43}$/);
+        assert(await look.pttl(key) > 0, "every key expires");
+      }
+      assertEquals(keys.length, 3 + 1 + 2 + 1, keys.join());
+    } finally {
+      const keys = await look.keys(`${prefix}*`);
+      if (keys.length > 0) await look.del(...keys);
+      look.disconnect();
+      if (kind === "redis") await node.close();
+    }
+  });
+}
+
+Deno.test("keys depend on the secret, so that they cannot be guessed without it", async () => {
+  const keysWith = async (secret: string) => {
+    const keys: string[] = [];
+    const call = (...args: string[]) => {
+      keys.push(args[3]!);
+      return Promise.resolve([1, HOUR]);
+    };
+    await using app = await limitedApp({ redis: { call } }, { secret });
+    await at(app).post("/auth/callback/credentials", GUESS);
+    return keys;
+  };
+  const [first, second] = [await keysWith(SECRET), await keysWith(`${SECRET}-2`)];
+  assertEquals(first, await keysWith(SECRET));
+  assert(first.every((key) => !second.includes(key)), first.join());
+});
+
+Deno.test("auth.signIn() from a route of the application has the same limits", async () => {
+  const { provider, state, letGo } = waitingProvider("slow");
+  const auth = createAuth(testConfig({
+    providers: [passwordProvider(), provider],
+    rateLimit: { address: limit(4), account: limit(2), concurrentPerAccount: 1 },
+  }) as never);
+  await using app = Fastify({ trustProxy: true }) as unknown as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.post("/sign-in/:id", (request, reply) => {
+    const { id } = request.params as { id: string };
+    return auth.signIn(request, reply, id, { fields: request.body, callbackUrl: "/" });
+  });
+  const post = (id: string, fields: object, address?: string) =>
+    at(app, address).request("POST", `/sign-in/${id}`, { json: fields });
+  assertEquals(statusOf(await post("credentials", GUESS)), 401);
+  assertEquals(statusOf(await at(app, "192.0.2.2").signIn(GUESS)), 302, "a request to the auth routes");
+  const refused = await post("credentials", ADA);
+  assertEquals([refused.statusCode, refused.headers["retry-after"]], [429, "3600"]);
+  assertEquals(refused.json().code, "FST_AUTHJS_TOO_MANY_REQUESTS");
+  const grace = { ...ADA, username: "grace" };
+  assertEquals(statusOf(await post("credentials", grace)), 302);
+  assertEquals(statusOf(await post("credentials", grace)), 302, "the fourth of its address");
+  assertEquals(statusOf(await post("credentials", grace)), 429, "the fifth");
+
+  const slow = post("slow", GUESS, "192.0.2.3");
+  await state.until(1);
+  try {
+    const another = post("slow", GUESS, "192.0.2.4");
+    assertEquals(
+      statusOf(await Promise.race([another, never(state.until(2))])),
+      429,
+      "while another one runs",
+    );
+  } finally {
+    letGo();
+  }
+  assertEquals(statusOf(await slow), 401);
+});
