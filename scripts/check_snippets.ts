@@ -5,6 +5,7 @@
  * A fence marked `ts ignore` is left out. A snippet may use the names in `snippet_context.ts`.
  */
 import { readdir } from "node:fs/promises";
+import pg from "pg";
 import { runDeno } from "./deno.ts";
 import { ENVIRONMENT, FILES, GLOBALS, REPLY } from "./snippet_context.ts";
 
@@ -89,12 +90,32 @@ async function answers(app: FastifyInstance): Promise<void> {
 `;
 }
 
+/** A schema of PostgreSQL for the snippets alone, which is deleted at the end. */
+async function openSchema(server: string | undefined): Promise<AsyncDisposable & { url: string }> {
+  if (server === undefined) return { url: "", async [Symbol.asyncDispose]() {} };
+  const name = `snippets_${crypto.randomUUID().replaceAll("-", "")}`;
+  const pool = new pg.Pool({ connectionString: server });
+  await pool.query(`create schema ${name}`);
+  const url = new URL(server);
+  url.searchParams.set("options", `-c search_path=${name}`);
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      await pool.query(`drop schema ${name} cascade`);
+      await pool.end();
+    },
+  };
+}
+
 async function main(): Promise<number> {
   const snippets: Snippet[] = [];
   for (const page of await pages()) {
     snippets.push(...snippetsOf(page, await Deno.readTextFile(new URL(page, root))));
   }
-  const complete = snippets.filter(isComplete);
+  const hasDatabase = Deno.env.has("TEST_POSTGRES_URL");
+  const complete = snippets.filter(isComplete).filter(({ code }) =>
+    hasDatabase || !code.includes("process.env.DATABASE_URL")
+  );
   const temporary = await Deno.makeTempDir();
   try {
     const directory = `${temporary}/snippets/`;
@@ -115,7 +136,9 @@ async function main(): Promise<number> {
       const code = await runDeno(["check", "--quiet", ...files]);
       if (code !== 0) return code;
     }
-    const ran = await runDeno(["run", "--quiet", "-A", `${directory}run.ts`], ENVIRONMENT);
+    await using database = await openSchema(Deno.env.get("TEST_POSTGRES_URL"));
+    const environment = { ...ENVIRONMENT, DATABASE_URL: database.url };
+    const ran = await runDeno(["run", "--quiet", "-A", `${directory}run.ts`], environment);
     if (ran === 0) console.log(`${snippets.length} snippets compile, ${complete.length} of them run`);
     return ran;
   } finally {

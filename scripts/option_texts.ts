@@ -25,7 +25,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   },
   session: { text: "Where sessions are kept, and how long they last.", default: "as below" },
   "session.strategy": {
-    text: "`jwt` is an encrypted cookie, `database` a row of the adapter ([sessions](sessions.md)).",
+    text: "`jwt` is an encrypted cookie, `database` a row of the adapter ([sessions](database-sessions.md)).",
     default: "`database` with an adapter, else `jwt`",
   },
   "session.maxAge": {
@@ -77,7 +77,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     default: "the `callbackUrl`",
   },
   callbacks: {
-    text: "Functions that decide about a sign-in and make the session.",
+    text: "Functions that decide about a sign-in and make the session ([callbacks](callbacks.md)).",
     default: "those of core",
   },
   "callbacks.signIn": {
