@@ -84,6 +84,21 @@ Deno.test("a client without a secret that says so is no mistake, nor is one with
   none(lines, CREDENTIALS);
 });
 
+for (
+  const [what, provider, named] of [
+    ["undefined", undefined, "is undefined"],
+    ["a name", "github", 'is "github"'],
+    ["a module", { default: GitHub }, "is an object without an `id`"],
+  ] as const
+) {
+  Deno.test(`a provider that is ${what} stops the boot, with how to import one`, async () => {
+    const { code, message } = await refused({ providers: [GitHub, provider as never] });
+    assertEquals(code, "FST_AUTHJS_PROVIDER_INVALID");
+    assertStringIncludes(message, `\`providers[1]\` ${named}`);
+    assertStringIncludes(message, "fastify-authjs/providers/github");
+  });
+}
+
 Deno.test("an issuer without its scheme stops the boot, with the variable that sets it", async () => {
   const environment = { AUTH_KEYCLOAK_ISSUER: "idp.example/realms/staff" };
   await withEnvironment(environment, async () => {
@@ -206,10 +221,6 @@ const CONTRADICTIONS: [what: string, origin: string, headers: Record<string, str
   }],
   ["https where http is set", "http://app.example", { host: "app.example", "x-forwarded-proto": "https" }],
   ["http at a loopback address", "https://localhost:3000", { host: "localhost:3000" }],
-  ["another host by the proxy", "https://app.example", {
-    host: "app",
-    "x-forwarded-host": "www.app.example",
-  }],
   ["Forwarded", "http://app.example", {
     host: "app.example",
     forwarded: 'for=1.2.3.4;proto=https;host="app.example"',
@@ -238,6 +249,7 @@ const OF_PROXIES: [what: string, headers: Record<string, string>][] = [
     via: "2.0 cdn.example",
   }],
   ["another name, and the address of the client", { host: "origin.example", "x-forwarded-for": "1.2.3.4" }],
+  ["what a client made up", { host: "127.0.0.1:3001", "x-forwarded-host": "evil.example" }],
   ["http behind a proxy with TLS", { host: "app.example", "x-forwarded-proto": "http" }],
 ];
 
@@ -309,6 +321,21 @@ Deno.test("a form of the server's own page under another scheme gets a 403 that 
   });
   assertEquals(answer.json().code, "FST_AUTHJS_CROSS_SITE");
   assertStringIncludes(answer.json().message, "AUTH_URL=http://app.example");
+});
+
+Deno.test("a proxy that sends nothing is told by what browsers send", async () => {
+  const { app, client, lines } = await logged();
+  await using _app = app;
+  const csrfToken = await client.csrfToken();
+  const host = "127.0.0.1:3000";
+  const post = (headers: Record<string, string>) =>
+    client.post("/auth/callback/credentials", { ...ada, csrfToken }, { host, ...headers });
+  // Over http browsers do not say whether a page is of the same origin.
+  const refused = await post({ origin: "http://app.example:8080" });
+  assertEquals(refused.statusCode, 403);
+  assertStringIncludes(refused.json().message, "AUTH_URL=http://app.example:8080");
+  await post({ origin: "https://app.example", "sec-fetch-site": "same-origin" });
+  assertMatch(only(lines, ORIGIN), /A browser has a page of this server at https:\/\/app\.example/);
 });
 
 Deno.test("a page without a leading slash stops the boot", async () => {

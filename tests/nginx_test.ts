@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { build, SETTINGS } from "../examples/nginx/app.ts";
+import { captureLog } from "./support/app.ts";
 import type { Client } from "./support/client.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { browserOver, ENVIRONMENT } from "./support/examples.ts";
@@ -29,7 +30,8 @@ for (const [port, host, base] of SERVERS) {
       withEnvironment({ AUTH_SECRET }, async () => {
         // A session as large as it may get
         const jwt = ({ token }: { token: object }) => ({ ...token, roles: "a".repeat(4500) });
-        await using app = await build(SETTINGS[port]!, { callbacks: { jwt } });
+        const { logger, lines } = captureLog();
+        await using app = await build(SETTINGS[port]!, { callbacks: { jwt } }, logger);
         await app.listen({ port: 0, host: "127.0.0.1" });
         const upstream = (app.server.address() as AddressInfo).port;
         const file = await readFile(new URL("../examples/nginx/nginx.conf", import.meta.url), "utf8");
@@ -45,6 +47,8 @@ for (const [port, host, base] of SERVERS) {
           "x-forwarded-proto": "http",
         });
         await signInReadSignOut(client, `https://${host}${base}`);
+        const alarms = lines.filter(({ level, code }) => level >= 40 && code === "FST_AUTHJS_WARN_ORIGIN");
+        assertEquals(alarms.map(({ msg }) => msg), []);
       }),
   );
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import { authConfig } from "../auth.ts";
 
@@ -31,9 +31,10 @@ export const SETTINGS: Readonly<Record<number, Setting>> = {
 export async function build(
   { auth, trustProxy = "", base = "" }: Setting,
   more: Partial<FastifyAuthConfig> = {},
+  logger: FastifyServerOptions["logger"] = true,
 ): Promise<FastifyInstance> {
   const config = authConfig({ ...auth, ...more });
-  const app = Fastify({ trustProxy: trustProxy || false });
+  const app = Fastify({ logger, trustProxy: trustProxy || false }) as FastifyInstance;
   await app.register(FastifyAuth(config), { prefix: `${base}/auth` });
   app.get(`${base}/me`, { onRequest: requireSession(config) }, async (request) => {
     return (await getSession(request, config))?.user;

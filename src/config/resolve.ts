@@ -37,6 +37,7 @@ import {
   providerProblem,
   type ProviderSummary,
   providerWarnings,
+  requireProvider,
   summarizeProviders,
 } from "../provider/summary.ts";
 import { prepareProvider } from "../provider/prepare.ts";
@@ -196,6 +197,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
       "`providers` must be an array: write `providers: [GitHub]`.",
     );
   }
+  config.providers.forEach(requireProvider);
   const { origin: _origin, trustedOrigins: _trusted, doctor: _doctor, ...settings } = config;
   const { providerTimeout, adapterTimeout, insecureProviders = [], ...options } = settings;
   const {

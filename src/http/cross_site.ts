@@ -3,6 +3,7 @@
  * as well.
  */
 import { FastifyAuthError } from "../errors.ts";
+import { isInternal } from "./origin_check.ts";
 
 /** Headers as Node gives them. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -62,7 +63,7 @@ export function assertNotCrossSite(headers: Headers, origin: string, trusted: Re
   throw new FastifyAuthError(
     "FST_AUTHJS_CROSS_SITE",
     `A page of another origin${named(from)} sent this request to ${origin}. Add that page's origin to ` +
-      `\`trustedOrigins\` if it is yours.${isSameHost(from, origin) ? originHint(from as string) : ""}`,
+      `\`trustedOrigins\` if it is yours.${mayBeOwnPage(from, origin) ? originHint(from as string) : ""}`,
   );
 }
 
@@ -71,10 +72,10 @@ function named(from: unknown): string {
   return typeof from === "string" && ORIGIN.test(from) ? ` (${from})` : "";
 }
 
-/** Whether only scheme or port differ, or the server knows itself by a local name. */
-function isSameHost(from: unknown, origin: string): boolean {
+/** Whether only scheme or port differ, or the server knows itself by a name or address that users do not type. */
+function mayBeOwnPage(from: unknown, origin: string): boolean {
   if (typeof from !== "string" || !ORIGIN.test(from) || !URL.canParse(from)) return false;
-  return new URL(from).hostname === new URL(origin).hostname;
+  return new URL(from).hostname === new URL(origin).hostname || isInternal(origin);
 }
 
 function originHint(from: string): string {

@@ -52,7 +52,8 @@ export function originContradiction(
 
 /**
  * Whether a proxy that works may have caused a difference from the configured origin: it sends the Host header of
- * its upstream, or is itself reached over http by a proxy that has TLS.
+ * its upstream, passes on what a client made up as X-Forwarded-Host, or is itself reached over http by a proxy that
+ * has TLS.
  */
 function isByProxy(
   { headers }: OriginRequest,
@@ -65,8 +66,8 @@ function isByProxy(
   if (isInternal(claimed)) return true;
   const [theirs, ours] = [new URL(claimed), new URL(href)];
   if (theirs.host === ours.host) return theirs.protocol === "http:";
-  return host === undefined && theirs.hostname !== ours.hostname &&
-    PROXY_HEADERS.some((name) => headers[name] !== undefined);
+  return theirs.hostname !== ours.hostname &&
+    (host !== undefined || PROXY_HEADERS.some((name) => headers[name] !== undefined));
 }
 
 /** What proxies add to a request. */
@@ -136,7 +137,7 @@ function ownHost({ host }: OriginRequest, { from }: OriginInUse): string | undef
 }
 
 /** Whether a host is an address or a name of a private network, such as that of a proxy's upstream. */
-function isInternal(origin: string): boolean {
+export function isInternal(origin: string): boolean {
   const { hostname } = new URL(origin);
   return hostname.startsWith("[") || INTERNAL.test(hostname);
 }

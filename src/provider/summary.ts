@@ -48,6 +48,24 @@ interface ProviderShape extends Partial<Record<ServerUrl, unknown>> {
   options?: ProviderShape;
 }
 
+/**
+ * Checks one of `providers`: a wrong import makes it `undefined`, or a module.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`.
+ */
+export function requireProvider(provider: unknown, index: number): void {
+  const { id } = (provider ?? {}) as { id?: unknown };
+  if (typeof provider === "function" || typeof id === "string") return;
+  const what = typeof provider === "object" && provider !== null
+    ? "an object without an `id`"
+    : JSON.stringify(provider) ?? "undefined";
+  throw new FastifyAuthError(
+    "FST_AUTHJS_PROVIDER_INVALID",
+    `\`providers[${index}]\` is ${what}, which is no provider. Import the default export, as in ` +
+      '`import GitHub from "fastify-authjs/providers/github"`, and write `GitHub` or `GitHub({ … })`.',
+  );
+}
+
 /** A copy that core may write to. A factory stays one, since core calls it with the environment. */
 export function copyProvider(provider: Provider): Provider {
   if (typeof provider !== "function") return clonePlain(provider);
