@@ -68,9 +68,11 @@ Deno.test("a template that became the text undefined is named too, and an API ke
 
 Deno.test("a variable without a value, as files of variables have it, is no client id", () =>
   withEnvironment({ AUTH_GITHUB_ID: "", AUTH_GITHUB_SECRET: "" }, async () => {
-    const { app, lines } = await logged({ providers: [GitHub] });
-    await using _app = app;
-    assertMatch(only(lines, CREDENTIALS), /no client id and no client secret/);
+    for (const provider of [GitHub, GitHub({ clientId: "", clientSecret: "" })]) {
+      const { app, lines } = await logged({ providers: [provider] });
+      await using _app = app;
+      assertMatch(only(lines, CREDENTIALS), /no client id and no client secret/);
+    }
   }));
 
 Deno.test("a client without a secret that says so is no mistake, nor is one with both", async () => {
