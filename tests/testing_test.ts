@@ -4,6 +4,7 @@ import Fastify from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import Keycloak from "fastify-authjs/providers/keycloak";
 import { signedIn, startIssuer } from "fastify-authjs/testing";
+import { createRemoteJWKSet, jwtVerify } from "jose";
 import { SECRET, testApp, testConfig } from "./support/app.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
@@ -310,6 +311,9 @@ Deno.test("startIssuer(): refresh tokens are there with offline_access, and are 
   await using app = await testApp(config);
   const { account } = (await (await issuer.signIn(app))("/me")).json().session;
   assertEquals(account.expires_in, 60);
+  const keys = createRemoteJWKSet(new URL(`${issuer.url}/jwks`));
+  const { payload } = await jwtVerify(account.id_token, keys, { issuer: issuer.url, audience: "app" });
+  assertEquals([payload.sub, payload.exp! - payload.iat!], ["ada", 60]);
   const refresh = async (refresh_token: string, client_id = "app") => {
     const body = new URLSearchParams({ grant_type: "refresh_token", refresh_token, client_id });
     const response = await fetch(`${issuer.url}/token`, { method: "POST", body });

@@ -76,7 +76,7 @@ interface NewSession {
  * linked: `startIssuer()` is there for tests of the sign-in itself.
  *
  * @param app The application; it may still be starting.
- * @param auth The configuration that was given to `FastifyAuth()`, or an object that has it as its `config`.
+ * @param auth The configuration that was given to `FastifyAuth()`, or the object of `createAuth()`.
  * @param options The user, and the details of the session.
  * @returns The application's `inject()`, which sends the cookie.
  * @throws {FastifyAuthError} What is wrong with the configuration, or `FST_AUTHJS_CONFIG_INVALID` for other arguments
