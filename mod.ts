@@ -28,6 +28,12 @@
 export { type AuthConfig, customFetch } from "@auth/core";
 export { AuthError, CredentialsSignin } from "@auth/core/errors";
 export type {
+  LinkAccountOptions,
+  LinkAccountResult,
+  LinkedAccount,
+  UnlinkAccountOptions,
+} from "./src/accounts.ts";
+export type {
   ActionRequest,
   SignInActionOptions,
   SignInActionResult,
@@ -38,6 +44,7 @@ export {
   type AuthObject,
   createAuth,
   type InferSession,
+  type LinkAccountAction,
   type SignInAction,
   type SignOutAction,
 } from "./src/create_auth.ts";
@@ -57,6 +64,7 @@ export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";
 export type {
   Account,
+  AccountRow,
   DefaultSession,
   EmailMessage,
   EmailMessageParams,

@@ -228,6 +228,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   insecureProviders: 'insecureProviders: ["keycloak"]',
   doctor: "doctor: true",
   tokenCacheSize: "tokenCacheSize: 5_000",
+  accountsOf:
+    'accountsOf: (userId) => pool.query(`SELECT * FROM accounts WHERE "userId" = $1`, [userId]).then(({ rows }) => rows)',
   refreshTokens: "refreshTokens: true",
   bearer: "bearer: { maxAge: 24 * 60 * 60 }",
   credentialsDatabaseSessions: "credentialsDatabaseSessions: true, adapter",
@@ -293,6 +295,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     "const inject = await signedIn(app, config, { user, claims: { expires_at: 0 } });",
   "SignedInOptions.expires": "const inject = await signedIn(app, config, { user, expires: new Date(0) });",
   "SignedInOptions.secure": "const inject = await signedIn(app, config, { user, secure: true });",
+  "UnlinkAccountOptions.otherSignInMethod":
+    'app.post("/unlink", (request) => createAuth(config).unlinkAccount(request, { provider: "github", providerAccountId: "1" }, { otherSignInMethod: true }));',
   "FastifyAuthPages.confirmEmail": 'pages: { confirmEmail: "/confirm" }',
   "FastifyAuthPages.style": 'pages: { style: "/auth.css" }',
 };

@@ -192,7 +192,7 @@ interface Outcome {
 }
 
 /** Does it, puts the cookies on the reply, and has later reads of the request see them. */
-async function perform(
+export async function perform(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
@@ -296,7 +296,7 @@ function setCookies(reply: FastifyReply, { cookies }: Answer): void {
 }
 
 /** @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} where it is an error of Auth.js. */
-function requireSuccess(what: string, { answer: { error: cause, redirect } }: Outcome): void {
+export function requireSuccess(what: string, { answer: { error: cause, redirect } }: Outcome): void {
   if (cause === undefined) return;
   if (cause instanceof FastifyAuthError) throw cause;
   const { status: statusCode, error: type, code: reason, retryAfter } = failureOf(cause);
@@ -309,13 +309,13 @@ function requireSuccess(what: string, { answer: { error: cause, redirect } }: Ou
   }, { cause });
 }
 
-function urlOf({ answer: { redirect, body }, context }: Outcome): string {
+export function urlOf({ answer: { redirect, body }, context }: Outcome): string {
   const { url } = (body ?? {}) as { url?: unknown };
   return redirect ?? (typeof url === "string" ? url : context.origin.href);
 }
 
 /** Sends the reply, as an auth route does. Resolves when it is sent, as a reply does that is awaited. */
-async function send(
+export async function send(
   { instance }: ActionAuth,
   { answer, context }: Outcome,
   reply: GuardedReply,

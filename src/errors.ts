@@ -27,6 +27,7 @@
  * - `FST_AUTHJS_NOT_FOUND` (404): No such provider.
  * - `FST_AUTHJS_METHOD_NOT_ALLOWED` (405): The method is not served on this route; `Allow` names those that
  *   are.
+ * - `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409): Without this account its user could not sign in any more.
  * - `FST_AUTHJS_SESSION_TOO_LARGE` (413): The session does not fit in the cookie (`sessionCookieLimit`).
  * - `FST_AUTHJS_QUERY_TOO_LONG` (414): The query of an auth route has more than 16,384 characters.
  * - `FST_AUTHJS_ENCODING_UNSUPPORTED` (415): The request body is compressed.
@@ -55,6 +56,7 @@ export type FastifyAuthErrorCode =
   | "FST_AUTHJS_CROSS_SITE"
   | "FST_AUTHJS_NOT_FOUND"
   | "FST_AUTHJS_METHOD_NOT_ALLOWED"
+  | "FST_AUTHJS_LAST_SIGN_IN_METHOD"
   | "FST_AUTHJS_SESSION_TOO_LARGE"
   | "FST_AUTHJS_QUERY_TOO_LONG"
   | "FST_AUTHJS_ENCODING_UNSUPPORTED"
@@ -72,6 +74,7 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
   FST_AUTHJS_CROSS_SITE: 403,
   FST_AUTHJS_NOT_FOUND: 404,
   FST_AUTHJS_METHOD_NOT_ALLOWED: 405,
+  FST_AUTHJS_LAST_SIGN_IN_METHOD: 409,
   FST_AUTHJS_SESSION_TOO_LARGE: 413,
   FST_AUTHJS_QUERY_TOO_LONG: 414,
   FST_AUTHJS_ENCODING_UNSUPPORTED: 415,

@@ -1,7 +1,9 @@
 /** The examples: each is started, and a browser signs in, reads and signs out. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
+import type { Adapter } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
+import { startIssuer } from "fastify-authjs/testing";
 import type { AddressInfo } from "node:net";
 import { Buffer } from "node:buffer";
 import { execFile } from "node:child_process";
@@ -22,6 +24,7 @@ import {
   writeNestConfig,
 } from "./support/examples.ts";
 import { overHttp, type Send } from "./support/http_transport.ts";
+import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
 
 const ADA = { username: "ada", password: "lovelace" };
 
@@ -137,6 +140,45 @@ async function fetchOver(client: Client, origin: string, url: string, init?: Req
   assertEquals(answer.headers["access-control-allow-origin"], origin);
   return new Response(answer.body, { status: answer.statusCode });
 }
+
+exampleTest("a user links an account on a page, and unlinks the other one", async () => {
+  const { build } = await import("../examples/accounts.ts");
+  await using issuer = await startIssuer();
+  const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+  const unlinkAccount: Adapter["unlinkAccount"] = ({ provider }) => {
+    tables.accounts.splice(tables.accounts.findIndex((each) => each.provider === provider), 1);
+    return Promise.resolve(undefined);
+  };
+  await using app = await build({
+    providers: [issuer.provider({ id: "github" }), issuer.provider({ id: "google" })],
+    adapter: { ...memoryAdapter(tables), unlinkAccount },
+    accountsOf: (userId) => tables.accounts.filter((each) => each.userId === userId),
+  });
+  const ada = await issuer.signIn(app, { provider: "github" });
+  const page = async (url = "/accounts") =>
+    [...(await ada(url)).body.matchAll(/<li>(\w+)/g)].map(([, id]) => id);
+  assertEquals(await page(), ["github"]);
+
+  const started = await ada({ method: "POST", url: "/accounts/link/google" });
+  const sent = await fetch(String(started.headers.location), { redirect: "manual" });
+  await sent.body?.cancel();
+  const { pathname, search } = new URL(sent.headers.get("location")!);
+  const linked = await ada(pathname + search);
+  assertEquals(new URL(String(linked.headers.location)).pathname, "/accounts");
+  assertEquals(await page(), ["github", "google"]);
+
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const unlink = (provider: string) =>
+    ada({
+      method: "POST",
+      url: "/accounts/unlink",
+      headers: form,
+      payload: `provider=${provider}&providerAccountId=ada`,
+    });
+  assertEquals((await unlink("github")).headers.location, "/accounts");
+  assertEquals((await unlink("google")).statusCode, 409);
+  assertEquals(await page(), ["google"]);
+});
 
 exampleTest("a socket is for signed-in users, and closes with the session", async () => {
   const { build } = await import("../examples/websocket.ts");

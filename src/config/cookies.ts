@@ -21,10 +21,18 @@ const NAMES = {
   nonce: "authjs.nonce",
   webauthnChallenge: "authjs.challenge",
   emailConfirm: "authjs.email-confirm",
+  accountLink: "authjs.account-link",
 };
 
-/** The keys of `cookies` in the configuration, and our own cookie. */
+/** The keys of `cookies` in the configuration, and our own cookies. */
 export type AuthCookie = keyof typeof NAMES;
+
+/** Ours, which the configuration does not name. */
+const OWN = ["emailConfirm", "accountLink"] as const;
+
+function isOwn(cookie: AuthCookie): cookie is typeof OWN[number] {
+  return (OWN as readonly AuthCookie[]).includes(cookie);
+}
 
 /**
  * Merges the configuration's settings of a cookie over core's defaults.
@@ -37,7 +45,7 @@ export function cookieSettings(
   secure: boolean,
 ): CookieSettings {
   const secureCookies = core.useSecureCookies ?? secure;
-  const own = cookie === "emailConfirm" ? undefined : core.cookies?.[cookie];
+  const own = isOwn(cookie) ? undefined : core.cookies?.[cookie];
   const options: Record<string, unknown> = {
     httpOnly: true,
     sameSite: "lax",

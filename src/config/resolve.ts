@@ -28,6 +28,7 @@ import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { type BearerSettings, bearerSettings } from "./bearer.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
+import { type AccountsOf, bindAccountsOf } from "./accounts_of.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { watchCallbacks } from "./callbacks.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
@@ -81,6 +82,8 @@ export interface ResolvedConfig {
   readonly trustedOrigins: ReadonlySet<string>;
   /** Whether sign-ins with credentials create sessions in the database. */
   readonly credentialsDatabaseSessions: boolean;
+  /** The rows of the accounts of a user, where the application says how to read them. */
+  readonly accountsOf: AccountsOf | undefined;
   /** Whether a mailed link opens a page that confirms the sign-in. */
   readonly emailConfirm: boolean;
   /** What decides the public origin. */
@@ -127,6 +130,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
+  const accountsOf = attempt(() => bindAccountsOf(config));
   const keepsTokens = attempt(() => requireBoolean("refreshTokens", config.refreshTokens)) ?? false;
   const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
@@ -159,6 +163,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     origin,
     trustedOrigins,
     credentialsDatabaseSessions,
+    accountsOf,
     emailConfirm,
     originSource: originSource(config, origin, environment),
     doctor,
@@ -209,6 +214,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     ...rest
   } = options;
   const {
+    accountsOf: _accounts,
     credentialsDatabaseSessions: _credentials,
     rateLimit: _rateLimit,
     emailConfirm: _confirm,

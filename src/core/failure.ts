@@ -33,6 +33,7 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
   WebAuthnVerificationError: 401,
   // Ours.
   [SessionTooLarge.type]: 500,
+  SessionRequired: 401,
 };
 
 /** What an application may say with the `statusCode` of an error that it throws. */

@@ -1,6 +1,7 @@
 /** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
 import type { Answer } from "../../core/answer.ts";
 import type { ProviderContext } from "../../core/context.ts";
+import { finishLink } from "../account_link.ts";
 import { handleCredentialsCallback } from "./credentials.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback } from "./oauth.ts";
@@ -18,7 +19,7 @@ function handleByType(context: ProviderContext): Promise<Answer> {
   switch (context.provider.type) {
     case "oauth":
     case "oidc":
-      return handleOAuthCallback(context);
+      return finishLink(context, (overrides) => handleOAuthCallback(context, overrides));
     case "email":
       return handleEmailCallback(context);
     case "webauthn":

@@ -25,12 +25,15 @@ export function oauthOverrides({ provider, config }: ProviderContext): CoreOverr
 }
 
 /** Answers the callback. */
-export function handleOAuthCallback(context: ProviderContext): Promise<Answer> {
-  return orUnavailable(context, answerCallback);
+export function handleOAuthCallback(
+  context: ProviderContext,
+  overrides: CoreOverrides = {},
+): Promise<Answer> {
+  return orUnavailable(context, (context) => answerCallback(context, overrides));
 }
 
-async function answerCallback(context: ProviderContext): Promise<Answer> {
-  const overrides = oauthOverrides(context);
+async function answerCallback(context: ProviderContext, given: CoreOverrides): Promise<Answer> {
+  const overrides = { ...oauthOverrides(context), ...given };
   const parameters = parametersOf(context);
   const cookies = checkCookies(context, overrides.cookies);
 

@@ -1,0 +1,232 @@
+/** The accounts that a signed-in user signs in with: linking one, unlinking one, listing them. */
+import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
+import {
+  type ActionAuth,
+  type ActionRequest,
+  perform,
+  requireSuccess,
+  send,
+  type SignInActionOptions,
+  urlOf,
+} from "./actions.ts";
+import { unavailableError } from "./adapter/failure.ts";
+import type { ProviderContext } from "./core/context.ts";
+import { FastifyAuthError } from "./errors.ts";
+import { presentedToken, readSession } from "./get_session.ts";
+import type { GuardedReply } from "./guard.ts";
+import { invalid } from "./guard_options.ts";
+import { assertOwnRequest } from "./http/cross_site.ts";
+import { requireOrigin } from "./http/origin.ts";
+import type { ProviderSummary } from "./provider/summary.ts";
+import { beginLink } from "./routes/account_link.ts";
+import { ownerOf } from "./session/owner.ts";
+import type { SessionSettings } from "./session/settings.ts";
+import { currentCookies } from "./session/write_back.ts";
+import type { AccountRow, SessionRequest } from "./types.ts";
+
+/** An account by which a user signs in. Its tokens stay on the server. */
+export interface LinkedAccount {
+  /** Id of the provider, such as `"github"`. */
+  readonly provider: string;
+  /** Id of the user at the provider. */
+  readonly providerAccountId: string;
+  /** Kind of the provider: `"oauth"`, `"oidc"`, `"webauthn"`. */
+  readonly type: string;
+}
+
+/** Options of {@linkcode linkAccount}. */
+export type LinkAccountOptions = Omit<SignInActionOptions, "fields">;
+
+/** What {@linkcode linkAccount} gives with `redirect: false`. */
+export interface LinkAccountResult {
+  /** Where the user goes: to the provider. */
+  readonly url: string;
+}
+
+/** Options of {@linkcode unlinkAccount}. */
+export interface UnlinkAccountOptions {
+  /**
+   * Whether the user can sign in by a method that the adapter knows nothing of, such as a password: then the last
+   * account can be unlinked, too.
+   *
+   * @default false
+   */
+  readonly otherSignInMethod?: boolean;
+}
+
+/** Starts a sign-in at a provider that links its account to the signed-in user. */
+export async function linkAccount(
+  auth: ActionAuth,
+  request: ActionRequest,
+  reply: GuardedReply,
+  provider: string,
+  options: LinkAccountOptions,
+): Promise<LinkAccountResult | void> {
+  const { user, settings, isBearer } = await signedInUser(auth, request, "linkAccount()");
+  if (isBearer) {
+    throw new FastifyAuthError(
+      "FST_AUTHJS_UNAUTHENTICATED",
+      "An account is linked in a browser that is signed in with its session cookie, not with a bearer token.",
+    );
+  }
+  assertLinkable(provider, auth.instance.config.providers.get(provider), settings);
+  const { authorizationParams = {}, callbackUrl, redirect } = options;
+  const outcome = await perform(auth, request, reply, {
+    action: "signin",
+    provider,
+    query: authorizationParams,
+    body: callbackUrl === undefined ? {} : { callbackUrl },
+    handle: (context) => beginLink(context as ProviderContext, String(user.id)),
+  });
+  requireSuccess("Linking", outcome);
+  return redirect === false ? { url: urlOf(outcome) } : await send(auth, outcome, reply);
+}
+
+function assertLinkable(
+  id: string,
+  provider: ProviderSummary | undefined,
+  { cookie }: SessionSettings,
+): asserts provider is ProviderSummary {
+  if (provider?.type !== "oauth" && provider?.type !== "oidc") {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `There is no OAuth provider "${id}".`);
+  }
+  if (!["pkce", "state", "nonce"].some((check) => provider.checks.includes(check as "state"))) {
+    throw invalid("linkAccount()", `give "${id}" a check: \`checks: ["pkce", "state"]\`.`);
+  }
+  if (provider.formPost && cookie.options.sameSite !== "none") {
+    throw invalid(
+      "linkAccount()",
+      `the site of "${id}" posts its answer (\`response_mode=form_post\`), and browsers send the session cookie with ` +
+        'that only where it has `sameSite: "none"`.',
+    );
+  }
+}
+
+/** The accounts of the signed-in user. */
+export async function listAccounts(auth: ActionAuth, request: SessionRequest): Promise<LinkedAccount[]> {
+  const { user } = await signedInUser(auth, request, "listAccounts()");
+  const rows = await accountsOf(user, auth, "listAccounts()");
+  return rows.map(({ provider, providerAccountId, type }) => ({ provider, providerAccountId, type }));
+}
+
+/** Unlinks an account of the signed-in user. */
+export async function unlinkAccount(
+  auth: ActionAuth,
+  request: ActionRequest,
+  account: Pick<LinkedAccount, "provider" | "providerAccountId">,
+  { otherSignInMethod = false }: UnlinkAccountOptions,
+): Promise<void> {
+  const { config } = auth.instance;
+  const { user, adapter } = await signedInUser(auth, request, "unlinkAccount()");
+  assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
+  if (adapter.unlinkAccount === undefined) {
+    throw invalid("unlinkAccount()", "the adapter has no `unlinkAccount()`.");
+  }
+  const rows = await accountsOf(user, auth, "unlinkAccount()");
+  const row = rows.find((each) => isSame(each, account));
+  if (row === undefined) {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "The signed-in user has no such account.");
+  }
+  const hasOther = otherSignInMethod || canUseMail(user, auth);
+  if (!hasOther && !rows.some((each) => each !== row && isUsable(each, auth))) throw lastMethod();
+  const { provider, providerAccountId } = row;
+  await fromAdapter(adapter.unlinkAccount({ provider, providerAccountId }));
+  if (hasOther || (await accountsOf(user, auth, "unlinkAccount()")).some((each) => isUsable(each, auth))) {
+    return;
+  }
+  // Another request has unlinked the other one meanwhile.
+  await fromAdapter(adapter.linkAccount!(row as unknown as AdapterAccount));
+  throw lastMethod();
+}
+
+function isSame(
+  row: AccountRow,
+  { provider, providerAccountId }: Pick<LinkedAccount, "provider" | "providerAccountId">,
+): boolean {
+  return row.provider === provider && row.providerAccountId === providerAccountId;
+}
+
+/** Whether the user can sign in with the account: its provider may have been removed from the configuration. */
+function isUsable({ provider }: AccountRow, { instance }: ActionAuth): boolean {
+  return instance.config.providers.has(provider);
+}
+
+/** Whether a sign-in link can be mailed to the user. An address that was never verified may be of somebody else. */
+function canUseMail({ email, emailVerified }: AdapterUser, { instance }: ActionAuth): boolean {
+  const hasMail = [...instance.config.providers.values()].some(({ type }) => type === "email");
+  return hasMail && Boolean(email) && emailVerified !== null && emailVerified !== undefined;
+}
+
+function lastMethod(): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_LAST_SIGN_IN_METHOD",
+    "Without this account the user could not sign in any more. Link another one first.",
+  );
+}
+
+/** Who is signed in. */
+interface SignedInUser {
+  readonly user: AdapterUser;
+  readonly adapter: Adapter;
+  readonly settings: SessionSettings;
+  /** Whether by a bearer token. */
+  readonly isBearer: boolean;
+}
+
+/** @throws {FastifyAuthError} Where no user of the adapter is signed in. */
+async function signedInUser(
+  { config, instance }: ActionAuth,
+  request: SessionRequest,
+  caller: string,
+): Promise<SignedInUser> {
+  const problem = await instance.problem();
+  if (problem !== undefined) throw problem;
+  const { adapter } = instance.config.core;
+  if (adapter === undefined) {
+    throw invalid(caller, "set an `adapter`: accounts are kept in its database.");
+  }
+  const { session, failure } = await readSession(request, config);
+  if (failure !== undefined) throw unavailableError(failure);
+  const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
+  const { cookie, isBearer } = presentedToken(instance, request, settings, currentCookies(request, config));
+  const id = session === null ? undefined : await fromAdapter(ownerOf(cookie.token, settings));
+  const user = id === undefined ? null : await fromAdapter(adapter.getUser!(id));
+  if (user !== null) return { user, adapter, settings, isBearer };
+  throw new FastifyAuthError(
+    "FST_AUTHJS_UNAUTHENTICATED",
+    session === null
+      ? "There is no session. Sign in first."
+      : "The signed-in user is not in the adapter's database, so there are no accounts.",
+  );
+}
+
+/** The rows of the user's accounts. */
+async function accountsOf(
+  { id }: AdapterUser,
+  { instance }: ActionAuth,
+  caller: string,
+): Promise<readonly AccountRow[]> {
+  const { accountsOf } = instance.config;
+  if (accountsOf === undefined) {
+    throw invalid(
+      caller,
+      "set `accountsOf` in the configuration, which reads the accounts of a user: core's adapters have no method " +
+        "for that.",
+    );
+  }
+  const rows = await fromAdapter(accountsOf(id));
+  if (rows.every(({ userId }) => String(userId) === String(id))) return rows;
+  throw invalid(
+    caller,
+    "`accountsOf` returned an account of another user: select by the user id that it is given.",
+  );
+}
+
+/** Waits for the adapter. A client learns only that it failed. */
+async function fromAdapter<T>(result: T | PromiseLike<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    throw Object.assign(unavailableError(error), { cause: error });
+  }
+}

@@ -1,0 +1,18 @@
+/** Whose session it is. */
+import { openToken } from "./open_token.ts";
+import type { SessionSettings } from "./settings.ts";
+
+/**
+ * The id of the user of a session token that has been read: the `sub` of its claims, or the user of its row.
+ *
+ * @returns `undefined` where the token is of no session.
+ * @throws What the adapter throws.
+ */
+export async function ownerOf(token: string, settings: SessionSettings): Promise<string | undefined> {
+  if (token === "") return undefined;
+  if (settings.strategy === "jwt") {
+    return await openToken(token, settings).then(({ claims }) => claims.sub, () => undefined);
+  }
+  const found = await settings.adapter!.getSessionAndUser!(token);
+  return found ? String(found.user.id) : undefined;
+}
