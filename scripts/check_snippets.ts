@@ -26,10 +26,10 @@ async function pages(): Promise<string[]> {
 /** The TypeScript snippets of a page. A fence may be indented, in a list. */
 function snippetsOf(page: string, text: string): Snippet[] {
   const fences = text.matchAll(/^( *)```ts\n([\s\S]*?)^\1```$/gm);
-  return [...fences].map(({ index, 2: code = "" }) => ({
+  return [...fences].map(({ index, 1: indent = "", 2: code = "" }) => ({
     page,
     line: text.slice(0, index).split("\n").length,
-    code,
+    code: code.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
   }));
 }
 
