@@ -12,9 +12,11 @@ import GitHub from "fastify-authjs/providers/github";
 import Google from "fastify-authjs/providers/google";
 import Keycloak from "fastify-authjs/providers/keycloak";
 import Resend from "fastify-authjs/providers/resend";
-import Fastify from "fastify";
+import { once } from "node:events";
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
 import { captureLog, type LogLine, passwordProvider, SECRET, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
+import { connectHttp2 } from "./support/http2_client.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
 
@@ -306,6 +308,26 @@ for (const [what, origin, headers] of AGREEMENTS) {
     none(lines, ORIGIN);
   });
 }
+
+Deno.test("over HTTP/2 `:authority` is compared", async () => {
+  const { logger, lines } = captureLog();
+  const app = Fastify({ http2: true, logger } as FastifyServerOptions) as FastifyInstance;
+  await app.register(FastifyAuth(testConfig({ origin: "https://app.example" })), { prefix: "/auth" });
+  try {
+    using client = connectHttp2(await app.listen({ port: 0, host: "127.0.0.1" }));
+    const visit = async (authority: string) => {
+      const stream = client.request({ ":path": "/auth/signin", ":authority": authority });
+      stream.resume();
+      await once(stream, "end");
+    };
+    await visit("app.example");
+    none(lines, ORIGIN);
+    await visit("www.app.example");
+    assertStringIncludes(only(lines, ORIGIN), "http");
+  } finally {
+    await app.close();
+  }
+});
 
 Deno.test("a trusted proxy is not logged", async () => {
   const { app, lines } = await logged({}, { trustProxy: true });

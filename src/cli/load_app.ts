@@ -4,7 +4,7 @@
  * Fastify announces each instance on a diagnostics channel, whichever copy of Fastify made it. So the module need
  * not export anything: also `app.listen()` at its end shows the application, and does not listen.
  */
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { channel } from "node:diagnostics_channel";
 import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -57,7 +57,9 @@ export async function loadApp(file: string, timeout: number): Promise<Loaded> {
   await access(file).catch(() => {
     throw new NoApp(`There is no file ${file}.`);
   });
-  subscribe(CHANNEL, watch);
+  // Bun 1.3 forgets a channel, with its subscribers, that nothing refers to.
+  const announcements = channel(CHANNEL);
+  announcements.subscribe(watch);
   try {
     // Whatever follows `await app.listen()` is not run: an application is complete when it listens.
     await within(timeout, file, Promise.race([importApp(file, apps), listening]));
@@ -67,7 +69,7 @@ export async function loadApp(file: string, timeout: number): Promise<Loaded> {
     if (failure instanceof NoApp) throw failure;
     return { apps, failure };
   } finally {
-    unsubscribe(CHANNEL, watch);
+    announcements.unsubscribe(watch);
   }
 }
 
