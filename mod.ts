@@ -58,6 +58,8 @@ export type { GuardedReply, GuardedRequest, SessionGuard } from "./src/guard.ts"
 export type { RequireSessionOptions } from "./src/guard_options.ts";
 export type { CreateAuthConfig, JsonOf, SessionCallbackParams, SessionOf } from "./src/inferred_session.ts";
 export { requireSession } from "./src/require_session.ts";
+export { type ListedSession, type SessionListAdapter, withSessionList } from "./src/adapter/session_list.ts";
+export type { RevokeSessionsOptions, UserSession } from "./src/sessions.ts";
 export { type GuardedScope, requireSessionByDefault } from "./src/require_session_by_default.ts";
 export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/route_auth.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";

@@ -28,6 +28,13 @@ import { invalid, type RequireSessionOptions } from "./guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth, type FastifyAuthPluginOptions } from "./plugin.ts";
 import { requireSession } from "./require_session.ts";
+import {
+  listSessions,
+  revokeSession,
+  revokeSessions,
+  type RevokeSessionsOptions,
+  type UserSession,
+} from "./sessions.ts";
 import { getAccessToken, getToken } from "./tokens.ts";
 import type { DefaultSession, FastifyAuthConfig, JWT, Session, SessionRequest, User } from "./types.ts";
 
@@ -99,6 +106,32 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * {@linkcode AuthActionError} (500) where the provider refuses the client.
    */
   readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;
+  /**
+   * The sessions of the signed-in user: on which devices, since when, last used when. That of the request is first. Needs
+   * an adapter with `listSessionsByUserId()` ({@linkcode withSessionList}).
+   *
+   * @param request The request, in any hook or handler.
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session;
+   * `FST_AUTHJS_ADAPTER_INVALID` where the adapter cannot list sessions; `FST_AUTHJS_UNAVAILABLE` (503).
+   */
+  readonly listSessions: (request: SessionRequest) => Promise<UserSession[]>;
+  /**
+   * Ends a session, wherever it is used.
+   *
+   * @param id An `id` of `listSessions()`. It names its user: only who was shown it can send it.
+   * @returns Whether there was such a session.
+   * @throws {FastifyAuthError} As `listSessions()` does, but not for a session that is missing.
+   */
+  readonly revokeSession: (id: string) => Promise<boolean>;
+  /**
+   * Ends all sessions of a user, such as after a new password.
+   *
+   * @param userId The id of the user.
+   * @param options The session that stays.
+   * @throws {FastifyAuthError} As `revokeSession()` does; `FST_AUTHJS_CONFIG_INVALID` for an empty `userId`, or an
+   * `except` of another user.
+   */
+  readonly revokeSessions: (userId: string, options?: RevokeSessionsOptions) => Promise<void>;
   /** Links an account of a provider to the signed-in user: see {@linkcode LinkAccountAction}. */
   readonly linkAccount: LinkAccountAction;
   /**
@@ -299,6 +332,9 @@ export function createAuth<Returned extends DefaultSession = Session>(
       updateSession(acting(), request, reply, data) as ReturnType<AuthObject["updateSession"]>,
     getToken: (request) => getToken(acting(), request),
     getAccessToken: (request, provider) => getAccessToken(acting(), request, provider),
+    listSessions: (request) => listSessions(acting(), request),
+    revokeSession: (id) => revokeSession(acting(), id),
+    revokeSessions: (userId, options = {}) => revokeSessions(acting(), userId, options),
     linkAccount:
       ((request: ActionRequest, reply: GuardedReply, provider: string, options: LinkAccountOptions = {}) =>
         linkAccount(acting(), request, reply, provider, options)) as LinkAccountAction,

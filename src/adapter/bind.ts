@@ -6,7 +6,7 @@ import { callAdapter } from "./call.ts";
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
 /** Every method of the adapter interface. */
-const ADAPTER_METHODS: readonly (keyof Adapter)[] = [
+const ADAPTER_METHODS: readonly (keyof Adapter | "listSessionsByUserId")[] = [
   "createAuthenticator",
   "createSession",
   "createUser",
@@ -21,6 +21,7 @@ const ADAPTER_METHODS: readonly (keyof Adapter)[] = [
   "getUserByEmail",
   "linkAccount",
   "listAuthenticatorsByUserId",
+  "listSessionsByUserId",
   "unlinkAccount",
   "updateAuthenticatorCounter",
   "updateSession",
@@ -55,16 +56,21 @@ export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Ada
   };
   const source = adapter as unknown as Record<string, unknown>;
   const bound: Record<string, unknown> = {};
-  for (const name of new Set([...Object.keys(adapter), ...ADAPTER_METHODS])) {
-    const method = source[name];
-    if (typeof method !== "function") continue;
-    const call = method as Method;
+  for (const name of methodNames(adapter)) {
+    const call = source[name] as Method;
     bound[name] = (...given: unknown[]) => {
       const args = WRITES_SESSION.has(name) ? given.map(inWholeSeconds) : given;
       return callAdapter({ name, args, timeout, warn: warnOnce, run: () => call.apply(adapter, args) });
     };
   }
   return bound as Adapter;
+}
+
+/** The names of its methods, its own and those of its class. */
+export function methodNames(adapter: Adapter): string[] {
+  const names = new Set<string>([...Object.keys(adapter), ...ADAPTER_METHODS]);
+  const source = adapter as unknown as Record<string, unknown>;
+  return [...names].filter((name) => typeof source[name] === "function");
 }
 
 const WRITES_SESSION = new Set(["createSession", "updateSession"]);

@@ -36,6 +36,9 @@ export function withDates(call: DatedCall, result: unknown): unknown {
     if (datedSession === session && datedUser === user) return result;
     return { ...result, session: datedSession, user: datedUser };
   }
+  if (name === "listSessionsByUserId" && Array.isArray(result)) {
+    return result.map((row) => isRow(row) ? withExpiry(row, call, "the session") : row);
+  }
   if (name === "createSession" || name === "updateSession") {
     const written = (args[0] as Row | undefined)?.expires;
     return withField(result, "expires", toDate(result.expires) ?? toDate(written) ?? result.expires);

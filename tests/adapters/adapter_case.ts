@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { Adapter } from "@auth/core/adapters";
+import type { SessionListAdapter } from "fastify-authjs";
 import mysql from "mysql2/promise";
 import pg from "pg";
 
@@ -25,6 +26,8 @@ export interface OpenCase extends AsyncDisposable {
   readonly adapter: Adapter;
   /** The adapter with the change that its documentation here recommends, if there is one. */
   readonly changed?: Adapter;
+  /** The query for `withSessionList()` that docs/sessions.md shows. */
+  readonly listSessions?: SessionListAdapter["listSessionsByUserId"];
   /** How the schema is read; none in a key-value store. */
   readonly query?: Query;
 }

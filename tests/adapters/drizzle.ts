@@ -7,6 +7,8 @@ import { drizzle as drizzleSqlite } from "drizzle-orm/better-sqlite3";
 import { drizzle as drizzleLibsql } from "drizzle-orm/libsql";
 import { drizzle as drizzleMysql } from "drizzle-orm/mysql2";
 import { drizzle as drizzlePostgres } from "drizzle-orm/node-postgres";
+import { eq } from "drizzle-orm";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import { DRIZZLE_LIBSQL_TABLES, DRIZZLE_POSTGRES_TABLES } from "../support/tables.ts";
@@ -37,12 +39,21 @@ export const drizzle: readonly AdapterCase[] = [
   { id: "drizzle-mariadb", adapter, database: "MariaDB", server: "TEST_MARIADB_URL", open: onMariadb },
 ];
 
+/** As in the schema of an application. */
+const sessions = sqliteTable("session", {
+  sessionToken: text("sessionToken").primaryKey(),
+  userId: text("userId").notNull(),
+  expires: integer("expires", { mode: "timestamp_ms" }).notNull(),
+});
+
 async function onLibsql(): Promise<OpenCase> {
   const file = await databaseFile();
   const client = createClient({ url: pathToFileURL(file.path).href });
   await client.executeMultiple(DRIZZLE_LIBSQL_TABLES);
+  const db = drizzleLibsql(client);
   return {
-    adapter: DrizzleAdapter(drizzleLibsql(client)),
+    adapter: DrizzleAdapter(db),
+    listSessions: (userId) => db.select().from(sessions).where(eq(sessions.userId, userId)),
     query: async (sql) => (await client.execute(sql)).rows as Row[],
     async [Symbol.asyncDispose]() {
       client.close();

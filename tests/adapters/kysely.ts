@@ -29,6 +29,7 @@ function over(dialect: Dialect, query: Query, database?: TestServerDatabase): Op
   const client = new Kysely<Tables>({ dialect });
   return {
     adapter: KyselyAdapter(client) as Adapter,
+    listSessions: (userId) => client.selectFrom("Session").selectAll().where("userId", "=", userId).execute(),
     query,
     async [Symbol.asyncDispose]() {
       await client.destroy();

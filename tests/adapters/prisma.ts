@@ -12,6 +12,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { PrismaAdapter } from "@auth/prisma-adapter";
 import { PrismaPg } from "@prisma/adapter-pg";
 import { getPrismaClient } from "@prisma/client/runtime/client";
+import type { ListedSession } from "fastify-authjs";
 import { Buffer } from "node:buffer";
 import { type AdapterCase, type OpenCase, postgresDatabase } from "./adapter_case.ts";
 import generated from "./prisma/client.json" with { type: "json" };
@@ -49,7 +50,9 @@ const PrismaClient = getPrismaClient({
 async function onPostgres(server: string): Promise<OpenCase> {
   const database = await postgresDatabase(server, PRISMA_TABLES);
   const client = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) });
+  const { session } = client as unknown as { session: { findMany(query: object): Promise<ListedSession[]> } };
   return {
+    listSessions: (userId) => session.findMany({ where: { userId } }),
     adapter: PrismaAdapter(client as unknown as Parameters<typeof PrismaAdapter>[0]) as Adapter,
     query: database.query,
     async [Symbol.asyncDispose]() {

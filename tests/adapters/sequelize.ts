@@ -46,6 +46,8 @@ async function over(database: TestServerDatabase, dialectModule: object): Promis
   await client.sync();
   return {
     adapter,
+    listSessions: async (userId) =>
+      (await client.models.session!.findAll({ where: { userId } })).map((row) => row.get({ plain: true })),
     changed: { ...adapter, useVerificationToken: (link) => useOneLink(client, link) },
     query: database.query,
     async [Symbol.asyncDispose]() {

@@ -1,0 +1,50 @@
+/** The sessions of a user in a database, which no adapter of Auth.js lists by itself. */
+import type { Adapter, AdapterSession } from "@auth/core/adapters";
+import { methodNames } from "./bind.ts";
+
+/** The row of a session, with what else the table may have. */
+export interface ListedSession extends AdapterSession {
+  /** When the user signed in. */
+  readonly createdAt?: Date | null;
+  /** When the session was last used. */
+  readonly lastSeenAt?: Date | null;
+  /** The `User-Agent` header of the browser. */
+  readonly userAgent?: string | null;
+}
+
+/** An adapter that lists the sessions of a user. */
+export interface SessionListAdapter extends Adapter {
+  /** The rows of the sessions that belong to the user with this id, in any order. */
+  listSessionsByUserId(userId: string): ListedSession[] | Promise<ListedSession[]>;
+}
+
+/**
+ * Adds the method to an adapter that `listSessions()` and `revokeSessions()` need: a query for the sessions of a user.
+ *
+ * @param adapter An adapter of Auth.js; it is not changed.
+ * @param list Finds the rows whose `userId` is the given one. They need `sessionToken`, `userId` and `expires`;
+ * `createdAt`, `lastSeenAt` and `userAgent` are taken from tables that have them.
+ * @returns The value for `adapter`.
+ *
+ * @example
+ * ```ts
+ * import type { Adapter } from "@auth/core/adapters";
+ * import { withSessionList } from "fastify-authjs";
+ *
+ * const adapter: Adapter = {}; // such as DrizzleAdapter(db)
+ * const listing = withSessionList(adapter, async (userId) => {
+ *   // With Drizzle: return await db.select().from(sessions).where(eq(sessions.userId, userId));
+ *   return [{ sessionToken: "token", userId, expires: new Date() }];
+ * });
+ * const [session] = await listing.listSessionsByUserId("1");
+ * console.assert(session?.userId === "1");
+ * ```
+ */
+export function withSessionList(
+  adapter: Adapter,
+  list: SessionListAdapter["listSessionsByUserId"],
+): SessionListAdapter {
+  const source = adapter as unknown as Record<string, (...args: unknown[]) => unknown>;
+  const methods = methodNames(adapter).map((name) => [name, source[name]!.bind(adapter)]);
+  return { ...Object.fromEntries(methods), listSessionsByUserId: list };
+}

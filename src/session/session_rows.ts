@@ -1,0 +1,89 @@
+/** The sessions of users in a database. */
+import type { ListedSession, SessionListAdapter } from "../adapter/session_list.ts";
+import { toDate } from "../adapter/dates.ts";
+import { FastifyAuthError } from "../errors.ts";
+import type { KnownSession, KnownSessions } from "./known_session.ts";
+import { derivedSecret } from "./sealed_value.ts";
+import type { SessionSettings } from "./settings.ts";
+
+/**
+ * The sessions in the database of a configuration.
+ *
+ * @param settings For both schemes: what is remembered of sessions that ended is not shared by them.
+ */
+export function sessionRows(settings: readonly SessionSettings[]): KnownSessions {
+  const [{ adapter, maxAge }] = settings as [SessionSettings];
+  const rowsOf = async (user: string) => liveRows(await requireList(adapter)(user), user);
+  const end = async (token: string) => {
+    for (const { families } of settings) families.end(token);
+    await adapter!.deleteSession!(token);
+  };
+  return {
+    async owner(token) {
+      const found = await adapter!.getSessionAndUser!(token);
+      return found === null ? undefined : { user: String(found.user.id), id: digestOf(token) };
+    },
+    async list(user) {
+      return (await rowsOf(user)).map((row) => toKnownSession(row, user, maxAge));
+    },
+    async end(user, id) {
+      const row = (await rowsOf(user)).find(({ sessionToken }) => digestOf(sessionToken) === id);
+      if (row !== undefined) await end(row.sessionToken);
+      return row !== undefined;
+    },
+    async endAll(user, except) {
+      const rows = await rowsOf(user);
+      const others = rows.filter(({ sessionToken }) => digestOf(sessionToken) !== except);
+      // All are tried, whichever fails.
+      const ends = await Promise.allSettled(others.map(({ sessionToken }) => end(sessionToken)));
+      const failed = ends.find((each) => each.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+    },
+  };
+}
+
+/** The session token is a secret, and an id is shown. */
+function digestOf(token: string): string {
+  return derivedSecret(token, "id in a list of sessions");
+}
+
+function toKnownSession(row: ListedSession, user: string, maxAge: number): KnownSession {
+  const { sessionToken, expires, createdAt, lastSeenAt, userAgent } = row;
+  return {
+    user,
+    id: digestOf(sessionToken),
+    expires,
+    createdAt: toDate(createdAt),
+    // A row says when it was written last, by when it expires.
+    lastSeenAt: toDate(lastSeenAt) ?? new Date(expires.valueOf() - maxAge * 1000),
+    userAgent: userAgent ?? undefined,
+  };
+}
+
+type List = SessionListAdapter["listSessionsByUserId"];
+
+function requireList(adapter: SessionSettings["adapter"]): List {
+  const { listSessionsByUserId } = adapter as Partial<SessionListAdapter>;
+  if (listSessionsByUserId !== undefined) return listSessionsByUserId;
+  throw invalid(
+    "has no listSessionsByUserId(), without which the sessions of a user are not found. Add it with " +
+      "`withSessionList(adapter, (userId) => …)`.",
+  );
+}
+
+/** The rows that have not expired. */
+function liveRows(rows: readonly ListedSession[], user: string): readonly ListedSession[] {
+  if (!Array.isArray(rows) || rows.some((row) => typeof row?.sessionToken !== "string")) {
+    throw invalid("must return an array of rows with `sessionToken`, `userId` and `expires`.");
+  }
+  // A query that forgets its condition would show and end the sessions of all users.
+  if (rows.some(({ userId }) => String(userId) !== user)) {
+    throw invalid("returned sessions of another user: its query must compare `userId`.");
+  }
+  return rows.filter(({ expires }) => expires.valueOf() > Date.now());
+}
+
+function invalid(problem: string): FastifyAuthError {
+  const subject = problem.startsWith("has") ? "The adapter" : "The adapter's listSessionsByUserId()";
+  return new FastifyAuthError("FST_AUTHJS_ADAPTER_INVALID", `${subject} ${problem}`);
+}

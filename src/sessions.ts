@@ -1,0 +1,128 @@
+/** The sessions of a user: listing them, and ending them from elsewhere. */
+import type { ActionAuth } from "./actions.ts";
+import { unavailableError } from "./adapter/failure.ts";
+import { FastifyAuthError } from "./errors.ts";
+import { presentedToken, readSession } from "./get_session.ts";
+import { invalid } from "./guard_options.ts";
+import { originOf } from "./http/origin.ts";
+import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "./session/known_session.ts";
+import { sessionRows } from "./session/session_rows.ts";
+import { currentCookies } from "./session/write_back.ts";
+import type { SessionRequest } from "./types.ts";
+
+/** A session of a user, as `listSessions()` shows it. */
+export interface UserSession {
+  /** Names the session for `revokeSession()`. It does not let anyone in: it is no session token. */
+  readonly id: string;
+  /** Whether it is the session of the request. */
+  readonly current: boolean;
+  /** When it ends, unless it is used before. */
+  readonly expires: Date;
+  /** When the user signed in, where that is kept. */
+  readonly createdAt?: Date;
+  /** When it was last used, to some minutes; without a column for it when it was last renewed. */
+  readonly lastSeenAt?: Date;
+  /** The `User-Agent` header of the browser, where that is kept. A client can send any. */
+  readonly userAgent?: string;
+}
+
+/** Options of `revokeSessions()`. */
+export interface RevokeSessionsOptions {
+  /** The id of a session that stays, such as that of the request. */
+  except?: string | undefined;
+}
+
+/** The sessions of the signed-in user: that of the request first, then the one that was used last. */
+export async function listSessions(auth: ActionAuth, request: SessionRequest): Promise<UserSession[]> {
+  const { config, instance } = auth;
+  await requireReady(auth);
+  const { session, failure } = await readSession(request, config);
+  if (failure !== undefined) throw unavailable(failure);
+  const origin = originOf(request, instance.config.origin);
+  if (session === null || origin === undefined) {
+    throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");
+  }
+  const settings = instance.settings(origin.secure);
+  const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));
+  const known = knownSessions(auth);
+  return await attempt(async () => {
+    const own = await known.owner(cookie.token);
+    const sessions = own === undefined ? [] : await known.list(own.user);
+    return sessions.map((each) => toUserSession(each, each.id === own?.id)).sort(byUse);
+  });
+}
+
+function toUserSession(known: KnownSession, current: boolean): UserSession {
+  const { user, id, expires, createdAt, lastSeenAt, userAgent } = known;
+  return {
+    id: sessionIdOf({ user, id }),
+    current,
+    expires,
+    ...(createdAt && { createdAt }),
+    ...(lastSeenAt && { lastSeenAt }),
+    ...(userAgent && { userAgent }),
+  };
+}
+
+function byUse(a: UserSession, b: UserSession): number {
+  const at = ({ lastSeenAt, createdAt }: UserSession) => (lastSeenAt ?? createdAt)?.valueOf() ?? 0;
+  return Number(b.current) - Number(a.current) || at(b) - at(a);
+}
+
+/** Ends one session. Resolves with whether there was one. */
+export async function revokeSession(auth: ActionAuth, id: string): Promise<boolean> {
+  if (typeof id !== "string") throw invalid("revokeSession()", "give it an `id` of listSessions().");
+  await requireReady(auth);
+  const named = namedBy(id);
+  if (named === undefined) return false;
+  return await attempt(() => knownSessions(auth).end(named.user, named.id));
+}
+
+/** Ends the sessions of a user. Resolves when they have ended. */
+export async function revokeSessions(
+  auth: ActionAuth,
+  userId: string,
+  { except }: RevokeSessionsOptions,
+): Promise<void> {
+  // Without this, the id of a missing user would be "undefined", and none would end.
+  if (typeof userId !== "string" || userId === "") {
+    throw invalid("revokeSessions()", "give it the id of a user, such as `session.user.id`.");
+  }
+  const kept = except === undefined ? undefined : namedBy(except);
+  if (except !== undefined && kept?.user !== userId) {
+    throw invalid(
+      "revokeSessions()",
+      "`except` must be the `id` of a session of that user, by listSessions().",
+    );
+  }
+  await requireReady(auth);
+  await attempt(() => knownSessions(auth).endAll(userId, kept?.id));
+}
+
+function knownSessions({ instance }: ActionAuth): KnownSessions {
+  const settings = [instance.settings(true), instance.settings(false)];
+  if (settings[0]!.strategy === "database") return sessionRows(settings);
+  throw invalid("sessions in a JWT", 'they are listed nowhere: use the strategy "database".');
+}
+
+async function requireReady({ instance }: ActionAuth): Promise<void> {
+  const problem = await instance.problem();
+  if (problem !== undefined) throw problem;
+}
+
+/** @throws {FastifyAuthError} With 503, where the database or the store failed. */
+async function attempt<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof FastifyAuthError && error.code !== "FST_AUTHJS_UNAVAILABLE"
+      ? error
+      : unavailable(error);
+  }
+}
+
+/** The details are in the `cause`, for the log. */
+function unavailable(cause: unknown): FastifyAuthError {
+  const { code, message } = unavailableError(cause);
+  return new FastifyAuthError(code, message, { cause });
+}
