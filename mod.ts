@@ -59,6 +59,7 @@ export type { RequireSessionOptions } from "./src/guard_options.ts";
 export type { CreateAuthConfig, JsonOf, SessionCallbackParams, SessionOf } from "./src/inferred_session.ts";
 export { requireSession } from "./src/require_session.ts";
 export { type ListedSession, type SessionListAdapter, withSessionList } from "./src/adapter/session_list.ts";
+export { memorySessionStore } from "./src/session_store.ts";
 export type { RevokeSessionsOptions, UserSession } from "./src/sessions.ts";
 export { type GuardedScope, requireSessionByDefault } from "./src/require_session_by_default.ts";
 export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/route_auth.ts";
@@ -84,6 +85,10 @@ export type {
   RateLimitOptions,
   RefreshLock,
   Session,
+  SessionEpoch,
+  SessionRecord,
   SessionRequest,
+  SessionState,
+  SessionStore,
   User,
 } from "./src/types.ts";

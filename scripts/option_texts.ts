@@ -232,6 +232,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     'accountsOf: (userId) => pool.query(`SELECT * FROM accounts WHERE "userId" = $1`, [userId]).then(({ rows }) => rows)',
   refreshTokens: "refreshTokens: true",
   bearer: "bearer: { maxAge: 24 * 60 * 60 }",
+  sessionStore: "sessionStore: memorySessionStore()",
   credentialsDatabaseSessions: "credentialsDatabaseSessions: true, adapter",
   "jwt.maxAge": "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   "jwt.encode": 'jwt: { encode: (params) => encode({ ...params, salt: "staff" }) }',

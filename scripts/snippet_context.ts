@@ -41,6 +41,9 @@ declare global {
   type FastifyAuthConfig = import("fastify-authjs").FastifyAuthConfig;
   type FastifyRequest = import("fastify").FastifyRequest;
   type FastifyReply = import("fastify").FastifyReply;
+  const withSessionList: typeof import("fastify-authjs").withSessionList;
+  const memorySessionStore: typeof import("fastify-authjs").memorySessionStore;
+  const redisSessionStore: typeof import("fastify-authjs/redis").redisSessionStore;
   const redisLock: typeof import("fastify-authjs/redis").redisLock;
   const createAuthClient: typeof import("fastify-authjs/client").createAuthClient;
   const { signIn, signOut, registerPasskey }: import("fastify-authjs/client").AuthClient;

@@ -108,7 +108,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
   readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;
   /**
    * The sessions of the signed-in user: on which devices, since when, last used when. That of the request is first. Needs
-   * an adapter with `listSessionsByUserId()` ({@linkcode withSessionList}).
+   * an adapter with `listSessionsByUserId()` (`withSessionList()`), or a `sessionStore` for sessions in a JWT.
    *
    * @param request The request, in any hook or handler.
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session;

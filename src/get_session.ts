@@ -114,6 +114,7 @@ function readWith(
   const context = {
     settings,
     logger: () => toCoreLogger(request.log, logger, debug),
+    headers: request.headers,
     canSetCookie: () => !again && !isBearer && canCarryCookies(request),
     isBearer,
     refresh,

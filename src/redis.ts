@@ -22,10 +22,26 @@
  *
  * @module
  */
-import type { IoRedisClient, NodeRedisClient, RefreshLock } from "./types.ts";
+import type {
+  IoRedisClient,
+  NodeRedisClient,
+  RefreshLock,
+  SessionEpoch,
+  SessionRecord,
+  SessionState,
+  SessionStore,
+} from "./types.ts";
 import { sendCommand } from "./utils/redis_client.ts";
 
-export type { IoRedisClient, NodeRedisClient, RefreshLock };
+export type {
+  IoRedisClient,
+  NodeRedisClient,
+  RefreshLock,
+  SessionEpoch,
+  SessionRecord,
+  SessionState,
+  SessionStore,
+};
 
 /** Settings of {@linkcode redisLock}. */
 export interface RedisLockOptions {
@@ -73,4 +89,85 @@ export function redisLock(
       return typeof value === "string" ? value : undefined;
     },
   };
+}
+
+/** Settings of {@linkcode redisSessionStore}. */
+export type RedisSessionStoreOptions = RedisLockOptions;
+
+/**
+ * Sets a field of a user's hash, each value with the time until which it counts before it, deletes another field, and
+ * those whose time is over.
+ */
+const SET =
+  `local key, field, value, now, life = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local all = redis.call("hgetall", key)
+for i = 1, #all, 2 do
+  if tonumber(string.match(all[i + 1], "^%d+")) < now then redis.call("hdel", key, all[i]) end
+end
+if redis.call("hexists", key, ARGV[6]) == 0 then redis.call("hset", key, field, value) end
+redis.call("hdel", key, ARGV[5])
+if redis.call("pttl", key) < life then redis.call("pexpire", key, life) end
+return 1`;
+
+/**
+ * Makes a store in Redis for the `sessionStore` of several processes. Each user has one key, a hash with the records of
+ * the user's sessions: when they began and were used, and their `User-Agent` headers, unencrypted. It contains no
+ * session tokens. Keys expire with the last session of their user. The commands used are `HMGET` and `EVAL`.
+ *
+ * What Redis loses, sessions that were ended too, is valid again: let it persist its data, and evict no keys.
+ *
+ * @param client A client of `ioredis`, or a connected one of `redis`. The application closes it.
+ * @param options The prefix of the keys.
+ * @returns The value for `sessionStore`.
+ */
+export function redisSessionStore(
+  client: IoRedisClient | NodeRedisClient,
+  options: RedisSessionStoreOptions = {},
+): SessionStore {
+  const { prefix = "fastify-authjs:" } = options;
+  const send = (command: string, ...args: string[]) => sendCommand(client, command, ...args);
+  const keyOf = (user: string) => `${prefix}sessions:${user}`;
+  const sessionField = (id: string) => `session:${id}`;
+  const endField = (id: string) => `end:${id}`;
+  /** @param change `unless` names a field with which nothing is set, `remove` one that is deleted. */
+  const set = async (
+    user: string,
+    field: string,
+    value: unknown,
+    life: number,
+    change: { remove?: string; unless?: string },
+  ) => {
+    const now = Date.now();
+    const until = `${now + life}:${JSON.stringify(value)}`;
+    const { remove = "", unless = "" } = change;
+    await send("EVAL", SET, "1", keyOf(user), field, until, `${now}`, `${life}`, remove, unless);
+  };
+  return {
+    async get(user, id) {
+      const fields = await send("HMGET", keyOf(user), endField(id), "epoch", sessionField(id));
+      const [end, epoch, record] = fields as (string | null)[];
+      return {
+        ended: end !== null && end !== undefined,
+        epoch: parse<SessionEpoch>(epoch),
+        record: parse<SessionRecord>(record),
+      };
+    },
+    async list(user) {
+      // In a script the answer is a list, whichever version of the protocol the client speaks.
+      const all = await send("EVAL", 'return redis.call("hgetall", KEYS[1])', "1", keyOf(user)) as string[];
+      const values = all.filter((_value, index) => index % 2 === 1 && all[index - 1]!.startsWith("session:"));
+      return {
+        records: values.map((value) => parse<SessionRecord>(value)!),
+        epoch: parse<SessionEpoch>(all[all.indexOf("epoch") + 1 || all.length]),
+      };
+    },
+    put: (user, record, life) =>
+      set(user, sessionField(record.id), record, life, { unless: endField(record.id) }),
+    end: (user, id, life) => set(user, endField(id), true, life, { remove: sessionField(id) }),
+    endAll: (user, epoch, life) => set(user, "epoch", epoch, life, {}),
+  };
+}
+
+function parse<T>(value: string | null | undefined): T | undefined {
+  return value ? JSON.parse(value.slice(value.indexOf(":") + 1)) : undefined;
 }

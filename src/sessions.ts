@@ -6,6 +6,7 @@ import { presentedToken, readSession } from "./get_session.ts";
 import { invalid } from "./guard_options.ts";
 import { originOf } from "./http/origin.ts";
 import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "./session/known_session.ts";
+import { sessionsInStore } from "./session/record_reads.ts";
 import { sessionRows } from "./session/session_rows.ts";
 import { currentCookies } from "./session/write_back.ts";
 import type { SessionRequest } from "./types.ts";
@@ -44,7 +45,7 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   }
   const settings = instance.settings(origin.secure);
   const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));
-  const known = knownSessions(auth);
+  const known = knownSessions(auth, origin.secure);
   return await attempt(async () => {
     const own = await known.owner(cookie.token);
     const sessions = own === undefined ? [] : await known.list(own.user);
@@ -99,10 +100,16 @@ export async function revokeSessions(
   await attempt(() => knownSessions(auth).endAll(userId, kept?.id));
 }
 
-function knownSessions({ instance }: ActionAuth): KnownSessions {
-  const settings = [instance.settings(true), instance.settings(false)];
-  if (settings[0]!.strategy === "database") return sessionRows(settings);
-  throw invalid("sessions in a JWT", 'they are listed nowhere: use the strategy "database".');
+/** @param secure Whether the request came over https; of no concern without a request. */
+function knownSessions({ instance }: ActionAuth, secure = true): KnownSessions {
+  const settings = instance.settings(secure);
+  if (settings.strategy === "database") return sessionRows([settings, instance.settings(!secure)]);
+  if (settings.records !== undefined) return sessionsInStore(settings);
+  throw invalid(
+    "sessions in a JWT",
+    'they are listed and ended by a `sessionStore`: redisSessionStore() of "fastify-authjs/redis" or ' +
+      "memorySessionStore(); or keep them in a database.",
+  );
 }
 
 async function requireReady({ instance }: ActionAuth): Promise<void> {

@@ -81,6 +81,59 @@ export interface AccountRow {
   readonly userId: string | number;
 }
 
+/** What a {@linkcode SessionStore} keeps of a session. Times are in milliseconds since 1970. */
+export interface SessionRecord {
+  /** Names the session. It is in every token of the session, and is no secret. */
+  readonly id: string;
+  /** When the user signed in. */
+  readonly createdAt: number;
+  /** When the session was last used, to five minutes. */
+  readonly lastSeenAt: number;
+  /** When it ends, unless it is used before. */
+  readonly expires: number;
+  /** The `User-Agent` header of the sign-in, its first 256 characters. */
+  readonly userAgent?: string;
+}
+
+/** The time until which the sessions of a user have ended. */
+export interface SessionEpoch {
+  /** Sessions have ended that began at this time or before, in milliseconds since 1970. */
+  readonly before: number;
+  /** The id of the session that has not. */
+  readonly except?: string;
+}
+
+/** What a {@linkcode SessionStore} knows of one session. */
+export interface SessionState {
+  /** Whether `end()` was called for it. */
+  readonly ended?: boolean | undefined;
+  /** What `endAll()` was given last for its user. */
+  readonly epoch?: SessionEpoch | undefined;
+  /** Its record, where there is one. */
+  readonly record?: SessionRecord | undefined;
+}
+
+/**
+ * Keeps records of the sessions whose tokens are JWTs, such as `redisSessionStore()` of `fastify-authjs/redis` or
+ * `memorySessionStore()`. A store contains no session tokens.
+ *
+ * `milliseconds` is how long what is written has to be kept at least, together with what there is of that user.
+ */
+export interface SessionStore {
+  /** What is known of a session: one look-up, with each read. */
+  get(userId: string, id: string): Promise<SessionState>;
+  /** The records of a user for which `end()` was not called, and what `endAll()` was given last. */
+  list(
+    userId: string,
+  ): Promise<{ readonly epoch?: SessionEpoch | undefined; readonly records: readonly SessionRecord[] }>;
+  /** Stores a record, in place of an earlier one of the same session. It brings no session back that ended. */
+  put(userId: string, record: SessionRecord, milliseconds: number): Promise<void>;
+  /** Remembers that a session has ended. */
+  end(userId: string, id: string, milliseconds: number): Promise<void>;
+  /** Remembers that the sessions of a user have ended. It replaces an earlier epoch. */
+  endAll(userId: string, epoch: SessionEpoch, milliseconds: number): Promise<void>;
+}
+
 /** What the plugin adds to core's configuration. */
 export interface FastifyAuthOptions {
   /**
@@ -176,6 +229,15 @@ export interface FastifyAuthOptions {
    * @default 30_000
    */
   refreshGrace?: number;
+  /**
+   * Keeps records of sessions in a JWT, such as `redisSessionStore()` of `fastify-authjs/redis`: `listSessions()` and
+   * `revokeSession()` of `createAuth()` then work without a database, and a sign-out ends copies of the cookie, too. Each
+   * read makes one look-up in the store. While the store fails, `getSession()` returns `null` and guards respond with
+   * 503. Its calls have the timeout of `adapterTimeout`.
+   *
+   * @default none: a JWT is valid until it expires
+   */
+  sessionStore?: SessionStore;
   /**
    * Whether a sign-in with credentials creates a session in the database, as every other sign-in does with the
    * strategy "database". `authorize()` must then return a user of the adapter, with its `id`; with any other user

@@ -21,7 +21,7 @@ const UPDATE_AGE = DAY;
 const MIN_LEFT = 0.95;
 
 /** Browsers keep a cookie for 400 days at most, whatever it says (RFC 6265bis, section 5.5). */
-const COOKIE_MAX_AGE = 400 * DAY;
+export const COOKIE_MAX_AGE = 400 * DAY;
 
 /** By how much the clocks of two machines may differ, as in core, in milliseconds. */
 const CLOCK_TOLERANCE = 15_000;

@@ -7,7 +7,7 @@
  */
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { bindAdapter } from "../adapter/bind.ts";
+import { bindAdapter, DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
 import { adapterProblem, strategyProblem } from "./adapter_problem.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
 import { SingleUse } from "../adapter/single_use.ts";
@@ -53,7 +53,8 @@ import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { credentialWarnings } from "./credentials.ts";
 import { insecureWarnings, requireInsecureProviders } from "./insecure_providers.ts";
 import { secretProblem } from "./secret.ts";
-import type { FastifyAuthConfig } from "../types.ts";
+import { requireSessionStore, sessionStoreProblem } from "./session_store.ts";
+import type { FastifyAuthConfig, SessionStore } from "../types.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
 import { requireTokenCacheSize } from "./token_cache_size.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
@@ -64,6 +65,8 @@ export interface ResolvedConfig {
   readonly core: Readonly<AuthConfig>;
   /** The providers by id. */
   readonly providers: ReadonlyMap<string, ProviderSummary>;
+  /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
+  readonly sessionStore: { readonly store: SessionStore; readonly timeout: number } | undefined;
   /** Whether session tokens have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
   /** How session tokens are accepted in `Authorization: Bearer`, where they are. */
@@ -131,6 +134,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
   const accountsOf = attempt(() => bindAccountsOf(config));
+  const sessionStore = attempt(() => requireSessionStore(config.sessionStore));
   const keepsTokens = attempt(() => requireBoolean("refreshTokens", config.refreshTokens)) ?? false;
   const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
@@ -148,6 +152,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       adapterProblem(core, providers),
       strategyProblem(core, providers, config),
       keepsTokens ? tokensProblem(core) : undefined,
+      sessionStore && sessionStoreProblem(core),
     ].filter((problem) => problem !== undefined),
   );
 
@@ -155,6 +160,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     core: Object.freeze({ ...core, trustHost: true }),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     keepsTokens,
+    sessionStore: sessionStore &&
+      { store: sessionStore, timeout: config.adapterTimeout ?? DEFAULT_ADAPTER_TIMEOUT },
     bearer,
     sessionCookieLimit,
     tokenCacheSize,
@@ -220,6 +227,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     emailConfirm: _confirm,
     emailMessage: write,
     refreshTokens: _tokens,
+    sessionStore: _store,
     bearer: _bearer,
     siteName,
     language: _language,

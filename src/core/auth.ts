@@ -12,6 +12,9 @@ import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open_token.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "../session/cookie_size.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import type { SessionStoreFailure } from "../session/session_records.ts";
+import { recordSessions } from "./session_records.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
 import { type Answer, toSetCookieLine } from "./answer.ts";
 import { addressOf, type RequestContext } from "./context.ts";
@@ -55,7 +58,8 @@ async function callWith(
   const log = deferLast(context.logger);
   const { core } = context.config;
   const size = limitSize(jwt ?? core.jwt!, context);
-  const session = sessionNameForCore(context, cookies ?? core.cookies, size.jwt);
+  const recorded = recordSessions(size.jwt, context);
+  const session = sessionNameForCore(context, cookies ?? core.cookies, recorded.jwt);
   // A fresh object each time, because core writes into what it is given.
   const config = isolateFromCoreGlobals({
     ...core,
@@ -76,6 +80,10 @@ async function callWith(
       toCoreRequest(context, session.header),
       config as AuthConfig & { raw: typeof raw },
     ) as unknown;
+    if (recorded.failure() !== undefined) {
+      log.take();
+      return unrecorded(recorded.failure()!, context);
+    }
     // Core answers with a Response where it refuses a request at once, and for errors that are not its own;
     // the error is then only in its log. It answers with nothing where a passkey is registered without an
     // address.
@@ -92,8 +100,15 @@ async function callWith(
     return { ...answer, cookies: session.restore(answer.cookies), ...(logged && { logged }) };
   } catch (error) {
     log.take(error);
+    if (recorded.failure() !== undefined) return unrecorded(recorded.failure()!, context);
     return errorAnswer(error as Error, context);
   }
+}
+
+/** The answer to a sign-in whose session could not be recorded. */
+function unrecorded(failure: SessionStoreFailure, { logger }: RequestContext): Answer {
+  logger.error(failure);
+  return { status: 503, headers: {}, cookies: [], error: unavailableError(failure) };
 }
 
 /** The callbacks, with a `jwt` callback that keeps the tokens of a provider. */

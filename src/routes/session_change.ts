@@ -7,6 +7,8 @@ import type { RequestContext } from "../core/context.ts";
 import { isSessionPart, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken } from "../session/open_token.ts";
+import { endRecord } from "../session/record_reads.ts";
+import type { SessionStoreFailure } from "../session/session_records.ts";
 
 /** The context for ending a session. */
 export function endingContext({ settings, logger }: RequestContext): EndingContext {
@@ -35,13 +37,20 @@ export function withoutSession(answer: Answer, { settings }: RequestContext): An
 /**
  * Ends the session of the request where the answer removes its cookie, as a sign-out does. An answer that
  * sets a new token and removes chunks that it does not need continues the session.
+ *
+ * @returns Why copies of the cookie may still be accepted.
  */
-export async function endRemovedSession(answer: Answer, context: RequestContext): Promise<void> {
+export async function endRemovedSession(
+  answer: Answer,
+  context: RequestContext,
+): Promise<SessionStoreFailure | undefined> {
   const { token, names } = heldSession(context);
   const isRemoved = givenSession(answer, context) === "" &&
     answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
   // Any value of the cookie is removed; only one that may be a session is remembered as ended.
-  if (isRemoved && await mayBeSession(token, context)) await endSession(token, endingContext(context));
+  if (!isRemoved || !await mayBeSession(token, context)) return undefined;
+  await endSession(token, endingContext(context));
+  return await endRecord(token, endingContext(context));
 }
 
 /** Whether a token may be one of a session. */
@@ -55,19 +64,25 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   const given = givenSession(answer, context);
   if (given === "") return;
   const { token } = heldSession(context);
-  if (token !== "" && token !== given) await endSession(token, endingContext(context));
+  if (token !== "" && token !== given) {
+    await endSession(token, endingContext(context));
+    await endRecord(token, endingContext(context));
+  }
   await beginSession(given, endingContext(context));
 }
 
 /**
  * Whether the session of a token ended. Other processes are only asked about a token that may be a session.
+ *
+ * @throws {SessionStoreFailure} Where that is not known.
  */
 export async function sessionHasEnded(token: string, context: RequestContext): Promise<boolean> {
-  const { families, strategy } = context.settings;
+  const { families, strategy, records } = context.settings;
   if (families.endings(token) > 0) return true;
   // In a database, the row of a session that ended is not found.
   if (token === "" || strategy === "database" || !await mayBeSession(token, context)) return false;
-  return await hasEnded(token, endingContext(context));
+  if (await hasEnded(token, endingContext(context))) return true;
+  return records !== undefined && await records.hasEnded((await openToken(token, context.settings)).claims);
 }
 
 /** The request without its session where that ended, so that no account is linked to its user. */

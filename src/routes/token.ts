@@ -9,6 +9,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { bearerToken } from "../http/bearer.ts";
 import { openToken } from "../session/open_token.ts";
 import type { SessionRead } from "../session/read.ts";
+import { SessionStoreFailure } from "../session/session_records.ts";
 import { heldSession } from "./session_change.ts";
 
 /** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */
@@ -32,9 +33,19 @@ export async function handleToken(context: RequestContext): Promise<Answer> {
 type Issued = string | FastifyAuthError | undefined;
 
 async function sealToken({ claims }: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
-  const { jwt, cookie } = context.settings;
-  const token = claims ?? (await openToken(heldSession(context).token, context.settings)).claims;
-  return await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
+  const { jwt, cookie, records } = context.settings;
+  const held = claims ?? (await openToken(heldSession(context).token, context.settings)).claims;
+  try {
+    // A session of its own, which is listed beside that of the cookie.
+    const token = records ? await records.begin(held) : held;
+    const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
+    await records?.put(token, context.headers["user-agent"]);
+    return sealed;
+  } catch (error) {
+    if (!(error instanceof SessionStoreFailure)) throw error;
+    context.logger.error(error);
+    return unavailableError(error);
+  }
 }
 
 /** A session of its own: signing out in the browser does not end it. */

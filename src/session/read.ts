@@ -46,6 +46,8 @@ export interface ReadContext {
   readonly settings: SessionSettings;
   /** Where messages go, made when there is one. */
   readonly logger: () => AuthLogger;
+  /** The headers of the request. */
+  readonly headers: { readonly "user-agent"?: string | undefined };
   /** Whether the reply can carry a cookie. */
   readonly canSetCookie: () => boolean;
   /** Whether the client cannot be given another token in place of the one that it sent. */

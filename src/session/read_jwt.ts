@@ -32,7 +32,9 @@ import {
   readEndedSession,
   sharedStore,
 } from "./ending.ts";
+import { endRecord } from "./record_reads.ts";
 import { refreshOnce } from "./refresh_once.ts";
+import { adoptingClaim, claimOf, SessionStoreFailure, withClaim } from "./session_records.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
 const ENDED: JwtRead = Object.freeze({ token: null, session: null, expires: new Date(0).toISOString() });
@@ -83,6 +85,10 @@ async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext)
     };
   } catch (error) {
     if (error instanceof Refusal) return refuseToken(cookie, error, context);
+    if (error instanceof SessionStoreFailure) {
+      logger().error(error);
+      return { session: null, failure: error };
+    }
     logger().error(wrapError(JWTSessionError, error));
     return { session: null, update: cleared() };
   }
@@ -94,6 +100,7 @@ async function readToken(token: string, context: ReadContext): Promise<JwtRead> 
   // Of two requests that renew a token, one could bring a refresh token back that the other has used.
   if (callbacks.jwt === undefined && !keepsTokens) {
     const opened = await openToken(token, context.settings);
+    if (await isRevoked(opened, context)) return await endRevoked(token, context);
     return await recordOutcome(token, await runCallbacks(opened, context), context);
   }
   const newest = refreshes.newest(token);
@@ -111,6 +118,7 @@ async function readToken(token: string, context: ReadContext): Promise<JwtRead> 
 async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
   const { settings } = context;
   const opened = await openToken(token, settings);
+  if (await isRevoked(opened, context)) return await endRevoked(token, context);
   const store = isRefreshDue(opened, context) ? sharedStore(context) : undefined;
   const work = () => runCallbacks(opened, context);
   const read = store === undefined ? await work() : await refreshOnce(store, token, {
@@ -140,10 +148,33 @@ function isRefreshDue({ claims, due: isRenewed }: OpenToken, { settings, refresh
   return settings.callbacks.jwt !== undefined && (settings.refresh.due?.(claims) ?? true);
 }
 
+/** Whether the session was ended from elsewhere, by its record. */
+async function isRevoked(
+  { claims }: OpenToken,
+  { settings, headers, logger }: ReadContext,
+): Promise<boolean> {
+  const { records } = settings;
+  if (records === undefined) return false;
+  return await records.hasEndedNow(claims, headers["user-agent"], (error) => logger().error(error));
+}
+
+/** The read of a session that was ended from elsewhere, which removes its cookie. */
+async function endRevoked(token: string, context: ReadContext): Promise<JwtRead> {
+  return { ...ENDED, endings: await endSession(token, context) };
+}
+
 /** Ends the session or has it go on with the new token, for the other requests of the session too. */
 async function recordOutcome(token: string, read: JwtRead, context: ReadContext): Promise<JwtRead> {
   if (read === ENDED || context.settings.families.endings(token) > 0) return ENDED;
-  if (read.token === null) return { ...read, endings: await endSession(token, context) };
+  if (read.token === null) {
+    await endRecord(token, context);
+    return { ...read, endings: await endSession(token, context) };
+  }
+  // Ended from elsewhere while the callbacks ran. Where that is not known, a refresh must not be lost.
+  const { records } = context.settings;
+  if (records && read.sealed !== undefined && await records.hasEnded(read.token).catch(() => false)) {
+    return await endRevoked(token, context);
+  }
   if (read.sealed !== undefined) await continueSession(token, read.sealed, context);
   return read;
 }
@@ -173,13 +204,16 @@ async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<Jw
   const { settings, canSetCookie } = context;
   const { callbacks } = settings;
   const { claims } = opened;
+  const claim = settings.records && (claimOf(claims) ?? (opened.due ? adoptingClaim(claims) : undefined));
   // Core passes `session`, the browser's update of the session, in every call.
   const returned = callbacks.jwt
     ? await callbacks.jwt({ token: claims, session: undefined } as never)
     : claims;
   if (returned === null) return { ...ENDED, token: null };
   const refresh = context.refresh?.isDue(returned) ? context.refresh : undefined;
-  const { token, refreshFailure } = refresh ? await attemptRefresh(refresh, returned) : { token: returned };
+  const refreshed = refresh ? await attemptRefresh(refresh, returned) : { token: returned };
+  const { refreshFailure } = refreshed as { refreshFailure?: unknown };
+  const token = withClaim(refreshed.token, claim);
   const { kept, renewed } = opened.ends;
   const expires = opened.due && canSetCookie() ? renewed() : kept;
   const made = await callSessionCallback(token, expires, settings);

@@ -5,14 +5,15 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { cookieSettings, sessionNameInCore } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
-import { type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
+import { COOKIE_MAX_AGE, type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
 import type { RefreshSettings } from "../config/refresh.ts";
 import { FailOpenLock } from "./refresh_lock.ts";
 import { type JwtRead, Refreshes } from "./refreshes.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { TokenCache } from "../jwt/token_cache.ts";
-import { digestOf, tagOf, TokenFamilies } from "./token_families.ts";
+import { SessionRecords } from "./session_records.ts";
+import { digestOf, REQUEST_LIMIT_MS, tagOf, TokenFamilies } from "./token_families.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
@@ -37,6 +38,8 @@ export interface SessionSettings extends Lifetimes {
   readonly secrets: readonly string[] | undefined;
   /** Whether session tokens have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
+  /** Records of sessions in a JWT, where there is a `sessionStore`. */
+  readonly records: SessionRecords | undefined;
   /** The application's callbacks; where there is none, what core's default would return is made directly. */
   readonly callbacks: {
     readonly jwt: Callbacks["jwt"] | undefined;
@@ -44,7 +47,7 @@ export interface SessionSettings extends Lifetimes {
   };
   readonly event: NonNullable<AuthConfig["events"]>["session"];
   readonly adapter: AuthConfig["adapter"];
-  /** Whether reading a session calls nothing of the application's. */
+  /** Whether reading a session calls nothing of the application's, and no store. */
   readonly isPlain: boolean;
   /** Tokens opened lately. */
   readonly cache: TokenCache;
@@ -75,7 +78,7 @@ export function sessionSettings(
 
 /** Members are merged as core merges them. */
 function resolveSettings(
-  { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens }: ResolvedConfig,
+  { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, sessionStore }: ResolvedConfig,
   secure: boolean,
 ): SessionSettings {
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
@@ -88,6 +91,13 @@ function resolveSettings(
   const callbacks = { jwt: callbackOf("jwt", core), session: callbackOf("session", core) };
   const event = core.events?.session;
   const secrets = jwt.decode === decode ? secretList(jwt.secret, cookie.name) : undefined;
+  const ownTokens = jwt.encode === encode && jwt.decode === decode;
+  const records = sessionStore && new SessionRecords({
+    ...sessionStore,
+    maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
+    // The application's codec may give its tokens a longer life, but no browser keeps them for longer.
+    keepFor: (ownTokens ? lifetimes.tokenMaxAge : COOKIE_MAX_AGE) * 1000 + REQUEST_LIMIT_MS,
+  });
   const families = new TokenFamilies(strategy === "jwt" && secrets ? tagOf : digestOf);
   return {
     strategy,
@@ -96,13 +106,14 @@ function resolveSettings(
     nameInCore: sessionNameInCore(core, secure),
     cookieLimit: sessionCookieLimit,
     jwt,
-    ownTokens: jwt.encode === encode && jwt.decode === decode,
+    ownTokens,
     otherSalts: otherSalts(core, cookie.name),
     secrets,
     keepsTokens,
+    records,
     callbacks,
     event,
-    isPlain: [callbacks.jwt, callbacks.session, event].every((own) => own === undefined),
+    isPlain: [callbacks.jwt, callbacks.session, event, records].every((own) => own === undefined),
     adapter: core.adapter && endWithRows(core.adapter, families),
     cache: new TokenCache(tokenCacheSize),
     refreshes: new Refreshes(refresh.grace),
