@@ -2,7 +2,7 @@
  * Builds the site of docs/ into `site/dist/`, with its search and the reference of every entry point, and checks it:
  * every link and every anchor leads somewhere, and no page makes a browser ask another host for anything.
  *
- * With `--check` the reference, which Deno makes, is left out. Other arguments are VitePress's, such as
+ * With `--check` some pages are also opened in a browser, and the reference, which Deno makes, is left out. Other arguments are VitePress's, such as
  * `--base=/path/`.
  *
  * VitePress comes from npm by `site/package-lock.json`, with the first build and when that file changes.
@@ -124,6 +124,18 @@ function leadsSomewhere(href: string, page: string, html: ReadonlyMap<string, st
   return text !== undefined && (hash === "" || text.includes(` id="${decodeURIComponent(hash.slice(1))}"`));
 }
 
+/** Opens pages in a browser, where there is one; in CI there has to be. */
+async function checkInBrowser(): Promise<void> {
+  const browser = Deno.env.get("TEST_CHROMIUM") || "/usr/bin/chromium";
+  if (!Deno.env.get("CI") && !await Deno.stat(browser).catch(() => null)) {
+    return console.warn(`The search was not tried, for want of a browser (${browser})`);
+  }
+  const { siteFaults } = await import("./check_site_in_browser.ts");
+  const faults = await siteFaults(dist, ["index.html", "overview.html", "pages.html"]);
+  for (const fault of faults) console.error(fault);
+  if (faults.length > 0) Deno.exit(1);
+}
+
 async function main(): Promise<void> {
   await install();
   await collectPages();
@@ -133,6 +145,7 @@ async function main(): Promise<void> {
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) Deno.exit(1);
   if (!Deno.args.includes("--check")) await buildReference();
+  else await checkInBrowser();
   console.log("site/dist/ is built, and its links are good");
 }
 
