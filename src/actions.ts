@@ -18,6 +18,7 @@ import { isPrefetch } from "./http/prefetch.ts";
 import { keepUnstored } from "./http/private_reply.ts";
 import { handleCallback } from "./routes/callback/callback.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
+import { publishAnswer, publishFailure } from "./routes/outcome.ts";
 import { requestContext } from "./routes/context.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { handleSessionUpdate } from "./routes/session.ts";
@@ -128,10 +129,14 @@ async function withinLimits(
   run: () => Promise<Answer>,
 ): Promise<Answer> {
   const limits = context.provider === undefined ? undefined : await instance.limits();
-  if (limits === undefined) return await run();
   const asked = request as unknown as FastifyRequest;
-  await limits.countRequest(asked);
-  return await limits.answer(context, asked, run);
+  try {
+    await limits?.countRequest(asked);
+    return limits === undefined ? await run() : await limits.answer(context, asked, run);
+  } catch (error) {
+    publishFailure(context.trail, error as Error);
+    throw error;
+  }
 }
 
 /** Signs out. */
@@ -200,6 +205,7 @@ export async function perform(
 ): Promise<Outcome> {
   const context = await contextOf(auth, request, asked);
   const answer = await keepCallbackUrl(await handle(context), context);
+  publishAnswer(answer, context, false);
   setCookies(reply as FastifyReply, answer);
   const { error, logged } = answer;
   if (error !== undefined && error !== logged && !(error instanceof FastifyAuthError)) {

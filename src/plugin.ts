@@ -33,6 +33,7 @@ import { authOperation } from "./routes/openapi.ts";
 import { sendFailedPage } from "./routes/failed_page.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { AUTH_ROUTES, type AuthRoute, isLimited, isPostedByProvider, methodsFor } from "./routes/table.ts";
+import { publishAnswer, publishRefusal } from "./routes/outcome.ts";
 import type { RateLimits } from "./routes/rate_limit/rate_limits.ts";
 import { sendTooManyRequests, TooManyRequests } from "./routes/rate_limit/too_many_requests.ts";
 import { RouteGuards } from "./route_guards.ts";
@@ -280,10 +281,12 @@ function addRoute(
   const options: RouteOptions = {
     ...defaults,
     url,
-    errorHandler: (error, request, reply) =>
-      error instanceof TooManyRequests
+    errorHandler: (error, request, reply) => {
+      publishRefusal(error, route, mount, request, id);
+      return error instanceof TooManyRequests
         ? sendTooManyRequests(mount, route, error, request, reply)
-        : defaults.errorHandler(error, request, reply),
+        : defaults.errorHandler(error, request, reply);
+    },
     bodyLimit: BODY_LIMIT,
     // Before the body is parsed.
     onRequest: (request, reply, done) => {
@@ -305,6 +308,7 @@ function addRoute(
       const run = () => route.handle(context);
       const made = limits === undefined ? await run() : await limits.answer(context, request, run);
       const answer = await keepCallbackUrl(made, context);
+      publishAnswer(answer, context, true);
       return sendAnswer(reply, answer, context, {
         settings: config.pages,
         assets: mount.assets,

@@ -1,6 +1,7 @@
 /** The sessions of a user: listing them, and ending them from elsewhere. */
 import type { ActionAuth } from "./actions.ts";
 import { unavailableError } from "./adapter/failure.ts";
+import { publishRevoked } from "./core/trail.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { presentedToken, readSession } from "./get_session.ts";
 import { invalid } from "./guard_options.ts";
@@ -76,7 +77,9 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
   await requireReady(auth);
   const named = namedBy(id);
   if (named === undefined) return false;
-  return await attempt(() => knownSessions(auth).end(named.user, named.id));
+  const ended = await attempt(() => knownSessions(auth).end(named.user, named.id));
+  if (ended) publishRevoked(named.user);
+  return ended;
 }
 
 /** Ends the sessions of a user. Resolves when they have ended. */
@@ -98,6 +101,7 @@ export async function revokeSessions(
   }
   await requireReady(auth);
   await attempt(() => knownSessions(auth).endAll(userId, kept?.id));
+  publishRevoked(userId);
 }
 
 /** @param secure Whether the request came over https; of no concern without a request. */

@@ -314,6 +314,70 @@ export interface FastifyAuthOptions {
   texts?: Readonly<Record<string, Partial<PageTexts>>>;
 }
 
+/** What every event on the channels of `node:diagnostics_channel` has. None has a token, a code or an e-mail address. */
+export interface AuthEvent {
+  /** When the request came to its handler: milliseconds since 1970. */
+  readonly time: number;
+  /** Fastify's id of the request, which its lines in the log have as `reqId`; none without a request. */
+  readonly requestId?: string;
+  /** The mount path of the auth routes as users see it; none without a request. */
+  readonly mountPath?: string;
+  /** The address of the client: Fastify's `request.ip`. */
+  readonly address?: string;
+  /** The `User-Agent` header, at most 512 characters of it. */
+  readonly userAgent?: string;
+  /** The id of the provider; none for a sign-out. */
+  readonly provider?: string;
+}
+
+/** `fastify-authjs:sign-in`: a user has signed in. */
+export interface SignInEvent extends AuthEvent {
+  /** The id of the user. Without an adapter core makes a new one for each sign-in with OAuth. */
+  readonly userId?: string;
+  /** The id of the account at the provider; none for e-mail, where it is the address. */
+  readonly accountId?: string;
+  /** Whether the adapter has created the user. */
+  readonly isNewUser: boolean;
+}
+
+/** `fastify-authjs:sign-in-failure`: a sign-in was refused or failed. */
+export interface SignInFailureEvent extends AuthEvent {
+  /**
+   * The type of the error of Auth.js, such as `"CredentialsSignin"` or `"InvalidCheck"`, or the code of a
+   * `FastifyAuthError`, such as `"FST_AUTHJS_TOO_MANY_REQUESTS"`.
+   */
+  readonly reason: string;
+  /** The `code` of a `CredentialsSignin`, or what is wrong with a CSRF token. */
+  readonly code?: string;
+  /** The HTTP status for a client that asks for one. */
+  readonly status: number;
+}
+
+/** `fastify-authjs:sign-out`: a user has signed out. */
+export interface SignOutEvent extends AuthEvent {
+  /** The id of the user; none where the adapter's `deleteSession()` returns nothing. */
+  readonly userId?: string;
+}
+
+/** `fastify-authjs:link`: an account of a provider was linked to a user. A new user's first account is, too. */
+export interface LinkEvent extends AuthEvent {
+  /** The id of the user. */
+  readonly userId?: string;
+  /** The id of the account at the provider. */
+  readonly accountId?: string;
+}
+
+/** `fastify-authjs:revoke`: a session was ended, and not by a sign-out. */
+export interface RevokeEvent extends AuthEvent {
+  /**
+   * `replaced`: its browser has signed in again. `revoked`: by `auth.revokeSession()`, or by `auth.revokeSessions()`,
+   * which is one event for all sessions of a user. They act without a request.
+   */
+  readonly reason: "replaced" | "revoked";
+  /** The id of the user of the session that ended; none for a session in a database that was replaced. */
+  readonly userId?: string;
+}
+
 /** The part of a client of the package `ioredis` that is used. */
 export interface IoRedisClient {
   /** Sends a command. */

@@ -72,6 +72,7 @@ async function callWith(
     ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
     ...(context.fromApplication && { skipCSRFCheck }),
     ...(context.config.keepsTokens && { callbacks: withTokensKept(context, callbacks) }),
+    ...(context.trail && { events: context.trail.watch(core.events) }),
     basePath: context.mountPath,
     logger: log.logger,
   });

@@ -8,6 +8,7 @@ import type { PublicOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
+import type { Trail } from "./trail.ts";
 
 /** The actions that core has, and `token`; each is a path segment below the mount path. */
 export type AuthAction =
@@ -49,6 +50,8 @@ export interface RequestContext {
    * there is no CSRF token, and what goes wrong is an error.
    */
   readonly fromApplication: boolean;
+  /** Publishes what comes of the request; `undefined` where nothing listens. */
+  readonly trail: Trail | undefined;
   /** Reads the session of the request, once however often it is called. */
   readonly readSession: () => Promise<SessionRead>;
   /** Where messages about this request go. */

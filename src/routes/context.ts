@@ -14,6 +14,7 @@ import type { PublicOrigin } from "../http/origin.ts";
 import type { Received } from "../http/received.ts";
 import type { Assets } from "../pages/assets.ts";
 import { toCoreLogger } from "../core/logger.ts";
+import { Trail } from "../core/trail.ts";
 import { withoutLookAlikes } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
@@ -81,6 +82,7 @@ export function requestContext(
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
     fromApplication,
+    trail: Trail.begin({ request, mountPath: paths().mount, provider: provider?.id }),
     readSession: () => readSession(request),
     logger: toCoreLogger(request.log, logger, debug),
     warnOnce: (what, message, code) => once(what, () => request.log.warn({ code }, `Auth.js: ${message}`)),

@@ -65,10 +65,19 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   if (given === "") return;
   const { token } = heldSession(context);
   if (token !== "" && token !== given) {
+    await publishReplaced(token, context);
     await endSession(token, endingContext(context));
     await endRecord(token, endingContext(context));
   }
   await beginSession(given, endingContext(context));
+}
+
+/** A cookie that is no session, such as one that expired, is replaced without an event. */
+async function publishReplaced(token: string, { trail, settings }: RequestContext): Promise<void> {
+  if (trail === undefined) return;
+  if (settings.strategy === "database") return trail.revoke("replaced", undefined);
+  const opened = await openToken(token, settings).catch(() => undefined);
+  if (opened !== undefined) trail.revoke("replaced", opened.claims.sub);
 }
 
 /**

@@ -1,0 +1,53 @@
+/** Publishes what came of a request: `core/trail.ts` says to whom. */
+import type { FastifyRequest } from "fastify";
+import type { Answer } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
+import { failureOf } from "../core/failure.ts";
+import { Trail } from "../core/trail.ts";
+import { FastifyAuthError } from "../errors.ts";
+import type { AuthParams } from "../http/received.ts";
+import type { Mount } from "./context.ts";
+import { givenSession } from "./session_change.ts";
+import { type AuthRoute, isLimited } from "./table.ts";
+
+/**
+ * Publishes what an answer says.
+ *
+ * @param isThrown Whether an error of this package that leads to no page is thrown, and published then.
+ */
+export function publishAnswer(answer: Answer, context: RequestContext, isThrown: boolean): void {
+  const { trail, action, method, provider } = context;
+  if (trail === undefined) return;
+  const { error, redirect } = answer;
+  if (isThrown && error instanceof FastifyAuthError && redirect === undefined) return;
+  const isSignIn = provider !== undefined &&
+    (action === "callback" || (action === "signin" && method === "POST"));
+  if (error === undefined) trail.succeed(givenSession(answer, context) !== "");
+  else if (isSignIn) publishFailure(trail, error);
+}
+
+/** Publishes that a sign-in failed. */
+export function publishFailure(trail: Trail | undefined, error: Error): void {
+  trail?.fail(() => {
+    const { type = error.name } = error as { type?: string };
+    const { status, code } = failureOf(error);
+    return error instanceof FastifyAuthError
+      ? { reason: error.code, status: error.statusCode ?? status }
+      : { reason: type, status, ...(code !== undefined && { code }) };
+  });
+}
+
+/** Publishes that a request to a route was refused with an error, where it is part of a sign-in. */
+export function publishRefusal(
+  error: Error,
+  route: AuthRoute,
+  { config, paths }: Mount,
+  request: FastifyRequest,
+  id: string | undefined,
+): void {
+  const provider = id ?? (request.params as AuthParams).provider ?? "";
+  if (!isLimited(route, request.method) || route.action === "webauthn-options") return;
+  if (config.providers.has(provider)) {
+    publishFailure(Trail.begin({ request, mountPath: paths().mount, provider }), error);
+  }
+}
