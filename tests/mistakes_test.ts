@@ -493,6 +493,14 @@ for (const name of ["session", "jwt", "signIn", "redirect"] as const) {
   }
 }
 
+Deno.test("a session callback that leaves the user out is logged once", async () => {
+  const { app, client, lines } = await logged({ callbacks: { session: () => ({ role: "admin" }) as never } });
+  await using _app = app;
+  await client.signIn(ada);
+  for (let i = 0; i < 2; i++) assertEquals((await client.get("/me")).json(), { session: null });
+  assertStringIncludes(only(lines, CALLBACK), "without `user`");
+});
+
 Deno.test("callbacks that return something, also null or false, are not logged", async () => {
   const { app, client, lines } = await logged({
     callbacks: { session: ({ session }) => session, jwt: () => null, signIn: () => false },

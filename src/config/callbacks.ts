@@ -1,4 +1,7 @@
-/** Says once where a callback of the application returns nothing, which mostly is a forgotten `return`. */
+/**
+ * Says once where a callback of the application returns nothing, which mostly is a forgotten `return`, or a session
+ * without its user.
+ */
 import type { AuthConfig } from "@auth/core";
 import type { Notices } from "./notices.ts";
 
@@ -13,27 +16,42 @@ const RETURNS = {
   redirect: "so there is nowhere to go. Return a URL: `redirect({ url }) { …; return url; }`",
 } as const satisfies Partial<Record<keyof Callbacks, string>>;
 
-/** The callbacks, each of which is reported the first time it returns `undefined`. */
+/** The callbacks, each of which is reported the first time it returns what cannot be meant. */
 export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callbacks {
   const watched = { ...callbacks } as Record<string, unknown>;
   for (const [name, consequence] of Object.entries(RETURNS)) {
     const own = watched[name];
     if (typeof own !== "function") continue;
-    watched[name] = watch(own as Callback, () => {
-      notices.warn(`\`callbacks.${name}\` returned undefined, ${consequence}.`, "FST_AUTHJS_WARN_CALLBACK");
-    });
+    watched[name] = watch(own as Callback, (result) => {
+      if (result === undefined) return `\`callbacks.${name}\` returned undefined, ${consequence}.`;
+      return name === "session" && lacksUser(result) ? NO_USER : undefined;
+    }, notices);
   }
   return watched as Callbacks;
 }
 
 type Callback = (this: unknown, ...args: unknown[]) => unknown;
 
-function watch(own: Callback, tell: () => void): Callback {
+/** Null is no mistake: it is how a callback ends a session. */
+function lacksUser(session: unknown): boolean {
+  return session !== null && typeof (session as { user?: unknown }).user !== "object";
+}
+
+const NO_USER =
+  "`callbacks.session` returned a session without `user`, so no user has a session. Add to the " +
+  "`session` that it is given: `session({ session }) { …; return session; }`.";
+
+function watch(
+  own: Callback,
+  problemOf: (result: unknown) => string | undefined,
+  notices: Notices,
+): Callback {
   let told = false;
   const check = (result: unknown) => {
-    if (result === undefined && !told) {
+    const problem = told ? undefined : problemOf(result);
+    if (problem !== undefined) {
       told = true;
-      tell();
+      notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
     }
     return result;
   };

@@ -16,7 +16,7 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_OPENAPI`: `openapi: true` has no effect.
  * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use.
  * - `FST_AUTHJS_WARN_CALLBACK_URL`: A `callbackUrl` was refused.
- * - `FST_AUTHJS_WARN_CALLBACK`: A callback of the configuration returned nothing.
+ * - `FST_AUTHJS_WARN_CALLBACK`: A callback of the configuration returned nothing, or a session without its user.
  * - `FST_AUTHJS_WARN_CONFIG_OBJECT`: A session is read with another configuration than the mounted one.
  * - `FST_AUTHJS_WARN_ROLES`: A guard requires a role, and the session has none.
  * - `FST_AUTHJS_WARN_SIGN_IN_PAGE`: A guard knows no sign-in page to send browsers to.
