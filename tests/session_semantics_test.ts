@@ -102,7 +102,10 @@ function required(theirs: Observed, { differs = [], ends, failing }: Case): Obse
         break;
       case "the method that failed is named":
         expected.errors = theirs.errors.map((error) =>
-          error.replace("Error database down", `FastifyAuthError The adapter's ${failing}() failed.`)
+          error.replace(
+            "Error database down",
+            `FastifyAuthError The adapter's ${failing}() failed: database down.`,
+          )
         );
         break;
       case "only well-formed sessions":

@@ -203,8 +203,7 @@ export function claimBefore({ sub, iat }: JWT): RecordClaim | undefined {
  * @param claim That of the token before.
  */
 export function withClaim(claims: JWT, claim: RecordClaim | undefined): JWT {
-  const given = claims[CLAIM] as Partial<RecordClaim> | undefined;
-  if (claim === undefined || given === claim) return claims;
+  if (claim === undefined || claims[CLAIM] === claim) return claims;
   return { ...claims, [CLAIM]: claim };
 }
 
