@@ -130,6 +130,43 @@ browserTest(
   },
 );
 
+browserTest("demo in a browser: a user sees three devices, and signs two of them out", async (page) => {
+  await withDemoIn(page, async ({ origin }) => {
+    const browser = page.context().browser()!;
+    const agents = ["Mozilla/5.0 (X11; Linux) Firefox/140.0", "Mozilla/5.0 (iPhone) Safari/605.1", undefined];
+    const windows = await Promise.all(
+      agents.map(async (userAgent) =>
+        userAgent === undefined ? page : await (await browser.newContext({ userAgent })).newPage()
+      ),
+    );
+    for (const window of windows) {
+      await window.goto(`${origin}/auth/signin?callbackUrl=%2Fdevices`);
+      await window.getByLabel("User name").fill("ada");
+      await window.getByLabel("Password", { exact: true }).fill("lovelace");
+      await window.getByRole("button", { name: "Sign in with a password" }).click();
+      await window.waitForURL(`${origin}/devices`);
+    }
+    const heading = (devices: string) => page.getByRole("heading", { name: `Signed in on ${devices}` });
+    await heading("three devices").waitFor();
+    await page.getByText("(this device)").waitFor();
+    await assertGoodPage(page);
+
+    await page.getByRole("button", { name: "Sign out Safari on iPhone" }).click();
+    await heading("two devices").waitFor();
+    const [laptop, phone] = windows as [Page, Page, Page];
+    await phone.reload();
+    assertEquals(new URL(phone.url()).pathname, "/auth/signin");
+    await laptop.reload();
+    await laptop.getByRole("heading", { name: "Signed in on two devices" }).waitFor();
+
+    await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+    await heading("one device").waitFor();
+    await laptop.reload();
+    assertEquals(new URL(laptop.url()).pathname, "/auth/signin");
+    for (const window of [laptop, phone]) await window.context().close();
+  });
+});
+
 const SIZES = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } };
 const PAGES = [
   "/",

@@ -8,6 +8,7 @@ const JAVASCRIPT = "text/javascript; charset=utf-8";
 const ASSETS = [
   ["style.css", "text/css; charset=utf-8", "./public/style.css"],
   ["csrf.js", JAVASCRIPT, "./public/csrf.js"],
+  ["devices.js", JAVASCRIPT, "./public/devices.js"],
   ["passkeys.js", JAVASCRIPT, "./public/passkeys.js"],
   ["simplewebauthn.js", JAVASCRIPT, import.meta.resolve("@simplewebauthn/browser")],
   ["icon.svg", "image/svg+xml", "./public/icon.svg"],

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
+import { createAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import type { DemoDatabase } from "./database.ts";
 import type { MailServer } from "./mail.ts";
+import { devicesPage } from "./pages/devices.ts";
 import { notFoundPage } from "./pages/error.ts";
 import { homePage } from "./pages/home.ts";
 import { sendPage } from "./pages/html.ts";
@@ -37,6 +38,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   app.register((members, _options, done) => {
     members.addHook("onRequest", requireSession(config));
     members.get("/protected", (request, reply) => sendPage(reply, protectedPage(viewOf(request, reply))));
+    addDevices(members, parts);
     addPasskeys(members, parts);
     done();
   });
@@ -59,6 +61,27 @@ function addPublicPages(pages: FastifyInstance, { database }: RouteParts): void 
   pages.setNotFoundHandler((request, reply) =>
     sendPage(reply.code(404), notFoundPage(viewOf(request, reply)))
   );
+}
+
+function addDevices(members: FastifyInstance, { config }: RouteParts): void {
+  const auth = createAuth(config);
+  members.get("/devices", async (request, reply) => {
+    const sessions = await auth.listSessions(request);
+    return sendPage(reply, devicesPage(viewOf(request, reply), sessions));
+  });
+  // One session of the user, or without an id all but that of the request.
+  members.delete<{ Querystring: { id?: string } }>("/devices", async (request, reply) => {
+    const sessions = await auth.listSessions(request);
+    const { id } = request.query;
+    if (id === undefined) {
+      const current = sessions.find((session) => session.current);
+      await auth.revokeSessions(reply.session?.user?.id ?? "", { except: current?.id });
+      return reply.code(204).send();
+    }
+    // Only a session of the user's own.
+    const own = sessions.find((session) => session.id === id);
+    return reply.code(own && await auth.revokeSession(own.id) ? 204 : 404).send();
+  });
 }
 
 function addPasskeys(members: FastifyInstance, { database }: RouteParts): void {

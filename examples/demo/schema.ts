@@ -56,5 +56,13 @@ export const passwords = sqliteTable("password", {
   hash: text("hash").notNull(),
 });
 
+/** What is known of sessions: their records, and which of them were ended. */
+export const sessionRecords = sqliteTable("sessionRecord", {
+  userId: text("userId").notNull().references(() => users.id, { onDelete: "cascade" }),
+  name: text("name").notNull(),
+  value: text("value").notNull(),
+  until: integer("until", { mode: "timestamp_ms" }).notNull(),
+}, (row) => [primaryKey({ columns: [row.userId, row.name] })]);
+
 /** All of them, each after the tables that it references. */
-export const tables = { users, accounts, verificationTokens, authenticators, passwords };
+export const tables = { users, accounts, verificationTokens, authenticators, passwords, sessionRecords };

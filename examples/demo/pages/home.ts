@@ -47,6 +47,7 @@ const PAGES = [
   ],
   [ICONS.braces, "/api/me", "A JSON route for signed-in users", "Without a session: 401 for a program."],
   [ICONS.passkey, "/passkeys", "Your passkeys", "Add one, see what the server knows of it, remove it."],
+  [ICONS.device, "/devices", "Your devices", "Where you are signed in; sign out there from here."],
   [
     ICONS.session,
     "/session",

@@ -22,5 +22,8 @@ export const ICONS = {
   braces: icon(
     '<path d="M9 4C6.5 4 7.5 7 7 9.5 6.8 11 5.8 12 4.5 12c1.3 0 2.3 1 2.5 2.5.5 2.5-.5 5.5 2 5.5M15 4c2.5 0 1.5 3 2 5.5.2 1.5 1.2 2.5 2.5 2.5-1.3 0-2.3 1-2.5 2.5-.5 2.5.5 5.5-2 5.5"/>',
   ),
+  device: icon(
+    '<rect x="3" y="5" width="12" height="9" rx="2"/><path d="M2 18h10"/><rect x="16" y="9" width="6" height="10" rx="1.5"/>',
+  ),
   session: icon('<path d="M4 6h16M4 12h10M4 18h13"/>'),
 } as const;

@@ -22,7 +22,8 @@ export function protectedPage(view: View): Html {
         <blockquote>The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and leaves.</blockquote>
         <figcaption>Ada Lovelace, Note A, 1843</figcaption>
       </figure>
-      <p class="actions"><a class="button quiet" href="/passkeys">Add a passkey for next time</a></p>
+      <p
+        class="actions"><a class="button quiet" href="/passkeys">Add a passkey for next time</a> <a class="button quiet" href="/devices">See your devices</a></p>
       <h2>What guards it</h2>
       ${codeBlock(GUARD, "The guard of this page")}
     `,
