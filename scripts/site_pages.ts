@@ -98,5 +98,6 @@ function placeOf({ name, text }: PageText): Place {
 }
 
 function titleOf({ name, text }: PageText): string {
+  if (name === "overview.md") return "Overview";
   return text.match(/^# (.*)$/m)?.[1]?.replaceAll("`", "") ?? name;
 }
