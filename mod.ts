@@ -40,6 +40,7 @@ export type {
   SignOutActionOptions,
   SignOutActionResult,
 } from "./src/actions.ts";
+export { type AccountListAdapter, type ListedAccount, withAccountList } from "./src/adapter/account_list.ts";
 export {
   type AuthObject,
   createAuth,
@@ -67,7 +68,6 @@ export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";
 export type {
   Account,
-  AccountRow,
   AuthEvent,
   DefaultSession,
   EmailMessage,

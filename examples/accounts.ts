@@ -6,7 +6,7 @@ import PostgresAdapter from "@auth/pg-adapter";
 import { html } from "@remix-run/html-template";
 import formbody from "@fastify/formbody";
 import Fastify, { type FastifyInstance } from "fastify";
-import { type AccountRow, createAuth, type FastifyAuthConfig } from "fastify-authjs";
+import { createAuth, type FastifyAuthConfig, type LinkedAccount, withAccountList } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 import Google from "fastify-authjs/providers/google";
 import process from "node:process";
@@ -40,7 +40,7 @@ export async function build(config: FastifyAuthConfig): Promise<FastifyInstance>
       (request, reply) =>
         auth.linkAccount(request, reply, request.params.provider, { callbackUrl: "/accounts" }),
     );
-    users.post<{ Body: AccountRow }>("/accounts/unlink", async (request, reply) => {
+    users.post<{ Body: LinkedAccount }>("/accounts/unlink", async (request, reply) => {
       await auth.unlinkAccount(request, request.body);
       return reply.redirect("/accounts");
     });
@@ -52,8 +52,6 @@ export async function build(config: FastifyAuthConfig): Promise<FastifyInstance>
 if (import.meta.main) {
   const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL! });
   const select = `SELECT * FROM accounts WHERE "userId" = $1`;
-  const accountsOf = async (userId: string) => (await pool.query(select, [userId])).rows as AccountRow[];
-  await (await build({ providers: [GitHub, Google], adapter: PostgresAdapter(pool), accountsOf })).listen({
-    port: 3000,
-  });
+  const adapter = withAccountList(PostgresAdapter(pool), async (id) => (await pool.query(select, [id])).rows);
+  await (await build({ providers: [GitHub, Google], adapter })).listen({ port: 3000 });
 }

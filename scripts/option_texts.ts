@@ -228,8 +228,6 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   insecureProviders: 'insecureProviders: ["keycloak"]',
   doctor: "doctor: true",
   tokenCacheSize: "tokenCacheSize: 5_000",
-  accountsOf:
-    'accountsOf: (userId) => pool.query(`SELECT * FROM accounts WHERE "userId" = $1`, [userId]).then(({ rows }) => rows)',
   refreshTokens: "refreshTokens: true",
   bearer: "bearer: { maxAge: 24 * 60 * 60 }",
   sessionStore: "sessionStore: memorySessionStore()",

@@ -9,6 +9,7 @@ import {
   type SignInActionOptions,
   urlOf,
 } from "./actions.ts";
+import type { AccountListAdapter, ListedAccount } from "./adapter/account_list.ts";
 import { unavailableError } from "./adapter/failure.ts";
 import type { ProviderContext } from "./core/context.ts";
 import { FastifyAuthError } from "./errors.ts";
@@ -22,7 +23,7 @@ import { beginLink } from "./routes/account_link.ts";
 import { ownerOf } from "./session/owner.ts";
 import type { SessionSettings } from "./session/settings.ts";
 import { currentCookies } from "./session/write_back.ts";
-import type { AccountRow, SessionRequest } from "./types.ts";
+import type { SessionRequest } from "./types.ts";
 
 /** An account by which a user signs in. Its tokens stay on the server. */
 export interface LinkedAccount {
@@ -105,7 +106,7 @@ function assertLinkable(
 /** The accounts of the signed-in user. */
 export async function listAccounts(auth: ActionAuth, request: SessionRequest): Promise<LinkedAccount[]> {
   const { user } = await signedInUser(auth, request, "listAccounts()");
-  const rows = await accountsOf(user, auth, "listAccounts()");
+  const rows = await rowsOf(user, auth, "listAccounts()");
   return rows.map(({ provider, providerAccountId, type }) => ({ provider, providerAccountId, type }));
 }
 
@@ -122,7 +123,7 @@ export async function unlinkAccount(
   if (adapter.unlinkAccount === undefined) {
     throw invalid("unlinkAccount()", "the adapter has no `unlinkAccount()`.");
   }
-  const rows = await accountsOf(user, auth, "unlinkAccount()");
+  const rows = await rowsOf(user, auth, "unlinkAccount()");
   const row = rows.find((each) => isSame(each, account));
   if (row === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "The signed-in user has no such account.");
@@ -131,7 +132,7 @@ export async function unlinkAccount(
   if (!hasOther && !rows.some((each) => each !== row && isUsable(each, auth))) throw lastMethod();
   const { provider, providerAccountId } = row;
   await fromAdapter(adapter.unlinkAccount({ provider, providerAccountId }));
-  if (hasOther || (await accountsOf(user, auth, "unlinkAccount()")).some((each) => isUsable(each, auth))) {
+  if (hasOther || (await rowsOf(user, auth, "unlinkAccount()")).some((each) => isUsable(each, auth))) {
     return;
   }
   // Another request has unlinked the other one meanwhile.
@@ -140,14 +141,14 @@ export async function unlinkAccount(
 }
 
 function isSame(
-  row: AccountRow,
+  row: ListedAccount,
   { provider, providerAccountId }: Pick<LinkedAccount, "provider" | "providerAccountId">,
 ): boolean {
   return row.provider === provider && row.providerAccountId === providerAccountId;
 }
 
 /** Whether the user can sign in with the account: its provider may have been removed from the configuration. */
-function isUsable({ provider }: AccountRow, { instance }: ActionAuth): boolean {
+function isUsable({ provider }: ListedAccount, { instance }: ActionAuth): boolean {
   return instance.config.providers.has(provider);
 }
 
@@ -201,24 +202,24 @@ async function signedInUser(
 }
 
 /** The rows of the user's accounts. */
-async function accountsOf(
+async function rowsOf(
   { id }: AdapterUser,
   { instance }: ActionAuth,
   caller: string,
-): Promise<readonly AccountRow[]> {
-  const { accountsOf } = instance.config;
-  if (accountsOf === undefined) {
+): Promise<readonly ListedAccount[]> {
+  const { listAccountsByUserId } = instance.config.core.adapter as Partial<AccountListAdapter>;
+  if (listAccountsByUserId === undefined) {
     throw invalid(
       caller,
-      "set `accountsOf` in the configuration, which reads the accounts of a user: core's adapters have no method " +
-        "for that.",
+      "the adapter has no `listAccountsByUserId()`, without which the accounts of a user are not found. Add it with " +
+        "`withAccountList(adapter, query)`.",
     );
   }
-  const rows = await fromAdapter(accountsOf(id));
+  const rows = await fromAdapter(listAccountsByUserId(id));
   if (rows.every(({ userId }) => String(userId) === String(id))) return rows;
   throw invalid(
     caller,
-    "`accountsOf` returned an account of another user: select by the user id that it is given.",
+    "`listAccountsByUserId()` returned an account of another user: select by the user id that it is given.",
   );
 }
 

@@ -135,7 +135,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
   /** Links an account of a provider to the signed-in user: see {@linkcode LinkAccountAction}. */
   readonly linkAccount: LinkAccountAction;
   /**
-   * Unlinks an account of the signed-in user, who then cannot sign in with it any more. Needs `accountsOf`.
+   * Unlinks an account of the signed-in user, who then cannot sign in with it any more. Needs an adapter with `listAccountsByUserId()`: see `withAccountList()`.
    *
    * Refused where the user could not sign in any more. What is left counts where its provider is in the configuration:
    * another account, a passkey, and sign-in links by e-mail where the address of the user is verified.
@@ -145,7 +145,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * @param options Whether the user has another sign-in method.
    * @throws {FastifyAuthError} `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409); `FST_AUTHJS_NOT_FOUND` (404) where the user has no
    * such account; `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) where
-   * the adapter failed; `FST_AUTHJS_CONFIG_INVALID` without an adapter or `accountsOf`.
+   * the adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an adapter.
    */
   readonly unlinkAccount: (
     request: ActionRequest,
@@ -153,11 +153,11 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
     options?: UnlinkAccountOptions,
   ) => Promise<void>;
   /**
-   * The accounts of the signed-in user, without their tokens. Needs `accountsOf`.
+   * The accounts of the signed-in user, without their tokens. Needs an adapter with `listAccountsByUserId()`: see `withAccountList()`.
    *
    * @param request The request, in any hook or handler.
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_UNAVAILABLE` (503) where the adapter failed;
-   * `FST_AUTHJS_CONFIG_INVALID` without an adapter or `accountsOf`.
+   * `FST_AUTHJS_CONFIG_INVALID` without such an adapter.
    */
   readonly listAccounts: (request: SessionRequest) => Promise<LinkedAccount[]>;
 }

@@ -69,18 +69,6 @@ export interface RefreshLock {
   get(key: string): Promise<string | null | undefined>;
 }
 
-/** A row of an account in the adapter's database. */
-export interface AccountRow {
-  /** Id of the provider. */
-  readonly provider: string;
-  /** Id of the user at the provider. */
-  readonly providerAccountId: string;
-  /** Kind of the provider. */
-  readonly type: string;
-  /** Id of the user that the account belongs to. */
-  readonly userId: string | number;
-}
-
 /** What a {@linkcode SessionStore} keeps of a session. Times are in milliseconds since 1970. */
 export interface SessionRecord {
   /** Names the session. It is in every token of the session, and is no secret. */
@@ -248,12 +236,6 @@ export interface FastifyAuthOptions {
    * @default false
    */
   credentialsDatabaseSessions?: boolean;
-  /**
-   * Reads the accounts of a user from the adapter's database, for `auth.listAccounts()` and `auth.unlinkAccount()`:
-   * core's adapters have no method for that. It returns the rows that the adapter's `linkAccount()` wrote, with all of
-   * their columns: `(userId) => prisma.account.findMany({ where: { userId } })`.
-   */
-  accountsOf?: (userId: string) => readonly AccountRow[] | Promise<readonly AccountRow[]>;
   /**
    * Whether the tokens that OAuth and OpenID Connect providers issue are kept in the session token, which is encrypted,
    * for `auth.getAccessToken()`. It refreshes an access token that has expired. Not with the strategy "database".

@@ -1,11 +1,17 @@
 /** `auth.linkAccount()`, `auth.unlinkAccount()` and `auth.listAccounts()`, over a database in memory and in SQL. */
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { DrizzleAdapter } from "@auth/drizzle-adapter";
 import { createClient } from "@libsql/client";
 import { drizzle } from "drizzle-orm/libsql";
 import Fastify, { type FastifyInstance } from "fastify";
-import { type AccountRow, type AuthObject, createAuth, type FastifyAuthConfig } from "fastify-authjs";
+import {
+  type AuthObject,
+  createAuth,
+  type FastifyAuthConfig,
+  type ListedAccount,
+  withAccountList,
+} from "fastify-authjs";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import {
   type InjectWithCookies,
@@ -21,14 +27,14 @@ import { DRIZZLE_LIBSQL_TABLES } from "./support/tables.ts";
 /** A database with what the configuration says of it. */
 interface Database extends AsyncDisposable {
   readonly adapter: Adapter;
-  readonly accountsOf: (userId: string) => Promise<readonly AccountRow[]>;
+  readonly list: (userId: string) => Promise<readonly ListedAccount[]>;
 }
 
 const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
   "in memory": () => {
     const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
     const { accounts } = tables;
-    const unlinkAccount = ({ provider, providerAccountId }: Partial<AccountRow>) => {
+    const unlinkAccount = ({ provider, providerAccountId }: Partial<ListedAccount>) => {
       const index = accounts.findIndex((each) =>
         each.provider === provider && each.providerAccountId === providerAccountId
       );
@@ -37,7 +43,7 @@ const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
     };
     return Promise.resolve({
       adapter: { ...memoryAdapter(tables), unlinkAccount },
-      accountsOf: (userId) => Promise.resolve(accounts.filter((each) => each.userId === userId)),
+      list: (userId) => Promise.resolve(accounts.filter((each) => each.userId === userId)),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     });
   },
@@ -46,12 +52,12 @@ const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
     await client.executeMultiple(DRIZZLE_LIBSQL_TABLES);
     return {
       adapter: DrizzleAdapter(drizzle(client)),
-      async accountsOf(userId) {
+      async list(userId) {
         const { rows } = await client.execute({
           sql: `SELECT * FROM "account" WHERE "userId" = ?`,
           args: [userId],
         });
-        return rows as unknown as AccountRow[];
+        return rows as unknown as ListedAccount[];
       },
       [Symbol.asyncDispose]: () => Promise.resolve(client.close()),
     };
@@ -112,7 +118,6 @@ async function withScene(
   let open = () => {};
   const gate = new Promise<void>((resolve) => open = resolve);
   const isEnded = () => scene.endSession && issuer.requests.at(-1)?.endsWith("/authorize") === false;
-  const { accountsOf } = database;
   const adapter: Adapter = {
     ...database.adapter,
     async unlinkAccount(account) {
@@ -132,8 +137,7 @@ async function withScene(
       issuer.provider({ id: "work", name: "Work" }),
       ...(mail ? [Nodemailer({ server: "smtp://127.0.0.1", from: "app@example.com" })] : []),
     ],
-    adapter,
-    accountsOf,
+    adapter: withAccountList(adapter, database.list),
     ...overrides,
   }) as unknown as AuthObject;
   await using app = Fastify();
@@ -429,8 +433,8 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
   ];
   const others = [{ provider: "home", providerAccountId: "1", type: "oidc", userId: "bob" }];
   for (
-    const [accountsOf, url, message] of [
-      [undefined, "/accounts", "set `accountsOf` in the configuration"],
+    const [list, url, message] of [
+      [undefined, "/accounts", "Add it with `withAccountList(adapter, query)`"],
       [() => others, "/accounts", "returned an account of another user"],
       [undefined, "/link/nodemailer", 'There is no OAuth provider "nodemailer"'],
       [undefined, "/link/posted", "response_mode=form_post"],
@@ -443,9 +447,8 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
       secret: SECRET,
       trustHost: true,
       providers,
-      adapter,
+      adapter: list ? withAccountList(adapter, list) : adapter,
       session: { strategy: "jwt" },
-      ...(accountsOf && { accountsOf }),
     });
     await using app = Fastify();
     await app.register(auth.plugin, { prefix: "/auth" });
@@ -459,11 +462,4 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
   await app.register(auth.plugin, { prefix: "/auth" });
   app.get("/accounts", (request) => auth.listAccounts(request));
   assertStringIncludes((await app.inject("/accounts")).json().message, "set an `adapter`");
-  const wrong = createAuth({ providers: [], secret: SECRET, trustHost: true, accountsOf: "x" as never });
-  await using other = Fastify();
-  await assertRejects(
-    async () => void await other.register(wrong.plugin),
-    Error,
-    "`accountsOf` must be a function",
-  );
 });

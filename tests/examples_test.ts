@@ -3,6 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
+import { withAccountList } from "fastify-authjs";
 import { startIssuer } from "fastify-authjs/testing";
 import type { AddressInfo } from "node:net";
 import { Buffer } from "node:buffer";
@@ -151,8 +152,10 @@ exampleTest("a user links an account on a page, and unlinks the other one", asyn
   };
   await using app = await build({
     providers: [issuer.provider({ id: "github" }), issuer.provider({ id: "google" })],
-    adapter: { ...memoryAdapter(tables), unlinkAccount },
-    accountsOf: (userId) => tables.accounts.filter((each) => each.userId === userId),
+    adapter: withAccountList(
+      { ...memoryAdapter(tables), unlinkAccount },
+      (userId) => tables.accounts.filter((each) => each.userId === userId),
+    ),
   });
   const ada = await issuer.signIn(app, { provider: "github" });
   const page = async (url = "/accounts") =>

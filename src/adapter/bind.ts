@@ -6,7 +6,7 @@ import { callAdapter } from "./call.ts";
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
 /** Every method of the adapter interface. */
-const ADAPTER_METHODS: readonly (keyof Adapter | "listSessionsByUserId")[] = [
+const ADAPTER_METHODS: readonly (keyof Adapter | "listAccountsByUserId" | "listSessionsByUserId")[] = [
   "createAuthenticator",
   "createSession",
   "createUser",
@@ -21,6 +21,7 @@ const ADAPTER_METHODS: readonly (keyof Adapter | "listSessionsByUserId")[] = [
   "getUserByEmail",
   "linkAccount",
   "listAuthenticatorsByUserId",
+  "listAccountsByUserId",
   "listSessionsByUserId",
   "unlinkAccount",
   "updateAuthenticatorCounter",

@@ -28,7 +28,6 @@ import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { type BearerSettings, bearerSettings } from "./bearer.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
-import { type AccountsOf, bindAccountsOf } from "./accounts_of.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { watchCallbacks } from "./callbacks.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
@@ -85,8 +84,6 @@ export interface ResolvedConfig {
   readonly trustedOrigins: ReadonlySet<string>;
   /** Whether sign-ins with credentials create sessions in the database. */
   readonly credentialsDatabaseSessions: boolean;
-  /** The rows of the accounts of a user, where the application says how to read them. */
-  readonly accountsOf: AccountsOf | undefined;
   /** Whether a mailed link opens a page that confirms the sign-in. */
   readonly emailConfirm: boolean;
   /** What decides the public origin. */
@@ -133,7 +130,6 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
-  const accountsOf = attempt(() => bindAccountsOf(config));
   const sessionStore = attempt(() => requireSessionStore(config.sessionStore));
   const keepsTokens = attempt(() => requireBoolean("refreshTokens", config.refreshTokens)) ?? false;
   const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
@@ -170,7 +166,6 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     origin,
     trustedOrigins,
     credentialsDatabaseSessions,
-    accountsOf,
     emailConfirm,
     originSource: originSource(config, origin, environment),
     doctor,
@@ -221,7 +216,6 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     ...rest
   } = options;
   const {
-    accountsOf: _accounts,
     credentialsDatabaseSessions: _credentials,
     rateLimit: _rateLimit,
     emailConfirm: _confirm,
