@@ -5,6 +5,7 @@ import { decode, encode, getToken, type JWT } from "@auth/core/jwt";
 import { EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
 import { createSecretKey, hkdfSync } from "node:crypto";
 import { Buffer } from "node:buffer";
+import type { FastifyRequest } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
@@ -30,6 +31,28 @@ function counted(overrides: Partial<FastifyAuthConfig> = {}) {
   });
   return { config, calls };
 }
+
+Deno.test("a synchronous callback that asks for the session gets the read that it is called for", async () => {
+  let asked: Promise<unknown> | undefined;
+  let request: FastifyRequest;
+  const config = testConfig({
+    callbacks: {
+      session: ({ session }) => {
+        asked ??= getSession(request, config);
+        return session;
+      },
+    },
+  });
+  await using app = await testApp(config);
+  app.get("/asks", async (req) => {
+    request = req;
+    return { session: await getSession(req, config), asked: await asked };
+  });
+  const answer = await app.inject({ url: "/asks", headers: await carrying() });
+  const { session, asked: nested } = answer.json();
+  assertEquals(session.user.name, "ada");
+  assertEquals(nested, session);
+});
 
 Deno.test("hooks, guards and handlers of one request share one read", async () => {
   const { config, calls } = counted();

@@ -4,6 +4,7 @@ import { open, type Opened, type PlainClaims, type TokenLife } from "../jwt/jwe.
 import { checkTimes, parseClaims } from "../jwt/codec.ts";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
+import type { MaybePromise } from "../utils/maybe_promise.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** A decoded token. */
@@ -27,9 +28,17 @@ export interface OpenToken {
  * application's.
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
+  return await openAtOnce(token, settings);
+}
+
+/** As {@linkcode openToken}, at once for a token in core's format. */
+export function openAtOnce(token: string, settings: SessionSettings): MaybePromise<OpenToken> {
   const known = openKnown(token, settings);
   if (known instanceof Refusal) throw known;
-  if (known !== undefined) return known;
+  return known ?? decodeToken(token, settings);
+}
+
+async function decodeToken(token: string, settings: SessionSettings): Promise<OpenToken> {
   const { jwt, cookie, secrets } = settings;
   const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
   if (!claims) throw new Error("Invalid JWT");

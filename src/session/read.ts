@@ -6,6 +6,8 @@ import type { Log } from "../utils/log.ts";
 import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
 import type { Refusal } from "../jwt/refusal.ts";
 import { leaveOutTokens } from "./provider_tokens.ts";
+import { throughJson } from "../utils/json.ts";
+import { isPromiseLike, type MaybePromise } from "../utils/maybe_promise.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { Session } from "../types.ts";
 
@@ -79,7 +81,9 @@ export function toSession(
 ): Session | null {
   if (typeof value !== "object" || value === null) return null;
   try {
-    return wellFormed(JSON.parse(JSON.stringify(value, settings.keepsTokens ? leaveOutTokens : undefined)));
+    return wellFormed(
+      settings.keepsTokens ? JSON.parse(JSON.stringify(value, leaveOutTokens)) : throughJson(value),
+    );
   } catch (error) {
     logger().error(error as Error); // A BigInt, a cycle.
     return null;
@@ -94,15 +98,17 @@ function wellFormed(value: unknown): Session | null {
 }
 
 /** Tells the application that a session was read. As in core, its failure is logged and changes nothing. */
-export async function emitSessionEvent(
+export function emitSessionEvent(
   message: { session: unknown; token?: JWT },
-  { settings, logger }: ReadContext,
-): Promise<void> {
-  const { event } = settings;
+  { settings: { event }, logger }: ReadContext,
+): MaybePromise<void> {
+  if (event === undefined) return;
+  const logFailure = (error: unknown) => logger().error(wrapError(EventError, error));
   try {
-    await event?.(message as Parameters<typeof event>[0]);
+    const emitted = event(message as Parameters<typeof event>[0]);
+    if (isPromiseLike(emitted)) return Promise.resolve(emitted).catch(logFailure);
   } catch (error) {
-    logger().error(wrapError(EventError, error));
+    logFailure(error);
   }
 }
 

@@ -5,7 +5,8 @@
 import type { NoticeCode } from "../config/notices.ts";
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import { isUnchanged, openPlain, type OpenToken, openToken } from "./open_token.ts";
+import { isUnchanged, openAtOnce, openPlain, type OpenToken, openToken } from "./open_token.ts";
+import { after, type MaybePromise } from "../utils/maybe_promise.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import { newExpiry, withEnd } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
@@ -63,66 +64,94 @@ function readPlain(token: string, settings: SessionSettings): SessionRead | Refu
   return { session: { user, expires: claims.life.expires } };
 }
 
-async function readThroughCallbacks(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  const { settings, logger } = context;
-  const cleared = () => clearSessionCookie(cookie.names, settings.cookie);
+/** At once, too, where the callbacks are synchronous and nothing changes. */
+function readThroughCallbacks(cookie: SessionCookie, context: ReadContext): MaybePromise<SessionRead> {
+  const failed = (error: unknown) => failedRead(error, cookie, context);
   try {
-    const { token, session, sealed, error, endings, refreshFailure } = await readToken(cookie.token, context);
-    if (token === null) {
-      if (endings === undefined) return SIGNED_OUT;
-      return { session: null, update: cleared(), isOutdated: endedSince(cookie.token, endings, settings) };
-    }
-    if (error) logger().error(wrapError(JWTSessionError, error));
-    else await emitSessionEvent({ session, token }, context);
-    if (settings.families.endings(cookie.token) > 0) return SIGNED_OUT;
-    const read = { session: toSession(session, context), claims: token, refreshFailure };
-    if (error) return { ...read, update: cleared() };
-    if (sealed === undefined) return read;
-    return {
-      ...read,
-      update: writeSessionCookie(cookie.names, sealed, settings.cookie, newExpiry(settings)),
-      ...endChecks(cookie.token, context),
-    };
+    const read = after(readToken(cookie.token, context), (read) => finishRead(read, cookie, context));
+    return read instanceof Promise ? read.catch(failed) : read;
   } catch (error) {
-    if (error instanceof Refusal) return refuseToken(cookie, error, context);
-    if (error instanceof SessionStoreFailure) {
-      logger().error(error);
-      return { session: null, failure: error };
-    }
-    logger().error(wrapError(JWTSessionError, error));
-    return { session: null, update: cleared() };
+    return failed(error);
   }
 }
 
+function failedRead(error: unknown, cookie: SessionCookie, context: ReadContext): SessionRead {
+  if (error instanceof Refusal) return refuseToken(cookie, error, context);
+  if (error instanceof SessionStoreFailure) {
+    context.logger().error(error);
+    return { session: null, failure: error };
+  }
+  context.logger().error(wrapError(JWTSessionError, error));
+  return { session: null, update: clearSessionCookie(cookie.names, context.settings.cookie) };
+}
+
+/** Emits the event, and says what becomes of the cookie. */
+function finishRead(read: JwtRead, cookie: SessionCookie, context: ReadContext): MaybePromise<SessionRead> {
+  const { settings, logger } = context;
+  const { token, session, error, endings } = read;
+  if (token === null) {
+    if (endings === undefined) return SIGNED_OUT;
+    const update = clearSessionCookie(cookie.names, settings.cookie);
+    return { session: null, update, isOutdated: endedSince(cookie.token, endings, settings) };
+  }
+  if (error) logger().error(wrapError(JWTSessionError, error));
+  const emitted = error ? undefined : emitSessionEvent({ session, token }, context);
+  return after(emitted, () => toSessionRead(read, token, cookie, context));
+}
+
+function toSessionRead(
+  { session, sealed, error, refreshFailure }: JwtRead,
+  claims: JWT,
+  cookie: SessionCookie,
+  context: ReadContext,
+): SessionRead {
+  const { settings } = context;
+  if (settings.families.endings(cookie.token) > 0) return SIGNED_OUT;
+  const read = { session: toSession(session, context), claims, refreshFailure };
+  if (error) return { ...read, update: clearSessionCookie(cookie.names, settings.cookie) };
+  if (sealed === undefined) return read;
+  return {
+    ...read,
+    update: writeSessionCookie(cookie.names, sealed, settings.cookie, newExpiry(settings)),
+    ...endChecks(cookie.token, context),
+  };
+}
+
 /** Reads a token once for all requests that carry it at the same time. */
-async function readToken(token: string, context: ReadContext): Promise<JwtRead> {
+function readToken(token: string, context: ReadContext): MaybePromise<JwtRead> {
   const { refreshes, callbacks, keepsTokens } = context.settings;
   // Of two requests that renew a token, one could bring a refresh token back that the other has used.
   if (callbacks.jwt === undefined && !keepsTokens) {
-    const opened = await openToken(token, context.settings);
-    if (await isRevoked(opened, context)) return await endRevoked(token, context);
-    return await recordOutcome(token, await runCallbacks(opened, context), context);
+    return after(openAtOnce(token, context.settings), (opened) => {
+      const read = () => after(runCallbacks(opened, context), (read) => recordOutcome(token, read, context));
+      return unlessRevoked(opened, context, read);
+    });
   }
   const newest = refreshes.newest(token);
   const running = refreshes.running(newest);
-  const read = running
-    ? await reuseRefresh(await running, context.settings)
-    : await refreshes.run(newest, () => refresh(newest, context));
-  return newest === token ? read : { sealed: newest, ...read };
+  const read = running?.then((read) => reuseRefresh(read, context.settings)) ??
+    refreshes.run(
+      newest,
+      () =>
+        after(
+          openAtOnce(newest, context.settings),
+          (opened) => unlessRevoked(opened, context, () => refresh(opened, context)),
+        ),
+    );
+  return newest === token ? read : after(read, (read) => ({ sealed: newest, ...read }));
 }
 
 /**
  * Runs the `jwt` callback, which may refresh the token, in this process alone or, with a lock, in one of
  * several.
  */
-async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
+function refresh(opened: OpenToken, context: ReadContext): MaybePromise<JwtRead> {
   const { settings } = context;
-  const opened = await openToken(token, settings);
-  if (await isRevoked(opened, context)) return await endRevoked(token, context);
+  const { token } = opened;
   const store = isRefreshDue(opened, context) ? sharedStore(context) : undefined;
   const work = () => runCallbacks(opened, context);
-  const read = store === undefined ? await work() : await refreshOnce(store, token, {
-    work,
+  const read = store === undefined ? work() : refreshOnce(store, token, {
+    work: async () => await work(),
     async join(sealed) {
       const successor = await openToken(sealed, settings).catch(() => undefined);
       if (successor === undefined) return undefined;
@@ -134,9 +163,10 @@ async function refresh(token: string, context: ReadContext): Promise<JwtRead> {
     hasEnded: () => hasEnded(token, context),
     ended: ENDED,
   });
-  const outcome = await recordOutcome(token, read, context);
-  if (outcome.sealed !== undefined) settings.refreshes.remember(token, outcome.sealed);
-  return outcome;
+  return after(after(read, (read) => recordOutcome(token, read, context)), (outcome) => {
+    if (outcome.sealed !== undefined) settings.refreshes.remember(token, outcome.sealed);
+    return outcome;
+  });
 }
 
 /**
@@ -148,14 +178,16 @@ function isRefreshDue({ claims, due: isRenewed }: OpenToken, { settings, refresh
   return settings.callbacks.jwt !== undefined && (settings.refresh.due?.(claims) ?? true);
 }
 
-/** Whether the session was ended from elsewhere, by its record. */
-async function isRevoked(
-  { claims }: OpenToken,
-  { settings, headers, logger }: ReadContext,
-): Promise<boolean> {
-  const { records } = settings;
-  if (records === undefined) return false;
-  return await records.hasEndedNow(claims, headers["user-agent"], (error) => logger().error(error));
+/** Reads on, unless the session was ended from elsewhere, by its record. */
+function unlessRevoked(
+  { token, claims }: OpenToken,
+  context: ReadContext,
+  read: () => MaybePromise<JwtRead>,
+): MaybePromise<JwtRead> {
+  const { settings: { records }, headers, logger } = context;
+  if (records === undefined) return read();
+  const ended = records.hasEndedNow(claims, headers["user-agent"], (error) => logger().error(error));
+  return after(ended, (ended) => ended ? endRevoked(token, context) : read());
 }
 
 /** The read of a session that was ended from elsewhere, which removes its cookie. */
@@ -164,18 +196,28 @@ async function endRevoked(token: string, context: ReadContext): Promise<JwtRead>
 }
 
 /** Ends the session or has it go on with the new token, for the other requests of the session too. */
-async function recordOutcome(token: string, read: JwtRead, context: ReadContext): Promise<JwtRead> {
+function recordOutcome(token: string, read: JwtRead, context: ReadContext): MaybePromise<JwtRead> {
   if (read === ENDED || context.settings.families.endings(token) > 0) return ENDED;
-  if (read.token === null) {
-    await endRecord(token, context);
-    return { ...read, endings: await endSession(token, context) };
-  }
+  if (read.token === null) return recordEnd(token, read, context);
+  return read.sealed === undefined ? read : recordReplacement(token, read.sealed, read, context);
+}
+
+async function recordEnd(token: string, read: JwtRead, context: ReadContext): Promise<JwtRead> {
+  await endRecord(token, context);
+  return { ...read, endings: await endSession(token, context) };
+}
+
+async function recordReplacement(
+  token: string,
+  sealed: string,
+  read: JwtRead,
+  context: ReadContext,
+): Promise<JwtRead> {
   // Ended from elsewhere while the callbacks ran. Where that is not known, a refresh must not be lost.
-  const { records } = context.settings;
-  if (records && read.sealed !== undefined && await records.hasEnded(read.token).catch(() => false)) {
+  if (await context.settings.records?.hasEnded(read.token!).catch(() => false)) {
     return await endRevoked(token, context);
   }
-  if (read.sealed !== undefined) await continueSession(token, read.sealed, context);
+  await continueSession(token, sealed, context);
   return read;
 }
 
@@ -200,32 +242,52 @@ export function cloneClaims(token: JWT): JWT {
 /**
  * Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token.
  */
-async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { settings, canSetCookie } = context;
-  const { callbacks } = settings;
+function runCallbacks(opened: OpenToken, context: ReadContext): MaybePromise<JwtRead> {
+  const { callbacks: { jwt }, records } = context.settings;
   const { claims } = opened;
-  const claim = settings.records && (claimOf(claims) ?? (opened.due ? adoptingClaim(claims) : undefined));
+  const claim = records && (claimOf(claims) ?? (opened.due ? adoptingClaim(claims) : undefined));
   // Core passes `session`, the browser's update of the session, in every call.
-  const returned = callbacks.jwt
-    ? await callbacks.jwt({ token: claims, session: undefined } as never)
-    : claims;
-  if (returned === null) return { ...ENDED, token: null };
-  const refresh = context.refresh?.isDue(returned) ? context.refresh : undefined;
-  const refreshed = refresh ? await attemptRefresh(refresh, returned) : { token: returned };
-  const { refreshFailure } = refreshed as { refreshFailure?: unknown };
-  const token = withClaim(refreshed.token, claim);
+  const returned = jwt === undefined ? claims : jwt({ token: claims, session: undefined } as never);
+  return after(returned, (returned) => {
+    if (returned === null) return { ...ENDED, token: null };
+    if (!context.refresh?.isDue(returned)) return makeSession(opened, withClaim(returned, claim), context);
+    return attemptRefresh(context.refresh, returned).then(async ({ token, refreshFailure }) => {
+      const read = await makeSession(opened, withClaim(token, claim), context);
+      return refreshFailure === undefined ? read : { ...read, refreshFailure };
+    });
+  });
+}
+
+function makeSession(opened: OpenToken, token: JWT, context: ReadContext): MaybePromise<JwtRead> {
+  const { settings, canSetCookie } = context;
   const { kept, renewed } = opened.ends;
   const expires = opened.due && canSetCookie() ? renewed() : kept;
-  const made = await callSessionCallback(token, expires, settings);
-  const read = refreshFailure === undefined ? made : { ...made, refreshFailure };
-  if (context.isBearer) return read;
+  return after(
+    callSessionCallback(token, expires, settings),
+    (read) => staysAsItIs(opened, token, context) ? read : replaceToken(opened, token, read, context),
+  );
+}
+
+/** Whether the browser keeps its token. */
+function staysAsItIs(opened: OpenToken, token: JWT, { settings, refresh, isBearer }: ReadContext): boolean {
+  if (isBearer) return true;
+  const { callbacks } = settings;
   const mayHaveChanged = callbacks.jwt !== undefined || callbacks.session !== undefined ||
     refresh !== undefined;
-  if (!opened.due && (!mayHaveChanged || isUnchanged(token, opened))) return read;
+  return !opened.due && (!mayHaveChanged || isUnchanged(token, opened));
+}
+
+async function replaceToken(
+  opened: OpenToken,
+  token: JWT,
+  read: JwtRead,
+  context: ReadContext,
+): Promise<JwtRead> {
+  const { kept, renewed } = opened.ends;
   try {
     const sealed = await reseal(opened, token, context);
     if (sealed === undefined) return endingAt(read, kept);
-    return { ...(canSetCookie() ? endingAt(read, renewed()) : read), sealed };
+    return { ...(context.canSetCookie() ? endingAt(read, renewed()) : read), sealed };
   } catch (error) {
     return { ...read, error: error as Error };
   }
@@ -244,15 +306,16 @@ async function attemptRefresh(
 }
 
 /** The session for the claims, through the `session` callback. */
-async function callSessionCallback(
+function callSessionCallback(
   token: JWT,
   expires: string,
   { callbacks }: SessionSettings,
-): Promise<JwtRead> {
+): MaybePromise<JwtRead> {
   const user = { name: token.name, email: token.email, image: token.picture };
   const session = { user, expires };
   if (callbacks.session === undefined) return { token, session, expires };
-  return { token, session: await callbacks.session({ session, token } as never), expires };
+  const returned = callbacks.session({ session, token } as never);
+  return after(returned, (session) => ({ token, session, expires }));
 }
 
 /**

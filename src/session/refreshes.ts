@@ -7,6 +7,7 @@
  * carry the old token.
  */
 import type { JWT } from "@auth/core/jwt";
+import type { MaybePromise } from "../utils/maybe_promise.ts";
 import { ownString } from "../jwt/token_cache.ts";
 
 /** The result of reading a token. */
@@ -78,14 +79,11 @@ export class Refreshes<T> {
   }
 
   /** Runs `work`, to be found by {@linkcode running} until it is done. */
-  async run(token: string, work: () => Promise<T>): Promise<T> {
+  run(token: string, work: () => MaybePromise<T>): MaybePromise<T> {
     const running = work();
+    if (!(running instanceof Promise)) return running;
     this.#running.set(token, running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(token);
-    }
+    return running.finally(() => this.#running.delete(token));
   }
 
   #current(token: string): Replacement | undefined {

@@ -62,6 +62,8 @@ class Reads {
   /** Of each configuration: mostly of one. */
   readonly #latest: Latest[] = [];
   #pending = 0;
+  /** The configuration whose callbacks run in this very moment. */
+  #reading: FastifyAuthConfig | undefined;
   /** Whether the reply has left, with the cookies of the reads before that. */
   isSent = false;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
@@ -73,7 +75,13 @@ class Reads {
   ): Promise<SessionRead> {
     const latest = this.#latestOf(config);
     if (latest !== undefined && Date.now() - latest.at < READ_VALID_MS) return latest.reading;
-    return this.#keep(latest ?? this.#add(config), read(latest !== undefined, latest?.cookies));
+    // A callback asks for the session that it is called for.
+    if (this.#reading === config) return Promise.resolve().then(() => this.#latestOf(config)!.reading);
+    const outer = this.#reading;
+    this.#reading = config;
+    const found = read(latest !== undefined, latest?.cookies);
+    this.#reading = outer;
+    return this.#keep(latest ?? this.#add(config), found);
   }
 
   /** Reads, whether the request has read before or not. */
