@@ -55,7 +55,8 @@ export {
   FastifyAuthError,
   type FastifyAuthErrorCode,
 } from "./src/errors.ts";
-export type { GuardedReply, GuardedRequest, SessionGuard } from "./src/guard.ts";
+export type { SessionGuard } from "./src/guard.ts";
+export type { GuardedReply, GuardedRequest } from "./src/guarded.ts";
 export type { RequireSessionOptions } from "./src/guard_options.ts";
 export type { CreateAuthConfig, JsonOf, SessionCallbackParams, SessionOf } from "./src/inferred_session.ts";
 export { requireSession } from "./src/require_session.ts";

@@ -231,6 +231,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   refreshTokens: "refreshTokens: true",
   bearer: "bearer: { maxAge: 24 * 60 * 60 }",
   sessionStore: "sessionStore: memorySessionStore()",
+  stepUp: "stepUp: true",
   credentialsDatabaseSessions: "credentialsDatabaseSessions: true, adapter",
   "jwt.maxAge": "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   "jwt.encode": 'jwt: { encode: (params) => encode({ ...params, salt: "staff" }) }',
@@ -251,6 +252,12 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     'app.get("/reports", { onRequest: requireSession(config, { roles: ["admin", "analyst"] }) }, handler);',
   "RequireSessionOptions.authorize":
     'app.get("/ada", { onRequest: requireSession(config, { authorize: ({ user }) => user?.name === "Ada" }) }, handler);',
+  "RequireSessionOptions.maxAge":
+    'app.get("/delete", { onRequest: auth.requireSession({ maxAge: 5 * 60 }) }, handler);',
+  "RequireSessionOptions.acr":
+    'app.get("/pay", { onRequest: auth.requireSession({ acr: "urn:example:second-factor" }) }, handler);',
+  "RequireSessionOptions.amr":
+    'app.get("/admin", { onRequest: auth.requireSession({ amr: "mfa" }) }, handler);',
   "RouteAuthConfig.auth": 'app.get("/me", { config: { auth: true } }, handler);',
   "RouteAuthOptions.mountPath":
     'app.get("/rota", { config: { auth: { mountPath: "/staff/auth" } } }, handler);',

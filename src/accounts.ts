@@ -14,7 +14,7 @@ import { unavailableError } from "./adapter/failure.ts";
 import type { ProviderContext } from "./core/context.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { presentedToken, readSession } from "./get_session.ts";
-import type { GuardedReply } from "./guard.ts";
+import type { GuardedReply } from "./guarded.ts";
 import { invalid } from "./guard_options.ts";
 import { assertOwnRequest } from "./http/cross_site.ts";
 import { requireOrigin } from "./http/origin.ts";

@@ -9,7 +9,7 @@ import type { AuthAction, ProviderContext, RequestContext } from "./core/context
 import { failureOf } from "./core/failure.ts";
 import { AuthActionError, FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
-import type { GuardedReply } from "./guard.ts";
+import type { GuardedReply } from "./guarded.ts";
 import { invalid } from "./guard_options.ts";
 import { bearerToken } from "./http/bearer.ts";
 import { assertOwnRequest } from "./http/cross_site.ts";
@@ -139,6 +139,29 @@ async function withinLimits(
   }
 }
 
+/**
+ * Begins a sign-in with an OAuth provider for a guard, and sends the redirect. Links of other sites may lead to a
+ * guarded page: the user is signed in already, and signs in again with the same provider.
+ */
+export async function beginSignIn(
+  auth: ActionAuth,
+  request: ActionRequest,
+  reply: GuardedReply,
+  provider: string,
+  { authorizationParams, callbackUrl }: Pick<SignInActionOptions, "authorizationParams" | "callbackUrl">,
+): Promise<void> {
+  const outcome = await perform(auth, request, reply, {
+    action: "signin",
+    provider,
+    query: authorizationParams,
+    body: callbackUrl === undefined ? {} : { callbackUrl },
+    handle: handleSignIn,
+    isLinked: true,
+  });
+  requireSuccess("Signing in", outcome);
+  await send(auth, outcome, reply);
+}
+
 /** Signs out. */
 export async function signOut(
   auth: ActionAuth,
@@ -181,7 +204,9 @@ export async function updateSession(
 interface Action {
   readonly action: AuthAction;
   readonly provider?: string | undefined;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** Whether links of other sites may ask for it. */
+  readonly isLinked?: boolean;
   readonly body: object;
   readonly handle: (context: RequestContext) => Promise<Answer>;
   /** What a read of the session gives from now on, where the answer says that. */
@@ -222,13 +247,13 @@ export async function perform(
 async function contextOf(
   { config, instance }: ActionAuth,
   request: ActionRequest,
-  { action, provider, query = {}, body }: Omit<Action, "handle" | "read">,
+  { action, provider, query = {}, body, isLinked = false }: Omit<Action, "handle" | "read">,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
   const { config: resolved } = instance;
   const origin = requireOrigin(request, resolved.origin);
-  assertOwnRequest(request, origin.href, resolved.trustedOrigins);
+  if (!isLinked) assertOwnRequest(request, origin.href, resolved.trustedOrigins);
   if (isPrefetch(request.headers)) {
     throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", "This page cannot be fetched in advance.");
   }

@@ -23,7 +23,8 @@ import {
 import { isRequestOrReply } from "./arguments.ts";
 import { authInstance } from "./auth_instance.ts";
 import { getSession } from "./get_session.ts";
-import type { GuardedReply, SessionGuard } from "./guard.ts";
+import type { SessionGuard } from "./guard.ts";
+import type { GuardedReply } from "./guarded.ts";
 import { invalid, type RequireSessionOptions } from "./guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth, type FastifyAuthPluginOptions } from "./plugin.ts";

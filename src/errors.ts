@@ -31,6 +31,8 @@
  * - `FST_AUTHJS_SESSION_TOO_LARGE` (413): The session does not fit in the cookie (`sessionCookieLimit`).
  * - `FST_AUTHJS_QUERY_TOO_LONG` (414): The query of an auth route has more than 16,384 characters.
  * - `FST_AUTHJS_ENCODING_UNSUPPORTED` (415): The request body is compressed.
+ * - `FST_AUTHJS_STEP_UP_REQUIRED` (401): The user is signed in, and has to sign in again: a guard requires another or a
+ *   more recent authentication (`maxAge`, `acr`, `amr`).
  * - `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401): The access token of a provider has expired and cannot be refreshed: the
  *   user has to sign in with it again.
  * - `FST_AUTHJS_ACTION_FAILED` (401, 403, 429, 500, …): A sign-in or an update that the application asked for failed;
@@ -60,6 +62,7 @@ export type FastifyAuthErrorCode =
   | "FST_AUTHJS_SESSION_TOO_LARGE"
   | "FST_AUTHJS_QUERY_TOO_LONG"
   | "FST_AUTHJS_ENCODING_UNSUPPORTED"
+  | "FST_AUTHJS_STEP_UP_REQUIRED"
   | "FST_AUTHJS_ACCESS_TOKEN_EXPIRED"
   | "FST_AUTHJS_ACTION_FAILED"
   | "FST_AUTHJS_TOO_MANY_REQUESTS"
@@ -78,6 +81,7 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
   FST_AUTHJS_SESSION_TOO_LARGE: 413,
   FST_AUTHJS_QUERY_TOO_LONG: 414,
   FST_AUTHJS_ENCODING_UNSUPPORTED: 415,
+  FST_AUTHJS_STEP_UP_REQUIRED: 401,
   FST_AUTHJS_ACCESS_TOKEN_EXPIRED: 401,
   FST_AUTHJS_ACTION_FAILED: 500,
   FST_AUTHJS_TOO_MANY_REQUESTS: 429,

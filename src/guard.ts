@@ -10,23 +10,9 @@ import { keepPrivate, keepUnstored } from "./http/private_reply.ts";
 import { readSession } from "./get_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
+import type { GuardedReply, GuardedRequest } from "./guarded.ts";
+import { isSteppedUp, startStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up.ts";
 import type { FastifyAuthConfig } from "./types.ts";
-
-/** The part of a request that a guard reads, so that it fits instances of every type. */
-export type GuardedRequest = Pick<
-  FastifyRequest,
-  "headers" | "host" | "log" | "method" | "originalUrl" | "protocol" | "routeOptions" | "server" | "url"
->;
-
-/** The part of a reply that a guard uses. */
-export interface GuardedReply {
-  /** As Fastify's. */
-  header(name: string, value: string): unknown;
-  /** As Fastify's. */
-  getHeader(name: string): number | string | string[] | undefined;
-  /** As Fastify's. */
-  redirect(url: string, statusCode?: number): unknown;
-}
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
@@ -52,17 +38,20 @@ export function sessionGuard(
 ): SessionGuard {
   const once = (what: string, tell: () => void) => authInstance(config).once(what, tell);
   const isAllowed = authorizer(options, where, once);
+  const stepUp = stepUpOf(options, config, where);
   const guard: SessionGuard = async (request, reply) => {
     // The routes of the plugin must work without a session, also under a guard at the root.
     if (isAuthRoute(request.routeOptions.config)) return;
     const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
-    if (session !== null && await isAllowed(session, request as FastifyRequest)) {
+    const allowed = session !== null && await isAllowed(session, request as FastifyRequest);
+    if (allowed && (stepUp === undefined || await isSteppedUp(stepUp, request, config))) {
       return keepPrivate(reply as FastifyReply);
     }
     if (isSignInPage(request, config)) return;
     keepUnstored(reply as FastifyReply);
     if (failure !== undefined) throw unavailableError(failure);
+    if (allowed) return await sendToStepUp(stepUp!, request, reply, config);
     if (session !== null) {
       throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");
     }
@@ -77,17 +66,44 @@ export function sessionGuard(
  */
 function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: FastifyAuthConfig): unknown {
   if (request.method === "GET") addVary(reply, "Accept");
-  const { bearer } = authInstance(config).config;
-  const token = bearer && bearerToken(request.headers.authorization);
-  if (isPageView(request) && token === undefined) {
+  const { scheme, isBearer } = schemeOf(request, config);
+  if (isPageView(request) && !isBearer) {
     const address = signInAddress(request, config);
     if (address !== undefined) return reply.redirect(address, 302);
     warnOfMissingPage(request, config);
   }
   // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
-  const challenge = token === undefined ? "Bearer" : 'Bearer error="invalid_token"';
-  reply.header("www-authenticate", bearer === undefined ? "Cookie" : challenge);
+  reply.header("www-authenticate", isBearer ? `${scheme} error="invalid_token"` : scheme);
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
+}
+
+/** Has a browser that requests a page sign in again, as the guard requires, and refuses other requests. */
+async function sendToStepUp(
+  stepUp: StepUp,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  config: FastifyAuthConfig,
+): Promise<unknown> {
+  if (request.method === "GET") addVary(reply, "Accept");
+  const { scheme, isBearer } = schemeOf(request, config);
+  if (isPageView(request) && !isBearer) {
+    if (await startStepUp(stepUp, request, reply, config)) return reply;
+    const address = signInAddress(request, config);
+    if (address !== undefined) return reply.redirect(address, 302);
+    warnOfMissingPage(request, config);
+  }
+  reply.header("www-authenticate", stepUpChallenge(stepUp, scheme));
+  throw new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route.");
+}
+
+/** The scheme of the challenge, and whether the request has a bearer token. */
+function schemeOf(
+  { headers }: GuardedRequest,
+  config: FastifyAuthConfig,
+): { readonly scheme: string; readonly isBearer: boolean } {
+  const { bearer } = authInstance(config).config;
+  if (bearer === undefined) return { scheme: "Cookie", isBearer: false };
+  return { scheme: "Bearer", isBearer: bearerToken(headers.authorization) !== undefined };
 }
 
 function addVary(reply: GuardedReply, name: string): void {

@@ -26,7 +26,34 @@ export interface RequireSessionOptions<OwnSession = Session> {
    * @default any user may pass
    */
   authorize?: (session: OwnSession, request: FastifyRequest) => unknown;
+  /**
+   * How long ago the user may have been authenticated at most, in seconds. Otherwise a browser that requests a page
+   * is sent to sign in again, with `max_age`; other requests get a 401 (`FST_AUTHJS_STEP_UP_REQUIRED`). Needs
+   * `stepUp: true` in the configuration, as `acr` and `amr` do.
+   *
+   * @default any time ago
+   */
+  maxAge?: number;
+  /**
+   * The authentication context class, or several of which one is enough: the claim `acr` of the ID token. It is
+   * asked for as `acr_values`.
+   *
+   * @default any
+   */
+  acr?: string | readonly string[];
+  /**
+   * The authentication methods, all of which must have been used, such as `"mfa"` or `"hwk"` (RFC 8176): the claim
+   * `amr` of the ID token.
+   *
+   * @default any
+   */
+  amr?: string | readonly string[];
 }
+
+const OPTIONS = ["roles", "authorize", "maxAge", "acr", "amr"];
+
+/** A value of `acr` or `amr`: in a request and a challenge, spaces separate several. */
+const NAME = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 /**
  * Checks options: a misspelled or undefined one must not make a route public.
@@ -36,13 +63,26 @@ export interface RequireSessionOptions<OwnSession = Session> {
  */
 export function assertGuardOptions(options: RequireSessionOptions, where: string): void {
   for (const name of Object.keys(options)) {
-    if (name !== "roles" && name !== "authorize") throw invalid(where, `there is no option \`${name}\`.`);
+    if (!OPTIONS.includes(name)) throw invalid(where, `there is no option \`${name}\`.`);
   }
-  if ("roles" in options && listOf(options.roles).length === 0) {
+  if ("roles" in options && toList(options.roles).length === 0) {
     throw invalid(where, "`roles` must name a role; leave it out to let every user pass.");
   }
   if ("authorize" in options && typeof options.authorize !== "function") {
     throw invalid(where, "`authorize` must be a function; leave it out to let every user pass.");
+  }
+  const { maxAge } = options;
+  if ("maxAge" in options && !(Number.isSafeInteger(maxAge) && maxAge! >= 1)) {
+    throw invalid(
+      where,
+      "`maxAge` must be a whole number of seconds from 1; leave it out to accept any age.",
+    );
+  }
+  for (const name of ["acr", "amr"] as const) {
+    const values = [options[name]].flat();
+    if (name in options && !(values.length > 0 && values.every((value) => NAME.test(String(value ?? " "))))) {
+      throw invalid(where, `\`${name}\` must name a value without spaces; leave it out to accept any.`);
+    }
   }
 }
 
@@ -64,7 +104,7 @@ export type IsAllowed = (session: Session, request: FastifyRequest) => Promise<b
  * @param once Runs a function once for each configuration.
  */
 export function authorizer(options: RequireSessionOptions, where: string, once: Once): IsAllowed {
-  const wanted = listOf(options.roles);
+  const wanted = toList(options.roles);
   const { authorize } = options;
   let isSettled = false;
   /** The first session that shows it settles whether sessions carry roles. */
@@ -96,7 +136,7 @@ const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `ses
 
 function rolesOf({ user }: Session): string[] {
   const { role, roles } = user as { role?: unknown; roles?: unknown };
-  return [...listOf(role), ...listOf(roles)];
+  return [...toList(role), ...toList(roles)];
 }
 
 /** Whether a session without a role says that its user has none: the application sets roles. */
@@ -107,6 +147,6 @@ function saysNoRole({ user }: Session): boolean {
 }
 
 /** The strings of a string or an array; anything else is no role. */
-function listOf(value: unknown): string[] {
+export function toList(value: unknown): string[] {
   return [value].flat().filter((entry) => typeof entry === "string" && entry !== "") as string[];
 }

@@ -10,7 +10,8 @@ import type { FastifyAuthConfig } from "./types.ts";
  *
  * As `onRequest` it refuses a request before the body is read. Without a session, a browser that requests a
  * page is redirected to the sign-in page and returns afterwards; every other request gets a 401 in Fastify's
- * error format. A signed-in user who fails `roles` or `authorize` gets a 403. Where the adapter failed, so
+ * error format. A signed-in user who fails `roles` or `authorize` gets a 403, one who fails `maxAge`, `acr` or
+ * `amr` signs in again. Where the adapter failed, so
  * that it is not known whether there is a session, the answer is a 503 (`FST_AUTHJS_UNAVAILABLE`).
  * `reply.session` is set where the application has declared it (`app.decorateReply("session", null)`).
  *
@@ -43,6 +44,25 @@ import type { FastifyAuthConfig } from "./types.ts";
  * console.assert(response.statusCode === 401);
  * const page = await app.inject({ url: "/admin/users", headers: { accept: "text/html" } });
  * console.assert(page.headers.location === "/auth/signin?error=SessionRequired&callbackUrl=%2Fadmin%2Fusers");
+ * ```
+ *
+ * @example A page for users who signed in at most five minutes ago
+ * ```ts
+ * import Fastify from "fastify";
+ * import { FastifyAuth, type FastifyAuthConfig, requireSession } from "fastify-authjs";
+ * import { signedIn } from "fastify-authjs/testing";
+ *
+ * const config: FastifyAuthConfig = { providers: [], secret: "x".repeat(32), trustHost: true, stepUp: true };
+ * const app = Fastify();
+ * await app.register(FastifyAuth(config), { prefix: "/auth" });
+ * app.get("/delete", { onRequest: requireSession(config, { maxAge: 5 * 60 }) }, () => "Are you sure?");
+ *
+ * const now = Math.floor(Date.now() / 1000);
+ * const user = { id: "1", name: "Ada" };
+ * const inject = await signedIn(app, config, { user, claims: { auth_time: now } });
+ * console.assert((await inject("/delete")).body === "Are you sure?");
+ * const late = await signedIn(app, config, { user, claims: { auth_time: now - 301 } });
+ * console.assert((await late("/delete")).json().code === "FST_AUTHJS_STEP_UP_REQUIRED");
  * ```
  */
 export function requireSession(config: FastifyAuthConfig, options: RequireSessionOptions = {}): SessionGuard {

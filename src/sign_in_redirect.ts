@@ -96,10 +96,15 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
 
 /** The path of the request, or its URL where the sign-in page is on another origin. */
 function callbackUrlOf(request: PageRequest, config: FastifyAuthConfig, page: string): string | undefined {
-  const path = normalizeCallbackUrl(publicUrlOf(request, config));
+  const path = returnPath(request, config);
   if (path === undefined || page.startsWith("/")) return path;
   const origin = originOf(request, authInstance(config).config.origin);
   return origin && `${origin.href}${path}`;
+}
+
+/** Where a user returns to the page of a request: its path, as its user sees it. */
+export function returnPath(request: PageRequest, config: FastifyAuthConfig): string | undefined {
+  return normalizeCallbackUrl(publicUrlOf(request, config));
 }
 
 /** Path and query of a request as its user sees them. */

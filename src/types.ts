@@ -259,6 +259,13 @@ export interface FastifyAuthOptions {
    */
   rateLimit?: boolean | RateLimitOptions;
   /**
+   * Whether session tokens say how and when their users signed in, in the claims `auth_time`, `acr` and `amr` of the ID
+   * token, for guards with `maxAge`, `acr` or `amr`. Not with the strategy "database".
+   *
+   * @default false
+   */
+  stepUp?: boolean;
+  /**
    * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
    * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
    * show a preview, then do not use the link up. With `false` opening the link signs in.

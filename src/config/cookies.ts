@@ -22,13 +22,14 @@ const NAMES = {
   webauthnChallenge: "authjs.challenge",
   emailConfirm: "authjs.email-confirm",
   accountLink: "authjs.account-link",
+  stepUp: "authjs.step-up",
 };
 
 /** The keys of `cookies` in the configuration, and our own cookies. */
 export type AuthCookie = keyof typeof NAMES;
 
 /** Ours, which the configuration does not name. */
-const OWN = ["emailConfirm", "accountLink"] as const;
+const OWN = ["emailConfirm", "accountLink", "stepUp"] as const;
 
 function isOwn(cookie: AuthCookie): cookie is typeof OWN[number] {
   return (OWN as readonly AuthCookie[]).includes(cookie);

@@ -68,6 +68,8 @@ export interface ResolvedConfig {
   readonly sessionStore: { readonly store: SessionStore; readonly timeout: number } | undefined;
   /** Whether session tokens have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
+  /** Whether session tokens say how and when their users signed in (`stepUp`). */
+  readonly recordsSignIns: boolean;
   /** How session tokens are accepted in `Authorization: Bearer`, where they are. */
   readonly bearer: BearerSettings | undefined;
   /** The most bytes of a session cookie. */
@@ -131,6 +133,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
   const sessionStore = attempt(() => requireSessionStore(config.sessionStore));
+  const recordsSignIns = attempt(() => requireBoolean("stepUp", config.stepUp)) ?? false;
   const keepsTokens = attempt(() => requireBoolean("refreshTokens", config.refreshTokens)) ?? false;
   const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
@@ -147,8 +150,9 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       providerProblem(providers, { production, insecure }),
       adapterProblem(core, providers),
       strategyProblem(core, providers, config),
-      keepsTokens ? tokensProblem(core) : undefined,
       sessionStore && sessionStoreProblem(core),
+      keepsTokens ? claimProblem("refreshTokens", core) : undefined,
+      recordsSignIns ? claimProblem("stepUp", core) : undefined,
     ].filter((problem) => problem !== undefined),
   );
 
@@ -158,6 +162,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     keepsTokens,
     sessionStore: sessionStore &&
       { store: sessionStore, timeout: config.adapterTimeout ?? DEFAULT_ADAPTER_TIMEOUT },
+    recordsSignIns,
     bearer,
     sessionCookieLimit,
     tokenCacheSize,
@@ -223,6 +228,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     refreshTokens: _tokens,
     sessionStore: _store,
     bearer: _bearer,
+    stepUp: _stepUp,
     siteName,
     language: _language,
     texts: _texts,
@@ -287,13 +293,16 @@ function toAsciiRedirect(redirect: Redirect): Redirect {
 
 type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
 
-/** Core's adapters cannot look up the account of a session's user, nor change its tokens. */
-function tokensProblem({ adapter, session }: AuthConfig): FastifyAuthError | undefined {
+/**
+ * Why an option cannot keep something in claims of the session token. Core's adapters cannot keep it: they neither
+ * look up the account of a session's user, nor have columns of ours.
+ */
+function claimProblem(option: string, { adapter, session }: AuthConfig): FastifyAuthError | undefined {
   if ((session?.strategy ?? (adapter ? "database" : "jwt")) === "jwt") return undefined;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    '`refreshTokens` keeps the tokens of providers in the session token, so it needs `session: { strategy: "jwt" }`, ' +
-      "also with an adapter.",
+    `\`${option}\` keeps claims in the session token, so it needs \`session: { strategy: "jwt" }\`, also with an ` +
+      "adapter.",
   );
 }
 

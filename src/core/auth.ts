@@ -11,6 +11,7 @@ import { toWebRequest } from "../http/request.ts";
 import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open_token.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
+import { recordSignIns } from "../session/sign_in_record.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "../session/cookie_size.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import type { SessionStoreFailure } from "../session/session_records.ts";
@@ -56,7 +57,7 @@ async function callWith(
   { callbacks, cookies, jwt, providers }: CoreOverrides,
 ): Promise<Answer> {
   const log = deferLast(context.logger);
-  const { core } = context.config;
+  const { core, keepsTokens, recordsSignIns } = context.config;
   const size = limitSize(jwt ?? core.jwt!, context);
   const recorded = recordSessions(size.jwt, context);
   const session = sessionNameForCore(context, cookies ?? core.cookies, recorded.jwt);
@@ -71,8 +72,8 @@ async function callWith(
     ...(providers && { providers }),
     ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
     ...(context.fromApplication && { skipCSRFCheck }),
-    ...(context.config.keepsTokens && { callbacks: withTokensKept(context, callbacks) }),
     ...(context.trail && { events: context.trail.watch(core.events) }),
+    ...((keepsTokens || recordsSignIns) && { callbacks: withOwnClaims(context, callbacks) }),
     basePath: context.mountPath,
     logger: log.logger,
   });
@@ -112,15 +113,16 @@ function unrecorded(failure: SessionStoreFailure, { logger }: RequestContext): A
   return { status: 503, headers: {}, cookies: [], error: unavailableError(failure) };
 }
 
-/** The callbacks, with a `jwt` callback that keeps the tokens of a provider. */
-function withTokensKept(
+/** The callbacks, with a `jwt` callback that keeps the tokens of a provider, or how the user signed in. */
+function withOwnClaims(
   { config, cookies, settings }: RequestContext,
   overrides: AuthConfig["callbacks"],
 ): NonNullable<AuthConfig["callbacks"]> {
   const callbacks = { ...config.core.callbacks, ...overrides };
   const { token } = readSessionCookie(cookies, settings.cookie.name);
   const held = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
-  return { ...callbacks, jwt: keepTokens(callbacks.jwt, held) };
+  const jwt = config.recordsSignIns ? recordSignIns(callbacks.jwt) : callbacks.jwt;
+  return { ...callbacks, jwt: config.keepsTokens ? keepTokens(jwt, held) : jwt! };
 }
 
 /** The functions for tokens, which refuse to make a session that is too large for its cookie. */

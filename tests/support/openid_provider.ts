@@ -23,6 +23,8 @@ export interface OpenIdProvider extends AsyncDisposable {
   readonly tokenRequests: { headers: IncomingMessage["headers"]; form: URLSearchParams }[];
   /** How often Ada had to log in. */
   readonly logins: number;
+  /** How she does. */
+  authentication: { acr?: string; amr?: string[] };
 }
 
 /** Starts one that knows these clients. */
@@ -39,6 +41,7 @@ export async function startOpenIdProvider(
     requests: [] as string[],
     tokenRequests: [] as OpenIdProvider["tokenRequests"],
     logins: 0,
+    authentication: {} as OpenIdProvider["authentication"],
   };
 
   // What the application sends to the token endpoint is read by the provider itself; here it is only looked at.
@@ -54,7 +57,9 @@ export async function startOpenIdProvider(
     state.requests.push(`${request.method} ${path}`);
     if (!path.startsWith("/interaction/")) return void handle(request, response);
     state.logins++;
-    void provider.interactionFinished(request, response, { login: { accountId: "ada" } });
+    void provider.interactionFinished(request, response, {
+      login: { accountId: "ada", ...state.authentication },
+    });
   });
   return Object.assign(state, { [Symbol.asyncDispose]: () => stop(server) });
 }

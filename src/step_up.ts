@@ -1,0 +1,196 @@
+/**
+ * Step-up: a guard can require how and when the user was authenticated, and sends the user to sign in again
+ * (OpenID Connect Core 1.0 section 3.1.2.1; RFC 9470).
+ */
+import type { FastifyReply } from "fastify";
+import { parseCookie } from "cookie";
+import type { JWT } from "@auth/core/jwt";
+import { beginSignIn } from "./actions.ts";
+import { type AuthInstance, authInstance } from "./auth_instance.ts";
+import { cookieSettings } from "./config/cookies.ts";
+import type { NoticeCode } from "./config/notices.ts";
+import { removalOf, toSetCookieLine } from "./core/answer.ts";
+import { FastifyAuthError } from "./errors.ts";
+import type { GuardedReply, GuardedRequest } from "./guarded.ts";
+import { requireOrigin } from "./http/origin.ts";
+import { invalid, type RequireSessionOptions, toList } from "./guard_options.ts";
+import { signInOf } from "./session/sign_in_record.ts";
+import { returnPath } from "./sign_in_redirect.ts";
+import { getToken } from "./tokens.ts";
+import type { FastifyAuthConfig } from "./types.ts";
+
+/** What a guard requires of the authentication. */
+export interface StepUp {
+  /** Seconds. */
+  readonly maxAge: number | undefined;
+  /** One of these, where there are any. */
+  readonly acr: readonly string[];
+  /** All of these. */
+  readonly amr: readonly string[];
+}
+
+/**
+ * What checked options require.
+ *
+ * @param where What they belong to, for the error.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the configuration does not record sign-ins.
+ */
+export function stepUpOf(
+  options: RequireSessionOptions,
+  config: FastifyAuthConfig,
+  where: string,
+): StepUp | undefined {
+  const { maxAge } = options;
+  const acr = toList(options.acr), amr = toList(options.amr);
+  if (maxAge === undefined && acr.length === 0 && amr.length === 0) return undefined;
+  if (config.stepUp === true) return { maxAge, acr, amr };
+  throw invalid(
+    where,
+    "`maxAge`, `acr` and `amr` need `stepUp: true` in the configuration, which has session tokens say how and when " +
+      "their users signed in.",
+  );
+}
+
+/** Whether the user of the session was authenticated as required. */
+export async function isSteppedUp(
+  stepUp: StepUp,
+  request: GuardedRequest,
+  config: FastifyAuthConfig,
+): Promise<boolean> {
+  const claims = await claimsOf(request, config);
+  return claims !== null && meets(claims, stepUp, Date.now());
+}
+
+function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Promise<JWT | null> {
+  return getToken({ config, instance: authInstance(config) }, request);
+}
+
+/** @param now Milliseconds since 1970. */
+function meets({ auth_time, acr, amr }: JWT, required: StepUp, now: number): boolean {
+  const { maxAge } = required;
+  if (maxAge !== undefined && !(typeof auth_time === "number" && now / 1000 - auth_time <= maxAge)) {
+    return false;
+  }
+  if (required.acr.length > 0 && !required.acr.includes(acr as string)) return false;
+  const methods = toList(amr);
+  return required.amr.every((method) => methods.includes(method));
+}
+
+/**
+ * Sends the user to sign in again, where that can help.
+ *
+ * @returns Whether the reply was sent; without this, the sign-in page is to be shown.
+ * @throws {FastifyAuthError} `FST_AUTHJS_FORBIDDEN` where the user has just done so, and in vain.
+ */
+export async function startStepUp(
+  stepUp: StepUp,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  config: FastifyAuthConfig,
+): Promise<boolean> {
+  const instance = authInstance(config);
+  const claims = await claimsOf(request, config) ?? {};
+  const record = signInOf(claims);
+  const attempt = new Attempt(stepUp, request, instance);
+  const begunAt = attempt.begunAt();
+  // What was met then and is not now has run out: the user signs in once more.
+  if (record !== undefined && record.at >= begunAt && !meets(claims, stepUp, record.at)) {
+    attempt.end(reply);
+    const code: NoticeCode = "FST_AUTHJS_WARN_STEP_UP";
+    instance.once(
+      `step-up ${record.provider}`,
+      () => request.log.warn({ code }, inVain(record.provider, claims)),
+    );
+    throw new FastifyAuthError(
+      "FST_AUTHJS_FORBIDDEN",
+      "The sign-in is not of the kind that this route requires.",
+    );
+  }
+  attempt.begin(reply);
+  const provider = providerOf(record?.provider, instance);
+  if (provider === undefined) return false;
+  await beginSignIn({ config, instance }, request as never, reply as FastifyReply, provider, {
+    authorizationParams: parametersOf(stepUp),
+    ...returnTo(request, config),
+  });
+  return true;
+}
+
+function returnTo(request: GuardedRequest, config: FastifyAuthConfig): { callbackUrl?: string } {
+  const callbackUrl = returnPath(request, config);
+  return callbackUrl === undefined ? {} : { callbackUrl };
+}
+
+function inVain(provider: string, { auth_time, acr, amr }: JWT): string {
+  return `A user signed in again with "${provider}", and a guard with \`maxAge\`, \`acr\` or \`amr\` still refuses the ` +
+    `session: its claims are ${
+      JSON.stringify({ auth_time, acr, amr })
+    }. The provider must put these claims into ` +
+    "the ID token, or `callbacks.jwt` must set them.";
+}
+
+/** The parameters of the authorization request. There is none for `amr`: the user is to sign in actively. */
+function parametersOf({ maxAge, acr, amr }: StepUp): Record<string, string> {
+  return {
+    ...(maxAge !== undefined && { max_age: String(maxAge) }),
+    ...(acr.length > 0 && { acr_values: acr.join(" ") }),
+    ...(amr.length > 0 && { prompt: "login" }),
+  };
+}
+
+/** The provider to sign in with: that of the session, or the only one there is. */
+function providerOf(id: string | undefined, { config }: AuthInstance): string | undefined {
+  const all = [...config.providers.values()];
+  const used = id === undefined ? (all.length === 1 ? all[0] : undefined) : config.providers.get(id);
+  return used?.type === "oauth" || used?.type === "oidc" ? used.id : undefined;
+}
+
+/** The challenge for a client that shows no pages (RFC 9470 section 3). */
+export function stepUpChallenge({ maxAge, acr }: StepUp, scheme: string): string {
+  return [
+    `${scheme} error="insufficient_user_authentication"`,
+    ...(maxAge === undefined ? [] : [`max_age="${maxAge}"`]),
+    ...(acr.length === 0 ? [] : [`acr_values="${acr.join(" ")}"`]),
+  ].join(", ");
+}
+
+/** How long a sign-in may take, in seconds. */
+const ATTEMPT_SECONDS = 600;
+
+/**
+ * A sign-in that a guard has begun, in a cookie: where it does not help, the browser must not be sent to and fro
+ * without end. A forged one gets its user a refusal or another sign-in.
+ */
+class Attempt {
+  readonly #requirement: string;
+  readonly #header: string | undefined;
+  readonly #cookie: ReturnType<typeof cookieSettings>;
+
+  constructor(stepUp: StepUp, request: GuardedRequest, { config }: AuthInstance) {
+    this.#requirement = JSON.stringify([stepUp.maxAge, stepUp.acr, stepUp.amr]);
+    this.#header = request.headers.cookie;
+    this.#cookie = cookieSettings("stepUp", config.core, requireOrigin(request, config.origin).secure);
+  }
+
+  /** In milliseconds since 1970; `Infinity` where none was begun for this requirement. */
+  begunAt(): number {
+    const [, at = "", requirement] =
+      /^(\d+) (.*)$/s.exec(parseCookie(this.#header ?? "")[this.#cookie.name] ?? "") ??
+        [];
+    return requirement === this.#requirement ? Number(at) : Infinity;
+  }
+
+  begin(reply: GuardedReply): void {
+    const { name, options } = this.#cookie;
+    const value = `${Date.now()} ${this.#requirement}`;
+    reply.header(
+      "set-cookie",
+      toSetCookieLine({ name, value, options: { ...options, maxAge: ATTEMPT_SECONDS } }),
+    );
+  }
+
+  end(reply: GuardedReply): void {
+    const { name, options } = this.#cookie;
+    reply.header("set-cookie", toSetCookieLine(removalOf(name, options)));
+  }
+}
