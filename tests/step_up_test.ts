@@ -14,7 +14,7 @@ import {
 } from "fastify-authjs";
 import { captureLog, type LogLine, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
-import { type Clock, withClock } from "./support/clock.ts";
+import { withClock } from "./support/clock.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
 import { locationOf, pathOf, startSignIn } from "./support/oauth_client.ts";
 import { type OpenIdProvider, ProviderBrowser, startOpenIdProvider } from "./support/openid_provider.ts";
@@ -88,26 +88,25 @@ const page = (browser: Client) => browser.get("/page?a=1", { headers: HTML });
 const parameters = (answer: Answer) => Object.fromEntries(new URL(locationOf(answer)).searchParams);
 
 Deno.test("a user who was authenticated too long ago signs in again, and returns to the page", () =>
-  withGuard({ maxAge: 300 }, async ({ op, browser, goThrough }) => {
-    // The provider says when only if it is asked, and does not ask Ada for that.
-    const first = await page(browser);
-    assertEquals([first.statusCode, new URL(locationOf(first)).origin], [302, op.issuer]);
-    assertEquals(parameters(first).max_age, "300");
-    assertEquals([(await goThrough(first)).body, op.logins], ["page", 1]);
-    await withClock(async (clock: Clock) => {
+  withClock((clock) =>
+    withGuard({ maxAge: 300 }, async ({ op, browser, goThrough }) => {
+      // The provider says when only if it is asked, and does not ask Ada for that.
+      const first = await page(browser);
+      assertEquals([first.statusCode, new URL(locationOf(first)).origin], [302, op.issuer]);
+      assertEquals(parameters(first).max_age, "300");
+      assertEquals([(await goThrough(first)).body, op.logins], ["page", 1]);
       clock.now += 299_000;
       assertEquals((await page(browser)).body, "page");
       clock.now += 2_000;
       const again = await page(browser);
       assertEquals(parameters(again).max_age, "300");
       assertMatch(String(again.headers["cache-control"]), /no-store/);
-      const returned = await goThrough(again);
-      assertEquals([returned.body, op.logins], ["page", 2]);
+      assertEquals([(await goThrough(again)).body, op.logins], ["page", 2]);
       // Once more, with the cookie of the sign-in before.
       clock.now += 301_000;
       assertEquals([(await goThrough(await page(browser))).body, op.logins], ["page", 3]);
-    });
-  }));
+    })
+  ));
 
 Deno.test("a class that the provider did not use is asked for", () =>
   withGuard({ acr: [SECOND_FACTOR, "urn:example:more"] }, async ({ op, browser, goThrough }) => {
