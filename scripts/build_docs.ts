@@ -1,17 +1,17 @@
 /**
- * Builds the site of docs/ into `site/dist/`, with its search and the reference of every entry point, and checks it:
+ * Builds the site of docs/ into `scripts/site/dist/`, with its search and the reference of every entry point, and checks it:
  * every link and every anchor leads somewhere, and no page makes a browser ask another host for anything.
  *
  * With `--check` some pages are also opened in a browser, and the reference, which Deno makes, is left out. Other arguments are VitePress's, such as
  * `--base=/path/`.
  *
- * VitePress comes from npm by `site/package-lock.json`, with the first build and when that file changes.
+ * VitePress comes from npm by `scripts/site/package-lock.json`, with the first build and when that file changes.
  */
 import { readdir } from "node:fs/promises";
 import { otherSources, pageName } from "./site_pages.ts";
 
 const root = new URL("../", import.meta.url);
-const site = new URL("site/", root);
+const site = new URL("scripts/site/", root);
 const pages = new URL("pages/", site);
 const dist = new URL("dist/", site);
 
@@ -27,7 +27,7 @@ const SUBRESOURCES = [
   /@import\s*["']((?:https?:)?\/\/[^"']*)/g,
 ];
 
-/** Runs a command in site/ and ends this process where it fails. */
+/** Runs a command in scripts/site/ and ends this process where it fails. */
 async function run(command: string, args: string[], cwd: URL = site): Promise<void> {
   const child = new Deno.Command(command, {
     args,
@@ -43,7 +43,7 @@ async function run(command: string, args: string[], cwd: URL = site): Promise<vo
   Deno.exit(1);
 }
 
-/** Installs what site/package-lock.json names, unless that has been done. */
+/** Installs what scripts/site/package-lock.json names, unless that has been done. */
 async function install(): Promise<void> {
   const modified = async (name: string) => (await Deno.stat(new URL(name, site)).catch(() => null))?.mtime;
   const [locked, installed] = [
@@ -55,7 +55,7 @@ async function install(): Promise<void> {
   await run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
 }
 
-/** Copies every page into site/pages/, which VitePress reads. */
+/** Copies every page into scripts/site/pages/, which VitePress reads. */
 async function collectPages(): Promise<void> {
   await Deno.remove(pages, { recursive: true }).catch(() => {});
   for (const name of await readdir(new URL("docs/", root), { recursive: true })) {
@@ -63,7 +63,7 @@ async function collectPages(): Promise<void> {
     if (/\.(md|png|svg|webp)$/.test(source)) await copy(source, source.slice("docs/".length));
   }
   for (const source of otherSources) await copy(source, pageName(source)!);
-  await copy("site/index.md", "index.md");
+  await copy("scripts/site/index.md", "index.md");
 }
 
 async function copy(source: string, name: string): Promise<void> {
@@ -82,7 +82,7 @@ function withoutBadges(text: string): string {
 /** Builds the reference of every entry point. */
 async function buildReference(): Promise<void> {
   const { name, exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
-  const options = ["--html", `--name=${name}`, "--output=site/dist/reference"];
+  const options = ["--html", `--name=${name}`, "--output=scripts/site/dist/reference"];
   await run(Deno.execPath(), ["doc", ...options, ...Object.values<string>(exports)], root);
 }
 
@@ -146,7 +146,7 @@ async function main(): Promise<void> {
   if (faults.length > 0) Deno.exit(1);
   if (!Deno.args.includes("--check")) await buildReference();
   else await checkInBrowser();
-  console.log("site/dist/ is built, and its links are good");
+  console.log("scripts/site/dist/ is built, and its links are good");
 }
 
 await main();

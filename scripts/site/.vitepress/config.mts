@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
-import { pageName, REPOSITORY_FILES, sidebar, sourceOf } from "../../scripts/site_pages.ts";
+import { pageName, REPOSITORY_FILES, sidebar, sourceOf } from "../../site_pages.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 const pages = fileURLToPath(new URL("../pages/", import.meta.url));
 
 /** Every page that `scripts/build_docs.ts` has put here. */
