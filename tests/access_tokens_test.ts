@@ -209,18 +209,19 @@ Deno.test("where it cannot be replaced, an access token is given out until it ex
 Deno.test("nothing is refreshed for a reply that cannot carry the new refresh token", async () => {
   const { app, acme, auth } = await setUp();
   await using _ = app;
-  const late = Promise.withResolvers<unknown>();
+  let settle: (result: unknown) => void;
+  const late = new Promise((resolve) => settle = resolve);
   app.get("/late", {
     onResponse: (request, _reply, done) => {
       done();
-      auth.getAccessToken(request, "acme").then(late.resolve, late.resolve);
+      auth.getAccessToken(request, "acme").then(settle, settle);
     },
   }, (request) => auth.getSession(request));
   const client = new Client(app);
   acme.lifetime = 5;
   await signIn(client);
   await client.get("/late");
-  assertEquals(await late.promise, "access-1");
+  assertEquals(await late, "access-1");
   const upgrade = { connection: "upgrade", upgrade: "websocket" };
   const answer = await later(6, () => client.get("/access", { headers: upgrade }));
   assertEquals([answer.json().code, acme.refreshes], ["FST_AUTHJS_CONFIG_INVALID", 0]);
