@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import {
   assert,
   assertEquals,
@@ -55,6 +57,30 @@ Deno.test("limitedFetch() hands on status, headers and body, and what the reques
     headers: { authorization: "Basic x" },
     redirect: "manual",
   });
+});
+
+/** Collects garbage, and has what waits for that run. */
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void;
+  for (let i = 0; i < 10; i++) {
+    gc();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+Deno.test("limitedFetch() gives a response that can be read when a copy of it is garbage", async () => {
+  const { inner } = answering(document);
+  const fetch = limitedFetch("op", inner, DEVELOPMENT);
+  for (const path of ["token", "userinfo", ".well-known/openid-configuration"]) {
+    const response = await fetch(`https://idp.example/${path}`);
+    const text = await response.clone().text();
+    response.clone();
+    await collectGarbage();
+    assertFalse(response.bodyUsed, path);
+    assertEquals(await response.text(), text);
+    assertThrows(() => response.clone(), TypeError);
+  }
 });
 
 Deno.test("limitedFetch() takes a Request and a URL as well", async () => {

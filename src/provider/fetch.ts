@@ -2,6 +2,7 @@
  * The `fetch` for requests to a provider: limited in time and size, over TLS in production, with a cache for
  * discovery documents, and with errors that core can name.
  */
+import { BufferedResponse } from "./buffered_response.ts";
 import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
 import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";
@@ -63,7 +64,7 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
       const response = await sendForDiscovery(provider, () => send(input, { ...init, redirect: "manual" }));
       return checkedDocument(await response.text(), url, provider, production);
     });
-    return new Response(document, { headers: { "content-type": "application/json" } });
+    return new BufferedResponse(document, { headers: { "content-type": "application/json" } });
   };
 }
 
@@ -119,7 +120,7 @@ async function readWhole(responding: Promise<Response>): Promise<Response> {
   const body = await readLimited(response);
   const headers = new Headers(response.headers);
   for (const name of TRANSFER_HEADERS) headers.delete(name);
-  return new Response(NULL_BODY_STATUS.has(status) ? null : body, { status, statusText, headers });
+  return new BufferedResponse(NULL_BODY_STATUS.has(status) ? null : body, { status, statusText, headers });
 }
 
 async function readLimited(response: Response): Promise<Blob> {
@@ -182,12 +183,12 @@ async function withStandardError(
   if (oauthError === undefined) {
     // A refusal that is a page, for example a firewall's: of the page core would report only that it is not
     // JSON.
-    return refused ? Response.json({}, { status, headers: challengeOf(response) }) : response;
+    return refused ? BufferedResponse.json({}, { status, headers: challengeOf(response) }) : response;
   }
   const { error = String(status), ...rest } = toLoggable(oauthError, sent);
   const cause: ProviderError = { provider, status, error, ...rest };
   // For Microsoft's providers, core makes these members the options of an `Error`, which keeps only `cause`.
-  return Response.json({ error, ...rest, cause }, { status: refused ? status : 400 });
+  return BufferedResponse.json({ error, ...rest, cause }, { status: refused ? status : 400 });
 }
 
 function challengeOf({ headers }: Response): Record<string, string> {

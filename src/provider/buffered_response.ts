@@ -1,0 +1,34 @@
+/** A response whose body has been read, and which is copied without its stream. */
+
+/** A body that is held in memory. */
+export type HeldBody = Blob | string | null;
+
+/**
+ * A response with a body in memory.
+ *
+ * `Response.clone()` of Node 20 shares a stream between the two: when the copy is garbage-collected,
+ * the body of the original is cancelled, and reading it fails with "body has been used already". Core and
+ * providers copy responses to look at them before they are read.
+ */
+export class BufferedResponse extends Response {
+  readonly #body: HeldBody;
+
+  constructor(body: HeldBody, init?: ResponseInit) {
+    super(body, init);
+    this.#body = body;
+  }
+
+  /** @throws {TypeError} where the body has been read, as every response does. */
+  override clone(): BufferedResponse {
+    if (this.bodyUsed) throw new TypeError("The body of the response has been read already.");
+    const { status, statusText, headers } = this;
+    return new BufferedResponse(this.#body, { status, statusText, headers });
+  }
+
+  /** As `Response.json()`. */
+  static override json(data: unknown, init: ResponseInit = {}): BufferedResponse {
+    const headers = new Headers(init.headers);
+    if (!headers.has("content-type")) headers.set("content-type", "application/json");
+    return new BufferedResponse(JSON.stringify(data), { ...init, headers });
+  }
+}
