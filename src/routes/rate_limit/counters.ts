@@ -2,8 +2,6 @@
  * Counters of `@fastify/rate-limit`.
  *
  * It is an optional peer, so nothing here imports it by name: bundlers and Deno would want it for every application.
- *
- * @module
  */
 import type { FastifyInstance } from "fastify";
 import { FastifyAuthError } from "../../errors.ts";

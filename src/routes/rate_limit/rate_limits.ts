@@ -1,8 +1,6 @@
 /**
  * The limits on signing in: on the requests of an address, on failed attempts on an account, on mails to a recipient,
  * and on how much of it runs at the same time.
- *
- * @module
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createHmac, hkdfSync } from "node:crypto";
