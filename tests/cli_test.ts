@@ -29,7 +29,17 @@ function command(
   flags: string[] = [],
 ): Promise<Run> {
   const options = { cwd: root, timeout: 60_000, env: { ...process.env, NO_COLOR: "1", ...environment } };
-  const all = ["run", "--no-lock", "--no-check", "-A", ...flags, join(root, "src/cli/main.ts"), ...args];
+  // Deno prints what it downloads where a machine has not seen the packages.
+  const all = [
+    "run",
+    "--quiet",
+    "--no-lock",
+    "--no-check",
+    "-A",
+    ...flags,
+    join(root, "src/cli/main.ts"),
+    ...args,
+  ];
   return new Promise((resolve) => {
     const child = execFile(Deno.execPath(), all, options, (_error, output, complaint) => {
       resolve({ code: child.exitCode, output, complaint });
