@@ -40,7 +40,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   },
   "session.generateSessionToken": {
     text: "Makes the token of a session in a database. It must not be guessable.",
-    default: "a random UUID",
+    default: "256 random bits as hexadecimal digits",
   },
   jwt: { text: "How session tokens are written and read.", default: "encrypted (JWE, `A256CBC-HS512`)" },
   "jwt.maxAge": { text: "As `session.maxAge`, in seconds.", type: "number", default: "`session.maxAge`" },

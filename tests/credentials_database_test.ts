@@ -1,5 +1,12 @@
 /** Signing in with a password where sessions are rows: `credentialsDatabaseSessions`. */
-import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
 import { type FastifyAuthConfig, requireSession } from "fastify-authjs";
@@ -206,6 +213,22 @@ Deno.test("callbacks and events of credentials with database sessions are those 
     },
     events: { signIn: ({ user, account }) => void called.push(`event ${user.id} ${account?.provider}`) },
   });
+});
+
+Deno.test("the token of a session in a database has 256 random bits, however it was made", async () => {
+  await withMemory(async ({ app }) => {
+    const client = await signedIn(app);
+    const tokens = [client.cookies.get(COOKIE)];
+    await client.signIn(PASSWORD);
+    tokens.push(client.cookies.get(COOKIE));
+    const { csrfToken } = (await client.get("/auth/csrf")).json();
+    tokens.push((await client.post("/auth/token", { csrfToken })).json().access_token);
+    const other = new Client(app);
+    await signInAs(other, "one", { id: "grace", email: "grace@example.com" });
+    tokens.push(other.cookies.get(COOKIE));
+    for (const token of tokens) assertMatch(String(token), /^[0-9a-f]{64}$/);
+    assertEquals(new Set(tokens).size, tokens.length);
+  }, { bearer: true });
 });
 
 Deno.test("credentials with database sessions take generateSessionToken, and leave jwt.encode alone", async () => {

@@ -52,6 +52,7 @@ import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { credentialWarnings } from "./credentials.ts";
 import { insecureWarnings, requireInsecureProviders } from "./insecure_providers.ts";
 import { secretProblem } from "./secret.ts";
+import { generateSessionToken } from "./session_token.ts";
 import { requireSessionStore, sessionStoreProblem } from "./session_store.ts";
 import type { FastifyAuthConfig, SessionStore } from "../types.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
@@ -245,6 +246,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
   core.jwt = { encode, decode, ...config.jwt };
   const { maxAge, tokenMaxAge, updateAge } = requireLifetimes(config);
   core.session = { ...config.session, maxAge, updateAge };
+  core.session.generateSessionToken ??= generateSessionToken;
   core.jwt.maxAge = tokenMaxAge;
   if (config.cookies?.sessionToken?.options) core.cookies = withoutMaxAge(config.cookies);
   if (config.adapter) {

@@ -113,12 +113,11 @@ function writesOf(
 
 /** Replaces the row of the previous session, with the strategy "database". */
 function replacementOf(
-  { action, config, cookies }: RequestContext,
-  { strategy, cookie, maxAge }: SessionSettings,
+  { action, cookies }: RequestContext,
+  { strategy, cookie, maxAge, generateSessionToken: generate }: SessionSettings,
   adapter: Adapter,
 ): SessionReplacement | undefined {
   if (action !== "callback" || strategy === "jwt") return undefined;
   const { token } = readSessionCookie(cookies, cookie.name);
-  const { generateSessionToken: generate = () => crypto.randomUUID() } = config.core.session ?? {};
   return token === "" ? undefined : replaceSession(adapter, { token, generate, maxAge });
 }

@@ -50,8 +50,8 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
 
 /** A session of its own: signing out in the browser does not end it. */
 async function createRow(_read: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
+  const { generateSessionToken } = context.settings;
   const adapter = context.settings.adapter!;
-  const { generateSessionToken = () => crypto.randomUUID() } = context.config.core.session ?? {};
   try {
     const found = await adapter.getSessionAndUser!(heldSession(context).token);
     if (found === null) return undefined;

@@ -23,6 +23,8 @@ export interface SessionSettings extends Lifetimes {
   readonly cookie: SessionCookieSettings;
   /** The name of the cookie for core. */
   readonly nameInCore: string;
+  /** Makes the token of a new session in a database. */
+  readonly generateSessionToken: () => string;
   /** The most bytes of the cookie where it holds a token. */
   readonly cookieLimit: number;
   /** What core hands to `encode` and `decode`, which may be the application's. */
@@ -102,6 +104,8 @@ function resolveSettings(
   return {
     strategy,
     ...lifetimes,
+    // `resolveConfig()` has set it.
+    generateSessionToken: core.session!.generateSessionToken!,
     cookie,
     nameInCore: sessionNameInCore(core, secure),
     cookieLimit: sessionCookieLimit,

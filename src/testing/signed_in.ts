@@ -2,7 +2,7 @@
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
-import { type AuthInstance, authInstance } from "../auth_instance.ts";
+import { authInstance } from "../auth_instance.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { writeSessionCookie } from "../session/cookie.ts";
@@ -123,7 +123,7 @@ export async function signedIn(
   const settings = instance.settings(options.secure ?? instance.config.origin?.secure ?? false);
   const { token, user } = settings.strategy === "jwt"
     ? await sealSession(settings, options)
-    : await insertSession(instance, settings, options);
+    : await insertSession(settings, options);
   const jar = new CookieJar();
   // A browser sends a cookie whose session has ended elsewhere, so this one never does.
   jar.keep(writeSessionCookie([], token, settings.cookie, newExpiry(settings)).lines);
@@ -189,7 +189,6 @@ function accountOf({ id, email }: User): Account {
 
 /** The session in a row, as core's callback makes it. */
 async function insertSession(
-  { config: { core } }: AuthInstance,
   settings: SessionSettings,
   options: SignedInOptions,
 ): Promise<NewSession> {
@@ -199,7 +198,7 @@ async function insertSession(
   }
   const adapter = settings.adapter as Required<Adapter>;
   const user = await findOrCreateUser(adapter, options.user);
-  const sessionToken = core.session?.generateSessionToken?.() ?? randomUUID();
+  const sessionToken = settings.generateSessionToken();
   const expires = options.expires ?? newExpiry(settings);
   await adapter.createSession({ sessionToken, userId: user.id, expires });
   return { token: sessionToken, user };

@@ -19,7 +19,6 @@ export async function handleCredentialsCallback(context: ProviderContext): Promi
  */
 function creatingRow({ provider, config, settings }: ProviderContext): CoreOverrides {
   const { core } = config;
-  const { generateSessionToken = () => crypto.randomUUID() } = core.session ?? {};
   // Set before core runs.
   let adapter: Adapter;
   let owner: AdapterUser;
@@ -37,7 +36,7 @@ function creatingRow({ provider, config, settings }: ProviderContext): CoreOverr
       async encode(params) {
         if (params.salt !== settings.cookie.name) return await core.jwt!.encode!(params);
         const session = await adapter.createSession!({
-          sessionToken: generateSessionToken(),
+          sessionToken: settings.generateSessionToken(),
           userId: owner.id,
           expires: new Date(Date.now() + settings.maxAge * 1000),
         });
