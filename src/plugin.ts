@@ -89,6 +89,7 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     for (const { message, ...details } of auth.config.warnings) instance.log.warn(details, message);
     for (const { message, ...details } of auth.config.advice) instance.log.info(details, message);
     auth.config.notices.sendTo(instance.log);
+    await auth.config.otherProcesses?.lookAtStart();
     const assets = await auth.assets();
     if (options.openapi && !instance.hasDecorator("swagger")) {
       instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);

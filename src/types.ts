@@ -81,6 +81,8 @@ export interface SessionRecord {
   readonly expires: number;
   /** The `User-Agent` header of the sign-in, its first 256 characters. */
   readonly userAgent?: string;
+  /** Names the process that wrote the record, where it would warn of others without a `refreshLock`. */
+  readonly process?: string;
 }
 
 /** The time until which the sessions of a user have ended. */
@@ -200,9 +202,12 @@ export interface FastifyAuthOptions {
    * A process waits for the one that refreshes as long as that extends the lock, else for `providerTimeout`
    * at most.
    *
+   * Where sessions may be refreshed and several processes are known of, by `node:cluster`, PM2 or the records of
+   * `sessionStore`, a warning recommends it. `false` silences that.
+   *
    * @default none
    */
-  refreshLock?: RefreshLock;
+  refreshLock?: RefreshLock | false;
   /**
    * Whether the `jwt` callback would refresh a token with these claims. `refreshLock` is acquired only then.
    * Its store is also read when a session cookie is renewed.

@@ -8,6 +8,8 @@ import { requireTimeout } from "../utils/deadline.ts";
 export interface RefreshSettings {
   /** The lock, where there are several processes. */
   readonly lock: RefreshLock | undefined;
+  /** Whether several processes without a lock are a mistake, where they refresh sessions. */
+  readonly needsLock: boolean;
   /** Whether the `jwt` callback is going to refresh a token with these claims. */
   readonly due: ((token: JWT) => boolean) | undefined;
   /** Milliseconds for which a token that was refreshed still leads to the one that took its place. */
@@ -33,7 +35,8 @@ const DEFAULT_WAIT_MS = 10_000;
 export function refreshSettings(config: FastifyAuthOptions): RefreshSettings {
   const { refreshLock, refreshDue, refreshGrace, providerTimeout } = config;
   return {
-    lock: refreshLock && requireLock(refreshLock),
+    lock: refreshLock ? requireLock(refreshLock) : undefined,
+    needsLock: refreshLock === undefined,
     due: refreshDue,
     grace: requireTimeout("refreshGrace", refreshGrace) ?? DEFAULT_GRACE_MS,
     waitLimit: requireTimeout("providerTimeout", providerTimeout) || DEFAULT_WAIT_MS,

@@ -41,6 +41,7 @@ import {
   summarizeProviders,
 } from "../provider/summary.ts";
 import { prepareProvider } from "../provider/prepare.ts";
+import { OtherProcesses } from "./other_processes.ts";
 import { type PageSettings, pageSettings } from "./pages.ts";
 import {
   rateLimitAdvice,
@@ -79,6 +80,8 @@ export interface ResolvedConfig {
   readonly tokenCacheSize: number;
   /** How requests and processes share the refresh of a session. */
   readonly refresh: RefreshSettings;
+  /** Warns of other processes, where these could refresh the same sessions without a lock. */
+  readonly otherProcesses: OtherProcesses | undefined;
   /** How attempts to sign in are limited; `undefined` where they are not. */
   readonly rateLimit: RateLimitSettings | undefined;
   /** The configured public origin; without one it follows the request. */
@@ -168,6 +171,9 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     sessionCookieLimit,
     tokenCacheSize,
     refresh,
+    otherProcesses: refresh.needsLock && refreshesSessions(core, keepsTokens)
+      ? new OtherProcesses(notices)
+      : undefined,
     rateLimit,
     origin,
     trustedOrigins,
@@ -299,13 +305,22 @@ type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
  * Why an option cannot keep something in claims of the session token. Core's adapters cannot keep it: they neither
  * look up the account of a session's user, nor have columns of ours.
  */
-function claimProblem(option: string, { adapter, session }: AuthConfig): FastifyAuthError | undefined {
-  if ((session?.strategy ?? (adapter ? "database" : "jwt")) === "jwt") return undefined;
+function claimProblem(option: string, core: AuthConfig): FastifyAuthError | undefined {
+  if (strategyOf(core) === "jwt") return undefined;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
     `\`${option}\` keeps claims in the session token, so it needs \`session: { strategy: "jwt" }\`, also with an ` +
       "adapter.",
   );
+}
+
+/** Whether reads of a session may refresh it: as far as known, any `jwt` callback could. */
+function refreshesSessions(core: AuthConfig, keepsTokens: boolean): boolean {
+  return strategyOf(core) === "jwt" && (keepsTokens || core.callbacks?.jwt !== undefined);
+}
+
+function strategyOf({ adapter, session }: AuthConfig): "jwt" | "database" {
+  return session?.strategy ?? (adapter ? "database" : "jwt");
 }
 
 function requireBoolean(name: string, value: unknown): boolean | undefined {

@@ -5,6 +5,7 @@
  * refresh makes while the session is ended has ended, too.
  */
 import type { JWT } from "@auth/core/jwt";
+import type { OtherProcesses } from "../config/other_processes.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { redactError } from "../http/redact_error.ts";
 import type { SessionRecord, SessionState, SessionStore } from "../types.ts";
@@ -48,6 +49,8 @@ export interface RecordSettings {
   readonly maxAge: number;
   /** Milliseconds for which a token of a session may be valid. */
   readonly keepFor: number;
+  /** Is shown the records, which then name the process that wrote them. */
+  readonly otherProcesses: OtherProcesses | undefined;
 }
 
 /** The records of one configuration. */
@@ -75,6 +78,7 @@ export class SessionRecords {
     if (claim === undefined) return;
     const { id, user, createdAt } = claim;
     const now = Date.now();
+    const { otherProcesses } = this.#settings;
     const agent = earlier?.userAgent ?? userAgent?.slice(0, USER_AGENT_LENGTH);
     const record = {
       id,
@@ -82,6 +86,7 @@ export class SessionRecords {
       lastSeenAt: now,
       expires: now + this.#settings.maxAge * 1000,
       ...(agent !== undefined && { userAgent: agent }),
+      ...(otherProcesses && { process: otherProcesses.own }),
     };
     await this.#call("put", (store) => store.put(user, record, this.#settings.keepFor));
   }
@@ -108,6 +113,7 @@ export class SessionRecords {
     const claim = claimOf(claims) ?? claimBefore(claims);
     if (claim === undefined) return { ended: false };
     const state = await this.#get(claim.user, claim.id);
+    this.#settings.otherProcesses?.lookAt(state.record);
     return { ended: hasEnded(claim, state), record: state.record };
   }
 

@@ -80,7 +80,8 @@ export function sessionSettings(
 
 /** Members are merged as core merges them. */
 function resolveSettings(
-  { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, sessionStore }: ResolvedConfig,
+  { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, sessionStore, otherProcesses }:
+    ResolvedConfig,
   secure: boolean,
 ): SessionSettings {
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
@@ -96,6 +97,7 @@ function resolveSettings(
   const ownTokens = jwt.encode === encode && jwt.decode === decode;
   const records = sessionStore && new SessionRecords({
     ...sessionStore,
+    otherProcesses,
     maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
     // The application's codec may give its tokens a longer life, but no browser keeps them for longer.
     keepFor: (ownTokens ? lifetimes.tokenMaxAge : COOKIE_MAX_AGE) * 1000 + REQUEST_LIMIT_MS,
