@@ -232,6 +232,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   bearer: "bearer: { maxAge: 24 * 60 * 60 }",
   sessionStore: "sessionStore: memorySessionStore()",
   stepUp: "stepUp: true",
+  tenant: 'tenant: "acme"',
   credentialsDatabaseSessions: "credentialsDatabaseSessions: true, adapter",
   "jwt.maxAge": "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   "jwt.encode": 'jwt: { encode: (params) => encode({ ...params, salt: "staff" }) }',

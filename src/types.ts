@@ -271,6 +271,15 @@ export interface FastifyAuthOptions {
    */
   stepUp?: boolean;
   /**
+   * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions, cookies, CSRF
+   * tokens and mailed links are then valid for this tenant alone, also where others have the same secret, host and
+   * database, and the names of the cookies have the tenant in them. Whoever was signed in before it was set has to
+   * sign in again. A configuration that a function returns for a request must have one.
+   *
+   * @default none
+   */
+  tenant?: string;
+  /**
    * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
    * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
    * show a preview, then do not use the link up. With `false` opening the link signs in.

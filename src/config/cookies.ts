@@ -9,20 +9,26 @@ export interface CookieSettings {
   readonly options: SerializeOptions;
 }
 
-type CookieConfig = Pick<AuthConfig, "cookies" | "useSecureCookies">;
+/** What core is given, and what its cookies are named after besides. */
+export interface CoreConfig extends AuthConfig {
+  /** A part of the names of cookies, where the configuration has a `tenant`. */
+  cookieTenant?: string;
+}
 
-/** Core's names and ours, without the prefix for secure cookies. */
+type CookieConfig = Pick<CoreConfig, "cookies" | "cookieTenant" | "useSecureCookies">;
+
+/** Core's names and ours, without the prefix for secure cookies and the one that all have. */
 const NAMES = {
-  sessionToken: "authjs.session-token",
-  callbackUrl: "authjs.callback-url",
-  csrfToken: "authjs.csrf-token",
-  pkceCodeVerifier: "authjs.pkce.code_verifier",
-  state: "authjs.state",
-  nonce: "authjs.nonce",
-  webauthnChallenge: "authjs.challenge",
-  emailConfirm: "authjs.email-confirm",
-  accountLink: "authjs.account-link",
-  stepUp: "authjs.step-up",
+  sessionToken: "session-token",
+  callbackUrl: "callback-url",
+  csrfToken: "csrf-token",
+  pkceCodeVerifier: "pkce.code_verifier",
+  state: "state",
+  nonce: "nonce",
+  webauthnChallenge: "challenge",
+  emailConfirm: "email-confirm",
+  accountLink: "account-link",
+  stepUp: "step-up",
 };
 
 /** The keys of `cookies` in the configuration, and our own cookies. */
@@ -58,12 +64,31 @@ export function cookieSettings(
     if (value !== undefined) options[name] = value;
   }
   const prefix = secureCookies ? (cookie === "csrfToken" ? "__Host-" : "__Secure-") : "";
-  return { name: own?.name ?? `${prefix}${NAMES[cookie]}`, options: options as SerializeOptions };
+  const owner = core.cookieTenant === undefined ? "authjs" : `authjs-${core.cookieTenant}`;
+  return { name: own?.name ?? `${prefix}${owner}.${NAMES[cookie]}`, options: options as SerializeOptions };
 }
 
 /** The names of all cookies, that of the session first. */
 export function cookieNames(core: CookieConfig, secure: boolean): string[] {
   return (Object.keys(NAMES) as AuthCookie[]).map((cookie) => cookieSettings(cookie, core, secure).name);
+}
+
+/**
+ * The cookie settings for core, which knows no names but its own.
+ *
+ * @param cookies Those of the configuration, or others in their place.
+ */
+export function namedCookies(
+  cookies: AuthConfig["cookies"],
+  core: CookieConfig,
+  secure: boolean,
+): AuthConfig["cookies"] {
+  if (core.cookieTenant === undefined) return cookies;
+  const names = (Object.keys(NAMES) as AuthCookie[]).filter((cookie) => !isOwn(cookie));
+  return Object.fromEntries(names.map((cookie) => {
+    const { name } = cookieSettings(cookie, { ...core, ...(cookies && { cookies }) }, secure);
+    return [cookie, { ...cookies?.[cookie as keyof typeof cookies], name }];
+  }));
 }
 
 /** A name that begins no other cookie's. */
@@ -73,7 +98,7 @@ const UNMISTAKABLE = "fastify-authjs.session-token";
  * The name of the session cookie for core: its own, unless that begins the name of another cookie, which core
  * would take for a part of the session.
  */
-export function sessionNameInCore(core: AuthConfig, secure: boolean): string {
+export function sessionNameInCore(core: CookieConfig, secure: boolean): string {
   const [name = "", ...others] = cookieNames(core, secure);
   return others.some((other) => other.startsWith(name)) ? UNMISTAKABLE : name;
 }

@@ -28,6 +28,7 @@ import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { type BearerSettings, bearerSettings } from "./bearer.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
+import type { CoreConfig } from "./cookies.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { watchCallbacks } from "./callbacks.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
@@ -55,6 +56,7 @@ import { insecureWarnings, requireInsecureProviders } from "./insecure_providers
 import { secretProblem } from "./secret.ts";
 import { generateSessionToken } from "./session_token.ts";
 import { requireSessionStore, sessionStoreProblem } from "./session_store.ts";
+import { forTenant, requireTenant, storeForTenant } from "./tenant.ts";
 import type { FastifyAuthConfig, SessionStore } from "../types.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
 import { requireTokenCacheSize } from "./token_cache_size.ts";
@@ -63,7 +65,9 @@ import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 /** A configuration that has been copied, completed from the environment and checked. */
 export interface ResolvedConfig {
   /** What core is given: a copy with the environment's defaults. */
-  readonly core: Readonly<AuthConfig>;
+  readonly core: Readonly<CoreConfig>;
+  /** The tenant that all of this is for; `undefined` where there is none. */
+  readonly tenant: string | undefined;
   /** The providers by id. */
   readonly providers: ReadonlyMap<string, ProviderSummary>;
   /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
@@ -136,6 +140,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
   const credentialsDatabaseSessions =
     attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
+  const tenant = attempt(() => requireTenant(config.tenant));
   const sessionStore = attempt(() => requireSessionStore(config.sessionStore));
   const recordsSignIns = attempt(() => requireBoolean("stepUp", config.stepUp)) ?? false;
   const keepsTokens = attempt(() => requireBoolean("refreshTokens", config.refreshTokens)) ?? false;
@@ -161,11 +166,14 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   );
 
   return Object.freeze({
-    core: Object.freeze({ ...core, trustHost: true }),
+    core: Object.freeze({ ...(tenant === undefined ? core : forTenant(core, tenant)), trustHost: true }),
+    tenant,
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     keepsTokens,
-    sessionStore: sessionStore &&
-      { store: sessionStore, timeout: config.adapterTimeout ?? DEFAULT_ADAPTER_TIMEOUT },
+    sessionStore: sessionStore && {
+      store: tenant === undefined ? sessionStore : storeForTenant(sessionStore, tenant),
+      timeout: config.adapterTimeout ?? DEFAULT_ADAPTER_TIMEOUT,
+    },
     recordsSignIns,
     bearer,
     sessionCookieLimit,
@@ -236,6 +244,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     sessionStore: _store,
     bearer: _bearer,
     stepUp: _stepUp,
+    tenant: _tenant,
     siteName,
     language: _language,
     texts: _texts,

@@ -7,6 +7,7 @@ import { Auth, type AuthConfig, type raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { LoggerInstance } from "@auth/core/types";
 import type { SerializeOptions } from "cookie";
+import { namedCookies } from "../config/cookies.ts";
 import { toWebRequest } from "../http/request.ts";
 import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open_token.ts";
@@ -60,7 +61,8 @@ async function callWith(
   const { core, keepsTokens, recordsSignIns } = context.config;
   const size = limitSize(jwt ?? core.jwt!, context);
   const recorded = recordSessions(size.jwt, context);
-  const session = sessionNameForCore(context, cookies ?? core.cookies, recorded.jwt);
+  const named = namedCookies(cookies ?? core.cookies, core, context.origin.secure);
+  const session = sessionNameForCore(context, named, recorded.jwt);
   // A fresh object each time, because core writes into what it is given.
   const config = isolateFromCoreGlobals({
     ...core,

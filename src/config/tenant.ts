@@ -1,0 +1,144 @@
+/**
+ * The `tenant` option: all that a configuration hands out is for its tenant alone. Another tenant that has the same
+ * secret, the same host and the same database accepts none of it.
+ *
+ * Each tenant has secrets of its own, derived from the configured ones: session tokens, check cookies, CSRF tokens,
+ * tokens of mailed links and the hashes in other cookies are made with them. A session token in a database, which
+ * nothing is encrypted in, ends with a MAC instead. The names of cookies differ, so that users can be signed in at
+ * several tenants of one host.
+ */
+import type { AuthConfig } from "@auth/core";
+import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
+import type { Provider } from "@auth/core/providers";
+import { Buffer } from "node:buffer";
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { ownSessions } from "../adapter/own_sessions.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { decode, encode } from "../jwt/codec.ts";
+import type { SessionStore } from "../types.ts";
+import type { CoreConfig } from "./cookies.ts";
+
+/** More would not fit in the names of cookies. */
+const LONGEST = 200;
+
+/**
+ * Checks the option.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
+ */
+export function requireTenant(tenant: unknown): string | undefined {
+  if (tenant === undefined) return undefined;
+  if (typeof tenant === "string" && tenant !== "" && tenant.length <= LONGEST) return tenant;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `\`tenant\` must be a name of 1 to ${LONGEST} characters that stays the same, such as "acme".`,
+  );
+}
+
+/** The configuration for core, bound to a tenant. */
+export function forTenant(core: AuthConfig, tenant: string): CoreConfig {
+  const derive = (secret: unknown) => derivedSecrets(secret, tenant);
+  const secret = derive(core.secret);
+  const { generateSessionToken = () => crypto.randomUUID() } = core.session ?? {};
+  const marks = new TokenMarks([secret ?? []].flat() as string[]);
+  return {
+    ...core,
+    ...(secret !== undefined && { secret: secret as string }),
+    jwt: boundCodec(withSecret(core.jwt ?? {}, derive), tenant),
+    session: { ...core.session, generateSessionToken: () => marks.add(generateSessionToken()) },
+    providers: (core.providers as Provider[]).map((provider) => withSecretOfMail(provider, derive)),
+    ...(core.adapter && { adapter: ownSessions(core.adapter, (token) => marks.has(token)) }),
+    cookieTenant: nameIn(tenant),
+  };
+}
+
+/** The store, in which the users of other tenants are others. */
+export function storeForTenant(store: SessionStore, tenant: string): SessionStore {
+  const of = (user: string) => `${encodeURIComponent(tenant)}:${user}`;
+  return {
+    get: (user, id) => store.get(of(user), id),
+    list: (user) => store.list(of(user)),
+    put: (user, record, milliseconds) => store.put(of(user), record, milliseconds),
+    end: (user, id, milliseconds) => store.end(of(user), id, milliseconds),
+    endAll: (user, epoch, milliseconds) => store.endAll(of(user), epoch, milliseconds),
+  };
+}
+
+/** The part of the names of cookies that is the tenant's: its own name where a cookie can have it, else a hash. */
+function nameIn(tenant: string): string {
+  if (/^[A-Za-z0-9_-]{1,40}$/.test(tenant)) return tenant;
+  return `~${createHash("sha256").update(tenant).digest("base64url").slice(0, 16)}`;
+}
+
+/** The secrets of a tenant. What is no text is left to the checks of the configuration. */
+function derivedSecrets(secret: unknown, tenant: string): unknown {
+  if (Array.isArray(secret)) return secret.map((each) => derivedSecrets(each, tenant));
+  if (typeof secret !== "string" || secret === "") return secret;
+  return Buffer.from(hkdfSync("sha256", secret, "fastify-authjs tenant v1", tenant, 32)).toString(
+    "base64url",
+  );
+}
+
+type Derive = (secret: unknown) => unknown;
+
+function withSecret<T extends object>(options: T, derive: Derive): T {
+  const { secret } = options as { secret?: unknown };
+  return secret === undefined ? options : { ...options, secret: derive(secret) };
+}
+
+/** Core hashes the tokens of mailed links with the provider's own secret, where it has one. */
+function withSecretOfMail(provider: Provider, derive: Derive): Provider {
+  const { type, options } = provider as { type?: string; options?: object };
+  if (type !== "email") return provider;
+  const own = withSecret(provider, derive);
+  return options === undefined ? own : { ...own, options: withSecret(options, derive) } as Provider;
+}
+
+/** The claim that says whose token this is, for a codec that may not use the secret that it is given. */
+const CLAIM = "fastify-authjs.tenant";
+
+/** The functions for tokens. One of the application's makes and reads them with the tenant in a claim. */
+function boundCodec(jwt: NonNullable<AuthConfig["jwt"]>, tenant: string): NonNullable<AuthConfig["jwt"]> {
+  const { encode: seal = encode, decode: open = decode } = jwt;
+  const isOurs = (seal === encode || seal === coreEncode) && (open === decode || open === coreDecode);
+  if (isOurs) return jwt;
+  return {
+    ...jwt,
+    encode: (params) => seal({ ...params, token: { ...params.token, [CLAIM]: tenant } as JWT }),
+    async decode(params) {
+      const opened = await open(params);
+      if (opened === null) return null;
+      const { [CLAIM]: owner, ...claims } = opened;
+      if (owner !== tenant) throw new Error("The token is not of this tenant.");
+      return claims;
+    },
+  };
+}
+
+/** How many bytes of a MAC a session token ends with: it cannot be guessed, and columns for tokens are short. */
+const MARK_BYTES = 16;
+
+/** The ends of session tokens in a database, by which a tenant knows its own. */
+class TokenMarks {
+  readonly #keys: readonly string[];
+
+  /** @param keys For new tokens the first one. */
+  constructor(keys: readonly string[]) {
+    this.#keys = keys;
+  }
+
+  add(token: string): string {
+    return `${token}.${markOf(token, this.#keys[0]!).toString("base64url")}`;
+  }
+
+  has(token: string): boolean {
+    const end = token.lastIndexOf(".");
+    const mark = Buffer.from(token.slice(end + 1), "base64url");
+    if (end === -1 || mark.length !== MARK_BYTES) return false;
+    return this.#keys.some((key) => timingSafeEqual(mark, markOf(token.slice(0, end), key)));
+  }
+}
+
+function markOf(token: string, key: string): Buffer {
+  return createHmac("sha256", key).update(`session token ${token}`).digest().subarray(0, MARK_BYTES);
+}
