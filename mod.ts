@@ -42,6 +42,11 @@ export type {
 } from "./src/actions.ts";
 export { type AccountListAdapter, type ListedAccount, withAccountList } from "./src/adapter/account_list.ts";
 export {
+  type AccountTokens,
+  type AccountUpdateAdapter,
+  withAccountUpdate,
+} from "./src/adapter/account_tokens.ts";
+export {
   type AuthObject,
   createAuth,
   type InferSession,

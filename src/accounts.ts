@@ -9,7 +9,8 @@ import {
   type SignInActionOptions,
   urlOf,
 } from "./actions.ts";
-import type { AccountListAdapter, ListedAccount } from "./adapter/account_list.ts";
+import { fromAdapter, rowsOf } from "./account_rows.ts";
+import type { ListedAccount } from "./adapter/account_list.ts";
 import { unavailableError } from "./adapter/failure.ts";
 import type { ProviderContext } from "./core/context.ts";
 import { FastifyAuthError } from "./errors.ts";
@@ -199,35 +200,4 @@ async function signedInUser(
       ? "There is no session. Sign in first."
       : "The signed-in user is not in the adapter's database, so there are no accounts.",
   );
-}
-
-/** The rows of the user's accounts. */
-async function rowsOf(
-  { id }: AdapterUser,
-  { instance }: ActionAuth,
-  caller: string,
-): Promise<readonly ListedAccount[]> {
-  const { listAccountsByUserId } = instance.config.core.adapter as Partial<AccountListAdapter>;
-  if (listAccountsByUserId === undefined) {
-    throw invalid(
-      caller,
-      "the adapter has no `listAccountsByUserId()`, without which the accounts of a user are not found. Add it with " +
-        "`withAccountList(adapter, query)`.",
-    );
-  }
-  const rows = await fromAdapter(listAccountsByUserId(id));
-  if (rows.every(({ userId }) => String(userId) === String(id))) return rows;
-  throw invalid(
-    caller,
-    "`listAccountsByUserId()` returned an account of another user: select by the user id that it is given.",
-  );
-}
-
-/** Waits for the adapter. A client learns only that it failed. */
-async function fromAdapter<T>(result: T | PromiseLike<T>): Promise<T> {
-  try {
-    return await result;
-  } catch (error) {
-    throw Object.assign(unavailableError(error), { cause: error });
-  }
 }

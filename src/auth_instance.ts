@@ -7,6 +7,7 @@ import { coreProblem } from "./core/config_problem.ts";
 import { type Assets, loadAssets } from "./pages/assets.ts";
 import type { FastifyAuthError } from "./errors.ts";
 import { RateLimits } from "./routes/rate_limit/rate_limits.ts";
+import { Refreshes } from "./session/refreshes.ts";
 import { type SessionSettings, sessionSettings } from "./session/settings.ts";
 import type { FastifyAuthConfig } from "./types.ts";
 
@@ -17,6 +18,8 @@ type PathsOfMount = () => PublicPaths;
 export class AuthInstance {
   /** A copy of the configuration, completed from the environment and checked. */
   readonly config: ResolvedConfig;
+  /** Accounts whose tokens are being refreshed. What was refreshed is in their rows. */
+  readonly accountRefreshes: Refreshes<void> = new Refreshes(0);
   readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
   /** The mounts by application, in the order they were registered. */
   readonly #mounts = new WeakMap<object, PathsOfMount[]>();

@@ -95,15 +95,15 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
   readonly getToken: (request: SessionRequest) => Promise<JWT | null>;
   /**
    * A valid access token of an OAuth or OpenID Connect provider, for requests to its API. One that expires within half a
-   * minute is refreshed at the provider's token endpoint, once however many requests ask at the same time, and the reply
-   * sets the new session cookie. Needs `refreshTokens: true`.
+   * minute is refreshed at the provider's token endpoint, once however many requests ask at the same time. The reply sets
+   * the new session cookie; with sessions in a database the row of the account is updated. Needs `refreshTokens: true`.
    *
    * @param request The request, in any hook or handler.
    * @param provider The id of the provider.
    * @returns The access token; `null` where there is no session, or the user has not signed in with the provider.
    * @throws {FastifyAuthError} `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401) where the provider issued no refresh token or
-   * refuses it: the user has to sign in again; `FST_AUTHJS_UNAVAILABLE` (503) where the provider does not answer;
-   * `FST_AUTHJS_NOT_FOUND` (404) where there is no such provider; `FST_AUTHJS_CONFIG_INVALID` without `refreshTokens`;
+   * refuses it: the user has to sign in again; `FST_AUTHJS_UNAVAILABLE` (503) where the provider or the
+   * database does not answer; `FST_AUTHJS_NOT_FOUND` (404) where there is no such provider; `FST_AUTHJS_CONFIG_INVALID` without `refreshTokens`;
    * {@linkcode AuthActionError} (500) where the provider refuses the client.
    */
   readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;

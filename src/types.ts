@@ -242,8 +242,9 @@ export interface FastifyAuthOptions {
    */
   credentialsDatabaseSessions?: boolean;
   /**
-   * Whether the tokens that OAuth and OpenID Connect providers issue are kept in the session token, which is encrypted,
-   * for `auth.getAccessToken()`. It refreshes an access token that has expired. Not with the strategy "database".
+   * Whether the tokens that OAuth and OpenID Connect providers issue are kept for `auth.getAccessToken()`, which refreshes
+   * an access token that has expired: in the session token, which is encrypted, or with the strategy "database" in the row
+   * of the account. The adapter then needs `withAccountList()` and `withAccountUpdate()`.
    *
    * @default false
    */

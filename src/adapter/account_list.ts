@@ -12,6 +12,12 @@ export interface ListedAccount {
   readonly type: string;
   /** Id of the user that the account belongs to. */
   readonly userId: string | number;
+  /** The access token of the provider. */
+  readonly access_token?: string | null;
+  /** The refresh token of the provider. */
+  readonly refresh_token?: string | null;
+  /** When the access token expires, in seconds since 1970; some drivers return a bigint column as text. */
+  readonly expires_at?: number | bigint | string | null;
 }
 
 /** An adapter that lists the accounts of a user. */
@@ -21,7 +27,8 @@ export interface AccountListAdapter extends Adapter {
 }
 
 /**
- * Adds the method to an adapter that `listAccounts()` and `unlinkAccount()` need: a query for the accounts of a user.
+ * Adds the method to an adapter that `listAccounts()`, `unlinkAccount()` and, with sessions in a database,
+ * `getAccessToken()` need: a query for the accounts of a user.
  *
  * @param adapter An adapter of Auth.js; it is not changed.
  * @param list Finds the rows whose `userId` is the given one, with all of their columns.

@@ -5,8 +5,11 @@ import { callAdapter } from "./call.ts";
 /** How long a call may take by default, in milliseconds. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
+/** The methods that only this package calls. */
+type OwnMethod = "listAccountsByUserId" | "listSessionsByUserId" | "updateAccount";
+
 /** Every method of the adapter interface. */
-const ADAPTER_METHODS: readonly (keyof Adapter | "listAccountsByUserId" | "listSessionsByUserId")[] = [
+const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
   "createAuthenticator",
   "createSession",
   "createUser",
@@ -24,6 +27,7 @@ const ADAPTER_METHODS: readonly (keyof Adapter | "listAccountsByUserId" | "listS
   "listAccountsByUserId",
   "listSessionsByUserId",
   "unlinkAccount",
+  "updateAccount",
   "updateAuthenticatorCounter",
   "updateSession",
   "updateUser",

@@ -103,6 +103,7 @@ export class SignInWrites {
    */
   async cleanUp(failed: boolean): Promise<void> {
     if (failed) await this.#restoreLink();
+    if (failed && this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
     if (this.#user !== undefined) await this.#removeUser(this.#user);
     // A signed-in user was adding a passkey, which was not stored.
     else if (this.#options.type === "webauthn" && this.#accountLinked && !this.#credentialStored) {

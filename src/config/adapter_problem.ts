@@ -73,20 +73,46 @@ export function adapterProblem(
   }
 }
 
+/** With sessions in a database the tokens of providers are in the rows of accounts, which core's adapters do not update. */
+export function tokenRowProblem(core: AuthConfig): FastifyAuthError | undefined {
+  if (strategyOf(core) === "jwt") return undefined;
+  const missing = Object.entries(TOKEN_METHODS).filter(([method]) => !(method in (core.adapter ?? {})));
+  if (missing.length === 0) return undefined;
+  return new FastifyAuthError(
+    "FST_AUTHJS_ADAPTER_INVALID",
+    "`refreshTokens` with sessions in a database keeps the tokens in the rows of accounts, and the adapter has no " +
+      `${missing.map(([method]) => `\`${method}()\``).join(" and no ")}. Add ${
+        missing.map(([, helper]) => `\`${helper}\``).join(" and ")
+      }, or set \`session: { strategy: "jwt" }\`.`,
+  );
+}
+
+/** How the methods are added. */
+const TOKEN_METHODS = {
+  listAccountsByUserId: "withAccountList(adapter, query)",
+  updateAccount: "withAccountUpdate(adapter, update)",
+};
+
+/** Where sessions are kept. */
+export function strategyOf(
+  { adapter, session }: Pick<AuthConfig, "adapter" | "session">,
+): "jwt" | "database" {
+  return session?.strategy ?? (adapter ? "database" : "jwt");
+}
+
 /**
  * After a sign-in with credentials core sets a JWT as session token, also with the database strategy, where
  * it is then looked up as the key of a row and never found.
  */
 export function strategyProblem(
-  { adapter, session }: AuthConfig,
+  core: AuthConfig,
   providers: readonly ProviderSummary[],
   { credentialsDatabaseSessions: inDatabase, jwt }: Pick<
     FastifyAuthConfig,
     "credentialsDatabaseSessions" | "jwt"
   >,
 ): FastifyAuthError | undefined {
-  const strategy = session?.strategy ?? (adapter ? "database" : "jwt");
-  if (strategy === "jwt") return inDatabase ? unusedProblem() : undefined;
+  if (strategyOf(core) === "jwt") return inDatabase ? unusedProblem() : undefined;
   const credentials = providers.find(({ type }) => type === "credentials");
   // The application's own `encode` may store the session.
   if (credentials === undefined || inDatabase || jwt?.encode) return;

@@ -8,7 +8,7 @@
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { bindAdapter, DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
-import { adapterProblem, strategyProblem } from "./adapter_problem.ts";
+import { adapterProblem, strategyOf, strategyProblem, tokenRowProblem } from "./adapter_problem.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
 import { SingleUse } from "../adapter/single_use.ts";
 import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
@@ -72,7 +72,7 @@ export interface ResolvedConfig {
   readonly providers: ReadonlyMap<string, ProviderSummary>;
   /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
   readonly sessionStore: { readonly store: SessionStore; readonly timeout: number } | undefined;
-  /** Whether session tokens have the tokens of providers (`refreshTokens`). */
+  /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
   /** Whether session tokens say how and when their users signed in (`stepUp`). */
   readonly recordsSignIns: boolean;
@@ -160,7 +160,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       adapterProblem(core, providers),
       strategyProblem(core, providers, config),
       sessionStore && sessionStoreProblem(core),
-      keepsTokens ? claimProblem("refreshTokens", core) : undefined,
+      keepsTokens ? tokenRowProblem(core) : undefined,
       recordsSignIns ? claimProblem("stepUp", core) : undefined,
     ].filter((problem) => problem !== undefined),
   );
@@ -323,13 +323,9 @@ function claimProblem(option: string, core: AuthConfig): FastifyAuthError | unde
   );
 }
 
-/** Whether reads of a session may refresh it: as far as known, any `jwt` callback could. */
+/** Whether a session, or the tokens of an account, may be refreshed: as far as known, any `jwt` callback could. */
 function refreshesSessions(core: AuthConfig, keepsTokens: boolean): boolean {
-  return strategyOf(core) === "jwt" && (keepsTokens || core.callbacks?.jwt !== undefined);
-}
-
-function strategyOf({ adapter, session }: AuthConfig): "jwt" | "database" {
-  return session?.strategy ?? (adapter ? "database" : "jwt");
+  return keepsTokens || (strategyOf(core) === "jwt" && core.callbacks?.jwt !== undefined);
 }
 
 function requireBoolean(name: string, value: unknown): boolean | undefined {

@@ -14,6 +14,7 @@ import { openToken } from "../session/open_token.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
 import { recordSignIns } from "../session/sign_in_record.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "../session/cookie_size.ts";
+import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import type { SessionStoreFailure } from "../session/session_records.ts";
 import { recordSessions } from "./session_records.ts";
@@ -74,7 +75,7 @@ async function callWith(
     ...(providers && { providers }),
     ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
     ...(context.fromApplication && { skipCSRFCheck }),
-    ...(context.trail && { events: context.trail.watch(core.events) }),
+    ...eventsFor(context, adapter),
     ...((keepsTokens || recordsSignIns) && { callbacks: withOwnClaims(context, callbacks) }),
     basePath: context.mountPath,
     logger: log.logger,
@@ -113,6 +114,17 @@ async function callWith(
 function unrecorded(failure: SessionStoreFailure, { logger }: RequestContext): Answer {
   logger.error(failure);
   return { status: 503, headers: {}, cookies: [], error: unavailableError(failure) };
+}
+
+/** The events, where core gets others than those of the application. */
+function eventsFor(
+  { config: { core, keepsTokens }, settings: { strategy }, trail }: RequestContext,
+  adapter: Adapter | undefined,
+): Pick<AuthConfig, "events"> {
+  const inRows = keepsTokens && strategy === "database";
+  if (trail === undefined && !inRows) return {};
+  const events = trail?.watch(core.events) ?? core.events ?? {};
+  return { events: inRows ? updateOnSignIn(events, adapter!) : events };
 }
 
 /** The callbacks, with a `jwt` callback that keeps the tokens of a provider, or how the user signed in. */

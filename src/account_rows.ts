@@ -1,0 +1,36 @@
+/** The rows of accounts, read for the public functions. */
+import type { ActionAuth } from "./actions.ts";
+import type { AccountListAdapter, ListedAccount } from "./adapter/account_list.ts";
+import { unavailableError } from "./adapter/failure.ts";
+import { invalid } from "./guard_options.ts";
+
+/** The rows of the accounts of a user. */
+export async function rowsOf(
+  { id }: { readonly id: string },
+  { instance }: ActionAuth,
+  caller: string,
+): Promise<readonly ListedAccount[]> {
+  const { listAccountsByUserId } = instance.config.core.adapter as Partial<AccountListAdapter>;
+  if (listAccountsByUserId === undefined) {
+    throw invalid(
+      caller,
+      "the adapter has no `listAccountsByUserId()`, without which the accounts of a user are not found. Add it with " +
+        "`withAccountList(adapter, query)`.",
+    );
+  }
+  const rows = await fromAdapter(listAccountsByUserId(id));
+  if (rows.every(({ userId }) => String(userId) === String(id))) return rows;
+  throw invalid(
+    caller,
+    "`listAccountsByUserId()` returned an account of another user: select by the user id that it is given.",
+  );
+}
+
+/** Waits for the adapter. A client learns only that it failed. */
+export async function fromAdapter<T>(result: T | PromiseLike<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    throw Object.assign(unavailableError(error), { cause: error });
+  }
+}

@@ -1,0 +1,161 @@
+/** The access tokens of providers where sessions are in a database: in the rows of accounts. */
+import type { ActionAuth } from "./actions.ts";
+import { fromAdapter, rowsOf } from "./account_rows.ts";
+import type { AccountTokens, AccountUpdateAdapter } from "./adapter/account_tokens.ts";
+import { unavailableError } from "./adapter/failure.ts";
+import { toCoreLogger } from "./core/logger.ts";
+import { presentedToken, readSession } from "./get_session.ts";
+import { requireOrigin } from "./http/origin.ts";
+import { isRefused, refreshTokens } from "./provider/refresh_tokens.ts";
+import { sharedStore } from "./session/ending.ts";
+import { ownerOf } from "./session/owner.ts";
+import { EARLY_MS, isExpired, type ProviderTokens } from "./session/provider_tokens.ts";
+import { refreshOnce } from "./session/refresh_once.ts";
+import { currentCookies } from "./session/write_back.ts";
+import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
+import type { SessionRequest } from "./types.ts";
+
+/** A row with tokens. */
+interface TokenRow {
+  readonly provider: string;
+  readonly providerAccountId: string;
+  readonly tokens: ProviderTokens;
+}
+
+/** A valid access token of an account of the signed-in user, or null where there is none. */
+export async function accessTokenOfAccount(
+  auth: ActionAuth,
+  request: SessionRequest,
+  id: string,
+): Promise<string | null> {
+  // Before anything is read: whether there is such a provider does not depend on the user.
+  oauthProvider(id, auth.instance.config);
+  const userId = await signedInId(auth, request);
+  if (userId === undefined) return null;
+  let account: string | undefined;
+  for (let attempt = 0;; attempt++) {
+    const row = await findRow(auth, userId, id, account);
+    if (row === undefined) return null;
+    const { tokens } = row;
+    account = row.providerAccountId;
+    const canRefresh = tokens.refresh_token !== undefined && attempt < ATTEMPTS;
+    // A provider may issue tokens that expire sooner than they would be refreshed.
+    if (!isExpired(tokens, canRefresh && attempt === 0 ? EARLY_MS : 0)) return tokens.access_token;
+    if (!canRefresh) throw expired(id);
+    try {
+      await refreshRow(auth, request, userId, row);
+    } catch (failure) {
+      return whileValid(tokens, toError(failure, id));
+    }
+  }
+}
+
+/** The id of the signed-in user. */
+async function signedInId(
+  { config, instance }: ActionAuth,
+  request: SessionRequest,
+): Promise<string | undefined> {
+  const { session, failure } = await readSession(request, config);
+  if (failure !== undefined) throw unavailableError(failure);
+  if (session === null) return undefined;
+  const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
+  const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));
+  return await fromAdapter(ownerOf(cookie.token, settings));
+}
+
+/**
+ * The account of a provider. Of several, the one whose access token expires last: it was used for the latest sign-in.
+ *
+ * @param account The id of one of them.
+ */
+async function findRow(
+  auth: ActionAuth,
+  userId: string,
+  id: string,
+  account: string | undefined,
+): Promise<TokenRow | undefined> {
+  let latest: TokenRow | undefined;
+  for (const row of await rowsOf({ id: userId }, auth, "getAccessToken()")) {
+    const { provider, providerAccountId, access_token, refresh_token, expires_at } = row;
+    if (provider !== id || !access_token || (account ?? providerAccountId) !== providerAccountId) continue;
+    const tokens: ProviderTokens = {
+      access_token,
+      ...(refresh_token && { refresh_token }),
+      ...(expires_at !== null && expires_at !== undefined && { expires_at: Number(expires_at) }),
+    };
+    const found = { provider, providerAccountId, tokens };
+    if (latest === undefined || endOf(found) > endOf(latest)) latest = found;
+  }
+  return latest;
+}
+
+function endOf({ tokens: { expires_at = Infinity } }: TokenRow): number {
+  return expires_at;
+}
+
+/** Has the tokens of a row refreshed, once however many requests and, with a `refreshLock`, processes ask. */
+async function refreshRow(
+  auth: ActionAuth,
+  request: SessionRequest,
+  userId: string,
+  row: TokenRow,
+): Promise<void> {
+  const { instance: { accountRefreshes } } = auth;
+  const key = JSON.stringify([row.provider, row.providerAccountId]);
+  await (accountRefreshes.running(key) ??
+    accountRefreshes.run(key, () => refreshInTurn(auth, request, userId, row)));
+}
+
+async function refreshInTurn(
+  auth: ActionAuth,
+  request: SessionRequest,
+  userId: string,
+  row: TokenRow,
+): Promise<void> {
+  const { config: { core }, settings } = contextOf(auth);
+  const logger = () => toCoreLogger(request.log, core.logger, core.debug);
+  const store = sharedStore({ settings, logger });
+  const work = () => exchange(auth, userId, row);
+  if (store === undefined) return await work();
+  // The row itself has the result for the processes that wait.
+  await refreshOnce<{ sealed?: string }>(store, row.tokens.refresh_token!, {
+    work: () => work().then(() => ({})),
+    join: () => Promise.resolve(undefined),
+    hasEnded: () => Promise.resolve(false),
+    ended: {},
+  });
+}
+
+/** The settings for both schemes have the same lock. */
+function contextOf({ instance }: ActionAuth) {
+  return { config: instance.config, settings: instance.settings(true) };
+}
+
+/** Exchanges the refresh token, unless another process has done so since the row was read. */
+async function exchange(auth: ActionAuth, userId: string, row: TokenRow): Promise<void> {
+  const { provider, providerAccountId, tokens } = row;
+  if (await hasChanged(auth, userId, row)) return;
+  const { config } = auth.instance;
+  const refreshed = await refreshTokens(oauthProvider(provider, config), tokens.refresh_token!).catch(
+    async (failure: unknown) => {
+      // Without a lock, another process may have been faster.
+      if (isRefused(failure) && await hasChanged(auth, userId, row)) return undefined;
+      throw failure;
+    },
+  );
+  if (refreshed === undefined) return;
+  const adapter = config.core.adapter as AccountUpdateAdapter;
+  const account: AccountTokens = {
+    provider,
+    providerAccountId,
+    access_token: refreshed.access_token,
+    refresh_token: refreshed.refresh_token ?? tokens.refresh_token!,
+    expires_at: refreshed.expires_at ?? null,
+  };
+  await fromAdapter(adapter.updateAccount(account));
+}
+
+async function hasChanged(auth: ActionAuth, userId: string, row: TokenRow): Promise<boolean> {
+  const now = (await findRow(auth, userId, row.provider, row.providerAccountId))?.tokens;
+  return now?.access_token !== row.tokens.access_token || now.refresh_token !== row.tokens.refresh_token;
+}

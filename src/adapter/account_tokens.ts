@@ -1,0 +1,98 @@
+/** The tokens of providers in the rows of accounts (`refreshTokens` with sessions in a database). */
+import type { AuthConfig } from "@auth/core";
+import type { Adapter } from "@auth/core/adapters";
+import type { AccountListAdapter, ListedAccount } from "./account_list.ts";
+import { methodNames } from "./bind.ts";
+
+/** The tokens of an account, as they are written to its row. */
+export interface AccountTokens {
+  /** Id of the provider; with `providerAccountId` the key of the row. */
+  readonly provider: string;
+  /** Id of the user at the provider. */
+  readonly providerAccountId: string;
+  /** The access token. */
+  readonly access_token: string;
+  /** The refresh token, or null where there is none. */
+  readonly refresh_token: string | null;
+  /** When the access token expires, in seconds since 1970, or null where the provider does not say. */
+  readonly expires_at: number | null;
+}
+
+/** An adapter that updates the tokens of an account. */
+export interface AccountUpdateAdapter extends Adapter {
+  /** Writes the three tokens to the row with this `provider` and `providerAccountId`. Its result is not used. */
+  updateAccount(account: AccountTokens): unknown;
+}
+
+/**
+ * Adds the method to an adapter by which `refreshTokens` keeps the tokens of providers in the rows of accounts, where
+ * sessions are in a database: an update of one row. It is for an adapter of {@linkcode withAccountList}, by which the row
+ * is read.
+ *
+ * @param adapter An adapter of Auth.js; it is not changed.
+ * @param update Sets `access_token`, `refresh_token` and `expires_at` of the row with this `provider` and
+ * `providerAccountId`.
+ * @returns The value for `adapter`.
+ *
+ * @example
+ * ```ts
+ * import type { Adapter } from "@auth/core/adapters";
+ * import { withAccountUpdate } from "fastify-authjs";
+ *
+ * const adapter: Adapter = {}; // such as DrizzleAdapter(db)
+ * const updating = withAccountUpdate(adapter, async ({ provider, providerAccountId, ...tokens }) => {
+ *   // With Drizzle: await db.update(accounts).set(tokens).where(and(
+ *   //   eq(accounts.provider, provider), eq(accounts.providerAccountId, providerAccountId)));
+ *   console.assert(provider === "google" && providerAccountId === "42" && tokens.expires_at === null);
+ * });
+ * const account = { provider: "google", providerAccountId: "42" };
+ * await updating.updateAccount({ ...account, access_token: "a", refresh_token: "r", expires_at: null });
+ * ```
+ */
+export function withAccountUpdate<A extends Adapter>(
+  adapter: A,
+  update: AccountUpdateAdapter["updateAccount"],
+): A & AccountUpdateAdapter {
+  const source = adapter as unknown as Record<string, (...args: unknown[]) => unknown>;
+  const methods = methodNames(adapter).map((name) => [name, source[name]!.bind(adapter)]);
+  return { ...Object.fromEntries(methods), updateAccount: update };
+}
+
+type Events = NonNullable<AuthConfig["events"]>;
+type SignInMessage = Parameters<NonNullable<Events["signIn"]>>[0];
+
+/**
+ * The events for core, which also write the tokens of a sign-in to the row of its account: core does so only when it
+ * links the account.
+ *
+ * @param own The application's.
+ * @param adapter Its failure must fail the sign-in: core only logs it.
+ */
+export function updateOnSignIn(own: Events, adapter: Adapter): Events {
+  return {
+    ...own,
+    async signIn(message) {
+      await updateRow(message, adapter as Adapter & AccountListAdapter & AccountUpdateAdapter);
+      return await own.signIn?.(message);
+    },
+  };
+}
+
+async function updateRow(
+  { account, user }: SignInMessage,
+  adapter: AccountListAdapter & AccountUpdateAdapter,
+): Promise<void> {
+  if (!account?.access_token) return;
+  const { provider, providerAccountId, access_token, refresh_token, expires_at } = account;
+  const isRow = (row: ListedAccount) =>
+    row.provider === provider && row.providerAccountId === providerAccountId;
+  // Some providers issue a refresh token only with the first sign-in.
+  const kept = refresh_token ?? (await adapter.listAccountsByUserId(user.id!)).find(isRow)?.refresh_token;
+  await adapter.updateAccount({
+    provider,
+    providerAccountId,
+    access_token,
+    refresh_token: kept ?? null,
+    expires_at: expires_at ?? null,
+  });
+}
