@@ -101,16 +101,17 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       const paths = addMount(scope, auth, mountPath);
       assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
       guards.add({ scope: instance, config, mountPath });
-      const mount: Mount = {
+      const mount: LimitedMount = {
         config: auth.config,
         paths,
         assets,
+        limits: await auth.limits(scope),
         settings: (secure) => auth.settings(secure),
         readSession: (request) => readSession(request, config),
         once: (what, tell) => auth.once(what, tell),
       };
-      addRoutes(scope, mount, await auth.limits(scope), options.openapi === true);
-      addNotFound(scope, mount, Boolean(options.prefix));
+      addRoutes(scope, () => mount, { config: auth.config, documented: options.openapi === true });
+      addNotFound(scope, () => mount, Boolean(options.prefix));
       const report = () => reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
       // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
       scope.addHook("onReady", async () => report());
@@ -138,23 +139,35 @@ function noConfiguration(): FastifyAuthError {
   );
 }
 
-function addRoutes(
-  scope: FastifyInstance,
-  mount: Mount,
-  limits: RateLimits | undefined,
-  documented: boolean,
-): void {
+/** The mount of a configuration, and its limits on signing in: `undefined` without `rateLimit`. */
+interface LimitedMount extends Mount {
+  readonly limits: RateLimits | undefined;
+}
+
+/** The mount that a request is for. */
+type MountOf = (request: FastifyRequest) => LimitedMount;
+
+/** Which routes there are. */
+interface RoutesSetup {
+  /** What they are served for. */
+  readonly config: ResolvedConfig;
+  /** Whether the document of the application describes them. */
+  readonly documented: boolean;
+}
+
+function addRoutes(scope: FastifyInstance, mountOf: MountOf, { config, documented }: RoutesSetup): void {
   decorateReceived(scope);
   redactSpans(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {
-    if (route.isServed?.(mount.config) === false) continue;
-    pathsOf(scope, route, mount.config).forEach(({ url, id }, index) => {
-      addRoute(scope, url, route, { mount, limits, id, documented: documented && index === 0 });
+    if (route.isServed?.(config) === false) continue;
+    pathsOf(scope, route, config).forEach(({ url, id }, index) => {
+      const operations = documented && index === 0 ? operationsOf(scope, route, config) : [];
+      addRoute(scope, url, route, { mountOf, id, operations });
     });
   }
-  addAssets(scope, mount.assets);
+  addAssets(scope, (request) => mountOf(request).assets);
 }
 
 /** The path of a route; with `id`, one for that provider alone. */
@@ -216,10 +229,10 @@ function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
 }
 
 /** The options that all routes share. */
-function routeDefaults(scope: FastifyInstance, mount: Mount) {
+function routeDefaults(scope: FastifyInstance, mountOf: MountOf) {
   return {
     errorHandler: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      sendFailedPage(mount, error, request, reply),
+      sendFailedPage(mountOf(request), error, request, reply),
     method: scope.supportedMethods as string[],
     exposeHeadRoute: false,
     // Plugins of the application may have declared what a `config` has.
@@ -247,42 +260,41 @@ function protectOnSend(
  * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that
  * Fastify does not know, are left to the handler of the surrounding scope.
  */
-function addNotFound(scope: FastifyInstance, mount: Mount, own: boolean): void {
+function addNotFound(scope: FastifyInstance, mountOf: MountOf, own: boolean): void {
   const noRoute = () => new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
   const notFound = () => {
     throw noRoute();
   };
   // A route, since the application may have one for all paths.
-  register(scope, { ...routeDefaults(scope, mount), url: "/*", onRequest: notFound, handler: notFound });
+  register(scope, { ...routeDefaults(scope, mountOf), url: "/*", onRequest: notFound, handler: notFound });
   // Fastify accepts every hook here; its types have only two.
   if (!own) return;
   const notFoundPage = (request: FastifyRequest, reply: FastifyReply) =>
-    sendFailedPage(mount, noRoute(), request, reply);
+    sendFailedPage(mountOf(request), noRoute(), request, reply);
   scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFoundPage);
 }
 
 /** What a route is made with. */
 interface RouteSetup {
-  readonly mount: Mount;
-  readonly limits: RateLimits | undefined;
+  readonly mountOf: MountOf;
   /** The provider, where the path is for that one alone. */
   readonly id: string | undefined;
-  /** Whether the document of the application describes it. */
-  readonly documented: boolean;
+  /** The methods that the document of the application describes. */
+  readonly operations: ReturnType<typeof operationsOf>;
 }
 
 function addRoute(
   scope: FastifyInstance,
   url: string,
   route: AuthRoute,
-  { mount, limits, id, documented }: RouteSetup,
+  { mountOf, id, operations }: RouteSetup,
 ): void {
-  const { config } = mount;
-  const defaults = routeDefaults(scope, mount);
+  const defaults = routeDefaults(scope, mountOf);
   const options: RouteOptions = {
     ...defaults,
     url,
     errorHandler: (error, request, reply) => {
+      const mount = mountOf(request);
       publishRefusal(error, route, mount, request, id);
       return error instanceof TooManyRequests
         ? sendTooManyRequests(mount, route, error, request, reply)
@@ -292,6 +304,8 @@ function addRoute(
     // Before the body is parsed.
     onRequest: (request, reply, done) => {
       protectReply(reply);
+      const mount = mountOf(request);
+      const { config, limits } = mount;
       const params = id === undefined ? request.params as AuthParams : { provider: id };
       const provider = assertServed(request, reply, params, route, config);
       assertPlainEncoding(request);
@@ -305,6 +319,8 @@ function addRoute(
       limits.countRequest(request).then(() => done(), done);
     },
     handler: async (request, reply) => {
+      const mount = mountOf(request);
+      const { config, limits } = mount;
       const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
       const run = () => route.handle(context);
       const made = limits === undefined ? await run() : await limits.answer(context, request, run);
@@ -318,7 +334,6 @@ function addRoute(
       });
     },
   };
-  const operations = documented ? operationsOf(scope, route, config) : [];
   for (const { method, config } of operations) {
     const { schema: _, ...shown } = options;
     register(scope, { ...shown, method, config });

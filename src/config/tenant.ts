@@ -17,6 +17,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import type { SessionStore } from "../types.ts";
 import type { CoreConfig } from "./cookies.ts";
+import { generateSessionToken } from "./session_token.ts";
 
 /** More would not fit in the names of cookies. */
 const LONGEST = 200;
@@ -39,13 +40,13 @@ export function requireTenant(tenant: unknown): string | undefined {
 export function forTenant(core: AuthConfig, tenant: string): CoreConfig {
   const derive = (secret: unknown) => derivedSecrets(secret, tenant);
   const secret = derive(core.secret);
-  const { generateSessionToken = () => crypto.randomUUID() } = core.session ?? {};
+  const { generateSessionToken: generate = generateSessionToken } = core.session ?? {};
   const marks = new TokenMarks([secret ?? []].flat() as string[]);
   return {
     ...core,
     ...(secret !== undefined && { secret: secret as string }),
     jwt: boundCodec(withSecret(core.jwt ?? {}, derive), tenant),
-    session: { ...core.session, generateSessionToken: () => marks.add(generateSessionToken()) },
+    session: { ...core.session, generateSessionToken: () => marks.add(generate()) },
     providers: (core.providers as Provider[]).map((provider) => withSecretOfMail(provider, derive)),
     ...(core.adapter && { adapter: ownSessions(core.adapter, (token) => marks.has(token)) }),
     cookieTenant: nameIn(tenant),
@@ -128,12 +129,12 @@ class TokenMarks {
   }
 
   add(token: string): string {
-    return `${token}.${markOf(token, this.#keys[0]!).toString("base64url")}`;
+    return `${token}.${markOf(token, this.#keys[0]!).toString("hex")}`;
   }
 
   has(token: string): boolean {
     const end = token.lastIndexOf(".");
-    const mark = Buffer.from(token.slice(end + 1), "base64url");
+    const mark = Buffer.from(token.slice(end + 1), "hex");
     if (end === -1 || mark.length !== MARK_BYTES) return false;
     return this.#keys.some((key) => timingSafeEqual(mark, markOf(token.slice(0, end), key)));
   }

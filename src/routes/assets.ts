@@ -8,10 +8,13 @@ import type { Assets } from "../pages/assets.ts";
 const IMMUTABLE = "public, max-age=31536000, immutable";
 
 /** Adds the route of the assets. */
-export function addAssets(scope: FastifyInstance, assets: Assets): void {
+export function addAssets(
+  scope: FastifyInstance,
+  assetsOf: (request: FastifyRequest) => Assets,
+): void {
   const handler = (request: FastifyRequest<{ Params: { file: string } }>, reply: FastifyReply) => {
     const { file } = request.params;
-    const asset = assets.find(file);
+    const asset = assetsOf(request as FastifyRequest).find(file);
     if (asset === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such file.");
     return reply
       .type(asset.type)

@@ -20,13 +20,13 @@ import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { authQuery } from "./query.ts";
 
-/** What the routes of one registration share. */
+/** What the routes of one registration share, for one configuration. */
 export interface Mount extends ContextMount {
   /** What the built-in pages load. */
   readonly assets: Assets;
 }
 
-/** What the contexts of one registration share. */
+/** What the contexts of one registration share, for one configuration. */
 export interface ContextMount {
   readonly config: ResolvedConfig;
   /** The paths of the mount as users see them. */
