@@ -11,10 +11,13 @@ import { cookieSettings } from "./config/cookies.ts";
 import type { NoticeCode } from "./config/notices.ts";
 import { removalOf, toSetCookieLine } from "./core/answer.ts";
 import { FastifyAuthError } from "./errors.ts";
+import { presentedToken } from "./get_session.ts";
 import type { GuardedReply, GuardedRequest } from "./guarded.ts";
 import { requireOrigin } from "./http/origin.ts";
 import { invalid, type RequireSessionOptions, toList } from "./guard_options.ts";
+import { signInClaims } from "./session/sign_in_cookie.ts";
 import { signInOf } from "./session/sign_in_record.ts";
+import { currentCookies } from "./session/write_back.ts";
 import { returnPath } from "./sign_in_redirect.ts";
 import { getToken } from "./tokens.ts";
 import type { FastifyAuthConfig } from "./types.ts";
@@ -46,8 +49,8 @@ export function stepUpOf(
   if (config.stepUp === true) return { maxAge, acr, amr };
   throw invalid(
     where,
-    "`maxAge`, `acr` and `amr` need `stepUp: true` in the configuration, which has session tokens say how and when " +
-      "their users signed in.",
+    "`maxAge`, `acr` and `amr` need `stepUp: true` in the configuration, by which it is kept how and when users " +
+      "signed in.",
   );
 }
 
@@ -61,8 +64,15 @@ export async function isSteppedUp(
   return claims !== null && meets(claims, stepUp, Date.now());
 }
 
-function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Promise<JWT | null> {
-  return getToken({ config, instance: authInstance(config) }, request);
+/** How the user of the session signed in: claims of its token, or with a session in a database those of a cookie. */
+async function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Promise<JWT | null> {
+  const instance = authInstance(config);
+  const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
+  if (settings.signInCookie === undefined) return await getToken({ config, instance }, request);
+  const cookies = currentCookies(request, config);
+  // A bearer token is of a session of its own, which no cookie is signed with.
+  const { cookie } = presentedToken(instance, request, settings, cookies);
+  return signInClaims(cookies ?? "", cookie.token, settings) ?? null;
 }
 
 /** @param now Milliseconds since 1970. */

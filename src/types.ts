@@ -265,8 +265,9 @@ export interface FastifyAuthOptions {
    */
   rateLimit?: boolean | RateLimitOptions;
   /**
-   * Whether session tokens say how and when their users signed in, in the claims `auth_time`, `acr` and `amr` of the ID
-   * token, for guards with `maxAge`, `acr` or `amr`. Not with the strategy "database".
+   * Whether it is kept how and when the users of sessions signed in, by the claims `auth_time`, `acr` and `amr` of the ID
+   * token, for guards with `maxAge`, `acr` or `amr`: in the session token, or with the strategy "database" in a cookie that
+   * is signed together with it.
    *
    * @default false
    */

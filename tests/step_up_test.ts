@@ -1,5 +1,5 @@
 /** Guards that require how and when the user was authenticated, with a real OpenID Provider. */
-import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import type { Configuration } from "oidc-provider";
 import { base, Check } from "oidc-provider/lib/helpers/interaction_policy/index.js";
@@ -12,6 +12,7 @@ import {
   type RequireSessionOptions,
   type RouteAuthConfig,
 } from "fastify-authjs";
+import { signedIn } from "fastify-authjs/testing";
 import { captureLog, type LogLine, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 import { withClock } from "./support/clock.ts";
@@ -69,6 +70,7 @@ async function withGuard(
   await app.register(auth.plugin, { prefix: "/auth" });
   app.get("/page", { onRequest: auth.requireSession(options) }, () => "page");
   app.get("/claims", (request) => auth.getToken(request));
+  app.get("/me", async (request) => ({ signedIn: await auth.getSession(request) !== null }));
   const declared: RouteAuthConfig = { auth: options };
   app.get("/declared", { config: declared }, () => "declared");
   const browser = new Client(app);
@@ -201,7 +203,7 @@ Deno.test("the claims that callbacks.jwt sets count, and an update keeps them", 
     config: { callbacks: { jwt: ({ token, account }) => account ? { ...token, amr: ["otp"] } : token } },
   }));
 
-Deno.test("what cannot be meant is refused at once", async () => {
+Deno.test("what cannot be meant is refused at once", () => {
   const config = testConfig({ stepUp: true });
   const mistakes: RequireSessionOptions[] = [
     { maxAge: 0 },
@@ -219,10 +221,6 @@ Deno.test("what cannot be meant is refused at once", async () => {
   }
   const error = assertThrows(() => requireSession(testConfig(), { maxAge: 60 }), FastifyAuthError);
   assertStringIncludes(error.message, "`stepUp: true`");
-  const inDatabase = createAuth(testConfig({ stepUp: true, adapter: memoryAdapter(), providers: [] }));
-  await using app = Fastify() as FastifyInstance;
-  const message = await app.register(inDatabase.plugin, { prefix: "/auth" }).then(() => "", String);
-  assert(message.includes("`stepUp` keeps claims in the session token"), message);
 });
 
 Deno.test("without `stepUp` session tokens are as ever", async () => {
@@ -234,4 +232,111 @@ Deno.test("without `stepUp` session tokens are as ever", async () => {
   await browser.signIn({ username: "ada", password: "open" });
   const claims = (await browser.get("/claims")).json();
   assertEquals([claims.name, claims.auth_time, claims.signIn], ["ada", undefined, undefined]);
+});
+
+const inDatabase = () => ({ adapter: memoryAdapter(), session: { strategy: "database" as const } });
+
+/** The name of the cookie beside a session in a database. */
+const SIGN_IN = "authjs.sign-in";
+
+Deno.test("with sessions in a database, when the user was authenticated is kept beside the session", () =>
+  withClock((clock) =>
+    withGuard({ maxAge: 300 }, async ({ op, browser, goThrough }) => {
+      const first = await page(browser);
+      assertEquals(parameters(first).max_age, "300");
+      assertEquals([(await goThrough(first)).body, op.logins], ["page", 1]);
+      clock.now += 301_000;
+      const again = await page(browser);
+      assertEquals(parameters(again).max_age, "300");
+      assertEquals([(await goThrough(again)).body, op.logins], ["page", 2]);
+      await browser.signOut();
+      assertEquals(browser.cookies.has(SIGN_IN), false);
+    }, { config: inDatabase() })
+  ));
+
+Deno.test("with sessions in a database, the class and the methods of the sign-in count", () =>
+  withGuard({ acr: SECOND_FACTOR, amr: "otp" }, async ({ op, browser, goThrough, lines }) => {
+    const vain = await goThrough(await page(browser));
+    assertEquals([vain.statusCode, vain.json().code], [403, "FST_AUTHJS_FORBIDDEN"]);
+    assertStringIncludes(JSON.stringify(lines), "FST_AUTHJS_WARN_STEP_UP");
+    op.authentication = { acr: SECOND_FACTOR, amr: ["pwd", "otp"] };
+    assertEquals((await goThrough(await page(browser))).body, "page");
+    const session = (await browser.get("/auth/session")).json();
+    assertEquals(Object.keys(session).sort(), ["expires", "user"]);
+  }, { config: inDatabase() }));
+
+Deno.test("what is kept beside a session counts for that session alone, and cannot be forged", () =>
+  withGuard({ maxAge: 300 }, async ({ app, browser, goThrough }) => {
+    assertEquals((await goThrough(await page(browser))).body, "page");
+    const held = browser.cookies.get(SIGN_IN)!;
+    const [payload, signature] = held.split(".");
+    const forged = btoa(JSON.stringify({ auth_time: 9e9 })).replaceAll("=", "");
+    for (const value of [`${forged}.${signature}`, `${payload}.`, payload!, "", ".", `${forged}.${forged}`]) {
+      browser.cookies.set(SIGN_IN, value);
+      assertEquals((await page(browser)).statusCode, 302, value);
+    }
+    browser.cookies.set(SIGN_IN, held);
+    assertEquals((await page(browser)).body, "page");
+    // A session of the same user in another browser, which has not signed in for this.
+    const other = new Client(app);
+    const issued = await browser.request("POST", "/auth/token", {
+      json: { csrfToken: await browser.csrfToken() },
+    });
+    const token = issued.json().access_token;
+    other.cookies.set("authjs.session-token", token);
+    other.cookies.set(SIGN_IN, held);
+    assertEquals((await other.get("/me")).json(), { signedIn: true });
+    assertEquals((await page(other)).statusCode, 302);
+    // A bearer token is of a session of its own.
+    const headers = { ...HTML, authorization: `Bearer ${token}`, cookie: browser.cookie! };
+    const bearer = await app.inject({ url: "/page", headers });
+    assertEquals([bearer.statusCode, bearer.json().code], [401, "FST_AUTHJS_STEP_UP_REQUIRED"]);
+  }, { config: { ...inDatabase(), bearer: true } }));
+
+Deno.test("authorize() says how the user was authenticated, wherever sessions are kept", async () => {
+  const rows = { ...inDatabase(), credentialsDatabaseSessions: true };
+  for (const kept of [{} as Partial<typeof rows>, rows]) {
+    const { adapter } = kept;
+    const ada = await adapter?.createUser({
+      id: "1",
+      name: "ada",
+      email: "a@b.example",
+      emailVerified: null,
+    });
+    const provider = {
+      id: "credentials",
+      name: "Password",
+      type: "credentials",
+      credentials: {},
+      authorize: ({ otp }: { otp?: string }) => ({
+        id: ada?.id ?? "1",
+        name: "ada",
+        amr: otp ? ["pwd", "otp"] : ["pwd"],
+      }),
+    };
+    const providers = [provider] as unknown as FastifyAuthConfig["providers"];
+    const auth = createAuth(testConfig({ providers, stepUp: true, ...kept }));
+    await using app = Fastify() as FastifyInstance;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/page", { onRequest: auth.requireSession({ amr: "otp", maxAge: 60 }) }, () => "page");
+    const browser = new Client(app);
+    await browser.signIn({});
+    assertStringIncludes(locationOf(await page(browser)), "/auth/signin");
+    await browser.signIn({ otp: "123456" });
+    assertEquals((await page(browser)).body, "page");
+  }
+});
+
+Deno.test("signedIn() signs in for guards that require how, wherever sessions are kept", async () => {
+  for (const kept of [{}, inDatabase()]) {
+    const auth = createAuth(testConfig({ providers: [], stepUp: true, ...kept }));
+    await using app = Fastify() as FastifyInstance;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/page", { onRequest: auth.requireSession({ maxAge: 60, amr: "otp" }) }, () => "page");
+    const user = { name: "Ada", email: "ada@example.com" };
+    const plain = await signedIn(app, auth, { user });
+    assertEquals((await plain("/page")).json().code, "FST_AUTHJS_STEP_UP_REQUIRED");
+    const stepped = await signedIn(app, auth, { user, claims: { amr: ["otp"] } });
+    assertEquals((await stepped("/page")).body, "page");
+  }
 });

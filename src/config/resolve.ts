@@ -74,7 +74,7 @@ export interface ResolvedConfig {
   readonly sessionStore: { readonly store: SessionStore; readonly timeout: number } | undefined;
   /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
-  /** Whether session tokens say how and when their users signed in (`stepUp`). */
+  /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
   readonly recordsSignIns: boolean;
   /** How session tokens are accepted in `Authorization: Bearer`, where they are. */
   readonly bearer: BearerSettings | undefined;
@@ -161,7 +161,6 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       strategyProblem(core, providers, config),
       sessionStore && sessionStoreProblem(core),
       keepsTokens ? tokenRowProblem(core) : undefined,
-      recordsSignIns ? claimProblem("stepUp", core) : undefined,
     ].filter((problem) => problem !== undefined),
   );
 
@@ -309,19 +308,6 @@ function toAsciiRedirect(redirect: Redirect): Redirect {
 }
 
 type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
-
-/**
- * Why an option cannot keep something in claims of the session token. Core's adapters cannot keep it: they neither
- * look up the account of a session's user, nor have columns of ours.
- */
-function claimProblem(option: string, core: AuthConfig): FastifyAuthError | undefined {
-  if (strategyOf(core) === "jwt") return undefined;
-  return new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`${option}\` keeps claims in the session token, so it needs \`session: { strategy: "jwt" }\`, also with an ` +
-      "adapter.",
-  );
-}
 
 /** Whether a session, or the tokens of an account, may be refreshed: as far as known, any `jwt` callback could. */
 function refreshesSessions(core: AuthConfig, keepsTokens: boolean): boolean {

@@ -12,7 +12,8 @@ import { toWebRequest } from "../http/request.ts";
 import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open_token.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
-import { recordSignIns } from "../session/sign_in_record.ts";
+import { removeSignInCookie, toSignInCookie } from "../session/sign_in_cookie.ts";
+import { claimsOfSignIn, recordSignIns, type SignIn } from "../session/sign_in_record.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "../session/cookie_size.ts";
 import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
@@ -59,6 +60,7 @@ async function callWith(
   { callbacks, cookies, jwt, providers }: CoreOverrides,
 ): Promise<Answer> {
   const log = deferLast(context.logger);
+  let signIn: SignIn | undefined;
   const { core, keepsTokens, recordsSignIns } = context.config;
   const size = limitSize(jwt ?? core.jwt!, context);
   const recorded = recordSessions(size.jwt, context);
@@ -75,7 +77,7 @@ async function callWith(
     ...(providers && { providers }),
     ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
     ...(context.fromApplication && { skipCSRFCheck }),
-    ...eventsFor(context, adapter),
+    ...eventsFor(context, adapter, (message) => signIn = message),
     ...((keepsTokens || recordsSignIns) && { callbacks: withOwnClaims(context, callbacks) }),
     basePath: context.mountPath,
     logger: log.logger,
@@ -102,12 +104,27 @@ async function callWith(
     }
     const answer = toAnswer(result as RawAnswer);
     const logged = log.flush();
-    return { ...answer, cookies: session.restore(answer.cookies), ...(logged && { logged }) };
+    const restored = { ...answer, cookies: session.restore(answer.cookies), ...(logged && { logged }) };
+    return withSignInCookie(restored, signIn, context);
   } catch (error) {
     log.take(error);
     if (recorded.failure() !== undefined) return unrecorded(recorded.failure()!, context);
     return errorAnswer(error as Error, context);
   }
+}
+
+/** The answer, with the cookie that says how the user of a session in a database signed in. */
+function withSignInCookie(
+  answer: Answer,
+  signIn: SignIn | undefined,
+  { action, settings }: RequestContext,
+): Answer {
+  if (settings.signInCookie === undefined) return answer;
+  const cookies = [...answer.cookies];
+  const token = cookies.find(({ name }) => name === settings.cookie.name)?.value;
+  if (signIn?.account && token) cookies.push(toSignInCookie(claimsOfSignIn(signIn), token, settings));
+  else if (action === "signout") cookies.push(removeSignInCookie(settings));
+  return { ...answer, cookies };
 }
 
 /** The answer to a sign-in whose session could not be recorded. */
@@ -116,15 +133,25 @@ function unrecorded(failure: SessionStoreFailure, { logger }: RequestContext): A
   return { status: 503, headers: {}, cookies: [], error: unavailableError(failure) };
 }
 
-/** The events, where core gets others than those of the application. */
+/**
+ * The events, where core gets others than those of the application.
+ *
+ * @param onSignIn Is told of a sign-in that is recorded beside the session.
+ */
 function eventsFor(
-  { config: { core, keepsTokens }, settings: { strategy }, trail }: RequestContext,
+  { config: { core, keepsTokens }, settings: { strategy, signInCookie }, trail }: RequestContext,
   adapter: Adapter | undefined,
+  onSignIn: (signIn: SignIn) => void,
 ): Pick<AuthConfig, "events"> {
-  const inRows = keepsTokens && strategy === "database";
-  if (trail === undefined && !inRows) return {};
-  const events = trail?.watch(core.events) ?? core.events ?? {};
-  return { events: inRows ? updateOnSignIn(events, adapter!) : events };
+  let events = trail?.watch(core.events);
+  if (keepsTokens && strategy === "database") events = updateOnSignIn(events ?? core.events ?? {}, adapter!);
+  if (signInCookie === undefined) return events === undefined ? {} : { events };
+  const { signIn: own, ...others } = events ?? core.events ?? {};
+  const signIn: typeof own = (message) => {
+    onSignIn(message);
+    return own?.(message);
+  };
+  return { events: { ...others, signIn } };
 }
 
 /** The callbacks, with a `jwt` callback that keeps the tokens of a provider, or how the user signed in. */

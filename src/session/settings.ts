@@ -25,6 +25,8 @@ export interface SessionSettings extends Lifetimes {
   readonly nameInCore: string;
   /** Makes the token of a new session in a database. */
   readonly generateSessionToken: () => string;
+  /** The name of the cookie that says how users signed in, where that is kept beside sessions in a database. */
+  readonly signInCookie: string | undefined;
   /** The most bytes of the cookie where it holds a token. */
   readonly cookieLimit: number;
   /** What core hands to `encode` and `decode`, which may be the application's. */
@@ -80,8 +82,16 @@ export function sessionSettings(
 
 /** Members are merged as core merges them. */
 function resolveSettings(
-  { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, sessionStore, otherProcesses }:
-    ResolvedConfig,
+  {
+    core,
+    refresh,
+    sessionCookieLimit,
+    tokenCacheSize,
+    keepsTokens,
+    recordsSignIns,
+    sessionStore,
+    otherProcesses,
+  }: ResolvedConfig,
   secure: boolean,
 ): SessionSettings {
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
@@ -110,6 +120,9 @@ function resolveSettings(
     generateSessionToken: core.session!.generateSessionToken!,
     cookie,
     nameInCore: sessionNameInCore(core, secure),
+    signInCookie: recordsSignIns && strategy === "database"
+      ? cookieSettings("signIn", core, secure).name
+      : undefined,
     cookieLimit: sessionCookieLimit,
     jwt,
     ownTokens,

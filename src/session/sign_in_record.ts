@@ -33,26 +33,44 @@ export function signInOf(claims: JWT): SignInRecord | undefined {
 export function recordSignIns(own: JwtCallback | undefined): JwtCallback {
   return async (params) => {
     const claims = own ? await own(params) : params.token;
-    const { account, profile } = params;
-    if (claims === null || !account) return claims;
-    const record: SignInRecord = { provider: account.provider, at: Date.now() };
-    return { ...authenticationOf(account, profile), ...claims, [CLAIM]: record };
+    return claims !== null && params.account
+      ? { ...claimsOfSignIn(params), ...claims, ...recordOf(params) }
+      : claims;
   };
 }
 
-/** When and how the user was authenticated, as far as that is known. */
-function authenticationOf(account: Account, profile: object | undefined): Record<string, unknown> {
-  // The user was authenticated by this application just now.
-  if (account.type !== "oauth" && account.type !== "oidc") {
-    return { auth_time: Math.floor(Date.now() / 1000) };
+/** A sign-in, as callbacks and events of core get it. */
+export interface SignIn {
+  readonly user: object;
+  readonly account?: Pick<Account, "provider" | "id_token"> & { readonly type: string } | null | undefined;
+  readonly profile?: object | undefined;
+}
+
+/** The claims of a sign-in: when and how the user was authenticated, as far as that is known, and the record. */
+export function claimsOfSignIn(signIn: SignIn): JWT {
+  return { ...authenticationOf(signIn), ...recordOf(signIn) };
+}
+
+function recordOf({ account }: SignIn): { [CLAIM]: SignInRecord } {
+  return { [CLAIM]: { provider: account!.provider, at: Date.now() } };
+}
+
+function authenticationOf({ user, account, profile }: SignIn): Record<string, unknown> {
+  const { type, id_token } = account!;
+  if (type === "oauth") return {};
+  // This application has authenticated the user just now; authorize() may say how.
+  if (type !== "oidc") {
+    return { auth_time: Math.floor(Date.now() / 1000), ...(type === "credentials" && methodOf(user)) };
   }
-  if (account.type === "oauth") return {};
-  const { auth_time, acr, amr } = (payloadOf(account.id_token) ?? profile ?? {}) as Record<string, unknown>;
-  return {
-    ...(typeof auth_time === "number" && { auth_time }),
-    ...(typeof acr === "string" && { acr }),
-    ...(Array.isArray(amr) && { amr }),
-  };
+  const claims = payloadOf(id_token) ?? profile ?? {};
+  const { auth_time } = claims as Record<string, unknown>;
+  return { ...(typeof auth_time === "number" && { auth_time }), ...methodOf(claims) };
+}
+
+/** The class and the methods of an authentication. */
+function methodOf(from: object): Record<string, unknown> {
+  const { acr, amr } = from as Record<string, unknown>;
+  return { ...(typeof acr === "string" && { acr }), ...(Array.isArray(amr) && { amr }) };
 }
 
 /** The claims of an ID token, which core has validated. */

@@ -1,13 +1,16 @@
 /** Signs a user in without a sign-in method: with the cookie that a sign-in would have ended with. */
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
+import { stringifySetCookie } from "cookie";
 import { randomUUID } from "node:crypto";
 import { authInstance } from "../auth_instance.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { writeSessionCookie } from "../session/cookie.ts";
+import { type SetCookie, writeSessionCookie } from "../session/cookie.ts";
 import { encodeWithin } from "../session/cookie_size.ts";
 import type { SessionSettings } from "../session/settings.ts";
+import { toSignInCookie } from "../session/sign_in_cookie.ts";
+import { claimsOfSignIn, recordSignIns } from "../session/sign_in_record.ts";
 import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
 import { CookieJar } from "./cookie_jar.ts";
 import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
@@ -34,7 +37,7 @@ export interface SignedInOptions {
   readonly profile?: Profile;
   /**
    * Claims of the session token, which replace what the `jwt` callback returned: `{ expires_at: 0 }` for an access
-   * token that has to be refreshed. Not for sessions in a database.
+   * token that has to be refreshed. With sessions in a database only those of `stepUp`: `{ auth_time, acr, amr }`.
    *
    * @default {} those of the callback
    */
@@ -122,9 +125,13 @@ export async function signedIn(
   if (problem !== undefined) throw problem;
   const settings = instance.settings(options.secure ?? instance.config.origin?.secure ?? false);
   const { token, user } = settings.strategy === "jwt"
-    ? await sealSession(settings, options)
+    ? await sealSession(settings, options, instance.config.recordsSignIns)
     : await insertSession(settings, options);
   const jar = new CookieJar();
+  if (settings.signInCookie !== undefined) {
+    const { name, value, options: attributes } = signInCookieFor(options, token, settings);
+    jar.keep([stringifySetCookie(name, value, attributes)]);
+  }
   // A browser sends a cookie whose session has ended elsewhere, so this one never does.
   jar.keep(writeSessionCookie([], token, settings.cookie, newExpiry(settings)).lines);
   return Object.defineProperty(injectWith(app, jar), "user", { value: user, enumerable: true }) as SignedIn;
@@ -154,9 +161,14 @@ function invalid(message: string): FastifyAuthError {
 }
 
 /** The session in a token, as core's callback makes it. */
-async function sealSession(settings: SessionSettings, options: SignedInOptions): Promise<NewSession> {
+async function sealSession(
+  settings: SessionSettings,
+  options: SignedInOptions,
+  recordsSignIn: boolean,
+): Promise<NewSession> {
   const { user, account = accountOf(user), profile, claims, expires } = options;
-  const { callbacks, cookie, cookieLimit, jwt } = settings;
+  const { callbacks: { jwt: own }, cookie, cookieLimit, jwt } = settings;
+  const callback = recordsSignIn ? recordSignIns(own) : own;
   const subject = {
     name: user.name,
     email: user.email,
@@ -164,7 +176,7 @@ async function sealSession(settings: SessionSettings, options: SignedInOptions):
     sub: user.id?.toString(),
   } as JWT;
   const signIn = { token: subject, user, account, profile, isNewUser: false, trigger: "signIn" };
-  const token = callbacks.jwt ? await callbacks.jwt(signIn as never) : subject;
+  const token = callback ? await callback(signIn as never) : subject;
   if (token === null) {
     throw invalid("`callbacks.jwt` returned null for this user, which signs nobody in.");
   }
@@ -193,8 +205,10 @@ async function insertSession(
   options: SignedInOptions,
 ): Promise<NewSession> {
   const unused = (["account", "claims", "profile"] as const).find((name) => options[name] !== undefined);
-  if (unused !== undefined) {
-    throw invalid(`\`${unused}\` is for the "jwt" strategy: a row of a session has no claims.`);
+  if (unused !== undefined && settings.signInCookie === undefined) {
+    throw invalid(
+      `\`${unused}\` is for the "jwt" strategy, or for \`stepUp\`: a row of a session has no claims.`,
+    );
   }
   const adapter = settings.adapter as Required<Adapter>;
   const user = await findOrCreateUser(adapter, options.user);
@@ -202,6 +216,15 @@ async function insertSession(
   const expires = options.expires ?? newExpiry(settings);
   await adapter.createSession({ sessionToken, userId: user.id, expires });
   return { token: sessionToken, user };
+}
+
+/** How the user signed in (`stepUp`), as it is kept beside a session in a database. */
+function signInCookieFor(
+  { user, account = accountOf(user), profile, claims }: SignedInOptions,
+  token: string,
+  settings: SessionSettings,
+): SetCookie {
+  return toSignInCookie({ ...claimsOfSignIn({ user, account, profile }), ...claims }, token, settings);
 }
 
 async function findOrCreateUser(adapter: Required<Adapter>, user: User): Promise<AdapterUser> {

@@ -1,0 +1,67 @@
+/**
+ * How and when the user of a session in a database signed in (`stepUp`), in a cookie beside that of the session: the
+ * tables of Auth.js have no columns for it. It is signed together with the session token, so that it counts for that
+ * session alone, and a new one needs a new sign-in.
+ */
+import type { JWT } from "@auth/core/jwt";
+import { parseCookie } from "cookie";
+import { Buffer } from "node:buffer";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { COOKIE_MAX_AGE } from "../config/lifetime.ts";
+import { decodeBase64Url } from "../utils/base64url.ts";
+import { parseJsonObject } from "../utils/json.ts";
+import type { SetCookie } from "./cookie.ts";
+import type { SessionSettings } from "./settings.ts";
+
+/** The settings that it needs. */
+type Settings = Pick<SessionSettings, "cookie" | "jwt" | "signInCookie">;
+
+/**
+ * The cookie for a new session.
+ *
+ * @param claims As a session token would have them.
+ */
+export function toSignInCookie(claims: JWT, token: string, settings: Settings): SetCookie {
+  const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
+  const [secret = ""] = secretsOf(settings);
+  const value = `${payload}.${signature(payload, token, secret).toString("base64url")}`;
+  return signInCookieOf(value, COOKIE_MAX_AGE, settings);
+}
+
+/** Removes the cookie. */
+export function removeSignInCookie(settings: Settings): SetCookie {
+  return signInCookieOf("", 0, settings);
+}
+
+/** It is sent wherever that of the session is. */
+function signInCookieOf(value: string, maxAge: number, { cookie, signInCookie }: Settings): SetCookie {
+  const { expires: _expires, ...options } = cookie.options;
+  return { name: signInCookie!, value, options: { ...options, maxAge } };
+}
+
+/**
+ * The claims of a session.
+ *
+ * @param cookies The Cookie header.
+ * @param token The session token.
+ * @returns `undefined` where the cookie is missing, or of another session.
+ */
+export function signInClaims(cookies: string, token: string, settings: Settings): JWT | undefined {
+  const [payload = "", signed = ""] = parseCookie(cookies)[settings.signInCookie!]?.split(".") ?? [];
+  const given = decodeBase64Url(signed);
+  const isValid = secretsOf(settings).some((secret) => {
+    const expected = signature(payload, token, secret);
+    return given?.length === expected.length && timingSafeEqual(given, expected);
+  });
+  return isValid
+    ? parseJsonObject(Buffer.from(payload, "base64url").toString()) as JWT | undefined
+    : undefined;
+}
+
+function secretsOf({ jwt: { secret } }: Settings): readonly string[] {
+  return [secret].flat();
+}
+
+function signature(payload: string, token: string, secret: string): Buffer {
+  return createHmac("sha256", secret).update(JSON.stringify(["sign-in", token, payload])).digest();
+}
