@@ -10,8 +10,8 @@ const root = new URL("../", import.meta.url);
 /** What a layer may import besides itself, {@linkcode SHARED} and packages. From top to bottom. */
 const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[] }>> = {
   "cli": {
-    about: "the command: checks the set-up of an application, or a deployment from outside",
-    imports: ["src/", "utils"],
+    about: "the command: checks an application, or a deployment from outside; writes a new project",
+    imports: ["src/", "provider", "utils"],
   },
   "testing": {
     about: "for the tests of applications: signed-in requests, an OpenID Provider",

@@ -3,7 +3,8 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import type { PackageJson } from "./package_json.ts";
 
-const IMPORT = /(?:\bfrom|\bimport\(|^import)\s*"(\.[^"]+)"/gm;
+/** Of code that was built: a template with a source has imports of `.ts`. */
+const IMPORT = /(?:\bfrom|\bimport\(|^import)\s*"(\.[^"]+\.js)"/gm;
 
 /** Removes every file of `esm/` that is neither imported from an entry point nor the other half of one that is. */
 export async function removeUnreached(outDir: string, { exports, bin }: PackageJson): Promise<void> {

@@ -1,9 +1,10 @@
 /**
- * The command `fastify-authjs`: finds mistakes in the set-up of an application or a deployment, and makes
- * secrets.
+ * The command `fastify-authjs`: writes a new project, finds mistakes in the set-up of an application or a
+ * deployment, and makes secrets.
  *
  * @example
  * ```sh
+ * npx fastify-authjs init my-app --providers github,google
  * npx fastify-authjs doctor app.js
  * npx fastify-authjs doctor --url https://app.example
  * npx fastify-authjs secret >> .env

@@ -20,6 +20,7 @@ const USAGE = `Usage: fastify-authjs <command>
   doctor <file>        loads the module of an application, without listening, and checks its set-up
   doctor --url <url>   checks a running deployment from outside
   secret               prints a new secret for AUTH_SECRET
+  init [directory]     writes a new project: a server, its settings, and a test
 
 Options of doctor:
   --env-file <file>    reads variables from a file before the application is loaded
@@ -31,6 +32,13 @@ Options of doctor:
 Options of secret:
   --raw                prints the secret alone, without "AUTH_SECRET="
 
+Options of init, which asks for what they do not say:
+  --runtime <name>     node or deno
+  --providers <ids>    github,google,credentials,nodemailer,passkey or any other of Auth.js
+  --database <name>    none, libsql or postgres
+  --force              writes into a directory that is not empty, and says which files it replaced
+  --yes                asks nothing: github, without a database, for the runtime that runs the command
+
 Exit codes: 0 nothing is wrong, 1 something is, 2 the command could not be run.`;
 
 const OPTIONS = {
@@ -41,12 +49,18 @@ const OPTIONS = {
   "strict": { type: "boolean" },
   "json": { type: "boolean" },
   "raw": { type: "boolean" },
+  "runtime": { type: "string" },
+  "providers": { type: "string" },
+  "database": { type: "string" },
+  "force": { type: "boolean" },
+  "yes": { type: "boolean", short: "y" },
   "help": { type: "boolean", short: "h" },
 } as const;
 
 const OF_COMMAND: Readonly<Record<string, readonly string[]>> = {
   doctor: ["url", "env-file", "timeout", "offline", "strict", "json"],
   secret: ["raw"],
+  init: ["runtime", "providers", "database", "force", "yes"],
 };
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
@@ -63,7 +77,8 @@ export async function run(args: string[]): Promise<Outcome> {
       return { code: values.help ? 0 : 2, output: USAGE, complaint: "" };
     }
     assertOptions(command, values);
-    return command === "secret" ? secret(values, operands) : await doctor(values, operands);
+    if (command === "secret") return secret(values, operands);
+    return command === "init" ? await init(values, operands) : await doctor(values, operands);
   } catch (error) {
     const complaint = error instanceof Error ? error.message : String(error);
     const hint = error instanceof UsageError ? "\nRun it with --help to see how it is used." : "";
@@ -82,7 +97,7 @@ function parse(args: string[]) {
 function assertOptions(command: string, values: Values): void {
   const known = OF_COMMAND[command];
   if (known === undefined) {
-    throw new UsageError(`There is no command ${JSON.stringify(command)}: use doctor or secret.`);
+    throw new UsageError(`There is no command ${JSON.stringify(command)}: use doctor, secret or init.`);
   }
   const foreign = Object.keys(values).find((name) => !known.includes(name));
   if (foreign !== undefined) throw new UsageError(`--${foreign} is no option of ${command}.`);
@@ -91,6 +106,15 @@ function assertOptions(command: string, values: Values): void {
 function secret({ raw }: Values, operands: readonly string[]): Outcome {
   if (operands.length > 0) throw new UsageError("secret takes no arguments.");
   return { code: 0, output: `${raw ? "" : "AUTH_SECRET="}${makeSecret()}`, complaint: "" };
+}
+
+async function init({ yes, ...values }: Values, operands: readonly string[]): Promise<Outcome> {
+  if (operands.length > 1) throw new UsageError("init takes one directory.");
+  const { init } = await import("./init/init.ts");
+  const { stdin, stderr } = process;
+  // Questions are no output of the command
+  const terminal = !yes && stdin.isTTY && stderr.isTTY ? { input: stdin, output: stderr } : undefined;
+  return { code: 0, output: await init({ ...values, directory: operands[0] }, terminal), complaint: "" };
 }
 
 async function doctor(values: Values, [file, ...others]: readonly string[]): Promise<Outcome> {

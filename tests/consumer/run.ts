@@ -19,6 +19,7 @@ import {
 } from "./consumer.ts";
 import { startIdentityProvider } from "./identity_provider.ts";
 import { Matrix } from "./matrix.ts";
+import { checkNewProjects } from "./new_project.ts";
 import { prepareOwnTests, runOwnTests } from "./own_tests.ts";
 import { checkAttw, checkContents, checkFootprint, checkPeers, checkPublint } from "./package_checks.ts";
 import { runFixture } from "./process.ts";
@@ -52,6 +53,11 @@ async function main(): Promise<void> {
     await checkPackage(project, tarball);
     await checkRuntimes(runtimes, tools.command, project);
     await checkFastifyFloor(tools, work, tarball);
+    await matrix.check(
+      tools.name,
+      "init",
+      () => checkNewProjects(tools.command, project, work, tarball),
+    );
     await checkTools(tools.command, project, await makeProject(join(work, "tools")), tarball);
     await checkOwnTests(runtimes, project, ownTests.split(","));
   } finally {
