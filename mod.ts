@@ -73,8 +73,12 @@ export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/route_a
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";
 export type {
+  AccessRefusedEvent,
   Account,
+  AdapterCallOperation,
+  AuthActionOperation,
   AuthEvent,
+  AuthEvents,
   DefaultSession,
   EmailMessage,
   EmailMessageParams,
@@ -87,14 +91,18 @@ export type {
   LanguageRequest,
   LinkEvent,
   NodeRedisClient,
+  Operation,
   PageTexts,
   Profile,
+  ProviderEndpoint,
+  ProviderRequestOperation,
   RateLimit,
   RateLimitOptions,
   RefreshLock,
   RevokeEvent,
   Session,
   SessionEpoch,
+  SessionReadEvent,
   SessionRecord,
   SessionRequest,
   SessionState,
@@ -102,5 +110,6 @@ export type {
   SignInEvent,
   SignInFailureEvent,
   SignOutEvent,
+  UnlinkEvent,
   User,
 } from "./src/types.ts";

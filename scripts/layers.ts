@@ -13,17 +13,45 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
     about: "the command: checks an application, or a deployment from outside; writes a new project",
     imports: ["src/", "provider", "utils"],
   },
+  "opentelemetry": {
+    about:
+      "spans and metrics of OpenTelemetry, made of what the plugin publishes; the only folder that imports it",
+    imports: [],
+  },
   "testing": {
     about: "for the tests of applications: signed-in requests, an OpenID Provider",
     imports: ["src/", "session", "config"],
   },
   "src/": {
     about: "the public functions, and `auth_instance.ts`, the one object behind them",
-    imports: ["routes", "core", "session", "config", "provider", "adapter", "jwt", "pages", "http", "utils"],
+    imports: [
+      "routes",
+      "core",
+      "session",
+      "config",
+      "provider",
+      "adapter",
+      "jwt",
+      "pages",
+      "http",
+      "telemetry",
+      "utils",
+    ],
   },
   "routes": {
     about: "one handler per action or provider type, the request context, the reply",
-    imports: ["core", "session", "config", "provider", "adapter", "jwt", "pages", "http", "utils"],
+    imports: [
+      "core",
+      "session",
+      "config",
+      "provider",
+      "adapter",
+      "jwt",
+      "pages",
+      "http",
+      "telemetry",
+      "utils",
+    ],
   },
   "core": {
     about: "calling `@auth/core`: answers as data, error pages, a failing database, its log",
@@ -39,13 +67,17 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   },
   "provider": {
     about: "what core is given of a provider: workarounds, bounded requests, e-mail, WebAuthn",
-    imports: ["pages", "http", "utils"],
+    imports: ["pages", "http", "telemetry", "utils"],
   },
-  "adapter": { about: "what core is given of a database adapter", imports: ["http", "utils"] },
+  "adapter": { about: "what core is given of a database adapter", imports: ["http", "telemetry", "utils"] },
   "jwt": { about: "tokens: opening, sealing, keys, the cache; knows no configuration", imports: ["utils"] },
   "pages": {
     about: "the built-in pages: their HTML, texts, assets and policy; knows no configuration and no request",
     imports: ["http", "utils"],
+  },
+  "telemetry": {
+    about: "what can be observed from outside: operations on tracing channels",
+    imports: ["utils"],
   },
   "http": { about: "between Fastify and web requests; knows nothing of Auth.js", imports: ["utils"] },
   "utils": { about: "small functions about nothing of ours", imports: [] },
@@ -72,6 +104,7 @@ interface Module {
 const ENTRIES = [
   "mod.ts",
   "src/redis.ts",
+  "src/opentelemetry/mod.ts",
   "src/client/mod.ts",
   "src/testing/mod.ts",
   "src/cli/main.ts",

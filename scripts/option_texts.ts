@@ -284,6 +284,10 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "SignOutOptions.callbackUrl": 'await signOut({ callbackUrl: "/goodbye" });',
   "SignOutOptions.redirect": "const result = await signOut({ redirect: false });",
   "RedisLockOptions.prefix": 'const lock = redisLock(client, { prefix: "shop:" });',
+  "FastifyAuthInstrumentationConfig.enabled":
+    "const instrumentation = new FastifyAuthInstrumentation({ enabled: false });",
+  "FastifyAuthInstrumentationConfig.providerSpans":
+    "const instrumentation = new FastifyAuthInstrumentation({ providerSpans: false });",
   "IssuerOptions.user": 'const issuer = await startIssuer({ user: { sub: "42", name: "Ada" } });',
   "IssuerOptions.lifetime": "const issuer = await startIssuer({ lifetime: 60 });",
   "IssuerOptions.port": "const issuer = await startIssuer({ port: 8080 });",

@@ -45,6 +45,8 @@ declare global {
   const memorySessionStore: typeof import("fastify-authjs").memorySessionStore;
   const redisSessionStore: typeof import("fastify-authjs/redis").redisSessionStore;
   const redisLock: typeof import("fastify-authjs/redis").redisLock;
+  const FastifyAuthInstrumentation:
+    typeof import("fastify-authjs/opentelemetry").FastifyAuthInstrumentation;
   const createAuthClient: typeof import("fastify-authjs/client").createAuthClient;
   const { signIn, signOut, registerPasskey }: import("fastify-authjs/client").AuthClient;
   const signedIn: typeof import("fastify-authjs/testing").signedIn;

@@ -1,5 +1,6 @@
 /** The accounts that a signed-in user signs in with: linking one, unlinking one, listing them. */
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
+import type { FastifyRequest } from "fastify";
 import {
   type ActionAuth,
   type ActionRequest,
@@ -13,6 +14,7 @@ import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { ListedAccount } from "./adapter/account_list.ts";
 import { unavailableError } from "./adapter/failure.ts";
 import type { ProviderContext } from "./core/context.ts";
+import { Trail } from "./core/trail.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { presentedToken, readSession } from "./get_session.ts";
 import type { GuardedReply } from "./guarded.ts";
@@ -134,7 +136,13 @@ export async function unlinkAccount(
   const { provider, providerAccountId } = row;
   await fromAdapter(adapter.unlinkAccount({ provider, providerAccountId }));
   if (hasOther || (await rowsOf(user, auth, "unlinkAccount()")).some((each) => isUsable(each, auth))) {
-    return;
+    const [paths] = auth.instance.mountsIn(request.server.server);
+    const trail = Trail.begin({
+      request: request as unknown as FastifyRequest,
+      mountPath: paths?.().mount,
+      provider,
+    });
+    return trail?.unlink(String(user.id), providerAccountId);
   }
   // Another request has unlinked the other one meanwhile.
   await fromAdapter(adapter.linkAccount!(row as unknown as AdapterAccount));

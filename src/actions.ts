@@ -18,6 +18,7 @@ import { isPrefetch } from "./http/prefetch.ts";
 import { keepUnstored } from "./http/private_reply.ts";
 import { handleCallback } from "./routes/callback/callback.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
+import { observeAction } from "./routes/observed_action.ts";
 import { publishAnswer, publishFailure } from "./routes/outcome.ts";
 import { requestContext } from "./routes/context.ts";
 import { sendAnswer } from "./routes/reply.ts";
@@ -229,7 +230,11 @@ export async function perform(
   { handle, read: readOf, ...asked }: Action,
 ): Promise<Outcome> {
   const context = await contextOf(auth, request, asked);
-  const answer = await keepCallbackUrl(await handle(context), context);
+  const answer = await observeAction(
+    context,
+    (request as unknown as FastifyRequest).id,
+    async () => await keepCallbackUrl(await handle(context), context),
+  );
   publishAnswer(answer, context, false);
   setCookies(reply as FastifyReply, answer);
   const { error, logged } = answer;

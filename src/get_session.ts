@@ -5,6 +5,8 @@ import { readDatabaseSession } from "./session/read_database.ts";
 import { readJwtSession } from "./session/read_jwt.ts";
 import { toCoreLogger } from "./core/logger.ts";
 import { originOf } from "./http/origin.ts";
+import { observeRead } from "./observed_read.ts";
+import { sessionReads } from "./telemetry/operations.ts";
 import type { NoticeCode } from "./config/notices.ts";
 import { bearerToken } from "./http/bearer.ts";
 import { longestToken, readSessionCookie, type SessionCookie } from "./session/cookie.ts";
@@ -72,7 +74,7 @@ function read(
   try {
     const auth = authInstance(config);
     const found = auth.isReady
-      ? readWith(auth, request, again, cookies, refresh)
+      ? readReady(auth, request, again, cookies, refresh)
       : readFirst(auth, request, again, cookies, refresh);
     return found instanceof Promise ? finish(found, request, config) : found;
   } catch (error) {
@@ -91,11 +93,23 @@ async function readFirst(
   auth.config.notices.sendTo(request.log);
   warnOfOtherConfig(auth, request);
   const problem = await auth.problem();
-  if (problem === undefined) return await readWith(auth, request, again, cookies, refresh);
+  if (problem === undefined) return await readReady(auth, request, again, cookies, refresh);
   auth.once("unusable", () => {
     request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
   });
   return SIGNED_OUT;
+}
+
+/** Reads; observed, where something listens. */
+function readReady(
+  auth: AuthInstance,
+  request: SessionRequest,
+  again: boolean,
+  cookies: string | undefined,
+  refresh: TokenRefresh | undefined,
+): SessionRead | Promise<SessionRead> {
+  if (!sessionReads.hasSubscribers) return readWith(auth, request, again, cookies, refresh);
+  return observeRead(auth, () => readWith(auth, request, again, cookies, refresh));
 }
 
 function readWith(

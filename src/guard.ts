@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { authInstance } from "./auth_instance.ts";
 import type { NoticeCode } from "./config/notices.ts";
 import { unavailableError } from "./adapter/failure.ts";
-import { FastifyAuthError } from "./errors.ts";
+import { Trail } from "./core/trail.ts";
+import { FastifyAuthError, type FastifyAuthErrorCode } from "./errors.ts";
 import { isAuthRoute } from "./http/auth_route.ts";
 import { bearerToken } from "./http/bearer.ts";
 import { keepPrivate, keepUnstored } from "./http/private_reply.ts";
@@ -12,7 +13,7 @@ import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
 import type { GuardedReply, GuardedRequest } from "./guarded.ts";
 import { isSteppedUp, startStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import type { FastifyAuthConfig, Session } from "./types.ts";
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
@@ -51,8 +52,12 @@ export function sessionGuard(
     if (isSignInPage(request, config)) return;
     keepUnstored(reply as FastifyReply);
     if (failure !== undefined) throw unavailableError(failure);
-    if (allowed) return await sendToStepUp(stepUp!, request, reply, config);
+    if (allowed) {
+      publishRefusal("FST_AUTHJS_STEP_UP_REQUIRED", request, config, session);
+      return await sendToStepUp(stepUp!, request, reply, config);
+    }
     if (session !== null) {
+      publishRefusal("FST_AUTHJS_FORBIDDEN", request, config, session);
       throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");
     }
     return sendToSignIn(request, reply, config);
@@ -67,6 +72,7 @@ export function sessionGuard(
 function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: FastifyAuthConfig): unknown {
   if (request.method === "GET") addVary(reply, "Accept");
   const { scheme, isBearer } = schemeOf(request, config);
+  if (isBearer) publishRefusal("FST_AUTHJS_UNAUTHENTICATED", request, config, null);
   if (isPageView(request) && !isBearer) {
     const address = signInAddress(request, config);
     if (address !== undefined) return reply.redirect(address, 302);
@@ -94,6 +100,23 @@ async function sendToStepUp(
   }
   reply.header("www-authenticate", stepUpChallenge(stepUp, scheme));
   throw new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route.");
+}
+
+/** Publishes a refusal that belongs into an audit trail: whoever asked has signed in, or holds a token. */
+function publishRefusal(
+  reason: FastifyAuthErrorCode,
+  request: GuardedRequest,
+  config: FastifyAuthConfig,
+  session: Session | null,
+): void {
+  const { server, routeOptions } = request as FastifyRequest;
+  const [paths] = authInstance(config).mountsIn(server.server);
+  const { id: userId } = session?.user ?? {};
+  Trail.begin({ request: request as FastifyRequest, mountPath: paths?.().mount })?.refuseAccess({
+    reason,
+    ...(routeOptions?.url !== undefined && { route: routeOptions.url }),
+    ...(userId !== undefined && { userId: String(userId) }),
+  });
 }
 
 /** The scheme of the challenge, and whether the request has a bearer token. */

@@ -33,6 +33,7 @@ import { authOperation } from "./routes/openapi.ts";
 import { sendFailedPage } from "./routes/failed_page.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import { AUTH_ROUTES, type AuthRoute, isLimited, isPostedByProvider, methodsFor } from "./routes/table.ts";
+import { observeAction } from "./routes/observed_action.ts";
 import { publishAnswer, publishRefusal } from "./routes/outcome.ts";
 import type { RateLimits } from "./routes/rate_limit/rate_limits.ts";
 import { sendTooManyRequests, TooManyRequests } from "./routes/rate_limit/too_many_requests.ts";
@@ -323,8 +324,10 @@ function addRoute(
       const { config, limits } = mount;
       const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
       const run = () => route.handle(context);
-      const made = limits === undefined ? await run() : await limits.answer(context, request, run);
-      const answer = await keepCallbackUrl(made, context);
+      const answer = await observeAction(context, request.id, async () => {
+        const made = limits === undefined ? await run() : await limits.answer(context, request, run);
+        return await keepCallbackUrl(made, context);
+      });
       publishAnswer(answer, context, true);
       return sendAnswer(reply, answer, context, {
         settings: config.pages,

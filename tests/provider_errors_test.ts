@@ -426,6 +426,7 @@ Deno.test("toLogText() cuts out what looks like a token", () => {
   const jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl";
   assertEquals(toLogText(`The token ${jwt} is expired`), "The token [redacted] is expired");
   assertEquals(toLogText(`Unknown code ${"ab1-".repeat(12)}`), "Unknown code [redacted]");
+  assertEquals(toLogText("User 'ada.l@example.com' is unknown."), "User '[redacted]' is unknown.");
   const ids = "Trace ID: 4e6c0e2e-7b5f-4a0e-8a3e-0b5d5a4c0a00 at https://id.example/oauth2/authorize/path";
   assertEquals(toLogText(ids), ids);
 });

@@ -1,24 +1,12 @@
 /** Spans of OpenTelemetry have no codes, tokens or addresses in them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import {
-  type Context,
-  context,
-  type ContextManager,
-  ROOT_CONTEXT,
-  SpanKind,
-  trace,
-} from "@opentelemetry/api";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+import { context, ROOT_CONTEXT, SpanKind, trace } from "@opentelemetry/api";
 import { FastifyOtelInstrumentation } from "@fastify/otel";
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth } from "fastify-authjs";
-import { AsyncLocalStorage } from "node:async_hooks";
 import { testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
+import { Recorder, withContext } from "./support/telemetry.ts";
 
 const SECRETS = ["c0de", "5tate", "t0ken", "ada@example.com", "n0where"];
 
@@ -31,22 +19,6 @@ const PATHS = [
   "/auth/signin?callbackUrl=/n0where",
   "/auth/callback/op%3Fcode=c0de",
 ];
-
-function recorder() {
-  const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  /** Everything that was recorded, as text. */
-  const text = () =>
-    JSON.stringify(
-      exporter.getFinishedSpans().map(({ name, attributes, events, status }) => ({
-        name,
-        attributes,
-        events,
-        status,
-      })),
-    );
-  return { exporter, provider, text };
-}
 
 function config() {
   const op = {
@@ -62,9 +34,9 @@ function config() {
 
 for (const registerOnInitialization of [false, true]) {
   Deno.test(`@fastify/otel records no secrets (registerOnInitialization: ${registerOnInitialization})`, async () => {
-    const { exporter, provider, text } = recorder();
+    const recorder = new Recorder();
     const instrumentation = new FastifyOtelInstrumentation({ registerOnInitialization });
-    instrumentation.setTracerProvider(provider);
+    instrumentation.setTracerProvider(recorder.tracerProvider);
     try {
       await using app = Fastify() as unknown as FastifyInstance;
       if (!registerOnInitialization) await app.register(instrumentation.plugin() as never);
@@ -72,27 +44,16 @@ for (const registerOnInitialization of [false, true]) {
       app.get("/own", () => "");
       for (const path of PATHS) await app.inject(path);
       await app.inject("/own?code=mine");
-      for (const secret of SECRETS) assert(!text().includes(secret), `${secret} in ${text()}`);
-      const paths = exporter.getFinishedSpans().map(({ attributes }) => String(attributes["url.path"]));
+      const text = await recorder.text();
+      for (const secret of SECRETS) assert(!text.includes(secret), `${secret} in ${text}`);
+      const paths = recorder.spans.map(({ attributes }) => String(attributes["url.path"]));
       assert(paths.includes("/auth/callback/op?code=[redacted]&state=[redacted]"), paths.join());
       assert(paths.includes("/own?code=mine"), paths.join());
-      assertMatch(text(), /fastify-authjs-routes/);
+      assertMatch(text, /fastify-authjs-routes/);
     } finally {
       instrumentation.disable();
     }
   });
-}
-
-/** Keeps the context, as `@opentelemetry/context-async-hooks` does. */
-class AsyncContext implements ContextManager {
-  readonly #storage = new AsyncLocalStorage<Context>();
-  active = () => this.#storage.getStore() ?? ROOT_CONTEXT;
-  with =
-    ((active: Context, run: (...given: unknown[]) => unknown, self: unknown, ...given: unknown[]) =>
-      this.#storage.run(active, () => run.apply(self, given))) as ContextManager["with"];
-  bind = <T>(_active: Context, target: T) => target;
-  enable = () => this;
-  disable = () => this;
 }
 
 /** The attributes of a request as the instrumentation of `node:http` sets them, today's and the older ones. */
@@ -104,20 +65,19 @@ const HTTP_ATTRIBUTES: Record<string, (path: string) => Record<string, string>> 
 };
 
 Deno.test("the span of node:http has no secrets, with and without @fastify/otel", async () => {
-  assert(context.setGlobalContextManager(new AsyncContext()));
-  try {
+  await withContext(async () => {
     for (const [which, attributesOf] of Object.entries(HTTP_ATTRIBUTES)) {
       for (const withOtel of [false, true]) {
-        const { exporter, provider, text } = recorder();
+        const recorder = new Recorder();
         const instrumentation = new FastifyOtelInstrumentation();
-        instrumentation.setTracerProvider(provider);
+        instrumentation.setTracerProvider(recorder.tracerProvider);
         await using app = Fastify() as unknown as FastifyInstance;
         if (withOtel) await app.register(instrumentation.plugin() as never);
         await app.register(FastifyAuth(config()), { prefix: "/auth" });
         await app.ready();
         const path = "/auth/callback/op?code=c0de&state=5tate";
         const attributes = attributesOf(path);
-        const span = provider.getTracer("http").startSpan(
+        const span = recorder.tracerProvider.getTracer("http").startSpan(
           "GET",
           { attributes, kind: SpanKind.SERVER },
           ROOT_CONTEXT,
@@ -127,16 +87,15 @@ Deno.test("the span of node:http has no secrets, with and without @fastify/otel"
           .setValue(Symbol.for("OpenTelemetry SDK Context Key RPC_METADATA"), metadata);
         await context.with(active, async () => await app.inject(path));
         span.end();
-        for (const secret of SECRETS) assert(!text().includes(secret), `${which}: ${secret} in ${text()}`);
-        const http = exporter.getFinishedSpans().find(({ name }) => name === "GET")!;
+        const text = await recorder.text();
+        for (const secret of SECRETS) assert(!text.includes(secret), `${which}: ${secret} in ${text}`);
+        const http = recorder.spans.find(({ name }) => name === "GET")!;
         assertEquals(Object.keys(http.attributes).sort(), Object.keys(attributes).sort());
         assertMatch(Object.values(http.attributes).join(), /code=\[redacted\]&state=\[redacted\]/);
         instrumentation.disable();
       }
     }
-  } finally {
-    context.disable();
-  }
+  });
 });
 
 Deno.test("a tracer whose spans cannot be read, or a decorator of another kind, does no harm", async () => {

@@ -8,6 +8,7 @@ import { withDeadline } from "../utils/deadline.ts";
 import { failureKind } from "./driver_errors.ts";
 import { AdapterFailure } from "./failure.ts";
 import { redactError } from "../http/redact_error.ts";
+import { adapterCalls } from "../telemetry/operations.ts";
 
 /** A call to make. */
 export interface AdapterCall extends DatedCall {
@@ -22,7 +23,13 @@ export interface AdapterCall extends DatedCall {
  *
  * @throws {AdapterFailure} Where it fails or takes too long.
  */
-export async function callAdapter(call: AdapterCall): Promise<unknown> {
+export function callAdapter(call: AdapterCall): Promise<unknown> {
+  if (!adapterCalls.isObserved) return callInTime(call);
+  const failure = (error: unknown) => ({ errorType: (error as AdapterFailure).kind });
+  return adapterCalls.trace({ method: call.name }, () => callInTime(call), { failure });
+}
+
+async function callInTime(call: AdapterCall): Promise<unknown> {
   const { name, timeout } = call;
   const result = runCall(call);
   const onTimeout = () => new AdapterFailure(name, "unanswered", { timeout, late: result });

@@ -2,31 +2,17 @@
 import type { AuthConfig } from "@auth/core";
 import type { FastifyRequest } from "fastify";
 import { type Channel, channel } from "node:diagnostics_channel";
-import type {
-  AuthEvent,
-  LinkEvent,
-  RevokeEvent,
-  SignInEvent,
-  SignInFailureEvent,
-  SignOutEvent,
-} from "../types.ts";
-
-/** The events by the name of their channel. */
-interface EventsByChannel {
-  "fastify-authjs:sign-in": SignInEvent;
-  "fastify-authjs:sign-in-failure": SignInFailureEvent;
-  "fastify-authjs:sign-out": SignOutEvent;
-  "fastify-authjs:link": LinkEvent;
-  "fastify-authjs:revoke": RevokeEvent;
-}
+import type { AccessRefusedEvent, AuthEvent, AuthEvents, RevokeEvent, SignInFailureEvent } from "../types.ts";
 
 /** Node keeps a channel only as long as something refers to it. */
-const CHANNELS: Readonly<Record<keyof EventsByChannel, Channel>> = {
+const CHANNELS: Readonly<Record<keyof AuthEvents, Channel>> = {
   "fastify-authjs:sign-in": channel("fastify-authjs:sign-in"),
   "fastify-authjs:sign-in-failure": channel("fastify-authjs:sign-in-failure"),
   "fastify-authjs:sign-out": channel("fastify-authjs:sign-out"),
   "fastify-authjs:link": channel("fastify-authjs:link"),
+  "fastify-authjs:unlink": channel("fastify-authjs:unlink"),
   "fastify-authjs:revoke": channel("fastify-authjs:revoke"),
+  "fastify-authjs:access-refused": channel("fastify-authjs:access-refused"),
 };
 
 const ALL_CHANNELS = Object.values(CHANNELS);
@@ -37,8 +23,8 @@ const AGENT_LENGTH = 512;
 /** What a trail begins with. */
 export interface TrailStart {
   readonly request: FastifyRequest;
-  readonly mountPath: string;
-  readonly provider: string | undefined;
+  readonly mountPath: string | undefined;
+  readonly provider?: string | undefined;
 }
 
 type Events = NonNullable<AuthConfig["events"]>;
@@ -59,7 +45,7 @@ export class Trail {
     return new Trail({
       time: Date.now(),
       requestId: request.id,
-      mountPath,
+      ...(mountPath !== undefined && { mountPath }),
       ...(request.ip && { address: request.ip }),
       ...(agent !== undefined && { userAgent: agent.slice(0, AGENT_LENGTH) }),
       ...(provider !== undefined && { provider }),
@@ -116,6 +102,16 @@ export class Trail {
     publish("fastify-authjs:sign-in-failure", () => ({ ...this.base, ...describe() }));
   }
 
+  /** Publishes that an account was unlinked. */
+  unlink(userId: string, accountId: string): void {
+    publish("fastify-authjs:unlink", () => ({ ...this.base, userId, accountId }));
+  }
+
+  /** Publishes that a guard refused a request. */
+  refuseAccess(why: Pick<AccessRefusedEvent, "reason" | "route" | "userId">): void {
+    publish("fastify-authjs:access-refused", () => ({ ...this.base, ...why }));
+  }
+
   /** Publishes that a session was ended other than by a sign-out. */
   revoke(reason: RevokeEvent["reason"], userId: string | undefined): void {
     publish("fastify-authjs:revoke", () => ({ ...this.base, reason, ...userOf(userId) }));
@@ -127,7 +123,7 @@ export function publishRevoked(userId: string): void {
   publish("fastify-authjs:revoke", () => ({ time: Date.now(), reason: "revoked", userId }));
 }
 
-function publish<Name extends keyof EventsByChannel>(name: Name, make: () => EventsByChannel[Name]): void {
+function publish<Name extends keyof AuthEvents>(name: Name, make: () => AuthEvents[Name]): void {
   const { [name]: channel } = CHANNELS;
   if (channel.hasSubscribers) channel.publish(make());
 }

@@ -8,7 +8,9 @@ import { DiscoveryCache } from "./discovery_cache.ts";
 import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { waitForProvider } from "./provider_unavailable.ts";
+import { isTokenRequest, observedExchange } from "./observed_exchange.ts";
 import { variableOf } from "./variables.ts";
+import { providerRequests } from "../telemetry/operations.ts";
 
 /** The most bytes of a response. A token response with many claims has some ten thousand. */
 const RESPONSE_LIMIT = 1024 * 1024;
@@ -48,7 +50,10 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
           `https, or on a private network \`insecureProviders: ["${provider}"]\`.`,
       );
     }
-    const response = await exchange(provider, href, inner, limits.timeout, input, init);
+    const exchanged = () => exchange(provider, href, inner, limits.timeout, input, init);
+    const response = providerRequests.isObserved
+      ? await observedExchange(provider, url, init, methodOf(input, init), exchanged)
+      : await exchanged();
     // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads
     // errors itself.
     if (init?.redirect !== "manual") return response;
@@ -137,14 +142,11 @@ async function readLimited(response: Response): Promise<Blob> {
 }
 
 function isGet(input: Parameters<Fetch>[0], init: RequestInit | undefined): boolean {
-  const method = init?.method ?? (input instanceof Request ? input.method : "GET");
-  return method.toUpperCase() === "GET";
+  return methodOf(input, init) === "GET";
 }
 
-/** Whether a code or a refresh token is exchanged for tokens. */
-function isTokenRequest({ body }: RequestInit): boolean {
-  if (!(body instanceof URLSearchParams)) return false;
-  return ["authorization_code", "refresh_token"].includes(body.get("grant_type") ?? "");
+function methodOf(input: Parameters<Fetch>[0], init: RequestInit | undefined): string {
+  return (init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase();
 }
 
 /** The parameters of a request, and the credentials of its `Authorization` header. */

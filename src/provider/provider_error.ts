@@ -33,6 +33,9 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 /** JSON Web Tokens, and words so long that they are probably credentials. */
 const TOKEN_LIKE = /eyJ[\w-]{8,}(?:\.[\w-]*)*|[\w+=~-]{40,}/g;
 
+/** E-mail addresses: some providers name the user whom they refuse. */
+const ADDRESS_LIKE = /[^\s"'<>()@]{1,64}(?:@|%40)[^\s"'<>()@]{1,255}/gi;
+
 /** Parameters whose values must not be in a log; a provider may repeat them in its error. */
 const SECRET_NAME = /^(?!err).*(?:code|secret|token|assertion|password|state|nonce|key)/is;
 
@@ -62,6 +65,7 @@ export function toLogText(
   const line = redactText(value.slice(0, EXAMINED_LENGTH), secrets)
     .replace(UNPRINTABLE, " ")
     .replace(TOKEN_LIKE, "[redacted]")
+    .replace(ADDRESS_LIKE, "[redacted]")
     .trim();
   const characters = [...line];
   return characters.length <= length ? line : `${characters.slice(0, length).join("")}…`;

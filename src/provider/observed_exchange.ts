@@ -1,0 +1,51 @@
+/** A request to a provider, as it is observed: what it is for, and how it ended. */
+import { redactUrl } from "../http/redact.ts";
+import { errorTypeOf } from "../telemetry/error_type.ts";
+import { providerRequests } from "../telemetry/operations.ts";
+import type { ProviderEndpoint } from "../types.ts";
+import { isDiscoveryUrl } from "./discovery.ts";
+import { ProviderUnavailable } from "./provider_unavailable.ts";
+
+/** Makes a request that is observed. */
+export function observedExchange(
+  provider: string,
+  url: URL,
+  init: RequestInit | undefined,
+  method: string,
+  exchange: () => Promise<Response>,
+): Promise<Response> {
+  const message = {
+    provider,
+    endpoint: endpointOf(url, init ?? {}, method),
+    method,
+    url: redactUrl(`${url.origin}${url.pathname}${url.search}`),
+  };
+  return providerRequests.trace(message, exchange, {
+    end: ({ status }) => status < 400 ? { status } : { status, errorType: String(status) },
+    failure: (error) => ({ errorType: reasonOf(error) }),
+  });
+}
+
+/** Whether a code or a refresh token is exchanged for tokens. */
+export function isTokenRequest({ body }: RequestInit): boolean {
+  if (!(body instanceof URLSearchParams)) return false;
+  return ["authorization_code", "refresh_token"].includes(body.get("grant_type") ?? "");
+}
+
+/** What a request is for, by what RFC 6749, RFC 6750, RFC 7009, RFC 7517 and OpenID Connect Discovery have in it. */
+function endpointOf(url: URL, init: RequestInit, method: string): ProviderEndpoint {
+  if (isTokenRequest(init)) return "token";
+  const headers = new Headers(init.headers);
+  if (method === "GET") {
+    if (isDiscoveryUrl(url)) return "discovery";
+    if (headers.get("accept")?.includes("application/jwk-set+json")) return "jwks";
+  }
+  if (init.body instanceof URLSearchParams && init.body.has("token")) return "revocation";
+  return /^(?:bearer|dpop|token) /i.test(headers.get("authorization") ?? "") ? "userinfo" : "other";
+}
+
+/** `timeout` or `unreachable` where there was no response, in the same words on each runtime. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ProviderUnavailable)) return errorTypeOf(error);
+  return error.cause === undefined ? "timeout" : "unreachable";
+}

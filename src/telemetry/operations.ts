@@ -1,0 +1,96 @@
+/**
+ * What can be observed of the plugin's work while it runs: operations on tracing channels of
+ * `node:diagnostics_channel`. Where nothing listens, an operation costs the question whether something does.
+ */
+import { type Channel, channel, type TracingChannel, tracingChannel } from "node:diagnostics_channel";
+import type {
+  AdapterCallOperation,
+  AuthActionOperation,
+  Operation,
+  ProviderRequestOperation,
+  SessionReadEvent,
+} from "../types.ts";
+import { errorTypeOf } from "./error_type.ts";
+
+/** What a message gets when its operation is done. */
+type Ending<Message extends Operation> = { -readonly [Key in keyof Message]?: Message[Key] };
+
+/** How the end of an operation is described. */
+interface Described<Message extends Operation, Result> {
+  /** What its result says. */
+  readonly end?: (result: Result) => Ending<Message>;
+  /** What an error says. */
+  readonly failure?: (error: unknown) => Ending<Message>;
+}
+
+function named<Message extends Operation>(error: unknown): Ending<Message> {
+  return { errorType: errorTypeOf(error) } as Ending<Message>;
+}
+
+/** Operations of one kind. */
+export class Operations<Message extends Operation> {
+  readonly #channel: TracingChannel<Message, Message>;
+
+  /** @param name The name of the channel; those of Node begin with `tracing:` and end with what happens. */
+  constructor(name: string) {
+    this.#channel = tracingChannel(name);
+  }
+
+  /** Whether something listens. Without that, call the work itself. */
+  get isObserved(): boolean {
+    const { start, asyncEnd } = this.#channel;
+    return start.hasSubscribers || asyncEnd.hasSubscribers;
+  }
+
+  /**
+   * Does work that is observed.
+   *
+   * The error itself is not published: its message may have what a user typed.
+   *
+   * @param message What is known of it before.
+   */
+  trace<Result>(
+    message: Message,
+    work: () => Promise<Result>,
+    { end: endOf = () => ({}), failure = named }: Described<Message, Result> = {},
+  ): Promise<Result> {
+    const { start, end } = this.#channel;
+    return start.runStores(message, async () => {
+      try {
+        const running = message.run === undefined ? work() : message.run(work);
+        end.publish(message);
+        const result = await running;
+        this.#finish(message, endOf(result));
+        return result;
+      } catch (error) {
+        this.#finish(message, failure(error));
+        throw error;
+      }
+    });
+  }
+
+  #finish(message: Message, ending: Ending<Message>): void {
+    const { error, asyncStart, asyncEnd } = this.#channel;
+    Object.assign(message, ending);
+    if (message.errorType !== undefined) error.publish(message);
+    asyncStart.publish(message);
+    asyncEnd.publish(message);
+  }
+}
+
+/** Requests to the auth routes, and the actions of `createAuth()`. */
+export const authActions: Operations<AuthActionOperation> = new Operations("fastify-authjs.action");
+
+/** Requests to the providers of OAuth and OpenID Connect. */
+export const providerRequests: Operations<ProviderRequestOperation> = new Operations(
+  "fastify-authjs.provider-request",
+);
+
+/** Calls of the adapter. */
+export const adapterCalls: Operations<AdapterCallOperation> = new Operations("fastify-authjs.adapter-call");
+
+/**
+ * Reads of sessions. They are no operations: one takes some microseconds, and what takes longer within is an
+ * operation of its own.
+ */
+export const sessionReads: Channel<unknown, SessionReadEvent> = channel("fastify-authjs:session-read");
