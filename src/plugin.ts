@@ -11,7 +11,7 @@ import fp from "fastify-plugin";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import type { NoticeCode } from "./config/notices.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
-import { assertBasePath, toMountPath } from "./config/mount_path.ts";
+import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
 import { reportBoot, reportOf } from "./boot_report.ts";
@@ -113,7 +113,10 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
       };
       addRoutes(scope, () => mount, { config: auth.config, documented: options.openapi === true });
       addNotFound(scope, () => mount, Boolean(options.prefix));
-      const report = () => reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
+      const report = () => {
+        assertOwnPages(config.pages, paths().mount);
+        reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
+      };
       // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
       scope.addHook("onReady", async () => report());
     };

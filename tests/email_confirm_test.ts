@@ -304,5 +304,5 @@ Deno.test("an emailConfirm that is neither true nor false stops the boot", async
     () => "started",
     (error) => error.message,
   );
-  assertEquals(message, '`emailConfirm` is "no": write true or false.');
+  assertEquals(message, '`emailConfirm` is "no": write true or false, or leave it out.');
 });

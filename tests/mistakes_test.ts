@@ -92,7 +92,7 @@ for (
   const [what, provider, named] of [
     ["undefined", undefined, "is undefined"],
     ["a name", "github", 'is "github"'],
-    ["a module", { default: GitHub }, "is an object without an `id`"],
+    ["a module", { default: GitHub }, "is a module, which is no provider"],
   ] as const
 ) {
   Deno.test(`a provider that is ${what} stops the boot, with how to import one`, async () => {

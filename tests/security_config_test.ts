@@ -361,7 +361,7 @@ for (
     [
       "credentials without authorize()",
       { providers: [{ id: "c", name: "C", type: "credentials", credentials: {} }] },
-      "FST_AUTHJS_CONFIG_INVALID",
+      "FST_AUTHJS_PROVIDER_INVALID",
     ],
   ] as const
 ) {

@@ -44,6 +44,27 @@ const WEBAUTHN_METHODS = [
   "updateAuthenticatorCounter",
 ] as const satisfies readonly (keyof Adapter)[];
 
+/**
+ * Checks that `adapter` is one, also where sessions are in a token and no method is called before a sign-in.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_ADAPTER_INVALID`.
+ */
+export function requireAdapter(adapter: unknown): void {
+  if (adapter === undefined || adapter === null) return;
+  const methods = [...SESSION_METHODS, ...EMAIL_METHODS, ...WEBAUTHN_METHODS];
+  if (methods.some((name) => typeof (adapter as Partial<Adapter>)[name] === "function")) return;
+  const { then } = adapter as { then?: unknown };
+  throw new FastifyAuthError(
+    "FST_AUTHJS_ADAPTER_INVALID",
+    typeof adapter === "function"
+      ? "`adapter` is a function: call it, as in `adapter: DrizzleAdapter(db)`."
+      : typeof then === "function"
+      ? "`adapter` is a promise: await it before the configuration is made."
+      : "`adapter` has none of the methods of an adapter, such as getUser(). Give the client of a database to an " +
+        "adapter, as in `adapter: DrizzleAdapter(db)`.",
+  );
+}
+
 /** The methods that are missing, as an error. */
 export function adapterProblem(
   core: AuthConfig,

@@ -24,6 +24,8 @@ export function bearerSettings(
   if (typeof bearer !== "object" || bearer === null) {
     throw invalid("must be true, false or an object such as `{ maxAge: 3600 }`.");
   }
+  const unknown = Object.keys(bearer).find((name) => name !== "maxAge");
+  if (unknown !== undefined) throw invalid(`has no option \`${unknown}\`: write \`{ maxAge: 3600 }\`.`);
   const own: unknown = bearer.maxAge ?? longest;
   if (typeof own === "number" && own >= 1 && own <= longest) return { maxAge: Math.floor(own) };
   throw invalid(`has a \`maxAge\` that is no number of seconds from 1 to ${longest}, the life of a session.`);

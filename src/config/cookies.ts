@@ -1,6 +1,7 @@
 /** The names and attributes of Auth.js's cookies, as core resolves them. */
 import type { AuthConfig } from "@auth/core";
-import type { SerializeOptions } from "cookie";
+import { type SerializeOptions, stringifySetCookie } from "cookie";
+import { FastifyAuthError } from "../errors.ts";
 
 /** The name and attributes of one cookie. */
 export interface CookieSettings {
@@ -102,4 +103,24 @@ const UNMISTAKABLE = "fastify-authjs.session-token";
 export function sessionNameInCore(core: CookieConfig, secure: boolean): string {
   const [name = "", ...others] = cookieNames(core, secure);
   return others.some((other) => other.startsWith(name)) ? UNMISTAKABLE : name;
+}
+
+/**
+ * Checks that the configured cookies can be sent.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a name or an attribute that no cookie can have.
+ */
+export function requireCookies(cookies: AuthConfig["cookies"]): void {
+  for (const [key, cookie] of Object.entries(cookies ?? {})) {
+    const { name = "name", options } = cookie ?? {};
+    try {
+      stringifySetCookie({ ...options, name, value: "" });
+    } catch (error) {
+      throw new FastifyAuthError(
+        "FST_AUTHJS_CONFIG_INVALID",
+        `\`cookies.${key}\` cannot be sent: ${(error as Error).message}.`,
+        { cause: error },
+      );
+    }
+  }
 }

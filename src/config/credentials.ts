@@ -14,6 +14,22 @@ const NAMES: Readonly<Record<Credential, readonly [name: string, variable: "ID" 
  * with ten providers is developed with the credentials of one.
  */
 export function credentialWarnings(providers: readonly ProviderSummary[]): Notice[] {
+  return [...missingWarnings(providers), ...wrappedWarnings(providers)];
+}
+
+function wrappedWarnings(providers: readonly ProviderSummary[]): Notice[] {
+  return providers.flatMap(({ id, wrapped }) =>
+    wrapped.map((credential): Notice => ({
+      code: "FST_AUTHJS_WARN_CREDENTIALS",
+      message:
+        `The ${NAMES[credential][0]} of the provider "${id}" has quotation marks or white space around it, ` +
+        "which Docker's `--env-file` keeps, for one: the provider will not know it. Set " +
+        `${variableOf(id, NAMES[credential][1])} (or \`${credential}\`) without them.`,
+    }))
+  );
+}
+
+function missingWarnings(providers: readonly ProviderSummary[]): Notice[] {
   return providers.filter(({ missing }) => missing.length > 0).map(({ id, missing }) => {
     const what = missing.map((credential) => NAMES[credential][0]).join(" and no ");
     const how = missing.map((credential) => `${variableOf(id, NAMES[credential][1])} (or \`${credential}\`)`);

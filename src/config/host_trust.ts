@@ -9,15 +9,15 @@ import type { FastifyAuthConfig } from "../types.ts";
 export function hostProblem(
   core: AuthConfig,
   origin: PublicOrigin | undefined,
-  production: boolean,
+  env: Environment,
 ): FastifyAuthError | undefined {
   if (origin !== undefined || core.trustHost) return;
-  const why = production ? "NODE_ENV is production" : "`trustHost` is false";
+  const why = env.NODE_ENV === "production" ? "NODE_ENV is production" : "`trustHost` is false";
   return new FastifyAuthError(
     "FST_AUTHJS_HOST_NOT_TRUSTED",
     `The public origin is unknown: ${why} and neither \`origin\` nor AUTH_URL is set. Set AUTH_URL to the ` +
       "address users type (https://app.example), or, where the Host header is checked before it gets here, " +
-      "AUTH_TRUST_HOST=true or `trustHost: true`.",
+      "AUTH_TRUST_HOST=true or `trustHost: true`." + (env.NEXTAUTH_URL ? " NEXTAUTH_URL is not read." : ""),
   );
 }
 

@@ -80,7 +80,7 @@ export function lifetimeWarnings({ session }: Pick<AuthConfig, "session">): stri
   if (!(session?.maxAge! > COOKIE_MAX_AGE)) return [];
   return [
     "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not " +
-    "used for 400 days ends.",
+    "used for 400 days ends. It is a number of seconds, not of milliseconds: 30 days are 30 * 24 * 60 * 60.",
   ];
 }
 

@@ -1,5 +1,6 @@
 /** The path that the routes are mounted at. */
 import { FastifyAuthError } from "../errors.ts";
+import type { FastifyAuthPages } from "../types.ts";
 
 /**
  * Characters that mean the same to the router, in a URL and to core, which builds a regular expression from
@@ -52,4 +53,34 @@ export function assertBasePath(
     `The configuration has \`basePath: ${JSON.stringify(basePath)}\`, but the routes are mounted at ` +
       `"${mountPath}". Leave \`basePath\` out: the prefix of the registration decides.`,
   );
+}
+
+/** The built-in pages that `pages` can replace, below the mount path. */
+const BUILT_IN = {
+  signIn: "signin",
+  signOut: "signout",
+  error: "error",
+  verifyRequest: "verify-request",
+} as const;
+
+/**
+ * Checks that no page of the application is the built-in page that it takes the place of, which would redirect to
+ * itself.
+ *
+ * @param mount The mount path as users see it.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
+ */
+export function assertOwnPages(pages: FastifyAuthPages = {}, mount: string): void {
+  for (const name of Object.keys(BUILT_IN) as (keyof typeof BUILT_IN)[]) {
+    const page = pages[name];
+    const action = BUILT_IN[name];
+    if (page?.replace(/\/*(?:[?#].*)?$/, "") !== `${mount}/${action}`) continue;
+    throw new FastifyAuthError(
+      "FST_AUTHJS_CONFIG_INVALID",
+      `\`pages.${name}\` is ${
+        JSON.stringify(page)
+      }, the built-in page itself, which would redirect to itself ` +
+        "forever. Leave it out, or name a page of yours.",
+    );
+  }
 }

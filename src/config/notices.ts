@@ -4,6 +4,8 @@ import type { Log } from "../utils/log.ts";
 /**
  * The stable code of a mistake that does not stop the boot, as `code` on its line of the log. It is said once.
  *
+ * - `FST_AUTHJS_WARN_OPTION`: A setting is unknown, or a time looks as if it were in another unit.
+ * - `FST_AUTHJS_WARN_SECRET`: A secret looks as if it were not random, or not what was meant.
  * - `FST_AUTHJS_WARN_CREDENTIALS`: A provider has no client id, client secret or API key.
  * - `FST_AUTHJS_WARN_TLS`: A provider is reached without TLS, by `insecureProviders`.
  * - `FST_AUTHJS_WARN_PROVIDER`: A provider has a setting that is unsafe or cannot work.
@@ -17,7 +19,8 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_OPENAPI`: `openapi: true` has no effect.
  * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use.
  * - `FST_AUTHJS_WARN_CALLBACK_URL`: A `callbackUrl` was refused.
- * - `FST_AUTHJS_WARN_CALLBACK`: A callback of the configuration returned nothing, or a session without its user.
+ * - `FST_AUTHJS_WARN_CALLBACK`: A callback, `authorize()` or `profile()` returned nothing, a session without its
+ *   user, or a user without an id.
  * - `FST_AUTHJS_WARN_CONFIG_OBJECT`: A session is read with another configuration than the mounted one.
  * - `FST_AUTHJS_WARN_ROLES`: A guard requires a role, and the session has none.
  * - `FST_AUTHJS_WARN_STEP_UP`: A user signed in again, and not as a guard requires.
@@ -27,6 +30,8 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_SESSION_RECORD`: A session has no user in its token, so it can be neither listed nor ended.
  */
 export type NoticeCode =
+  | "FST_AUTHJS_WARN_OPTION"
+  | "FST_AUTHJS_WARN_SECRET"
   | "FST_AUTHJS_WARN_CREDENTIALS"
   | "FST_AUTHJS_WARN_TLS"
   | "FST_AUTHJS_WARN_PROVIDER"

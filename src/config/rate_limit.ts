@@ -148,15 +148,19 @@ function requireLimit(name: LimitName, limit: RateLimit): RateLimit {
   if (typeof limit !== "object" || limit === null) {
     throw invalid(`\`rateLimit.${name}\` must be \`{ max, timeWindow }\` or false.`);
   }
+  const unknown = Object.keys(limit).find((key) => key !== "max" && key !== "timeWindow");
+  if (unknown !== undefined) {
+    throw invalid(`\`rateLimit.${name}.${unknown}\` is no option: there are max and timeWindow.`);
+  }
   return {
     max: requirePositive(`${name}.max`, limit.max),
-    timeWindow: requirePositive(`${name}.timeWindow`, limit.timeWindow),
+    timeWindow: requirePositive(`${name}.timeWindow`, limit.timeWindow, " of milliseconds"),
   };
 }
 
-function requirePositive(name: string, value: unknown): number {
+function requirePositive(name: string, value: unknown, unit = ""): number {
   if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
-  throw invalid(`\`rateLimit.${name}\` is ${JSON.stringify(value)}: write a whole number from 1 on.`);
+  throw invalid(`\`rateLimit.${name}\` is ${JSON.stringify(value)}: write a whole number${unit} from 1 on.`);
 }
 
 function requireType<T>(name: string, type: "function" | "string", value: T): T {

@@ -8,7 +8,13 @@
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { bindAdapter, DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
-import { adapterProblem, strategyOf, strategyProblem, tokenRowProblem } from "./adapter_problem.ts";
+import {
+  adapterProblem,
+  requireAdapter,
+  strategyOf,
+  strategyProblem,
+  tokenRowProblem,
+} from "./adapter_problem.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
 import { SingleUse } from "../adapter/single_use.ts";
 import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
@@ -31,6 +37,8 @@ import { requireCookieLimit } from "./cookie_limit.ts";
 import type { CoreConfig } from "./cookies.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { watchCallbacks } from "./callbacks.ts";
+import { requireCookies } from "./cookies.ts";
+import { requireAuthorize, watchUsers } from "./provider_users.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
 import {
@@ -53,8 +61,10 @@ import {
 import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { credentialWarnings } from "./credentials.ts";
 import { insecureWarnings, requireInsecureProviders } from "./insecure_providers.ts";
-import { secretProblem } from "./secret.ts";
+import { secretProblem, secretWarnings } from "./secret.ts";
 import { generateSessionToken } from "./session_token.ts";
+import { checkShape } from "./shape.ts";
+import { timeWarnings } from "./times.ts";
 import { requireSessionStore, sessionStoreProblem } from "./session_store.ts";
 import { forTenant, requireTenant, storeForTenant } from "./tenant.ts";
 import type { FastifyAuthConfig, SessionStore } from "../types.ts";
@@ -127,6 +137,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     }
   };
 
+  const unknownSettings = attempt(() => checkShape(config)) ?? [];
   const production = environment.NODE_ENV === "production";
   const notices = new Notices();
   const languages = attempt(() => new Languages(config)) ?? new Languages();
@@ -137,24 +148,20 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const rateLimit = attempt(() => rateLimitSettings(config, core.providers as Provider[]));
   const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
   const tokenCacheSize = attempt(() => requireTokenCacheSize(config.tokenCacheSize)) ?? 0;
-  const emailConfirm = attempt(() => requireBoolean("emailConfirm", config.emailConfirm)) ?? true;
-  const credentialsDatabaseSessions =
-    attempt(() => requireBoolean("credentialsDatabaseSessions", config.credentialsDatabaseSessions)) ?? false;
+  const { emailConfirm = true, credentialsDatabaseSessions = false } = config;
   const tenant = attempt(() => requireTenant(config.tenant));
   const sessionStore = attempt(() => requireSessionStore(config.sessionStore));
-  const recordsSignIns = attempt(() => requireBoolean("stepUp", config.stepUp)) ?? false;
-  const keepsTokens = attempt(() => requireBoolean("refreshTokens", config.refreshTokens)) ?? false;
+  const { stepUp: recordsSignIns = false, refreshTokens: keepsTokens = false } = config;
   const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const insecure = attempt(() => requireInsecureProviders(config.insecureProviders, providers)) ?? [];
-  const doctor = attempt(() => requireBoolean("doctor", config.doctor)) ??
-    environment.NODE_ENV === "development";
+  const { doctor = environment.NODE_ENV === "development" } = config;
   const pages = attempt(() => pageSettings(config, core.providers as Provider[], providers, languages)) ??
     pageSettings({}, [], [], languages);
   problems.push(
     ...[
-      secretProblem(core),
-      hostProblem(core, origin, production),
+      secretProblem(core, environment),
+      hostProblem(core, origin, environment),
       redirectProxyProblem(core),
       providerProblem(providers, { production, insecure }),
       adapterProblem(core, providers),
@@ -189,6 +196,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     originSource: originSource(config, origin, environment),
     doctor,
     warnings: [
+      ...toNotices("FST_AUTHJS_WARN_OPTION", [...unknownSettings, ...timeWarnings(config)]),
+      ...toNotices("FST_AUTHJS_WARN_SECRET", secretWarnings(core)),
       ...toNotices("FST_AUTHJS_WARN_HOST", hostWarnings(config, origin, environment)),
       ...toNotices("FST_AUTHJS_WARN_LIFETIME", lifetimeWarnings(core)),
       ...toNotices("FST_AUTHJS_WARN_PROVIDER", providerWarnings(providers, origin)),
@@ -224,6 +233,8 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     );
   }
   config.providers.forEach(requireProvider);
+  requireAdapter(config.adapter);
+  requireCookies(config.cookies);
   const { origin: _origin, trustedOrigins: _trusted, doctor: _doctor, ...settings } = config;
   const { providerTimeout, adapterTimeout, insecureProviders = [], ...options } = settings;
   const {
@@ -278,9 +289,10 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     };
   }
   setEnvDefaults(environment, core, true);
+  (core.providers as Provider[]).forEach(requireAuthorize);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>
-    prepareProvider(provider, {
+    prepareProvider(watchUsers(provider, notices), {
       env: environment,
       timeout,
       production,
@@ -312,14 +324,6 @@ type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
 /** Whether a session, or the tokens of an account, may be refreshed: as far as known, any `jwt` callback could. */
 function refreshesSessions(core: AuthConfig, keepsTokens: boolean): boolean {
   return keepsTokens || (strategyOf(core) === "jwt" && core.callbacks?.jwt !== undefined);
-}
-
-function requireBoolean(name: string, value: unknown): boolean | undefined {
-  if (value === undefined || typeof value === "boolean") return value;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`${name}\` is ${JSON.stringify(value)}: write true or false.`,
-  );
 }
 
 function asConfigError(error: unknown): FastifyAuthError {

@@ -47,7 +47,10 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw new FastifyAuthError(
       "FST_AUTHJS_ORIGIN_INVALID",
-      "AUTH_URL (or `origin`) must be the address users type, such as https://app.example.",
+      `AUTH_URL (or \`origin\`) ${
+        value.includes("@") ? "" : `is ${JSON.stringify(value)}, and `
+      }must be the address ` +
+        "users type, with its scheme and without a password, such as https://app.example.",
     );
   }
   const path = url.pathname.replace(/\/+$/, "");

@@ -4,6 +4,7 @@ import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import { MAIL_SERVICES } from "./mail_services.ts";
+import { isWrapped } from "../utils/wrapped.ts";
 import { variableOf } from "./variables.ts";
 
 /** One configured provider, with the application's `options` applied. */
@@ -24,10 +25,16 @@ export interface ProviderSummary {
   readonly redirectProxyUrl: string | undefined;
   /** What it needs to name itself at the provider, and does not have. */
   readonly missing: readonly Credential[];
+  /** What has quotation marks or white space around it. */
+  readonly wrapped: readonly Credential[];
+  /** Settings that have another name here, each with what to write. */
+  readonly misnamed: readonly (readonly [name: string, instead: string])[];
 }
 
 /** What names the application at a provider. */
-export type Credential = "clientId" | "clientSecret" | "apiKey";
+export type Credential = typeof CREDENTIALS[number];
+
+const CREDENTIALS = ["clientId", "clientSecret", "apiKey"] as const;
 
 const SERVER_URLS = ["issuer", "wellKnown", "authorization", "token", "userinfo"] as const;
 
@@ -56,21 +63,52 @@ interface ProviderShape extends Partial<Record<ServerUrl, unknown>> {
 export function requireProvider(provider: unknown, index: number): void {
   const { id } = (provider ?? {}) as { id?: unknown };
   if (typeof provider === "function" || typeof id === "string") return;
-  const what = typeof provider === "object" && provider !== null
-    ? "an object without an `id`"
-    : JSON.stringify(provider) ?? "undefined";
-  throw new FastifyAuthError(
+  throw notAProvider(index, `is ${describe(provider)}`);
+}
+
+function describe(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
+  if (Array.isArray(value)) return "an array";
+  if ("then" in value) return "a promise";
+  return "default" in value ? "a module" : "an object without an `id`";
+}
+
+function notAProvider(index: number, problem: string): FastifyAuthError {
+  return new FastifyAuthError(
     "FST_AUTHJS_PROVIDER_INVALID",
-    `\`providers[${index}]\` is ${what}, which is no provider. Import the default export, as in ` +
-      '`import GitHub from "fastify-authjs/providers/github"`, and write `GitHub` or `GitHub({ … })`.',
+    `\`providers[${index}]\` ${problem}, which is no provider. Import the default export, as in ` +
+      '`import GitHub from "fastify-authjs/providers/github"` (under CommonJS ' +
+      "`const { default: GitHub } = require(…)`), and write `GitHub` or `GitHub({ … })`.",
   );
 }
 
 /** A copy that core may write to. A factory stays one, since core calls it with the environment. */
-export function copyProvider(provider: Provider): Provider {
+export function copyProvider(provider: Provider, index: number): Provider {
   if (typeof provider !== "function") return clonePlain(provider);
-  const factory = provider as (options: never) => Provider;
-  return ((options: never) => clonePlain(factory(options))) as unknown as Provider;
+  return ((options: never) => clonePlain(callFactory(provider, index, options))) as unknown as Provider;
+}
+
+/** The message without core's link. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/\.?\s*Read more at \S+$/, "");
+}
+
+/** Core calls a factory without settings. */
+function callFactory(factory: (options: never) => unknown, index: number, options: never): Provider {
+  let made: unknown;
+  try {
+    made = factory(options);
+  } catch (error) {
+    throw new FastifyAuthError(
+      "FST_AUTHJS_PROVIDER_INVALID",
+      `\`providers[${index}]\` is a function that fails without settings: ${reasonOf(error)}. ` +
+        `Call it with them, as in \`${factory.name || "Provider"}({ … })\`.`,
+      { cause: error },
+    );
+  }
+  if (typeof (made as { id?: unknown } | undefined | null)?.id === "string") return made as Provider;
+  throw notAProvider(index, `is a function that returned ${describe(made)}`);
 }
 
 /** Summarizes the providers, with `options` merged as core does it. */
@@ -99,6 +137,8 @@ export function summarizeProviders(
       // Core cannot forward forms.
       redirectProxyUrl: formPost ? undefined : proxy,
       missing: oauth ? missingOf(merged) : type === "email" && lacksKey(merged) ? ["apiKey"] : [],
+      wrapped: CREDENTIALS.filter((name) => isWrapped(String(merged[name] ?? ""))),
+      misnamed: oauth ? misnamedOf(merged) : [],
     };
   });
 }
@@ -158,6 +198,9 @@ function isPathSegment(id: unknown): boolean {
     !RESERVED_IDS.has(id);
 }
 
+/** The types that core knows. */
+const TYPES: readonly string[] = ["oidc", "oauth", "email", "credentials", "webauthn"];
+
 /** The first problem that stops the boot. */
 export function providerProblem(
   providers: readonly ProviderSummary[],
@@ -165,7 +208,7 @@ export function providerProblem(
 ): FastifyAuthError | undefined {
   const invalid = (message: string) => new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
   const ids = new Set<string>();
-  for (const { id, urls, server } of providers) {
+  for (const { id, type, urls, server } of providers) {
     if (!isPathSegment(id)) {
       return invalid(
         `The provider id ${
@@ -180,6 +223,10 @@ export function providerProblem(
       );
     }
     ids.add(id);
+    if (!TYPES.includes(type)) {
+      const has = type === "" ? "no `type`" : `the \`type\` ${JSON.stringify(type)}, which is unknown`;
+      return invalid(`The provider "${id}" has ${has}: write one of ${TYPES.join(", ")}.`);
+    }
     const wrong = SERVER_URLS.find((name) =>
       (name !== "issuer" || isDiscovered(server)) && !isAddress(server[name])
     );
@@ -225,13 +272,41 @@ function exampleHost(given: string): string {
   return /^[a-z0-9.-]+(?::\d+)?(?:\/[\w./~-]*)?$/i.test(given) ? given : "idp.example";
 }
 
+/** Names of other libraries, and of earlier versions of Auth.js, for settings of a provider. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  authorizationparams: "write `authorization: { params: { … } }`",
+  authorizationurl: "write `authorization`",
+  callbackurl: "leave it out: the callback URL follows from `AUTH_URL` and the `prefix` of the registration",
+  clientid: "write `clientId`",
+  clientsecret: "write `clientSecret`",
+  redirecturi: "leave it out: the callback URL follows from `AUTH_URL` and the `prefix` of the registration",
+  scope: 'write `authorization: { params: { scope: "…" } }`',
+  scopes: 'write `authorization: { params: { scope: "…" } }`',
+  tokenurl: "write `token`",
+  userinfourl: "write `userinfo`",
+};
+
+function misnamedOf(provider: ProviderShape): [name: string, instead: string][] {
+  const { params } = (provider.authorization ?? {}) as { params?: { scope?: unknown } };
+  return Object.entries(provider).flatMap(([name, value]): [string, string][] => {
+    // Some factories take `scope` and put it where it belongs.
+    if (name === "clientId" || name === "clientSecret" || (name === "scope" && params?.scope === value)) {
+      return [];
+    }
+    const plain = name.toLowerCase().replaceAll("_", "");
+    return value !== undefined && Object.hasOwn(OTHER_NAMES, plain) ? [[name, OTHER_NAMES[plain]!]] : [];
+  });
+}
+
 /** Warns of settings that are unsafe, or cannot work. */
 export function providerWarnings(
   providers: readonly ProviderSummary[],
   origin: PublicOrigin | undefined,
 ): string[] {
-  return providers.flatMap(({ id, type, checks, formPost, urls }) => {
-    const warnings: string[] = [];
+  return providers.flatMap(({ id, type, checks, formPost, urls, misnamed }) => {
+    const warnings = misnamed.map(([name, instead]) =>
+      `The provider "${id}" has \`${name}\`, which is not read: ${instead}.`
+    );
     const incomplete = urls.find(hasUndefined);
     if (incomplete !== undefined) {
       warnings.push(

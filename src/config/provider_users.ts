@@ -1,0 +1,76 @@
+/** Checks the users that `authorize()` and `profile()` of the configuration return. */
+import type { Provider } from "@auth/core/providers";
+import { FastifyAuthError } from "../errors.ts";
+import type { Notices } from "./notices.ts";
+
+/** The functions of a provider that return a user, at the provider or among its `options`. */
+const FUNCTIONS = ["authorize", "profile"] as const;
+
+type Users = Partial<Record<typeof FUNCTIONS[number], unknown>>;
+
+/**
+ * Reports the first user that cannot be meant.
+ *
+ * @param provider A copy, which is written to.
+ */
+export function watchUsers(provider: Provider, notices: Notices): Provider {
+  const { id, options } = provider as { id: string; options?: Users & { id?: string } };
+  for (const holder of [provider as Users, options]) {
+    for (const name of FUNCTIONS) {
+      const own = holder?.[name];
+      if (typeof own !== "function") continue;
+      holder![name] = watch(own as Returns, `\`${name}()\` of the provider "${options?.id ?? id}"`, notices);
+    }
+  }
+  return provider;
+}
+
+/**
+ * Checks that a credentials provider has `authorize()`: that of the factory refuses every sign-in.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`.
+ */
+export function requireAuthorize(provider: Provider): void {
+  const { id, type, authorize, options } = provider as Users & { id: string; type: string; options?: Users };
+  if (type !== "credentials" || typeof options?.authorize === "function") return;
+  // The one of the factory takes no parameter.
+  if (typeof authorize === "function" && (options === undefined || authorize.length > 0)) return;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_PROVIDER_INVALID",
+    `The provider "${id}" has no authorize(), so it would refuse every sign-in. Give it one: ` +
+      "`Credentials({ credentials: { … }, async authorize(fields) { return user or null; } })`.",
+  );
+}
+
+type Returns = (this: unknown, ...args: unknown[]) => unknown;
+
+function watch(own: Returns, what: string, notices: Notices): Returns {
+  let told = false;
+  return async function (...args) {
+    const user = await own.apply(this, args);
+    if (user && typeof user !== "object") {
+      throw new TypeError(
+        `${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`,
+      );
+    }
+    const problem = told ? undefined : problemOf(user);
+    if (problem !== undefined) {
+      told = true;
+      notices.warn(`${what} returned ${problem}`, "FST_AUTHJS_WARN_CALLBACK");
+    }
+    return user;
+  };
+}
+
+/** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
+function problemOf(user: unknown): string | undefined {
+  if (user === undefined) {
+    return "undefined, so the sign-in is refused. Return the user, as in `{ id, name, email }`. To refuse a sign-in, " +
+      "return null.";
+  }
+  if (!user) return undefined;
+  const { id } = user as { id?: unknown };
+  if (id !== undefined && id !== null && id !== "") return undefined;
+  return "a user without `id`, so Auth.js makes one up, another with each sign-in: the same person is a new user each " +
+    "time. Return the user's id.";
+}
