@@ -8,6 +8,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { RefreshLock } from "../types.ts";
 import { withDeadline } from "../utils/deadline.ts";
+import { monotonicNow } from "../utils/monotonic.ts";
 import { DEFAULT_ADAPTER_TIMEOUT } from "./bind.ts";
 import { AdapterFailure } from "./failure.ts";
 
@@ -72,9 +73,9 @@ export class SingleUse {
   /** Runs `work` while this process holds the lock. */
   async #withLock<T>(lock: Lock, name: string, work: () => Promise<T>): Promise<T> {
     const owner = randomUUID();
-    const until = Date.now() + this.#limit;
+    const until = monotonicNow() + this.#limit;
     while (!await lock.acquire(name, owner, this.#limit + LOCK_SLACK_MS)) {
-      if (Date.now() >= until) throw this.#unanswered();
+      if (monotonicNow() >= until) throw this.#unanswered();
       await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
     }
     try {

@@ -1,5 +1,7 @@
 /** Keeps discovery documents: every sign-in needs one, and they rarely change. */
 
+import { monotonicNow } from "../utils/monotonic.ts";
+
 /**
  * How long a document is kept, in milliseconds. A provider that moves an endpoint keeps the old one for
  * longer.
@@ -21,7 +23,7 @@ export class DiscoveryCache {
   readonly #now: () => number;
 
   /** @param now The clock, in milliseconds. */
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = monotonicNow) {
     this.#now = now;
   }
 

@@ -33,9 +33,9 @@ export function readEndedSession(
   { token, names }: SessionCookie,
   { settings }: EndingContext,
 ): SessionRead | undefined {
-  const endedAt = settings.families.endedAt(token);
-  if (endedAt === undefined) return undefined;
-  if (Date.now() - endedAt < LATE_REQUESTS_MS) return SIGNED_OUT;
+  const milliseconds = settings.families.endedFor(token);
+  if (milliseconds === undefined) return undefined;
+  if (milliseconds < LATE_REQUESTS_MS) return SIGNED_OUT;
   return {
     session: null,
     update: clearSessionCookie(names, settings.cookie),

@@ -3,6 +3,7 @@
  * one of them counts at all, and a sign-in link is used at one of them at a time.
  */
 import { withDeadline } from "../utils/deadline.ts";
+import { monotonicNow } from "../utils/monotonic.ts";
 import type { RefreshLock } from "../types.ts";
 
 /** The refresh lock, and how it is used. */
@@ -31,8 +32,8 @@ const LOCK_PAUSE_MS = 5_000;
  */
 export class FailOpenLock {
   readonly #lock: RefreshLock;
-  /** Until when it is done without, in milliseconds since 1970. */
-  #pausedUntil = 0;
+  /** Until when it is done without, in milliseconds of {@linkcode monotonicNow}. */
+  #pausedUntil = -Infinity;
 
   constructor(lock: RefreshLock) {
     this.#lock = lock;
@@ -63,13 +64,13 @@ export class FailOpenLock {
     otherwise: T,
     onError: (error: Error) => void,
   ): Promise<T> {
-    if (Date.now() < this.#pausedUntil) return otherwise;
+    if (monotonicNow() < this.#pausedUntil) return otherwise;
     try {
       const late = () => new Error(`no answer within ${LOCK_TIMEOUT_MS} ms`);
       return await withDeadline((async () => await work())(), LOCK_TIMEOUT_MS, late);
     } catch (cause) {
-      const isNews = Date.now() >= this.#pausedUntil;
-      this.#pausedUntil = Date.now() + LOCK_PAUSE_MS;
+      const isNews = monotonicNow() >= this.#pausedUntil;
+      this.#pausedUntil = monotonicNow() + LOCK_PAUSE_MS;
       if (isNews) {
         onError(
           new Error(

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval, setTimeout } from "node:timers";
+import { monotonicNow } from "../utils/monotonic.ts";
 import type { SharedStore } from "./refresh_lock.ts";
 import { type Place, placeOf } from "./sealed_value.ts";
 
@@ -51,7 +52,7 @@ export async function refreshOnce<Outcome extends { readonly sealed?: string | u
   const shared = new SharedRefresh(store, token);
   const join = async (result: string | undefined) =>
     result === undefined ? undefined : await refresh.join(result);
-  let heardAt = Date.now();
+  let heardAt = monotonicNow();
   let lastBeat: number | undefined;
   let hasWaited = false;
   try {
@@ -61,9 +62,9 @@ export async function refreshOnce<Outcome extends { readonly sealed?: string | u
       const outcome = await join(result);
       if (outcome !== undefined) return outcome;
       // The first may be left over from a process that died since; a change is a sign of life.
-      if (beat !== undefined && lastBeat !== undefined && beat !== lastBeat) heardAt = Date.now();
+      if (beat !== undefined && lastBeat !== undefined && beat !== lastBeat) heardAt = monotonicNow();
       lastBeat = beat ?? lastBeat;
-      if (Date.now() - heardAt >= store.waitLimit) break;
+      if (monotonicNow() - heardAt >= store.waitLimit) break;
       await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS * (0.5 + Math.random())));
     }
     const [{ token: result }, hasEnded] = await Promise.all([shared.read(), refresh.hasEnded()]);
@@ -130,10 +131,10 @@ class SharedRefresh {
   /** Holds the lock, and has the others hear of it, until the work is done or counts as hung. */
   keep(): void {
     if (!this.#isHeld) return;
-    const until = Date.now() + WORK_LIMIT_MS;
+    const until = monotonicNow() + WORK_LIMIT_MS;
     let beat = 0;
     this.#timer = setInterval(() => {
-      if (Date.now() > until) return clearInterval(this.#timer);
+      if (monotonicNow() > until) return clearInterval(this.#timer);
       // What a logger of the application throws must not end the process.
       this.#beating = Promise.allSettled([this.#beating, this.#beat(++beat)]);
     }, this.#ttl / 3);

@@ -9,6 +9,7 @@
 import type { JWT } from "@auth/core/jwt";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
 import { ownString } from "../jwt/token_cache.ts";
+import { monotonicNow } from "../utils/monotonic.ts";
 
 /** The result of reading a token. */
 export interface JwtRead {
@@ -69,7 +70,7 @@ export class Refreshes<T> {
     // cycle.
     this.#forget(by);
     this.#size += 2 * token.length;
-    this.#replaced.set(ownString(token), { by, until: Date.now() + this.#grace });
+    this.#replaced.set(ownString(token), { by, until: monotonicNow() + this.#grace });
     this.#forgetOld();
   }
 
@@ -88,12 +89,12 @@ export class Refreshes<T> {
 
   #current(token: string): Replacement | undefined {
     const replaced = this.#replaced.get(token);
-    return replaced !== undefined && replaced.until > Date.now() ? replaced : undefined;
+    return replaced !== undefined && replaced.until > monotonicNow() ? replaced : undefined;
   }
 
   /** All have the same grace, so the map is in the order in which they end. */
   #forgetOld(): void {
-    const now = Date.now();
+    const now = monotonicNow();
     for (const [token, { until }] of this.#replaced) {
       if (until > now && this.#size <= CAPACITY) break;
       this.#forget(token);

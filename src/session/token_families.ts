@@ -6,6 +6,7 @@
  * be a session again.
  */
 import { createHash } from "node:crypto";
+import { monotonicNow } from "../utils/monotonic.ts";
 
 /**
  * How long tokens are remembered, in milliseconds: from its renewal, its end or its latest use after the end.
@@ -60,21 +61,21 @@ export class TokenFamilies {
   }
 
   /**
-   * When the session of this token ended, in milliseconds since 1970. The token is still in use, so it is
+   * For how many milliseconds the session of this token has ended. The token is still in use, so it is
    * remembered for longer.
    */
-  endedAt(token: string): number | undefined {
+  endedFor(token: string): number | undefined {
     if (this.endings(token) === 0) return undefined;
     const { family } = this.#member(token)!;
     this.#remember(token, family);
-    return family.endedAt;
+    return monotonicNow() - family.endedAt;
   }
 
   /** Ends the session of this token: it and all others of the session. Returns how often it has ended. */
   end(token: string): number {
     const family = this.#familyOf(token);
     if (family.endings++ === 0) {
-      family.endedAt = Date.now();
+      family.endedAt = monotonicNow();
       for (const { bucket } of family.members) this.#ended[bucket]!++;
     }
     this.#remember(token, family);
@@ -107,7 +108,7 @@ export class TokenFamilies {
 
   #member(token: string): Member | undefined {
     const member = this.#members.get(this.#keyOf(token));
-    return member !== undefined && member.until > Date.now() ? member : undefined;
+    return member !== undefined && member.until > monotonicNow() ? member : undefined;
   }
 
   #familyOf(token: string): Family {
@@ -118,7 +119,7 @@ export class TokenFamilies {
   #remember(token: string, family: Family): void {
     const key = this.#keyOf(token);
     this.#forget(key);
-    const member = { family, until: Date.now() + REQUEST_LIMIT_MS, bucket: bucketOf(token) };
+    const member = { family, until: monotonicNow() + REQUEST_LIMIT_MS, bucket: bucketOf(token) };
     this.#members.set(key, member);
     family.members.add(member);
     if (family.endings > 0) this.#ended[member.bucket]!++;
@@ -126,7 +127,7 @@ export class TokenFamilies {
   }
 
   #forgetOld(): void {
-    const now = Date.now();
+    const now = monotonicNow();
     for (const [key, { until }] of this.#members) {
       if (until > now && this.#members.size <= CAPACITY) break;
       this.#forget(key);

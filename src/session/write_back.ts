@@ -5,6 +5,7 @@ import { removeCdnCaching } from "../http/security_headers.ts";
 import { isSessionPart, type SessionCookieUpdate } from "./cookie.ts";
 import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
+import { monotonicNow } from "../utils/monotonic.ts";
 
 /**
  * The property of requests that keeps their reads: a decorator in the plugin's scopes. A request outside of
@@ -74,7 +75,7 @@ class Reads {
     read: (again: boolean, cookies: string | undefined) => SessionRead | Promise<SessionRead>,
   ): Promise<SessionRead> {
     const latest = this.#latestOf(config);
-    if (latest !== undefined && Date.now() - latest.at < READ_VALID_MS) return latest.reading;
+    if (latest !== undefined && monotonicNow() - latest.at < READ_VALID_MS) return latest.reading;
     // A callback asks for the session that it is called for.
     if (this.#reading === config) return Promise.resolve().then(() => this.#latestOf(config)!.reading);
     const outer = this.#reading;
@@ -100,7 +101,7 @@ class Reads {
   }
 
   #keep(latest: Latest, found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
-    latest.at = Date.now();
+    latest.at = monotonicNow();
     const reading = this.#begin(latest, found);
     // The caller handles a rejection; one that does not wait must not end the process.
     if (this.#pending > 0) reading.catch(() => {});
@@ -122,7 +123,7 @@ class Reads {
     latest.cookies = cookies;
     latest.changes++;
     // An earlier read that is still under way is waited for by whoever asked for it.
-    latest.at = known === undefined ? -Infinity : Date.now();
+    latest.at = known === undefined ? -Infinity : monotonicNow();
     latest.reading = known === undefined ? NOTHING_READ : Promise.resolve(known);
   }
 

@@ -1,0 +1,168 @@
+/** The time of day jumps, as where a machine's clock is corrected: waits do not grow with it, and sessions go on. */
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import type { FastifyAuthConfig } from "fastify-authjs";
+import { testApp, testConfig } from "./support/app.ts";
+import { Client, setCookies } from "./support/client.ts";
+import { type Clock, withClock } from "./support/clock.ts";
+import { memoryLock } from "./support/memory_lock.ts";
+import { locationOf, pathOf, signedInName, startSignIn } from "./support/oauth_client.ts";
+import { signInThrough, withProvider } from "./support/scripted_sign_in.ts";
+
+const NAME = "authjs.session-token";
+const HOUR = 60 * 60_000;
+
+/** Sets the time of day; no time passes. */
+function jump(clock: Clock, milliseconds: number): void {
+  clock.now += milliseconds;
+  clock.jumped += milliseconds;
+}
+
+/** Callbacks that count how often a session is refreshed, and hold that up where a test says so. */
+function refreshing(hold: () => Promise<void> = () => Promise.resolve()) {
+  const state = { refreshes: 0 };
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    async jwt({ token, account }) {
+      if (account || token.fresh) return token;
+      state.refreshes++;
+      await hold();
+      return { ...token, fresh: true };
+    },
+  };
+  return { state, callbacks };
+}
+
+/** A browser that has signed in, and the reader of its session. */
+async function signedIn(config: FastifyAuthConfig) {
+  const app = await testApp(config);
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  return { app, client, [Symbol.asyncDispose]: () => app.close() };
+}
+
+/** What a promise leads to, or "nothing" where that takes too long for the test. */
+function inTime<T>(promise: Promise<T>): Promise<T | "nothing"> {
+  let timer: ReturnType<typeof setTimeout>;
+  const late = new Promise<"nothing">((resolve) => timer = setTimeout(() => resolve("nothing"), 20_000));
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+for (const [direction, by] of [["ahead", HOUR], ["behind", -HOUR]] as const) {
+  Deno.test(`a session of a process whose clock is an hour ${direction} is read by one whose clock is right`, async () => {
+    await withClock(async (clock) => {
+      jump(clock, by);
+      await using setup = await signedIn(testConfig());
+      jump(clock, -by);
+      assertEquals(await signedInName(setup.client), "ada");
+      jump(clock, by);
+      assertEquals(await signedInName(setup.client), "ada");
+    });
+  });
+
+  Deno.test(`a provider's sign-in works while the clock is an hour ${direction}, and after it`, async () => {
+    await withProvider({}, async ({ client, provider }) => {
+      await withClock(async (clock) => {
+        jump(clock, by);
+        assertEquals((await signInThrough(client, provider)).statusCode, 302);
+        assertEquals(await signedInName(client), "Ada");
+        jump(clock, -by);
+        assertEquals((await signInThrough(client, provider)).statusCode, 302);
+        assertEquals(await signedInName(client), "Ada");
+      });
+    });
+  });
+
+  Deno.test(`a refresh that another process never finishes is waited for no longer with a clock set an hour ${direction}`, async () => {
+    await withClock(async (clock) => {
+      let jumped = false;
+      const refreshLock = memoryLock();
+      // Held by a process that has died
+      refreshLock.acquire = () => {
+        if (!jumped) jump(clock, by);
+        jumped = true;
+        return Promise.resolve(false);
+      };
+      const { state, callbacks } = refreshing();
+      await using setup = await signedIn(testConfig({ callbacks, refreshLock, providerTimeout: 200 }));
+      assertEquals(await inTime(signedInName(setup.client)), "ada");
+      assertEquals([jumped, state.refreshes], [true, 1]);
+    });
+  });
+
+  Deno.test(`a lock that failed is used again after some seconds, with a clock set an hour ${direction}`, async () => {
+    await withClock(async (clock) => {
+      const refreshLock = memoryLock();
+      const { acquire } = refreshLock;
+      let isDown = true;
+      refreshLock.acquire = (...args) => isDown ? Promise.reject(new Error("down")) : acquire(...args);
+      const { callbacks } = refreshing();
+      await using setup = await signedIn(testConfig({ callbacks, refreshLock }));
+      assertEquals(await signedInName(setup.client), "ada");
+      isDown = false;
+      jump(clock, by);
+      clock.now += 4_000;
+      refreshLock.calls.length = 0;
+      await signedInName(setup.client);
+      assertEquals(refreshLock.calls, [], "it is left alone for five seconds");
+      clock.now += 2_000;
+      await signedInName(setup.client);
+      assert(refreshLock.calls.includes("acquire"));
+    });
+  });
+
+  Deno.test(`a replaced cookie leads to the refreshed session for half a minute, with a clock set an hour ${direction}`, async () => {
+    await withClock(async (clock) => {
+      const { state, callbacks } = refreshing();
+      await using setup = await signedIn(testConfig({ callbacks }));
+      const tab = new Client(setup.app);
+      tab.cookies.set(NAME, setup.client.cookies.get(NAME)!);
+      await signedInName(setup.client);
+      assertNotEquals(setup.client.cookies.get(NAME), tab.cookies.get(NAME));
+      jump(clock, by);
+      clock.now += 20_000;
+      await tab.get("/me");
+      assertEquals(state.refreshes, 1);
+    });
+  });
+
+  Deno.test(`a refresh under way does not bring a signed-out session back, with a clock set an hour ${direction}`, async () => {
+    await withClock(async (clock) => {
+      let open = () => {}, reach = () => {};
+      const reached = new Promise<void>((resolve) => reach = resolve);
+      const gate = new Promise<void>((resolve) => open = resolve);
+      const { callbacks } = refreshing(() => {
+        reach();
+        return gate;
+      });
+      await using setup = await signedIn(testConfig({ callbacks }));
+      const tab = new Client(setup.app);
+      tab.cookies.set(NAME, setup.client.cookies.get(NAME)!);
+      const reading = tab.get("/me");
+      await reached;
+      const signingOut = setup.client.signOut();
+      jump(clock, by);
+      open();
+      await signingOut;
+      const answer = await reading;
+      const written = setCookies(answer).filter((line) =>
+        line.startsWith(`${NAME}=`) && !/max-age=0/i.test(line)
+      );
+      const late = new Client(setup.app);
+      late.cookies.set(NAME, written[0]?.split(/[=;]/)[1] ?? setup.client.cookies.get(NAME) ?? "none");
+      assertEquals((await late.get("/me")).json().session, null);
+    });
+  });
+}
+
+Deno.test("a sign-in that the clock leaves behind fails as one that took too long, and can be repeated", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    await withClock(async (clock) => {
+      const url = provider.authorize(locationOf(await startSignIn(client)));
+      jump(clock, HOUR);
+      const answer = await client.get(pathOf(url));
+      assertMatch(locationOf(answer), /\/auth\/(?:error|signin)\?error=/);
+      assertEquals(await signedInName(client), undefined);
+      await signInThrough(client, provider);
+      assertEquals(await signedInName(client), "Ada");
+    });
+  });
+});
