@@ -84,7 +84,7 @@ Deno.test("a callback-url cookie is normal or gone, and the other cookies stay",
   fc.assert(
     fc.property(fc.array(callbackUrls, { maxLength: 3 }), encodings, (values, encode) => {
       const sent = ["a=1", ...values.map((value) => `${name}=${encode(value.toWellFormed())}`), "b=2"];
-      const header = normalizeCallbackCookie(sent.join("; "), name);
+      const header = normalizeCallbackCookie(sent.join("; "), name, "https://app.example");
       const { a, b, [name]: url } = parseCookie(header);
       assertEquals([a, b], ["1", "2"]);
       if (url !== undefined) assertEquals(normalizeCallbackUrl(url), url);

@@ -3,7 +3,8 @@ import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
 import type { AssetOptions } from "../pages/assets.ts";
 import { contrast, luminanceOf } from "../pages/colour.ts";
-import { type PolicySources, sourceOf } from "../pages/policy.ts";
+import { PageTemplates } from "../pages/page_templates.ts";
+import { PagePolicy, sourceOf } from "../pages/policy.ts";
 import type { Languages } from "../pages/language.ts";
 import type { Look, ProviderView } from "../pages/types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
@@ -23,7 +24,8 @@ export interface PageSettings {
   /** The application's page for mailed links. */
   readonly confirmEmail: string | undefined;
   /** What the pages may reach besides their own origin. */
-  readonly sources: PolicySources;
+  readonly policy: PagePolicy;
+  readonly templates: PageTemplates;
 }
 
 /**
@@ -49,11 +51,12 @@ export function pageSettings(
     languages,
     siteName,
     confirmEmail: pages.confirmEmail,
-    sources: {
+    templates: new PageTemplates(),
+    policy: new PagePolicy({
       forms: sources(summaries.flatMap(({ server }) => [server.issuer, server.authorization])),
       images: sources([look.logo, ...views.map(({ logo }) => logo)]),
       styles: sources([look.style]),
-    },
+    }),
   };
 }
 

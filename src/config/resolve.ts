@@ -21,6 +21,7 @@ import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../utils/deadline.ts";
+import { RecentValues } from "../utils/recent_values.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import {
@@ -34,6 +35,7 @@ import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { type BearerSettings, bearerSettings } from "./bearer.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
+import { type HashSecrets, hashSecrets } from "./hash_secrets.ts";
 import type { CoreConfig } from "./cookies.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { watchCallbacks } from "./callbacks.ts";
@@ -72,6 +74,9 @@ import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
 import { requireTokenCacheSize } from "./token_cache_size.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 
+/** Of how many origins lists are kept: without a configured origin it is what the client says. */
+const MOST_ORIGINS = 100;
+
 /** A configuration that has been copied, completed from the environment and checked. */
 export interface ResolvedConfig {
   /** What core is given: a copy with the environment's defaults. */
@@ -80,6 +85,12 @@ export interface ResolvedConfig {
   readonly tenant: string | undefined;
   /** The providers by id. */
   readonly providers: ReadonlyMap<string, ProviderSummary>;
+  /** The same providers for core, by id. */
+  readonly coreProviders: ReadonlyMap<string, Provider>;
+  /** The lists of `GET <prefix>/providers` as JSON, by origin and mount path. */
+  readonly providerLists: RecentValues<string>;
+  /** What CSRF tokens and the tokens of sign-in links are hashed with. */
+  readonly hashSecrets: HashSecrets;
   /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
   readonly sessionStore: { readonly store: SessionStore; readonly timeout: number } | undefined;
   /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
@@ -175,6 +186,9 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     core: Object.freeze({ ...(tenant === undefined ? core : forTenant(core, tenant)), trustHost: true }),
     tenant,
     providers: new Map(providers.map((provider) => [provider.id, provider])),
+    coreProviders: new Map(providers.map(({ id }, index) => [id, core.providers[index] as Provider])),
+    providerLists: new RecentValues<string>(MOST_ORIGINS),
+    hashSecrets: hashSecrets(core.secret),
     keepsTokens,
     sessionStore: sessionStore && {
       store: tenant === undefined ? sessionStore : storeForTenant(sessionStore, tenant),

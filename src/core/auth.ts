@@ -8,6 +8,7 @@ import type { Adapter } from "@auth/core/adapters";
 import type { LoggerInstance } from "@auth/core/types";
 import type { SerializeOptions } from "cookie";
 import { namedCookies } from "../config/cookies.ts";
+import { hostOf } from "../http/origin.ts";
 import { toWebRequest } from "../http/request.ts";
 import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open_token.ts";
@@ -22,9 +23,9 @@ import { recordSessions } from "./session_records.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
 import { type Answer, toSetCookieLine } from "./answer.ts";
 import { addressOf, type RequestContext } from "./context.ts";
+import { hasCsrfToken } from "./csrf.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
-import { hashSecrets } from "./secrets.ts";
 import { removeOldChunks } from "./session_cookies.ts";
 import { sessionNameForCore } from "./session_name.ts";
 
@@ -61,7 +62,7 @@ async function callWith(
 ): Promise<Answer> {
   const log = deferLast(context.logger);
   let signIn: SignIn | undefined;
-  const { core, keepsTokens, recordsSignIns } = context.config;
+  const { core, hashSecrets, keepsTokens, recordsSignIns } = context.config;
   const size = limitSize(jwt ?? core.jwt!, context);
   const recorded = recordSessions(size.jwt, context);
   const named = namedCookies(cookies ?? core.cookies, core, context.origin.secure);
@@ -70,13 +71,13 @@ async function callWith(
   const config = isolateFromCoreGlobals({
     ...core,
     // Core hashes with this secret, and encrypts with that of `jwt`.
-    secret: hashSecrets(core.secret).current,
+    secret: hashSecrets.current,
     jwt: { secret: core.secret, ...session.jwt } as AuthConfig["jwt"] & object,
     ...(adapter && { adapter }),
     ...(session.cookies && { cookies: session.cookies }),
-    ...(providers && { providers }),
+    providers: providers ?? providersFor(context),
     ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
-    ...(context.fromApplication && { skipCSRFCheck }),
+    ...(mayProceed(context) && { skipCSRFCheck }),
     ...eventsFor(context, adapter, (message) => signIn = message),
     ...((keepsTokens || recordsSignIns) && { callbacks: withOwnClaims(context, callbacks) }),
     basePath: context.mountPath,
@@ -103,6 +104,8 @@ async function callWith(
       return errorAnswer(size.exceeded()!, context);
     }
     const answer = toAnswer(result as RawAnswer);
+    // Their names and attributes are those of the configuration.
+    if (core.cookies) answer.cookies.forEach(toSetCookieLine);
     const logged = log.flush();
     const restored = { ...answer, cookies: session.restore(answer.cookies), ...(logged && { logged }) };
     return withSignInCookie(restored, signIn, context);
@@ -125,6 +128,24 @@ function withSignInCookie(
   if (signIn?.account && token) cookies.push(toSignInCookie(claimsOfSignIn(signIn), token, settings));
   else if (action === "signout") cookies.push(removeSignInCookie(settings));
   return { ...answer, cookies };
+}
+
+/**
+ * The providers that core needs for the action. It prepares all that it is given, for each request: for one of eighty
+ * that takes more time than the rest of it.
+ */
+function providersFor({ action, provider, config }: RequestContext): AuthConfig["providers"] {
+  if (provider !== undefined) return [config.coreProviders.get(provider.id)!];
+  return action === "providers" ? config.core.providers : [];
+}
+
+/**
+ * Whether core need not look at the CSRF token: the application asks, or it was found right here. Core's own check hashes
+ * it on another thread, which takes more time than the rest of many requests. Where core answers with the token, or sets
+ * a cookie with a new one, it has to do that itself.
+ */
+function mayProceed(context: RequestContext): boolean {
+  return context.fromApplication || (context.action !== "csrf" && hasCsrfToken(context));
 }
 
 /** The answer to a sign-in whose session could not be recorded. */
@@ -199,9 +220,7 @@ interface RawAnswer {
   readonly redirect?: string;
 }
 
-/** @throws {TypeError} Where a cookie is invalid: a mistake in `cookies` of the configuration. */
 function toAnswer({ status = 200, headers = {}, body, cookies = [], redirect }: RawAnswer): Answer {
-  for (const cookie of cookies) toSetCookieLine(cookie);
   const answer = { status, headers: lowerCase(headers), body, cookies: cookies as readonly SetCookie[] };
   return redirect ? { ...answer, redirect } : answer;
 }
@@ -218,7 +237,7 @@ function toCoreRequest(context: RequestContext, cookie: string): Request {
     method,
     headers,
     override: {
-      host: new URL(origin.href).host,
+      host: hostOf(origin),
       cookie,
       // `sendAnswer()` handles it.
       "x-auth-return-redirect": undefined,

@@ -3,7 +3,7 @@ import { MissingCSRF } from "@auth/core/errors";
 import { parseCookie, stringifyCookie } from "cookie";
 import { cookieSettings } from "../config/cookies.ts";
 import type { RequestContext } from "./context.ts";
-import { type HashSecrets, hashSecrets, hashToken } from "./secrets.ts";
+import { type HashSecrets, hashToken } from "../config/hash_secrets.ts";
 
 /**
  * The Cookie header, with a CSRF cookie of an older secret replaced by one of the current secret: a form that
@@ -53,17 +53,28 @@ export class CsrfRefused extends MissingCSRF {
   }
 }
 
+/**
+ * Whether the request has the CSRF cookie and, if it is a POST, its token in the body, as core checks it. Then core
+ * would set no other cookie.
+ */
+export function hasCsrfToken(context: RequestContext): boolean {
+  return csrfProblem(context) === undefined;
+}
+
 /** The error for a request whose CSRF token is missing or is not accepted, as core checks it. */
 export function csrfError(context: RequestContext): MissingCSRF | undefined {
-  const { body, config: { core }, cookies, origin } = context;
+  const problem = csrfProblem(context);
+  return problem && new CsrfRefused(problem);
+}
+
+function csrfProblem(context: RequestContext): CsrfProblem | undefined {
+  const { method, body, config: { core, hashSecrets }, cookies, origin } = context;
   const { name } = cookieSettings("csrfToken", core, origin.secure);
   const [token = "", hash] = parseCookie(cookies)[name]?.split("|") ?? [];
-  if (!body?.csrfToken) return new CsrfRefused("csrf_token_missing");
-  if (hash === undefined) return new CsrfRefused("csrf_cookie_missing");
-  if (hash !== hashToken(token, hashSecrets(core.secret).current)) {
-    return new CsrfRefused("csrf_cookie_invalid");
-  }
-  return body.csrfToken === token ? undefined : new CsrfRefused("csrf_token_mismatch");
+  if (method === "POST" && !body?.csrfToken) return "csrf_token_missing";
+  if (hash === undefined) return "csrf_cookie_missing";
+  if (hash !== hashToken(token, hashSecrets.current)) return "csrf_cookie_invalid";
+  return method === "POST" && body?.csrfToken !== token ? "csrf_token_mismatch" : undefined;
 }
 
 /** Core's error for a missing CSRF token, with what is wrong; other errors as they are. */

@@ -7,6 +7,7 @@ import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import { FastifyAuthError } from "../errors.ts";
 import { acceptReadBodies } from "./read_body.ts";
+import { clonePlain } from "../utils/clone.ts";
 import { keepBody } from "./received.ts";
 
 /** Bytes; sign-in forms are far smaller, and Fastify's own limit is ten times this. */
@@ -45,7 +46,7 @@ function addParser(instance: FastifyInstance, contentType: string, parse: Parse)
       keepBody(request, body);
       // Hooks may write to this copy. Not within the `try`: `done()` runs the handler, whose errors are not
       // ours.
-      done(null, structuredClone(body));
+      done(null, clonePlain(body));
     };
     let body: unknown;
     try {

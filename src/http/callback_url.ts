@@ -47,13 +47,16 @@ export function toAsciiUrl(url: string): string {
 /**
  * The Cookie header with its callback-url cookie normalised, or without that cookie where it is malformed:
  * core would refuse the whole request.
+ *
+ * @param origin The public origin, which mostly is its value.
  */
-export function normalizeCallbackCookie(header: string, name: string): string {
+export function normalizeCallbackCookie(header: string, name: string, origin: string): string {
   if (!header.includes(name)) return header;
   return header.split(";").flatMap((pair) => {
     const separator = pair.indexOf("=");
     if (separator === -1 || pair.slice(0, separator).trim() !== name) return pair;
-    const normalized = normalizeCallbackUrl(decode(pair.slice(separator + 1).trim()));
+    const value = decode(pair.slice(separator + 1).trim());
+    const normalized = value === origin ? value : normalizeCallbackUrl(value);
     return normalized === undefined ? [] : `${name}=${encodeURIComponent(normalized)}`;
   }).join(";");
 }

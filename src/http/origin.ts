@@ -14,6 +14,11 @@ export interface PublicOrigin {
   readonly secure: boolean;
 }
 
+/** The host of an origin, with its port. */
+export function hostOf({ href }: PublicOrigin): string {
+  return href.slice(href.indexOf("://") + "://".length);
+}
+
 /** The part of a Fastify request that the origin depends on. */
 export interface OriginRequest {
   /** `http` or `https`; with Fastify's `trustProxy` what the proxy sent. */
@@ -67,7 +72,7 @@ export function originOf(request: OriginRequest, pinned: PublicOrigin | undefine
   if (pinned !== undefined) return pinned;
   if (hasSeveralHosts(request)) return undefined;
   const { protocol } = request;
-  const host = hostOf(request);
+  const host = requestHost(request);
   // Most applications have one host: parsing it takes 1.2 µs, comparing 0.05, and all else of a read 1.5.
   if (protocol !== latest.protocol || host !== latest.host) {
     latest = { protocol, host, origin: parseOrigin(protocol, host) };
@@ -99,7 +104,7 @@ function hasSeveralHosts(request: OriginRequest & Raw): boolean {
  * prefers the header; to keep its handling of forwarded hosts, its getter runs on a request whose `Host` is
  * `:authority`.
  */
-function hostOf(request: OriginRequest & Raw): string {
+function requestHost(request: OriginRequest & Raw): string {
   const { headers } = request;
   const authority = headers[":authority"];
   if (authority === undefined || headers.host === undefined || headers.host === authority) {

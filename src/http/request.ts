@@ -26,29 +26,48 @@ const CONNECTION_HEADERS = new Set([
 
 /** Makes the web request. */
 export function toWebRequest({ url, method, headers, override, body }: WebRequestParts): Request {
-  const init: RequestInit = { method, headers: toWebHeaders({ ...headers, ...override }) };
-  if (body !== undefined) {
-    init.body = JSON.stringify(body);
-    (init.headers as Headers).set("content-type", "application/json");
-  }
-  return new Request(url, init);
+  const sent = { ...headers, ...override, ...(body !== undefined && { "content-type": "application/json" }) };
+  const request = new Request(url, { method, headers: toWebHeaders(sent) });
+  return body === undefined ? request : withBody(request, JSON.stringify(body));
+}
+
+/**
+ * The request with a body. The stream that `Request` makes of a text, and reads again, takes longer than most auth
+ * requests.
+ */
+function withBody(request: Request, text: string): Request {
+  const read = {
+    // Only looked at for whether there is one.
+    body: { value: true },
+    json: { value: () => Promise.resolve(JSON.parse(text)) },
+    text: { value: () => Promise.resolve(text) },
+  };
+  return Object.defineProperties(request, read);
 }
 
 function toWebHeaders(headers: IncomingHttpHeaders): Headers {
-  const result = new Headers();
+  const record: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     // ":authority" and the like are pseudo-headers of HTTP/2.
     if (value === undefined || name.startsWith(":") || CONNECTION_HEADERS.has(name)) continue;
-    for (const line of Array.isArray(value) ? value : [value]) appendValid(result, name, line);
+    record[name] = Array.isArray(value) ? value.join(", ") : value;
   }
-  return result;
+  try {
+    return new Headers(record);
+  } catch {
+    return onlyValid(record);
+  }
 }
 
 /** `app.inject()` accepts values that `Headers` refuses. */
-function appendValid(headers: Headers, name: string, value: string): void {
-  try {
-    headers.append(name, value);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+function onlyValid(record: Readonly<Record<string, string>>): Headers {
+  const result = new Headers();
+  for (const [name, value] of Object.entries(record)) {
+    try {
+      result.append(name, value);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
   }
+  return result;
 }

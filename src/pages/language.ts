@@ -4,6 +4,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { preferredLanguage } from "../http/accept.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
 import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
+import { RecentValues } from "../utils/recent_values.ts";
 import { unpack } from "../utils/unpack.ts";
 import { en } from "./texts/en.ts";
 import { PACKED_LANGUAGES, PACKED_TEXTS } from "./texts/packed.ts";
@@ -26,11 +27,16 @@ export type LanguageOptions = Pick<FastifyAuthOptions, "language" | "texts">;
 /** The cookie that keeps the language of `ui_locales` for the pages that follow. */
 export const LANGUAGE_COOKIE = "authjs.ui-locales";
 
+/** Values of `Accept-Language` in use. */
+const MOST_ACCEPTED = 200;
+
 /** The languages of one configuration. */
 export class Languages {
   readonly #options: LanguageOptions;
   readonly #available: readonly string[];
   readonly #languages = new Map<string, Omit<Language, "asked">>();
+  /** By what `Accept-Language` says. */
+  readonly #accepted = new RecentValues<{ readonly tag: string | undefined }>(MOST_ACCEPTED);
   #unpacked: readonly string[][] | undefined;
 
   /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for an unknown language, key or placeholder. */
@@ -73,7 +79,10 @@ export class Languages {
 
   #acceptedBy({ headers }: LanguageRequest): string | undefined {
     const accepted = headers["accept-language"];
-    return accepted === undefined ? undefined : preferredLanguage(String(accepted), this.#available);
+    if (accepted === undefined) return undefined;
+    return this.#accepted.get(String(accepted), () => ({
+      tag: preferredLanguage(String(accepted), this.#available),
+    })).tag;
   }
 
   /** The available language for the first of these tags that has one. */

@@ -12,23 +12,31 @@ export interface PolicySources {
 }
 
 /**
- * The value of the `Content-Security-Policy` header. Nothing is loaded from another origin, unless the
- * application configured it.
+ * The `Content-Security-Policy` of the pages. Nothing is loaded from another origin, unless the application configured
+ * it.
  */
-export function contentSecurityPolicy({ script, style }: Nonce, sources: PolicySources): string {
-  const directives: Record<string, readonly string[]> = {
-    "default-src": ["'none'"],
-    "base-uri": ["'none'"],
-    "connect-src": ["'self'"],
-    "form-action": ["'self'", ...sources.forms],
-    "frame-ancestors": ["'none'"],
-    "img-src": ["'self'", ...sources.images],
-    "script-src": [`'nonce-${script}'`],
-    "style-src": ["'self'", `'nonce-${style}'`, ...sources.styles],
-  };
-  return Object.entries(directives)
-    .map(([name, values]) => [name, ...new Set(values)].join(" "))
-    .join("; ");
+export class PagePolicy {
+  readonly #forms: readonly string[];
+  readonly #images: string;
+  readonly #styles: string;
+
+  constructor({ forms, images, styles }: PolicySources) {
+    this.#forms = [...new Set(["'self'", ...forms])];
+    this.#images = [...new Set(["'self'", ...images])].join(" ");
+    this.#styles = [...new Set(styles)].map((source) => ` ${source}`).join("");
+  }
+
+  /**
+   * The value of the header.
+   *
+   * @param form Where the forms of this page may lead besides, redirects included.
+   */
+  header({ script, style }: Nonce, form: string | undefined): string {
+    const forms = form === undefined || this.#forms.includes(form) ? this.#forms : [...this.#forms, form];
+    return "default-src 'none'; base-uri 'none'; connect-src 'self'; " +
+      `form-action ${forms.join(" ")}; frame-ancestors 'none'; img-src ${this.#images}; ` +
+      `script-src 'nonce-${script}'; style-src 'self' 'nonce-${style}'${this.#styles}`;
+  }
 }
 
 /** The source expression for a URL: its origin, or `data:`; `undefined` for a path or what is no URL. */

@@ -1,7 +1,7 @@
 /** A response whose body has been read, and which is copied without its stream. */
 
 /** A body that is held in memory. */
-export type HeldBody = Blob | string | null;
+export type HeldBody = Uint8Array<ArrayBuffer> | string | null;
 
 /**
  * A response with a body in memory.
@@ -23,6 +23,11 @@ export class BufferedResponse extends Response {
     if (this.bodyUsed) throw new TypeError("The body of the response has been read already.");
     const { status, statusText, headers } = this;
     return new BufferedResponse(this.#body, { status, statusText, headers });
+  }
+
+  /** The body as text, which can be read all the same. */
+  peek(): string {
+    return typeof this.#body === "string" ? this.#body : new TextDecoder().decode(this.#body ?? undefined);
   }
 
   /** As `Response.json()`. */

@@ -109,9 +109,12 @@ async function exchange(
       late: `"${provider}" did not answer in full within ${timeout} ms at ${href}.`,
     });
   } finally {
-    abort.abort();
+    abort.abort(OVER);
   }
 }
+
+/** Made once: with its stack it costs more than the rest of a request. */
+const OVER = new DOMException("The request is over.", "AbortError");
 
 /** A response with one of these statuses has no body (Fetch Standard, "null body status"). */
 const NULL_BODY_STATUS = new Set([101, 204, 205, 304]);
@@ -128,7 +131,7 @@ async function readWhole(responding: Promise<Response>): Promise<Response> {
   return new BufferedResponse(NULL_BODY_STATUS.has(status) ? null : body, { status, statusText, headers });
 }
 
-async function readLimited(response: Response): Promise<Blob> {
+async function readLimited(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   // The bodies of some other implementations of fetch can be iterated, but have no reader.
@@ -138,7 +141,14 @@ async function readLimited(response: Response): Promise<Blob> {
     if (size > RESPONSE_LIMIT) throw unavailable(`A provider's response has over ${RESPONSE_LIMIT} bytes.`);
     chunks.push(chunk);
   }
-  return new Blob(chunks);
+  if (chunks.length === 1) return chunks[0]!;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
 }
 
 function isGet(input: Parameters<Fetch>[0], init: RequestInit | undefined): boolean {

@@ -1,5 +1,6 @@
 /** Reads the error in a provider's response, and makes it fit for a log. */
 import { FastifyAuthError } from "../errors.ts";
+import { BufferedResponse } from "./buffered_response.ts";
 import { redactText } from "../http/redact_error.ts";
 import { isJsonObject, parseJsonObject } from "../utils/json.ts";
 
@@ -78,7 +79,8 @@ export function toLogText(
  * Coinbase).
  */
 export async function readOAuthError(response: Response): Promise<OAuthError | undefined> {
-  const body = parseBody(await response.clone().text(), response.headers.get("content-type") ?? "");
+  const text = response instanceof BufferedResponse ? response.peek() : await response.clone().text();
+  const body = parseBody(text, response.headers.get("content-type") ?? "");
   if (response.ok) {
     const error = SUCCESS_MEMBERS.some((member) => member in body) ? undefined : plainCodeOf(body);
     return error === undefined ? undefined : toOAuthError(error, descriptionOf(body));

@@ -17,7 +17,6 @@ import type { ProviderContext } from "../core/context.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { failureOf } from "../core/failure.ts";
 import { allowedRedirect } from "../core/redirect.ts";
-import { hashSecrets } from "../core/secrets.ts";
 import { ownerOf } from "../session/owner.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { checkCookies, clearChecks } from "./callback/check_cookies.ts";
@@ -38,7 +37,7 @@ export async function beginLink(context: ProviderContext, userId: string): Promi
   const answer = await handleSignIn(context);
   if (answer.error !== undefined) return answer;
   const sent = new Map(answer.cookies.map(({ name, value }) => [name, value]));
-  const { current } = hashSecrets(context.config.core.secret);
+  const { current } = context.config.hashSecrets;
   const attempt = attemptHash(current, context, checksOf(context).map(({ name }) => sent.get(name)));
   const { name, options } = cookieOf(context);
   const value = `${attempt}.${userHash(current, attempt, userId)}`;
@@ -120,7 +119,7 @@ function linkStarter(context: ProviderContext): ((userId: string) => boolean) | 
   const held = parseCookie(context.cookies)[cookieOf(context).name];
   if (!held) return undefined;
   const [attempt = "", user] = held.split(".");
-  const { current, others } = hashSecrets(context.config.core.secret);
+  const { current, others } = context.config.hashSecrets;
   const sealed = checksOf(context).map((check) => check.sealed);
   const secret = [current, ...others].find((secret) => attemptHash(secret, context, sealed) === attempt);
   return secret === undefined ? undefined : (userId) => userHash(secret, attempt, userId) === user;

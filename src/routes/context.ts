@@ -6,7 +6,6 @@ import type { PublicPaths } from "../config/public_path.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { AuthAction, RequestContext } from "../core/context.ts";
 import { withKnownCsrfCookie } from "../core/csrf.ts";
-import { hashSecrets } from "../core/secrets.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
@@ -77,7 +76,7 @@ export function requestContext(
     provider,
     method,
     headers,
-    cookies: normalizeCookies(headers.cookie ?? "", config, origin.secure),
+    cookies: normalizeCookies(headers.cookie ?? "", config, origin),
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
@@ -89,16 +88,20 @@ export function requestContext(
   };
 }
 
-function normalizeCookies(header: string, { core }: ResolvedConfig, secure: boolean): string {
+function normalizeCookies(
+  header: string,
+  { core, hashSecrets }: ResolvedConfig,
+  { href, secure }: PublicOrigin,
+): string {
   const nameOf = (cookie: AuthCookie) => cookieSettings(cookie, core, secure).name;
   return withKnownCsrfCookie(
     withoutLookAlikes(
-      normalizeCallbackCookie(header, nameOf("callbackUrl")),
+      normalizeCallbackCookie(header, nameOf("callbackUrl"), href),
       nameOf("sessionToken"),
       cookieNames(core, secure).filter((other) => other !== nameOf("sessionToken")),
     ),
     nameOf("csrfToken"),
-    hashSecrets(core.secret),
+    hashSecrets,
   );
 }
 

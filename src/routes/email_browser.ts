@@ -11,7 +11,6 @@ import { cookieSettings } from "../config/cookies.ts";
 import { type Answer, removalOf } from "../core/answer.ts";
 import type { CoreOverrides } from "../core/auth.ts";
 import type { ProviderContext } from "../core/context.ts";
-import { hashSecrets } from "../core/secrets.ts";
 
 /**
  * Has core mail a link, and sets the cookie where it did.
@@ -35,7 +34,7 @@ export async function rememberBrowser(
   if (mailed === undefined || answer.error !== undefined) return answer;
   const { identifier, expires } = mailed;
   const { name, options } = cookieOf(context);
-  const value = hashOf(identifier, hashSecrets(context.config.core.secret).current, context);
+  const value = hashOf(identifier, context.config.hashSecrets.current, context);
   return { ...answer, cookies: [...answer.cookies, { name, value, options: { ...options, expires } }] };
 }
 
@@ -43,7 +42,7 @@ export async function rememberBrowser(
 export function hasAsked(context: ProviderContext, address: string): boolean {
   const held = parseCookie(context.cookies)[cookieOf(context).name];
   if (!held) return false;
-  const { current, others } = hashSecrets(context.config.core.secret);
+  const { current, others } = context.config.hashSecrets;
   return [current, ...others].some((secret) => held === hashOf(address, secret, context));
 }
 

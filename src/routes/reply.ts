@@ -4,6 +4,7 @@ import { type Answer, toSetCookieLine } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { hostOf } from "../http/origin.ts";
 import { prefersJson } from "../http/accept.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import type { Page } from "../pages/types.ts";
@@ -73,7 +74,7 @@ function isFormOfOurs(url: string, context: RequestContext): boolean {
 function redirectPageFor(url: string, { origin, provider, config }: RequestContext): Page {
   const target = new URL(url, origin.href);
   const name = config.pages.providers.find(({ id }) => id === provider?.id)?.name;
-  const { host } = new URL(origin.href);
+  const host = hostOf(origin);
   return { kind: "redirect", url, to: target.host === host ? host : name ?? target.host };
 }
 

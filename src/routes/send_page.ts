@@ -3,12 +3,11 @@ import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { PageSettings } from "../config/pages.ts";
-import type { PublicOrigin } from "../http/origin.ts";
+import { hostOf, type PublicOrigin } from "../http/origin.ts";
 import { beforeHeaders, type LateReply } from "../http/late_headers.ts";
 import type { Assets } from "../pages/assets.ts";
 import { LANGUAGE_COOKIE } from "../pages/language.ts";
-import { renderPage } from "../pages/page.ts";
-import { contentSecurityPolicy, sourceOf } from "../pages/policy.ts";
+import { sourceOf } from "../pages/policy.ts";
 import type { Nonce, Page } from "../pages/types.ts";
 
 /** Where a page is shown. */
@@ -34,10 +33,7 @@ export function sendPage(
   const nonce = nonceOf(reply);
   const language = settings.languages.choose(reply.request);
   if (language.asked) keepLanguage(reply, language.tag, place);
-  const policy = contentSecurityPolicy(nonce, {
-    ...settings.sources,
-    forms: [...settings.sources.forms, ...callbackSources(page)],
-  });
+  const policy = settings.policy.header(nonce, callbackSource(page));
   // Helmet sets one for all pages of the application, too.
   reply.header("content-security-policy", policy);
   beforeHeaders(reply, (headers) => {
@@ -45,11 +41,11 @@ export function sendPage(
     headers.set("content-security-policy", policy);
   });
   return reply.type("text/html; charset=utf-8").header("content-language", language.tag).send(
-    renderPage(page, {
+    settings.templates.render(page, {
       language,
       nonce,
       mountPath,
-      site: settings.siteName ?? new URL(origin.href).host,
+      site: settings.siteName ?? hostOf(origin),
       look: settings.look,
       assets: assets.below(mountPath),
     }),
@@ -63,9 +59,8 @@ function keepLanguage(reply: FastifyReply, tag: string, { mountPath, origin }: P
 }
 
 /** Browsers apply `form-action` to redirects, too, and a sign-in ends with one to the callback URL. */
-function callbackSources(page: Page): string[] {
-  const source = "callbackUrl" in page ? sourceOf(page.callbackUrl) : undefined;
-  return source === undefined ? [] : [source];
+function callbackSource(page: Page): string | undefined {
+  return "callbackUrl" in page ? sourceOf(page.callbackUrl) : undefined;
 }
 
 /** The nonces that `@fastify/helmet` made for the reply (`enableCSPNonces`), else new ones. */

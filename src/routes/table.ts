@@ -6,6 +6,7 @@ import type { AuthAction, ProviderContext, RequestContext } from "../core/contex
 import type { ProviderSummary } from "../provider/summary.ts";
 import { handleCallback } from "./callback/callback.ts";
 import { handleErrorPage, handleVerifyRequestPage } from "./pages.ts";
+import { handleProviders } from "./providers.ts";
 import { handleSession, handleSessionUpdate } from "./session.ts";
 import { handleSignIn } from "./signin.ts";
 import { handleSignOut } from "./signout.ts";
@@ -40,7 +41,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     (context) => context.method === "GET" ? handleSession(context) : handleSessionUpdate(context),
   ),
   route("csrf", ["GET"], callCore),
-  route("providers", ["GET"], callCore),
+  route("providers", ["GET"], handleProviders),
   route("error", ["GET"], handleErrorPage),
   route("verify-request", ["GET"], handleVerifyRequestPage),
   { ...route("token", ["POST"], handleToken), isServed: ({ bearer }) => bearer !== undefined },

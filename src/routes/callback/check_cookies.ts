@@ -77,7 +77,8 @@ export async function openCheck(
 
 function hasUnknownKey({ name, sealed = "" }: CheckCookie, { settings, config }: ProviderContext): boolean {
   const secrets = secretList(settings.jwt.secret, name);
-  const opened = secrets && open(sealed, secrets, name, otherSalts(config.core, name));
+  if (!secrets || !(open(sealed, secrets, name) instanceof Refusal)) return false;
+  const opened = open(sealed, secrets, name, otherSalts(config.core, name));
   return opened instanceof Refusal && opened.unknownKey;
 }
 

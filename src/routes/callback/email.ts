@@ -7,7 +7,7 @@ import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { csrfError } from "../../core/csrf.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
 import { allowedRedirect } from "../../core/redirect.ts";
-import { type HashSecrets, hashSecrets, hashToken } from "../../core/secrets.ts";
+import { type HashSecrets, hashToken } from "../../config/hash_secrets.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { forgetBrowser, hasAsked } from "../email_browser.ts";
 
@@ -75,7 +75,7 @@ function withParameters(page: string, link: URLSearchParams, { origin, provider 
 function signIn(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
   const query = withToken(link.toString());
   const token = new URLSearchParams(query).get("token")!;
-  const secrets = hashSecrets(context.config.core.secret);
+  const secrets = context.config.hashSecrets;
   return callCore({ ...context, method: "GET", body: undefined, query }, {
     wrapAdapter: (adapter) => acceptOlderTokens(adapter, token, secrets),
   });

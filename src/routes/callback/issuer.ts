@@ -13,8 +13,6 @@ type Providers = AuthConfig["providers"];
 
 /** A provider of the resolved configuration. */
 interface ResolvedProvider {
-  readonly id: string;
-  readonly options?: { readonly id?: string };
   readonly [customFetch]: Fetch;
 }
 
@@ -30,8 +28,7 @@ export async function checkIssuer(
   iss: unknown,
 ): Promise<{ providers?: Providers; problem?: string; failure?: ProviderUnavailable }> {
   if (server.issuer !== undefined || typeof iss !== "string" || iss === "") return {};
-  const providers = config.core.providers as unknown as ResolvedProvider[];
-  const own = providers.find((each) => (each.options?.id ?? each.id) === id)!;
+  const own = config.coreProviders.get(id) as unknown as ResolvedProvider;
   try {
     if (!await isIssuerOf(iss, server, own[customFetch])) {
       return { problem: unknownIssuer(id, "callback", iss) };
@@ -40,8 +37,7 @@ export async function checkIssuer(
     if (error instanceof ProviderUnavailable) return { failure: error };
     throw error;
   }
-  const withIssuer = providers.map((each) => each === own ? { ...own, issuer: iss } : each);
-  return { providers: withIssuer as unknown as Providers };
+  return { providers: [{ ...own, issuer: iss }] as unknown as Providers };
 }
 
 /** The properties of oauth4webapi's errors that are read. */

@@ -8,7 +8,7 @@ import type { LimitName, RateLimitSettings } from "../../config/rate_limit.ts";
 import type { NoticeCode } from "../../config/notices.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
-import { hashSecrets } from "../../core/secrets.ts";
+import { hashSecrets } from "../../config/hash_secrets.ts";
 import { InFlight } from "../../utils/in_flight.ts";
 import { hasFailed, subjectOf } from "./attempt.ts";
 import { type Counter, loadRateLimit, openCounter } from "./counters.ts";

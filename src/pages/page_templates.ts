@@ -1,0 +1,55 @@
+/**
+ * The pages without what is different for each request. A page is rendered once for each language, site and mount path,
+ * with marks in place of its CSRF token, addresses and nonces; for a request only these are escaped and filled in.
+ */
+import { html } from "@remix-run/html-template";
+import { randomUUID } from "node:crypto";
+import { RecentValues } from "../utils/recent_values.ts";
+import { renderPage } from "./page.ts";
+import type { Page, PageView } from "./types.ts";
+
+/** Sites, languages and errors in use; without a configured origin, the site is what the client says. */
+const MOST_TEMPLATES = 100;
+
+/** The properties of a page that are different for each request, and only shown. */
+const VARIABLES = ["csrfToken", "callbackUrl", "email", "url", "to"] as const;
+
+/** The values of a request by their names. */
+type Values = Readonly<Record<string, string>>;
+
+/** Text and names of values in turn; it begins and ends with a text. */
+type Template = readonly string[];
+
+/** The templates of the pages of one configuration. */
+export class PageTemplates {
+  readonly #templates = new RecentValues<Template>(MOST_TEMPLATES);
+  /** In no text, and the same after escaping. */
+  readonly #mark = `mark-${randomUUID()}-`;
+
+  /** The HTML document of a page, as {@linkcode renderPage} makes it. */
+  render(page: Page, view: PageView): string {
+    // Its fields are those of the link.
+    if (page.kind === "confirm") return renderPage(page, view);
+    const values: Values = { ...variablesOf(page), script: view.nonce.script, style: view.nonce.style };
+    const names = Object.keys(values);
+    const { language: { tag }, site, mountPath } = view;
+    const error = "error" in page ? page.error : undefined;
+    const key = JSON.stringify([page.kind, tag, site, mountPath, error, names]);
+    const template = this.#templates.get(key, () => this.#templateOf(page, names, view));
+    return template.map((part, index) => index % 2 === 0 ? part : String(html`${values[part]}`)).join("");
+  }
+
+  #templateOf(page: Page, names: readonly string[], view: PageView): Template {
+    const marks = Object.fromEntries(names.map((name) => [name, `${this.#mark}${name}-`]));
+    const shown = Object.fromEntries(VARIABLES.map((name) => [name, marks[name]]));
+    const nonce = { script: marks.script!, style: marks.style! };
+    const rendered = renderPage({ ...page, ...shown } as Page, { ...view, nonce });
+    return rendered.split(new RegExp(`${this.#mark}(\\w+)-`));
+  }
+}
+
+/** What the page shows of the request; an empty address is none. */
+function variablesOf(page: Page): Values {
+  const shown = page as Partial<Record<typeof VARIABLES[number], string>>;
+  return Object.fromEntries(VARIABLES.filter((name) => shown[name]).map((name) => [name, shown[name]!]));
+}
