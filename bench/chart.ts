@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { CONTESTANTS } from "./http.ts";
+import type { ContestantName } from "./http.ts";
 import { median } from "./statistics.ts";
-import { type Measured, TITLES } from "./report.ts";
+import { KNOWN_USER, type Measured, titleOf } from "./report.ts";
 
-const WIDTH = 760;
-const LABELS = 264;
+const WIDTH = 820;
+const LABELS = 330;
 const FIGURES = 150;
 const ROW = 30;
 const TOP = 64;
@@ -16,14 +16,14 @@ const TOP = 64;
 /** Draws the share of bare Fastify's rate that each contestant keeps, on the newest Node that was measured. */
 export function chart({ runtimes, date }: Measured): string {
   const { name: runtime, passes } = runtimes.findLast(({ name }) => name.startsWith("Node")) ?? runtimes[0]!;
-  const bars = CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => ({
+  const bars = KNOWN_USER.map((name) => ({
     name,
-    share: median(passes.map(({ http }) => http[name]!.ofBare)),
-    rate: median(passes.map(({ http }) => http[name]!.perSecond)),
+    share: median(passes.map(({ http }) => http[name].ofBare)),
+    rate: median(passes.map(({ http }) => http[name].perSecond)),
   })).sort((a, b) => b.share - a.share);
   const height = TOP + bars.length * ROW + 34;
   const title = "Requests a second to a route that reads the session";
-  const described = bars.map(({ name, share }) => `${TITLES[name]}: ${percent(share)}`).join("; ");
+  const described = bars.map(({ name, share }) => `${titleOf(name)}: ${percent(share)}`).join("; ");
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" \
 role="img" aria-labelledby="title description">
   <title id="title">${title}</title>
@@ -55,11 +55,14 @@ ${bars.map((bar, index) => row(bar, TOP + index * ROW)).join("\n")}
 `;
 }
 
-function row({ name, share, rate }: { name: string; share: number; rate: number }, top: number): string {
+function row(
+  { name, share, rate }: { name: ContestantName; share: number; rate: number },
+  top: number,
+): string {
   const width = Math.max(2, Math.round(share * (WIDTH - LABELS - FIGURES)));
   const figures = `${percent(share)}  ·  ${Math.round(rate).toLocaleString("en")}`;
-  return `  <g${name.startsWith("fastify-authjs") ? ' class="own"' : ""}>
-    <text x="${LABELS - 12}" y="${top + 16}" text-anchor="end">${TITLES[name]}</text>
+  return `  <g${titleOf(name).startsWith("fastify-authjs") ? ' class="own"' : ""}>
+    <text x="${LABELS - 12}" y="${top + 16}" text-anchor="end">${titleOf(name)}</text>
     <rect x="${LABELS}" y="${top + 2}" width="${width}" height="20" rx="2"/>
     <text x="${LABELS + width + 8}" y="${top + 16}">${figures}</text>
   </g>`;

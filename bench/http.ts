@@ -3,20 +3,11 @@
  *
  * @module
  */
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import process from "node:process";
-import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
+import { type Cookie, Generator, type Load, Server } from "./conversation.ts";
+import { type Effort, repeat } from "./effort.ts";
 import { quiet } from "./measured/quiet.js";
-import { directory, type Runtime } from "./setup.ts";
+import type { Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
-
-/** How long the load lasts. */
-export interface Effort {
-  rounds: number;
-  /** Of one round for one contestant. */
-  seconds: number;
-}
 
 /** What one contestant did. */
 export interface HttpResult {
@@ -30,128 +21,162 @@ export interface HttpResult {
   cpu: number;
 }
 
-/** The applications by what is asked of them. */
-export const CONTESTANTS: readonly [name: string, app: string, path: string, cookie?: Cookie][] = [
-  ["bare", "bare", "/me"],
-  ["fastify-authjs", "fastify-authjs", "/me"],
-  ["fastify-authjs many", "fastify-authjs", "/me"],
-  ["secure-session", "secure-session", "/me"],
-  ["fastify-jwt", "fastify-jwt", "/me"],
-  ["better-auth-cached", "better-auth-cached", "/me"],
-  ["better-auth", "better-auth", "/me"],
-  ["port", "port", "/me"],
-  ["auth-express", "auth-express", "/me"],
-  ["hono-auth-js", "hono-auth-js", "/me"],
-  ["fastify-authjs session", "fastify-authjs", "/auth/session"],
-  ["port session", "port", "/auth/session"],
-  ["secure-session anonymous", "secure-session", "/session", "anonymous"],
-  ["secure-session forged", "secure-session", "/session", "forged"],
-  ["fastify-authjs anonymous", "fastify-authjs", "/session", "anonymous"],
-  ["fastify-authjs forged", "fastify-authjs", "/session", "forged"],
-  ["fastify-authjs forged chunks", "fastify-authjs", "/session", "forgedChunks"],
-];
+/** One contestant, and what is asked of it. */
+export interface Contestant {
+  /** As in tables and in the chart. */
+  readonly title: string;
+  /** One of `measured/apps/`. */
+  readonly app: string;
+  /** What that is started with. */
+  readonly parameter?: string;
+  /** By default a route that answers with the user. */
+  readonly path?: string;
+  /** Which of its cookies is sent; by default that of its user. */
+  readonly cookie?: Cookie;
+  /** Whether each request is another user's. */
+  readonly manyUsers?: boolean;
+}
 
-/** Which of an application's cookies is sent: by default that of its user. */
-type Cookie = "cookie" | "anonymous" | "forged" | "forgedChunks";
+/** The contestants by name. */
+export const CONTESTANTS = {
+  bare: { title: "Fastify, no session", app: "bare" },
+  own: { title: "fastify-authjs", app: "fastify-authjs" },
+  typical: { title: "fastify-authjs, callbacks for id and role", app: "typical" },
+  guarded: { title: "fastify-authjs, callbacks, a guard with roles", app: "typical", path: "/guarded" },
+  secureSession: { title: "@fastify/secure-session", app: "secure-session" },
+  jwt: { title: "@fastify/jwt", app: "fastify-jwt" },
+  jwtCached: { title: "@fastify/jwt, its cache on", app: "fastify-jwt", parameter: "cached" },
+  betterAuthCached: { title: "better-auth, cookie cache", app: "better-auth-cached" },
+  betterAuth: { title: "better-auth, memory database", app: "better-auth" },
+  port: { title: "@auth/core for each read", app: "port" },
+  express: { title: "@auth/express", app: "auth-express" },
+  hono: { title: "@hono/auth-js", app: "hono-auth-js" },
+  manyByHand: { title: "decrypting by hand", app: "by-hand", manyUsers: true },
+  many: { title: "fastify-authjs", app: "fastify-authjs", manyUsers: true },
+  manyTypical: { title: "fastify-authjs, callbacks for id and role", app: "typical", manyUsers: true },
+  manyCached: {
+    title: "the same with a `tokenCacheSize` for all of them",
+    app: "typical",
+    parameter: "cached",
+    manyUsers: true,
+  },
+  database: { title: "fastify-authjs", app: "database" },
+  portDatabase: { title: "@auth/core for each read", app: "port-database" },
+  anonymous: {
+    title: "fastify-authjs, no cookie",
+    app: "fastify-authjs",
+    path: "/session",
+    cookie: "anonymous",
+  },
+  forged: {
+    title: "fastify-authjs, a forged cookie",
+    app: "fastify-authjs",
+    path: "/session",
+    cookie: "forged",
+  },
+  forgedChunks: {
+    title: "fastify-authjs, sixteen forged chunks",
+    app: "fastify-authjs",
+    path: "/session",
+    cookie: "forgedChunks",
+  },
+  secureSessionAnonymous: {
+    title: "@fastify/secure-session, no cookie",
+    app: "secure-session",
+    path: "/session",
+    cookie: "anonymous",
+  },
+  secureSessionForged: {
+    title: "@fastify/secure-session, a forged cookie",
+    app: "secure-session",
+    path: "/session",
+    cookie: "forged",
+  },
+} as const satisfies Record<string, Contestant>;
+
+/** The name of a contestant. */
+export type ContestantName = keyof typeof CONTESTANTS;
+
+/** What all contestants did on one runtime. */
+export type HttpResults = Record<ContestantName, HttpResult>;
+
+const NAMES = Object.keys(CONTESTANTS) as ContestantName[];
 
 const CONNECTIONS = 32;
 
-/** A process that answers a line with a line. */
-class Conversation {
-  readonly #child: ChildProcessByStdio<Writable, Readable, null>;
-  readonly #lines: AsyncIterator<string>;
-
-  constructor([command, ...args]: string[]) {
-    this.#child = spawn(command!, args, {
-      cwd: directory,
-      env: { ...process.env, NODE_ENV: "production" },
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    this.#lines = createInterface({ input: this.#child.stdout })
-      [Symbol.asyncIterator]();
-  }
-
-  async listen<T>(): Promise<T> {
-    const { done, value } = await this.#lines.next();
-    if (done) throw new Error(`${this.#child.spawnargs.join(" ")} ended`);
-    return JSON.parse(value);
-  }
-
-  ask<T>(question: unknown): Promise<T> {
-    this.#child.stdin.write(`${JSON.stringify(question)}\n`);
-    return this.listen();
-  }
-
-  end(): void {
-    this.#child.stdin.end();
-    this.#child.kill();
-  }
-}
-
-type Address = { port: number } & Record<Cookie, string>;
-
 /** Measures every contestant on one runtime. */
-export async function measureHttp(
-  runtime: Runtime,
-  node: Runtime,
-  { rounds, seconds }: Effort,
-): Promise<Record<string, HttpResult>> {
-  // Each in a process of its own, also an application that is asked for something else: memory must not add up.
-  const apps = new Map(
-    CONTESTANTS.map(([name, app]) => [name, new Conversation([...runtime.command, "serve.js", app])]),
-  );
-  const generator = new Conversation([...node.command, "load.js"]);
+export async function measureHttp(runtime: Runtime, node: Runtime, effort: Effort): Promise<HttpResults> {
+  const generator = new Generator(node);
+  const servers = new Map<ContestantName, Server>();
   try {
-    const addresses = new Map<string, Address>();
-    for (const [name, app] of apps) addresses.set(name, await app.listen());
-    const load = async (
-      [name, , path, sent = "cookie"]: typeof CONTESTANTS[number],
-      seconds: number,
-    ) => {
-      const { port, [sent]: cookie } = addresses.get(name)!;
-      const url = `http://127.0.0.1:${port}${path}`;
-      await assertAnswers(url, cookie, sent === "cookie");
+    // Each in a process of its own, also an application that is asked for something else: memory must not add up.
+    for (const name of NAMES) {
+      const { app, parameter }: Contestant = CONTESTANTS[name];
+      servers.set(name, await Server.start(runtime, app, parameter));
+      await assertAnswers(CONTESTANTS[name], servers.get(name)!);
+    }
+    const load = async (name: ContestantName) => {
+      const { path = "/me", cookie: sent = "cookie", manyUsers = false }: Contestant = CONTESTANTS[name];
+      const server = servers.get(name)!;
+      const cookie = manyUsers ? "" : server.cookies[sent];
+      const requests = [{ path, headers: cookie ? { cookie } : {} }];
       await quiet();
-      const manyUsers = name.endsWith(" many");
-      const order = {
-        url,
-        ...(!manyUsers && { cookie }),
-        seconds,
+      return await generator.load(server, {
+        requests,
+        manyUsers,
         connections: CONNECTIONS,
-      };
-      const used = () => apps.get(name)!.ask<{ memory: number; cpu: number }>("used?");
-      const before = await used();
-      const { requests, perSecond, failed } = await generator.ask<
-        { requests: number; perSecond: number; failed: number }
-      >(order);
-      if (failed > 0) throw new Error(`${name} failed ${failed} requests`);
-      const { memory, cpu } = await used();
-      return { perSecond, memory, cpu: (cpu - before.cpu) / requests };
+        seconds: effort.load,
+        status: 200,
+      });
     };
 
-    for (const contestant of CONTESTANTS) await load(contestant, 1);
-    const results = new Map(CONTESTANTS.map(([name]) => [name, [] as Awaited<ReturnType<typeof load>>[]]));
-    for (let round = 0; round < rounds; round++) {
-      for (const contestant of CONTESTANTS) {
-        results.get(contestant[0])!.push(await load(contestant, seconds));
-      }
-    }
-    const bare = results.get("bare")!;
-    return Object.fromEntries([...results].map(([name, loads]) => [name, {
-      perSecond: median(loads.map(({ perSecond }) => perSecond)),
-      ofBare: median(loads.map(({ perSecond }, round) => perSecond / bare[round]!.perSecond)),
-      memory: Math.max(...loads.map(({ memory }) => memory)),
-      cpu: median(loads.map(({ cpu }) => cpu)),
-    }]));
+    const rounds: Record<ContestantName, Load>[] = [];
+    await repeat(effort, async (warm) => {
+      const round: Partial<Record<ContestantName, Load>> = {};
+      for (const name of NAMES) round[name] = await load(name);
+      if (warm) rounds.push(round as Record<ContestantName, Load>);
+    });
+    const medianOf = (value: (round: Record<ContestantName, Load>) => number) => median(rounds.map(value));
+    const results = NAMES.map((name): [ContestantName, HttpResult] => [name, {
+      perSecond: medianOf((round) => round[name].perSecond),
+      ofBare: medianOf((round) => round[name].perSecond / round.bare.perSecond),
+      memory: Math.max(...rounds.map((round) => round[name].memory)),
+      cpu: medianOf((round) => round[name].cpu),
+    }]);
+    return Object.fromEntries(results) as HttpResults;
   } finally {
-    for (const app of [...apps.values(), generator]) app.end();
+    for (const each of [...servers.values(), generator]) each.end();
   }
 }
 
 /** A wrong answer is often a fast one. */
-async function assertAnswers(url: string, cookie: string, signedIn: boolean): Promise<void> {
-  const response = await fetch(url, cookie ? { headers: { cookie } } : {});
-  const body = await response.json();
-  const right = signedIn ? (body.user ?? body).name === "Ada Lovelace" : body.session === null;
-  if (!right) throw new Error(`${url} answered ${JSON.stringify(body)}`);
+async function assertAnswers(
+  { title, path = "/me", cookie: sent = "cookie" }: Contestant,
+  { url, cookies }: Server,
+): Promise<void> {
+  const { [sent]: cookie } = cookies;
+  const response = await fetch(`${url}${path}`, cookie ? { headers: { cookie } } : {});
+  const text = await response.text();
+  const expected = sent === "cookie" ? USER : { session: null };
+  if (response.status !== 200 || !isSame(text, expected)) {
+    throw new Error(`${title} answered ${path} with ${response.status}: ${text}`);
+  }
+  if (sent !== "cookie") return;
+  const refused = await fetch(`${url}${path}`);
+  const anonymous = await refused.text();
+  if (title !== CONTESTANTS.bare.title && refused.ok && isSame(anonymous, USER)) {
+    throw new Error(`${title} answers ${path} without a cookie: ${anonymous}`);
+  }
+}
+
+/** What the routes answer. */
+const USER = { name: "Ada Lovelace", email: "ada@example.com", image: "https://example.com/ada.png" };
+
+function isSame(text: string, expected: object): boolean {
+  try {
+    const body = JSON.parse(text);
+    return Object.entries(expected).every(([name, value]) => body[name] === value);
+  } catch {
+    return false;
+  }
 }

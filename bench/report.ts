@@ -3,14 +3,18 @@
  *
  * @module
  */
-import { CONTESTANTS, type HttpResult } from "./http.ts";
+import { type Contestant, type ContestantName, CONTESTANTS, type HttpResults } from "./http.ts";
+import { MORE, type OperationResult } from "./operations.ts";
 import type { Profile, Shares } from "./profile.ts";
 import type { ReadResult } from "./reads.ts";
+import type { Start, StartName } from "./start.ts";
 
 /** One run of everything on one runtime. */
 export interface Pass {
   reads: ReadResult;
-  http: Record<string, HttpResult>;
+  http: HttpResults;
+  operations: OperationResult;
+  start: Record<StartName, Start>;
 }
 
 /** All that was measured, and on what. */
@@ -21,27 +25,6 @@ export interface Measured {
   runtimes: { name: string; passes: Pass[] }[];
   profile: Profile;
 }
-
-/** How the contestants are called in tables and in the chart. */
-export const TITLES: Readonly<Record<string, string>> = {
-  "bare": "Fastify, no session",
-  "fastify-authjs": "fastify-authjs",
-  "fastify-authjs many": "fastify-authjs, 12,000 users",
-  "secure-session": "@fastify/secure-session",
-  "fastify-jwt": "@fastify/jwt",
-  "better-auth-cached": "better-auth, cookie cache",
-  "better-auth": "better-auth, memory database",
-  "port": "@auth/core for each read",
-  "auth-express": "@auth/express",
-  "hono-auth-js": "@hono/auth-js",
-  "fastify-authjs session": "fastify-authjs",
-  "port session": "@auth/core for each read",
-  "secure-session anonymous": "@fastify/secure-session, no cookie",
-  "secure-session forged": "@fastify/secure-session, a forged cookie",
-  "fastify-authjs anonymous": "fastify-authjs, no cookie",
-  "fastify-authjs forged": "fastify-authjs, a forged cookie",
-  "fastify-authjs forged chunks": "fastify-authjs, sixteen forged chunks",
-};
 
 /** What a figure should be. */
 interface Limit {
@@ -69,10 +52,14 @@ interface Target {
   unit?: string;
 }
 
-const perSecond = ({ http }: Pass, name: string) => http[name]!.perSecond;
+const perSecond = ({ http }: Pass, name: ContestantName) => http[name].perSecond;
 const bestBetterAuth = (pass: Pass) =>
-  Math.max(perSecond(pass, "better-auth"), perSecond(pass, "better-auth-cached"));
-const cpuRatio = ({ http }: Pass, name: string) => http[name]!.cpu / http["fastify-authjs anonymous"]!.cpu;
+  Math.max(perSecond(pass, "betterAuth"), perSecond(pass, "betterAuthCached"));
+const cpuOver = ({ http }: Pass, name: ContestantName, other: ContestantName) =>
+  http[name].cpu / http[other].cpu;
+/** The operation that comes off worst. */
+const worstOperation = ({ operations }: Pass, [over, under]: ["own", "port"] | ["ownWithMore", "own"]) =>
+  Math.max(...Object.values(operations).map((operation) => operation[over] / operation[under]));
 const limitOn = ({ limit, onDeno }: Target, runtime: string) =>
   runtime.startsWith("Deno") ? onDeno ?? limit : limit;
 
@@ -119,37 +106,82 @@ const TARGETS: Target[] = [
   {
     measure: "HTTP, a route with a session, against Fastify without",
     limit: atLeast(0.55),
-    value: ({ http }) => http["fastify-authjs"]!.ofBare,
+    value: ({ http }) => http.own.ofBare,
+    digits: 2,
+  },
+  {
+    measure: "the same with callbacks for id and role",
+    limit: atLeast(0.65),
+    value: ({ http }) => http.typical.ofBare,
+    digits: 2,
+  },
+  {
+    measure: "the same against @fastify/secure-session",
+    limit: atLeast(1),
+    value: (pass) => perSecond(pass, "typical") / perSecond(pass, "secureSession"),
+    digits: 2,
+  },
+  {
+    measure: "the same with a guard that asks for the role, in CPU against without",
+    // What two equal measurements may differ by.
+    limit: { ...atMost(1.1), text: "1 ×" },
+    value: (pass) => cpuOver(pass, "guarded", "typical"),
+    digits: 2,
+  },
+  {
+    measure: "12,000 users, callbacks for id and role: CPU against decrypting by hand",
+    limit: atMost(1.25),
+    value: (pass) => cpuOver(pass, "manyTypical", "manyByHand"),
+    digits: 2,
+  },
+  {
+    measure: "the same with a cache for all of them, against Fastify without a session",
+    limit: atLeast(0.45),
+    value: ({ http }) => http.manyCached.ofBare,
     digits: 2,
   },
   {
     measure: "HTTP against @auth/express",
     limit: atLeast(20),
-    value: (pass) => perSecond(pass, "fastify-authjs") / perSecond(pass, "auth-express"),
+    value: (pass) => perSecond(pass, "own") / perSecond(pass, "express"),
     digits: 0,
   },
   {
     measure: "HTTP against the better of better-auth's ways",
     limit: atLeast(8),
-    value: (pass) => perSecond(pass, "fastify-authjs") / bestBetterAuth(pass),
+    value: (pass) => perSecond(pass, "own") / bestBetterAuth(pass),
     digits: 1,
   },
   {
-    measure: "`GET /auth/session` against the whole of core",
-    limit: atLeast(7),
-    value: (pass) => perSecond(pass, "fastify-authjs session") / perSecond(pass, "port session"),
-    digits: 1,
+    measure: "the operation that takes most CPU in proportion to a port of core",
+    limit: atMost(1),
+    value: (pass) => worstOperation(pass, ["own", "port"]),
+    digits: 2,
+  },
+  {
+    measure: `the operation that grows most with ${MORE} more providers`,
+    // The page and the list of providers have a button and an entry for each.
+    limit: NO_LIMIT,
+    value: (pass) => worstOperation(pass, ["ownWithMore", "own"]),
+    digits: 2,
+  },
+  {
+    measure: "start: CPU until it is registered, over Fastify with core loaded",
+    limit: atMost(40, "ms"),
+    value: ({ start }) => start.registered.cpu - start.bare.cpu,
+    digits: 0,
+    unit: "ms",
   },
   {
     measure: "CPU of a request with a forged session cookie, against one without a cookie",
     limit: atMost(3),
-    value: (pass) => cpuRatio(pass, "fastify-authjs forged"),
+    value: (pass) => cpuOver(pass, "forged", "anonymous"),
     digits: 2,
   },
   {
     measure: "the same, sixteen chunks of 15 KB",
     limit: atMost(5),
-    value: (pass) => cpuRatio(pass, "fastify-authjs forged chunks"),
+    value: (pass) => cpuOver(pass, "forgedChunks", "anonymous"),
     digits: 2,
   },
   {
@@ -180,15 +212,34 @@ const TARGETS: Target[] = [
   {
     measure: "resident memory under load against Fastify without a session",
     limit: atMost(1.2),
-    value: ({ http }) => http["fastify-authjs"]!.memory / http.bare!.memory,
+    value: ({ http }) => http.own.memory / http.bare.memory,
     digits: 2,
   },
 ];
 
-/** The contestants on the route with a session. */
-const ON_ROUTE = CONTESTANTS.filter(([, , path]) => path === "/me").map(([name]) => name);
-const ON_ENDPOINT = CONTESTANTS.filter(([, , path]) => path === "/auth/session").map(([name]) => name);
-const ANY_CLIENT = CONTESTANTS.filter(([, , path]) => path === "/session").map(([name]) => name);
+const NAMES = Object.keys(CONTESTANTS) as ContestantName[];
+
+/** The contestants whose known user asks a route for the session. */
+export const KNOWN_USER = [
+  "bare",
+  "own",
+  "typical",
+  "guarded",
+  "secureSession",
+  "jwt",
+  "jwtCached",
+  "betterAuthCached",
+  "betterAuth",
+  "port",
+  "express",
+  "hono",
+] as const satisfies ContestantName[];
+const MANY_USERS = NAMES.filter((name) => (CONTESTANTS[name] as Contestant).manyUsers);
+const DATABASE = ["database", "portDatabase"] as const satisfies ContestantName[];
+const ANY_CLIENT = NAMES.filter((name) => (CONTESTANTS[name] as Contestant).path === "/session");
+
+/** How a contestant is called. */
+export const titleOf = (name: ContestantName): string => CONTESTANTS[name].title;
 
 /** Every table, with what they were measured on. */
 export function tables(measured: Measured): string {
@@ -197,13 +248,24 @@ export function tables(measured: Measured): string {
     `### Against the targets`,
     targets(measured),
     `### Over HTTP: a route that answers with the session's user`,
-    http(measured, ON_ROUTE),
-    `### Over HTTP: \`GET /auth/session\``,
-    http(measured, ON_ENDPOINT),
+    HTTP_CELLS,
+    http(measured, KNOWN_USER),
+    `### Over HTTP: 12,000 users in turn`,
+    HTTP_CELLS,
+    http(measured, MANY_USERS),
+    `### Over HTTP: sessions in a database, in memory`,
+    HTTP_CELLS,
+    http(measured, DATABASE),
     `### Over HTTP: what any client can send, in microseconds of the server's CPU`,
     cpu(measured, ANY_CLIENT),
+    `### Operations: the server's CPU against a port of core`,
+    `Each cell: the CPU of a request against that of the port, the microseconds of both, and the growth with ${MORE} more ` +
+    `providers.`,
+    operations(measured),
+    `### Start, in milliseconds of CPU (on the clock)`,
+    start(measured),
     `### Resident memory under load, in MB`,
-    memory(measured, ON_ROUTE),
+    memory(measured, KNOWN_USER),
     `### One read, in microseconds`,
     reads(measured),
     `### Where the time of a read goes`,
@@ -213,6 +275,9 @@ export function tables(measured: Measured): string {
     Object.entries(measured.versions).map(([name, version]) => `${name} ${version}`).join(", ") + ".",
   ].join("\n\n");
 }
+
+const HTTP_CELLS =
+  "Each cell: the share of bare Fastify's rate, and microseconds of the server's CPU for a request.";
 
 function targets({ runtimes }: Measured): string {
   const names = runtimes.map(({ name }) => name);
@@ -230,12 +295,43 @@ function targets({ runtimes }: Measured): string {
   return table(["measure", "target", ...names], rows);
 }
 
-/** Each cell: the share of bare Fastify's rate, and requests a second. */
-function http({ runtimes }: Measured, names: string[]): string {
+function http({ runtimes }: Measured, names: readonly ContestantName[]): string {
   const rows = names.map((name) => [
-    TITLES[name]!,
+    titleOf(name),
     ...runtimes.map(({ passes }) =>
-      passes.map(({ http }) => `${http[name]!.ofBare.toFixed(3)} (${thousands(http[name]!.perSecond)})`).join(
+      passes.map(({ http }) => `${http[name].ofBare.toFixed(3)} (${digits(http[name].cpu)})`).join(" / ")
+    ),
+  ]);
+  return table(["", ...runtimes.map(({ name }) => name)], rows);
+}
+
+function operations({ runtimes }: Measured): string {
+  const names = Object.keys(runtimes[0]?.passes[0]?.operations ?? {});
+  const rows = names.map((name) => [
+    name,
+    ...runtimes.map(({ passes }) =>
+      passes.map(({ operations: { [name]: operation } }) => {
+        const { own, ownWithMore, port } = operation!;
+        return `${(own / port).toFixed(2)} (${digits(own)} : ${digits(port)}; × ${
+          (ownWithMore / own).toFixed(2)
+        })`;
+      }).join(" / ")
+    ),
+  ]);
+  return table(["", ...runtimes.map(({ name }) => name)], rows);
+}
+
+function start({ runtimes }: Measured): string {
+  const titles: Record<StartName, string> = {
+    bare: "Fastify, with core and a provider loaded",
+    port: "a port of core, its first request answered",
+    registered: "fastify-authjs, checked and registered",
+    answered: "the same, its first request answered",
+  };
+  const rows = (Object.keys(titles) as StartName[]).map((name) => [
+    titles[name],
+    ...runtimes.map(({ passes }) =>
+      passes.map(({ start: { [name]: { cpu, clock } } }) => `${cpu.toFixed(0)} (${clock.toFixed(0)})`).join(
         " / ",
       )
     ),
@@ -243,20 +339,20 @@ function http({ runtimes }: Measured, names: string[]): string {
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }
 
-function memory({ runtimes }: Measured, names: string[]): string {
+function memory({ runtimes }: Measured, names: readonly ContestantName[]): string {
   const rows = names.map((name) => [
-    TITLES[name]!,
+    titleOf(name),
     ...runtimes.map(({ passes }) =>
-      passes.map(({ http }) => Math.round(http[name]!.memory / 1e6)).join(" / ")
+      passes.map(({ http }) => Math.round(http[name].memory / 1e6)).join(" / ")
     ),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }
 
-function cpu({ runtimes }: Measured, names: string[]): string {
+function cpu({ runtimes }: Measured, names: readonly ContestantName[]): string {
   const rows = names.map((name) => [
-    TITLES[name]!,
-    ...runtimes.map(({ passes }) => passes.map(({ http }) => digits(http[name]!.cpu)).join(" / ")),
+    titleOf(name),
+    ...runtimes.map(({ passes }) => passes.map(({ http }) => digits(http[name].cpu)).join(" / ")),
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }

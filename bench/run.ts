@@ -1,8 +1,9 @@
 /**
  * Measures this package against its peers and writes `docs/benchmarks.md` and its chart: `deno task bench`.
  *
- * `--quick` takes a minute or two and only prints. `--only=node` or `--only=deno` leaves the others out.
- * `--package=<directory>` takes a package that is built already. `--report` writes the last results again.
+ * `--minutes=25` is how long it takes, at the least and at the most, within a minute or two. `--quick` takes three
+ * minutes and only prints. `--only=node` or `--only=deno` leaves the others out. `--package=<directory>` takes a package
+ * that is built already. `--report` writes the last results again.
  *
  * @module
  */
@@ -12,10 +13,13 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { chart } from "./chart.ts";
+import { effortOf, type Section } from "./effort.ts";
 import { measureHttp } from "./http.ts";
+import { measureOperations } from "./operations.ts";
 import { profileReads } from "./profile.ts";
 import { measureReads } from "./reads.ts";
 import { type Measured, tables } from "./report.ts";
+import { measureStart } from "./start.ts";
 import { findRuntimes, install, installedVersions } from "./setup.ts";
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -28,12 +32,24 @@ const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     report: { type: "boolean", default: false },
+    minutes: { type: "string", default: "25" },
     only: { type: "string" },
     package: { type: "string" },
   },
 });
 
+/** Seconds that building, installing and profiling take. */
+const OTHER_WORK = 90;
+
+/** The seconds for all measurements together. */
+function secondsToMeasure(): number {
+  const minutes = Number(options.quick ? 3 : options.minutes);
+  if (!(minutes >= 3)) throw new Error("--minutes must be a number of at least 3");
+  return minutes * 60 - OTHER_WORK;
+}
+
 async function measure(): Promise<Measured> {
+  const seconds = secondsToMeasure();
   await install(options.package);
   const runtimes = await findRuntimes();
   // Its own choice of runtime must not decide about the load.
@@ -47,19 +63,17 @@ async function measure(): Promise<Measured> {
     profile: await profileReads(node24, options.quick ? 1000 : 10_000),
   };
   // The whole table twice: what does not repeat is not a result.
-  for (let pass = 0; pass < (options.quick ? 1 : 2); pass++) {
+  const passes = options.quick ? 1 : 2;
+  const effort = (section: Section) => effortOf(section, seconds, chosen.length * passes);
+  for (let pass = 0; pass < passes; pass++) {
     for (const [index, runtime] of chosen.entries()) {
-      console.log(`${runtime.name}, pass ${pass + 1}`);
-      const reads = await measureReads(runtime, options.quick ? 5 : 21, options.quick ? 40 : 80);
-      const http = await measureHttp(
-        runtime,
-        node24,
-        options.quick ? { rounds: 2, seconds: 1 } : {
-          rounds: 5,
-          seconds: 3,
-        },
-      );
-      measured.runtimes[index]!.passes.push({ reads, http });
+      console.log(`${new Date().toISOString()} ${runtime.name}, pass ${pass + 1} of ${passes}`);
+      measured.runtimes[index]!.passes.push({
+        reads: await measureReads(runtime, effort("reads")),
+        http: await measureHttp(runtime, node24, effort("http")),
+        operations: await measureOperations(runtime, node24, effort("operations")),
+        start: await measureStart(runtime, effort("start")),
+      });
     }
   }
   return measured;

@@ -1,20 +1,11 @@
 /** One session read, without HTTP around it, in all the ways that are compared. */
 import Fastify from "fastify";
 import { FastifyAuth, getSession } from "fastify-authjs";
-import { createDecipheriv, createHmac, createSecretKey, hkdfSync, timingSafeEqual } from "node:crypto";
-import { authConfig, COOKIE, LARGE_CLAIMS, SECRET, sessionCookie, USERS } from "./fixture.js";
+import { authConfig, CALLBACKS, COOKIE, LARGE_CLAIMS, sessionCookie, USERS } from "./fixture.js";
+import { byHand } from "./by_hand.js";
 import { getSession as getSessionThroughCore } from "./port.js";
 
 export const IN_FLIGHT = 16;
-
-/** What most applications have: the user's id in the session. */
-const CALLBACKS = {
-  jwt: ({ token }) => token,
-  session: ({ session, token }) => ({
-    ...session,
-    user: { ...session.user, id: token.sub },
-  }),
-};
 
 /** A request of Fastify's own, as a hook gets it. */
 async function requestTo(config) {
@@ -40,32 +31,6 @@ async function reader(read, config, cookies) {
     const request = Object.create(captured);
     request.raw = { socket, method, url, headers: headers[next++ % headers.length] };
     return read(request, config);
-  };
-}
-
-/** What reading a token costs at the least: its cryptography and JSON, with a key made once. */
-function byHand() {
-  const info = `Auth.js Generated Encryption Key (${COOKIE})`;
-  const key = Buffer.from(hkdfSync("sha256", SECRET, COOKIE, info, 64));
-  const macKey = createSecretKey(key.subarray(0, 32));
-  const cipherKey = createSecretKey(key.subarray(32));
-  return (token) => {
-    const [header, , iv, ciphertext, tag] = token.split(".");
-    const data = Buffer.from(ciphertext, "base64url");
-    const vector = Buffer.from(iv, "base64url");
-    const headerBits = Buffer.alloc(8);
-    headerBits.writeUInt32BE(header.length * 8, 4);
-    const mac = createHmac("sha512", macKey).update(header).update(vector)
-      .update(data).update(headerBits).digest();
-    if (!timingSafeEqual(mac.subarray(0, 32), Buffer.from(tag, "base64url"))) {
-      throw new Error("tampered");
-    }
-    const decipher = createDecipheriv("aes-256-cbc", cipherKey, vector);
-    const claims = JSON.parse(
-      decipher.update(data, undefined, "utf8") + decipher.final("utf8"),
-    );
-    if (claims.exp < Date.now() / 1000) throw new Error("expired");
-    return claims;
   };
 }
 

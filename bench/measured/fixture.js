@@ -20,6 +20,7 @@ export async function sessionCookie(claims = {}) {
       email: USER.email,
       picture: USER.image,
       sub: "1",
+      role: "admin",
       ...claims,
     },
     secret: SECRET,
@@ -83,8 +84,60 @@ export const authConfig = (providers = 1) => ({
   trustHost: true,
 });
 
+/** What most applications do: the id and the role of the user are in the session. */
+export const CALLBACKS = {
+  jwt({ token, user }) {
+    if (user) token.role = user.role;
+    return token;
+  },
+  session({ session, token }) {
+    session.user.id = token.sub;
+    session.user.role = token.role;
+    return session;
+  },
+};
+
 /** Starts a Fastify application on a free port. */
 export async function listen(app) {
   await app.listen({ port: 0, host: "127.0.0.1" });
   return app.server.address().port;
 }
+
+const OWNER = { id: "1", ...USER, emailVerified: null };
+const nothing = () => Promise.resolve(null);
+const same = (value) => Promise.resolve(value);
+
+const nextMonth = () => new Date(Date.now() + 30 * 24 * 3_600_000);
+
+/** A database that knows one user, whose sessions and links it all accepts. */
+export const ADAPTER = {
+  createUser: same,
+  getUser: () => same(OWNER),
+  getUserByEmail: () => same(OWNER),
+  getUserByAccount: () => same(OWNER),
+  updateUser: (user) => same({ ...OWNER, ...user }),
+  linkAccount: same,
+  createSession: same,
+  getSessionAndUser: (sessionToken) =>
+    same({ session: { sessionToken, userId: OWNER.id, expires: nextMonth() }, user: OWNER }),
+  updateSession: nothing,
+  deleteSession: nothing,
+  createVerificationToken: same,
+  useVerificationToken: ({ identifier, token }) =>
+    same({ identifier, token, expires: new Date(Date.now() + 3_600_000) }),
+  getAccount: nothing,
+  getAuthenticator: nothing,
+  createAuthenticator: same,
+  listAuthenticatorsByUserId: () => same([]),
+  updateAuthenticatorCounter: nothing,
+};
+
+/** The session cookie of its user. */
+export const DATABASE_COOKIE = `${COOKIE}=${"0123456789abcdef".repeat(4)}`;
+
+/** A configuration with sessions in a database. */
+export const databaseConfig = () => ({
+  ...authConfig(),
+  adapter: ADAPTER,
+  session: { strategy: "database" },
+});

@@ -1,7 +1,7 @@
 /**
- * The load generator, in a process of its own: reads a line of JSON for each round (`url`, `cookie`, `seconds`,
- * `connections`) and answers with requests a second and what went wrong. Without a cookie each request is another
- * user's.
+ * The load generator, in a process of its own: reads a line of JSON for each round, and answers with requests a second,
+ * statuses and what went wrong. An order has `url`, `seconds`, `connections` and the `requests` that are sent in turn:
+ * `method`, `path`, `headers`, `body`. With `manyUsers` each request has the session cookie of another user as well.
  */
 import autocannon from "autocannon";
 import process from "node:process";
@@ -17,34 +17,50 @@ const cookiesOfUsers = () =>
     Array.from({ length: USERS }, (_, sub) => sessionCookie({ sub: `${sub}` })),
   );
 
+/** How many requests were sent to each address, so that a round goes on where the last one ended. */
+const sent = new Map();
+
 for await (const line of createInterface({ input: process.stdin })) {
-  const { url, cookie, seconds, connections } = JSON.parse(line);
-  const cookies = cookie === undefined ? await cookiesOfUsers() : [cookie];
+  const order = JSON.parse(line);
+  const { url, seconds, connections, manyUsers = false } = order;
+  const requests = manyUsers ? withUsers(order.requests, await cookiesOfUsers()) : order.requests;
+  const turned = rotate(requests, sent.get(url) ?? 0);
   let client = 0;
   const result = await autocannon({
     url,
     connections,
     duration: seconds,
     maxOverallRequests: MOST_REQUESTS,
-    setupClient: (connection) =>
-      connection.setRequests(
-        share(cookies, client++, connections).map(toRequest),
-      ),
+    setupClient: (connection) => connection.setRequests(share(turned, client++, connections)),
   });
-  const { requests, latency, non2xx, errors, timeouts } = result;
+  const { errors, timeouts, latency, statusCodeStats } = result;
+  sent.set(url, (sent.get(url) ?? 0) + result.requests.total);
   console.log(JSON.stringify({
-    requests: requests.total,
-    perSecond: requests.total / result.duration,
+    requests: result.requests.total,
+    perSecond: result.requests.total / result.duration,
     p99: latency.p99,
-    failed: non2xx + errors + timeouts,
+    statuses: Object.fromEntries(
+      Object.entries(statusCodeStats ?? {}).map(([status, { count }]) => [status, count]),
+    ),
+    failed: errors + timeouts,
   }));
 }
 
-/** The cookies one connection takes turns with: its part of many, or the only one. */
-function share(cookies, client, clients) {
-  return cookies.length === 1 ? cookies : cookies.filter((_, index) => index % clients === client);
+/** Each request once for each user, with the user's session cookie. */
+function withUsers(requests, cookies) {
+  return cookies.map((session, index) => {
+    const { headers, ...request } = requests[index % requests.length];
+    const cookie = [headers?.cookie, session].filter(Boolean).join("; ");
+    return { ...request, headers: { ...headers, cookie } };
+  });
 }
 
-function toRequest(cookie) {
-  return { headers: cookie ? { cookie } : {} };
+function rotate(requests, count) {
+  const first = count % requests.length;
+  return [...requests.slice(first), ...requests.slice(0, first)];
+}
+
+/** The requests one connection takes turns with: its part of many, or the only one. */
+function share(requests, client, clients) {
+  return requests.length < clients ? requests : requests.filter((_, index) => index % clients === client);
 }

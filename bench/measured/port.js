@@ -20,10 +20,19 @@ export async function getSession(request, config) {
 /** Every auth route. */
 export function authRoutes(config) {
   return (scope, _options, done) => {
+    scope.addContentTypeParser(
+      ["application/json", "application/x-www-form-urlencoded"],
+      { parseAs: "string" },
+      (_request, body, done) => done(null, body),
+    );
     scope.all("/*", async (request, reply) => {
       const headers = Object.entries(request.headers).filter(([, value]) => typeof value === "string");
       const response = await Auth(
-        new Request(`${origin(request)}${request.url}`, { headers }),
+        new Request(`${origin(request)}${request.url}`, {
+          method: request.method,
+          headers,
+          body: request.body,
+        }),
         config,
       );
       reply.code(response.status);

@@ -2,7 +2,7 @@
 import { cpus } from "node:os";
 
 const SAMPLE = 250;
-const LONGEST_WAIT = 15_000;
+const LONGEST_WAIT = 2_000;
 const BUSY = 0.1;
 
 /** Waits until the processors have little else to do, but not for long. */

@@ -6,7 +6,8 @@ import { authConfig, sessionCookie } from "../fixture.js";
 export async function start() {
   const config = authConfig();
   const app = express();
-  app.use("/auth/*splat", ExpressAuth(config));
+  // With Express 5 it takes the path that it is mounted at for its own, so that must have no wildcard.
+  app.use("/auth", ExpressAuth(config));
   app.get("/me", async (request, response) => {
     const session = await getSession(request, config);
     response.json(session.user);

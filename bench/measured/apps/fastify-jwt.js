@@ -1,12 +1,17 @@
 import cookie from "@fastify/cookie";
 import jwt from "@fastify/jwt";
 import Fastify from "fastify";
-import { listen, SECRET, USER } from "../fixture.js";
+import { listen, SECRET, USER, USERS } from "../fixture.js";
 
-export async function start() {
+/** @param parameter "cached" for one with its cache of verified tokens. */
+export async function start(parameter) {
   const app = Fastify();
   await app.register(cookie);
-  await app.register(jwt, { secret: SECRET, cookie: { cookieName: "token" } });
+  await app.register(jwt, {
+    secret: SECRET,
+    cookie: { cookieName: "token" },
+    ...(parameter === "cached" && { verify: { cache: USERS } }),
+  });
   app.get("/me", async (request) => {
     const { name, email, image } = await request.jwtVerify();
     return { name, email, image };

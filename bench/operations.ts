@@ -1,0 +1,282 @@
+/**
+ * The measurements of everything that is asked of the auth routes, against a plain port of core: CPU of the server for
+ * a request.
+ *
+ * @module
+ */
+import { Generator, type LoadRequest, Server } from "./conversation.ts";
+import { type Effort, repeat } from "./effort.ts";
+import { quiet } from "./measured/quiet.js";
+import type { Runtime } from "./setup.ts";
+import { median } from "./statistics.ts";
+
+/** Microseconds of CPU for a request, by operation and contestant. */
+export type OperationResult = Record<string, Record<OperationsContestant, number>>;
+
+/** As many as this package has. */
+export const MORE = 82;
+
+/** The contestants, with the application and the number of providers beside those that are used. */
+const CONTESTANTS = {
+  own: ["operations", 0],
+  ownWithMore: ["operations", MORE],
+  port: ["port-operations", 0],
+} as const satisfies Record<string, [app: string, more: number]>;
+
+export type OperationsContestant = keyof typeof CONTESTANTS;
+
+/** A browser, and what it got from a server. */
+interface Visitor {
+  readonly url: string;
+  /** Its CSRF token. */
+  readonly token: string;
+  /** Its cookies, without a session. */
+  readonly cookie: string;
+  /** The session cookie of a user. */
+  readonly session: string;
+}
+
+interface Operation {
+  /** The configuration that it needs. */
+  readonly config: "plain" | "database";
+  readonly status: number;
+  /** Requests that are sent in turn. */
+  readonly requests: (visitor: Visitor) => LoadRequest[] | Promise<LoadRequest[]>;
+  /** Whether each request has the session of another user. */
+  readonly manyUsers?: boolean;
+  /** Whether an answer is right. */
+  readonly isRight: (response: Response) => boolean | Promise<boolean>;
+}
+
+const NAVIGATION = {
+  "user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0",
+  accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+  "accept-language": "en-US,en;q=0.9",
+  "sec-fetch-site": "same-origin",
+  "sec-fetch-mode": "navigate",
+};
+const FETCH = { ...NAVIGATION, accept: "*/*", "sec-fetch-mode": "cors" };
+
+const get = (path: string, cookie = "", headers: Record<string, string> = NAVIGATION): LoadRequest => ({
+  method: "GET",
+  path,
+  headers: { ...headers, ...(cookie && { cookie }) },
+});
+
+/** A form of a page, with its CSRF token. */
+const form = (
+  path: string,
+  { url, token, cookie }: Visitor,
+  fields: Record<string, string> = {},
+): LoadRequest => ({
+  method: "POST",
+  path,
+  headers: { ...NAVIGATION, origin: url, cookie, "content-type": "application/x-www-form-urlencoded" },
+  body: new URLSearchParams({ csrfToken: token, ...fields }).toString(),
+});
+
+const leadsTo = (part: string) => ({ headers }: Response) => headers.get("location")?.includes(part) ?? false;
+const setsSession = ({ headers }: Response) =>
+  headers.getSetCookie().some((line) => /^authjs\.session-token=[^;]/.test(line));
+
+/** How many requests differ where each may come once. */
+const LINKS = 4096;
+
+/** Every operation, by its name in the report. */
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  "`GET csrf`": {
+    config: "plain",
+    status: 200,
+    requests: () => [get("/auth/csrf", "", FETCH)],
+    isRight: async (response) => typeof (await response.json()).csrfToken === "string",
+  },
+  "`GET session`": {
+    config: "plain",
+    status: 200,
+    requests: ({ session }) => [get("/auth/session", session, FETCH)],
+    isRight: async (response) => (await response.json())?.user.name === "Ada Lovelace",
+  },
+  "`POST session` (update)": {
+    config: "plain",
+    status: 200,
+    requests: ({ url, token, cookie, session }) => [{
+      method: "POST",
+      path: "/auth/session",
+      headers: {
+        ...FETCH,
+        origin: url,
+        cookie: `${cookie}; ${session}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ csrfToken: token, data: { theme: "dark" } }),
+    }],
+    isRight: setsSession,
+  },
+  "`GET providers`": {
+    config: "plain",
+    status: 200,
+    requests: () => [get("/auth/providers", "", FETCH)],
+    isRight: async (response) => (await response.json()).oauth.signinUrl.endsWith("/auth/signin/oauth"),
+  },
+  "sign-in page": {
+    config: "plain",
+    status: 200,
+    requests: () => [get("/auth/signin")],
+    isRight: async (response) => (await response.text()).includes("/auth/signin/oauth"),
+  },
+  "sign-out page": {
+    config: "plain",
+    status: 200,
+    requests: ({ session }) => [get("/auth/signout", session)],
+    isRight: async (response) => (await response.text()).includes("csrfToken"),
+  },
+  "sign-out": {
+    config: "plain",
+    status: 302,
+    manyUsers: true,
+    requests: (visitor) => [form("/auth/signout", visitor)],
+    isRight: ({ headers }) => headers.get("location") !== null,
+  },
+  "sign-in with a password": {
+    config: "plain",
+    status: 302,
+    requests: (visitor) => [
+      form("/auth/callback/credentials", visitor, { username: "ada", password: "correct horse" }),
+    ],
+    isRight: setsSession,
+  },
+  "a wrong password": {
+    config: "plain",
+    status: 302,
+    requests: (
+      visitor,
+    ) => [form("/auth/callback/credentials", visitor, { username: "ada", password: "wrong" })],
+    isRight: leadsTo("error=CredentialsSignin"),
+  },
+  "sign-in at a provider: start": {
+    config: "plain",
+    status: 302,
+    requests: (visitor) => [form("/auth/signin/oauth", visitor)],
+    isRight: leadsTo("https://provider.example/authorize?"),
+  },
+  "sign-in at a provider: callback": {
+    config: "plain",
+    status: 302,
+    requests: async (visitor) => {
+      const { headers } = await send(visitor.url, form("/auth/signin/oauth", visitor));
+      return [get("/auth/callback/oauth?code=code", `${visitor.cookie}; ${cookiesOf(headers)}`)];
+    },
+    isRight: setsSession,
+  },
+  "sign-in by mail: send": {
+    config: "database",
+    status: 302,
+    requests: (visitor) => [form("/auth/signin/email", visitor, { email: "ada@example.com" })],
+    isRight: leadsTo("/auth/verify-request"),
+  },
+  "sign-in by mail: the link": {
+    config: "database",
+    status: 302,
+    requests: ({ cookie }) =>
+      Array.from(
+        { length: LINKS },
+        (_, link) => get(`/auth/callback/email?token=${link}&email=ada%40example.com`, cookie),
+      ),
+    isRight: setsSession,
+  },
+  "options of a passkey": {
+    config: "database",
+    status: 200,
+    requests: ({ cookie }) => [get("/auth/webauthn-options/passkey?action=authenticate", cookie, FETCH)],
+    isRight: async (response) => (await response.json()).action === "authenticate",
+  },
+};
+
+const CONNECTIONS = 8;
+
+/** Measures every operation on one runtime. */
+export async function measureOperations(
+  runtime: Runtime,
+  node: Runtime,
+  effort: Effort,
+): Promise<OperationResult> {
+  const generator = new Generator(node);
+  const servers: { contestant: OperationsContestant; config: string; server: Server }[] = [];
+  try {
+    for (const [contestant, [app, more]] of Object.entries(CONTESTANTS)) {
+      for (const config of ["plain", "database"]) {
+        const server = await Server.start(runtime, app, `${config}-${more}`);
+        servers.push({ contestant: contestant as OperationsContestant, config, server });
+      }
+    }
+    const loads: {
+      operation: string;
+      contestant: OperationsContestant;
+      run: (seconds: number) => Promise<number>;
+    }[] = [];
+    for (
+      const [operation, { config, status, manyUsers = false, requests, isRight }] of Object.entries(
+        OPERATIONS,
+      )
+    ) {
+      for (const { contestant, server } of servers.filter((each) => each.config === config)) {
+        const visitor = await visit(server);
+        const prepared = await requests(visitor);
+        await assertRight(`${operation} of ${contestant}`, visitor, prepared[0]!, status, isRight, manyUsers);
+        const order = { requests: prepared, manyUsers, connections: CONNECTIONS, status };
+        loads.push({
+          operation,
+          contestant,
+          run: async (seconds) => (await generator.load(server, { ...order, seconds })).cpu,
+        });
+      }
+    }
+    const measured = new Map(loads.map((load) => [load, [] as number[]]));
+    await repeat(effort, async (warm) => {
+      for (const [index, load] of loads.entries()) {
+        if (index % servers.length === 0) await quiet();
+        const cpu = await load.run(effort.load);
+        if (warm) measured.get(load)!.push(cpu);
+      }
+    });
+    const result: Record<string, Record<string, number>> = {};
+    for (const [{ operation, contestant }, values] of measured) {
+      (result[operation] ??= {})[contestant] = median(values);
+    }
+    return result as OperationResult;
+  } finally {
+    generator.end();
+    for (const { server } of servers) server.end();
+  }
+}
+
+/** A browser that comes for the first time, and gets its CSRF token. */
+async function visit({ url, cookies }: Server): Promise<Visitor> {
+  const response = await send(url, get("/auth/csrf", "", FETCH));
+  const { csrfToken } = await response.json();
+  return { url, token: csrfToken, cookie: cookiesOf(response.headers), session: cookies.cookie };
+}
+
+function send(url: string, { path, ...init }: LoadRequest): Promise<Response> {
+  return fetch(`${url}${path}`, { ...init, redirect: "manual" });
+}
+
+const cookiesOf = (headers: Headers) => headers.getSetCookie().map((line) => line.split(";")[0]!).join("; ");
+
+/** A wrong answer is often a fast one. */
+async function assertRight(
+  what: string,
+  { url, session }: Visitor,
+  request: LoadRequest,
+  status: number,
+  isRight: Operation["isRight"],
+  signedIn: boolean,
+): Promise<void> {
+  const cookie = [request.headers?.cookie, signedIn && session].filter(Boolean).join("; ");
+  const response = await send(url, { ...request, headers: { ...request.headers, cookie } });
+  const copy = response.clone();
+  if (response.status === status && await isRight(response)) return;
+  throw new Error(
+    `${what} answered ${copy.status}, ${copy.headers.get("location")}: ${await copy.text()}`,
+  );
+}
