@@ -29,11 +29,18 @@ export type Section = keyof typeof SHARES;
  * @param parts How often each section is measured: on each runtime, in each pass.
  */
 export function effortOf(section: Section, seconds: number, parts: number): Effort {
-  return { seconds: seconds * SHARES[section] / parts, least: 2, most: 30, load: LOADS[section] };
+  const own = seconds * SHARES[section] / parts;
+  const [least, most, turns] = LOADS[section];
+  return { seconds: own, least: 2, most: 30, load: Math.min(most, Math.max(least, own / (turns * 4))) };
 }
 
-/** Seconds of load for one contestant. */
-const LOADS = { reads: 0.08, http: 0.7, operations: 0.25, start: 0 } as const;
+/** The least and the most seconds of load for one contestant, and about how many of them a round has. */
+const LOADS = {
+  reads: [0.02, 0.08, 16],
+  http: [0.2, 0.7, 24],
+  operations: [0.1, 0.25, 42],
+  start: [0, 0, 4],
+} as const;
 
 /**
  * Repeats a round as long as the effort says. The first one warms up, within that time.

@@ -47,17 +47,12 @@ export interface ReadResult {
   ratios: Record<keyof typeof RATIOS, number>;
 }
 
-/** How many cases there are. */
-const CASES = 16;
-
 /** Measures on one runtime. */
 export async function measureReads(
   runtime: Runtime,
-  { seconds, least, most, load }: Effort,
+  { seconds, load }: Effort,
 ): Promise<ReadResult> {
-  // Making the tokens and warming up takes about half of a short time.
-  const rounds = Math.min(most, Math.max(least, Math.floor(seconds / 2 / (CASES * load))));
-  const measured: Reads[] = await runMeasured(runtime, "reads.js", rounds, load * 1000);
+  const measured: Reads[] = await runMeasured(runtime, "reads.js", seconds, load * 1000);
   const medians = <T extends string>(names: T[], value: (round: Reads, name: T) => number) =>
     Object.fromEntries(
       names.map((name) => [name, median(measured.map((round) => value(round, name)))]),

@@ -1,12 +1,15 @@
 /**
- * Times session reads: `reads.js <rounds> <milliseconds>`. All ways of reading take turns in short rounds of one
+ * Times session reads: `reads.js <seconds> <milliseconds>`: how long in all, and one case in a round. All ways of reading take turns in short rounds of one
  * process, and each round compares them with each other. Prints microseconds a read, by case and round.
  */
 import process from "node:process";
 import { IN_FLIGHT, makeCases } from "./cases.js";
 import { quiet } from "./quiet.js";
 
-const [rounds, milliseconds] = process.argv.slice(2).map(Number);
+const [seconds, milliseconds] = process.argv.slice(2).map(Number);
+
+/** Rounds, however little time there is. */
+const LEAST = 3;
 
 async function time(run, count) {
   const start = performance.now();
@@ -24,7 +27,7 @@ for (const [name, run] of cases) {
   await time(run, counts[name]);
 }
 const measured = [];
-for (let round = 0; round < rounds; round++) {
+while (measured.length < LEAST || performance.now() < seconds * 1000) {
   await quiet();
   const result = {};
   for (const [name, run] of cases) result[name] = await time(run, counts[name]);
