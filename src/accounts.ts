@@ -9,6 +9,7 @@ import {
   send,
   type SignInActionOptions,
   urlOf,
+  withinLimits,
 } from "./actions.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { ListedAccount } from "./adapter/account_list.ts";
@@ -80,7 +81,8 @@ export async function linkAccount(
     provider,
     query: authorizationParams,
     body: callbackUrl === undefined ? {} : { callbackUrl },
-    handle: (context) => beginLink(context as ProviderContext, String(user.id)),
+    handle: (context) =>
+      withinLimits(auth, context, request, () => beginLink(context as ProviderContext, String(user.id))),
   });
   requireSuccess("Linking", outcome);
   return redirect === false ? { url: urlOf(outcome) } : await send(auth, outcome, reply);

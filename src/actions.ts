@@ -123,7 +123,7 @@ export async function signIn(
 }
 
 /** Counts a sign-in as a request to the auth routes is counted. */
-async function withinLimits(
+export async function withinLimits(
   { instance }: ActionAuth,
   context: RequestContext,
   request: ActionRequest,

@@ -25,6 +25,7 @@ import { withClock } from "./support/clock.ts";
 import { serverUrl } from "./support/databases.ts";
 import { withEnvironment } from "./support/environment.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
+import { Acme, finishSignIn } from "./support/token_provider.ts";
 
 const HOUR = 3_600_000;
 const ADA = { username: "ada", password: "open" };
@@ -594,6 +595,23 @@ Deno.test("keys depend on the secret, so that they cannot be guessed without it"
   const [first, second] = [await keysWith(SECRET), await keysWith(`${SECRET}-2`)];
   assertEquals(first, await keysWith(SECRET));
   assert(first.every((key) => !second.includes(key)), first.join());
+});
+
+Deno.test("auth.linkAccount() counts as a sign-in of its address does", async () => {
+  const acme = new Acme();
+  const auth = createAuth(testConfig({
+    providers: [acme.provider],
+    adapter: memoryAdapter(),
+    rateLimit: { address: limit(3) },
+  }));
+  await using app = Fastify({ trustProxy: true }) as unknown as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.post("/link", (request, reply) => auth.linkAccount(request, reply, "acme"));
+  const client = at(app);
+  await finishSignIn(client);
+  assertEquals(statusOf(await client.request("POST", "/link")), 302, "the third of its address");
+  const refused = await client.request("POST", "/link");
+  assertEquals([refused.statusCode, refused.json().code], [429, "FST_AUTHJS_TOO_MANY_REQUESTS"]);
 });
 
 Deno.test("auth.signIn() from a route of the application has the same limits", async () => {
