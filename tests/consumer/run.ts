@@ -18,11 +18,12 @@ import {
   readManifest,
 } from "./consumer.ts";
 import { startIdentityProvider } from "./identity_provider.ts";
+import { checkLayout, LAYOUTS } from "./layouts.ts";
 import { Matrix } from "./matrix.ts";
 import { checkNewProjects } from "./new_project.ts";
 import { prepareOwnTests, runOwnTests } from "./own_tests.ts";
 import { checkAttw, checkContents, checkFootprint, checkPeers, checkPublint } from "./package_checks.ts";
-import { runFixture } from "./process.ts";
+import { run, runFixture } from "./process.ts";
 import { findRuntimes, type Runtime } from "./runtimes.ts";
 import { checkOldestTypes, checkSources, checkTypes, RESOLUTIONS } from "./types.ts";
 
@@ -58,6 +59,7 @@ async function main(): Promise<void> {
       "init",
       () => checkNewProjects(tools.command, project, work, tarball),
     );
+    await checkLayouts(runtimes, project, work, tarball);
     await checkTools(tools.command, project, await makeProject(join(work, "tools")), tarball);
     await checkOwnTests(runtimes, project, ownTests.split(","));
   } finally {
@@ -122,6 +124,27 @@ async function checkFastifyFloor({ command }: Runtime, work: string, tarball: st
     const check = () => runFixture(command, ["sign_in.mjs", method], { cwd: project, env });
     await matrix.check(`Fastify ${oldest}`, column, check);
   }
+}
+
+/** Installs the tarball with other package managers, and compiles an app against it; Deno compiles it, too. */
+async function checkLayouts(
+  runtimes: Runtime[],
+  project: string,
+  work: string,
+  tarball: string,
+): Promise<void> {
+  const manifest = await readManifest(project, "fastify-authjs");
+  const layouts = Object.entries(LAYOUTS).map(([name, layout]) => {
+    const directory = join(work, name.replaceAll(" ", "-"));
+    return matrix.check(name, "types", () => checkLayout(layout, directory, tarball, manifest));
+  });
+  const deno = runtimes.filter(({ name }) => name.startsWith("Deno")).map(({ name, command }) =>
+    matrix.check(name, "types", async () => {
+      await run(command, ["check", "types/app.ts"], { cwd: project });
+      return { passed: 1, failed: [] };
+    })
+  );
+  await Promise.all([...layouts, ...deno]);
 }
 
 /** Runs the project's own tests on some releases of Node. */

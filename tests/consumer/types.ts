@@ -2,7 +2,7 @@
 import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readManifest } from "./consumer.ts";
+import { type Manifest, readManifest } from "./consumer.ts";
 import type { Result } from "./matrix.ts";
 import { run } from "./process.ts";
 
@@ -31,7 +31,7 @@ export async function checkTypes(
   resolution: keyof typeof RESOLUTIONS,
   project: string,
 ): Promise<Result> {
-  await writeEveryExport(project);
+  await writeEveryExport(project, await readManifest(project, "fastify-authjs"));
   const tsc = join(project, "node_modules", compiler, "bin/tsc");
   const compile = async (skipLibCheck: boolean) => {
     const file = `tsconfig.${resolution}.json`;
@@ -47,6 +47,25 @@ export async function checkTypes(
   ];
   if (failed.length > 0) return { passed: 0, failed };
   return { passed: 2, failed, note: `2 ok (${excused} excused)` };
+}
+
+/**
+ * Compiles the apps in `types/`, strictly, with a compiler that a package manager runs, taking libraries as they are.
+ *
+ * @param args Come before those of the compiler.
+ */
+export async function checkWith(
+  command: string,
+  args: readonly string[],
+  resolution: keyof typeof RESOLUTIONS,
+  project: string,
+  manifest: Manifest,
+): Promise<Result> {
+  await writeEveryExport(project, manifest);
+  const file = `tsconfig.${resolution}.json`;
+  await writeFile(join(project, file), JSON.stringify(tsconfig(resolution, true)));
+  const failed = await errorsOf(command, [...args, "--project", file, "--pretty", "false"], project);
+  return { passed: failed.length === 0 ? 1 : 0, failed };
 }
 
 /** Compiles one app with a compiler that is too old for anything else, taking libraries as they are. */
@@ -133,8 +152,7 @@ async function errorsOf(command: string, args: string[], cwd: string): Promise<s
 }
 
 /** Writes a module that imports every entry point, so that each one's types are resolved and checked. */
-async function writeEveryExport(project: string): Promise<void> {
-  const { name, exports } = await readManifest(project, "fastify-authjs");
+async function writeEveryExport(project: string, { name, exports }: Manifest): Promise<void> {
   const lines = Object.keys(exports)
     .filter((path) => typeof exports[path] === "object")
     .map((path, index) => `export type * as entry${index} from "${name}${path.slice(1)}";`);
