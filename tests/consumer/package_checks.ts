@@ -36,7 +36,7 @@ export async function checkContents(project: string): Promise<Result> {
 }
 
 /** Optional peers that core does not have. */
-const OWN_PEERS: ReadonlySet<string> = new Set(["@fastify/rate-limit"]);
+const OWN_PEERS: ReadonlySet<string> = new Set(["@fastify/rate-limit", "@opentelemetry/api"]);
 
 /** The other optional peers are those of the installed core, at the same ranges: core loads them. */
 export async function checkPeers(project: string): Promise<Result> {
