@@ -8,7 +8,6 @@ import type {
   AuthActionOperation,
   Operation,
   ProviderRequestOperation,
-  SessionReadEvent,
 } from "../types.ts";
 import { errorTypeOf } from "./error_type.ts";
 
@@ -90,7 +89,7 @@ export const providerRequests: Operations<ProviderRequestOperation> = new Operat
 export const adapterCalls: Operations<AdapterCallOperation> = new Operations("fastify-authjs.adapter-call");
 
 /**
- * Reads of sessions. They are no operations: one takes some microseconds, and what takes longer within is an
+ * Reads of sessions, as a `SessionReadEvent`. They are no operations: one takes some microseconds, and what takes longer within is an
  * operation of its own.
  */
-export const sessionReads: Channel<unknown, SessionReadEvent> = channel("fastify-authjs:session-read");
+export const sessionReads: Channel = channel("fastify-authjs:session-read");
