@@ -187,7 +187,9 @@ Deno.test("what a user does wrong is no error of a span, what a provider or the 
 
 Deno.test("a read of a session is no span, and counts in a histogram", async () => {
   await recorded(async (recorder) => {
-    const adapter = memoryAdapter();
+    let failing = false;
+    const getSessionAndUser = () => failing ? Promise.reject(new Error("down")) : null;
+    const adapter = { ...memoryAdapter(), getSessionAndUser } as ReturnType<typeof memoryAdapter>;
     await using tokens = await testApp(testConfig());
     await using rows = await testApp(testConfig({ adapter, providers: [oidc("http://127.0.0.1:9")] }));
     const client = new Client(tokens);
@@ -196,12 +198,13 @@ Deno.test("a read of a session is no span, and counts in a histogram", async () 
     await client.get("/me");
     await new Client(tokens).get("/me");
     await new Client(rows, { cookie: "authjs.session-token=unknown" }).get("/me");
-    adapter.getSessionAndUser = () => Promise.reject(new Error("down"));
-    assertEquals(recorder.spans.map(({ name }) => name), ["authjs.adapter.getSessionAndUser"]);
+    failing = true;
+    await new Client(rows, { cookie: "authjs.session-token=another" }).get("/me");
+    assertEquals(recorder.spans.map(({ name }) => name), Array(2).fill("authjs.adapter.getSessionAndUser"));
     const reads = (await recorder.points()).filter(({ name }) => name === "authjs.session.read.duration");
     assertEquals(
       reads.map(({ attributes, count }) => [...Object.values(attributes), count].join(" ")).sort(),
-      ["database none 1", "jwt none 1", "jwt session 1"],
+      ["database none 1", "database unknown 1", "jwt none 1", "jwt session 1"],
     );
   });
 });
@@ -262,6 +265,7 @@ const PLANTED = {
   accessToken: "a-planted-access-token",
   refreshToken: "a-planted-refresh-token",
   clientSecret: "client-secret-planted",
+  parameter: "a-planted-parameter",
   landing: "a-planted-page",
   message: "a-planted-message",
   address: "ada@example.com",
@@ -300,7 +304,8 @@ async function flows({ events, lines, secrets }: Observed): Promise<void> {
   const landing = `/${PLANTED.landing}`;
   await using provider = await ScriptedProvider.start();
   const { accessToken: access_token, refreshToken: refresh_token, code } = PLANTED;
-  provider.script = { tokens: { access_token, refresh_token, expires_in: 1 } };
+  const metadata = { userinfo_endpoint: `${provider.issuer}/userinfo?key=${PLANTED.parameter}` };
+  provider.script = { metadata, tokens: { access_token, refresh_token, expires_in: 1 } };
   const links: string[] = [];
   const mail = Nodemailer({
     server: "smtp://127.0.0.1:1",
@@ -528,6 +533,11 @@ Deno.test("each kind of event, span and metric is in the flows, and none has a c
       known.attributes = [...new Set([...known.attributes, ...Object.keys(attributes)])].sort();
     }
     assertEquals(metrics, { ...METRICS } as typeof metrics);
+    const counted = (await recorder.points()).filter(({ name }) => name === "authjs.events");
+    assertEquals([...new Set(counted.map(({ attributes }) => attributes["authjs.event"]))].sort(), [
+      ...EVENTS,
+    ]);
+    assertEquals(counted.reduce((sum, { count }) => sum + count, 0), events.length);
 
     // No secrets, whoever made the span.
     const scopes = new Set(recorder.spans.map(({ instrumentationScope }) => instrumentationScope.name));
