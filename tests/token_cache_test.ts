@@ -51,6 +51,13 @@ Deno.test("TokenCache finds the tokens of all users that it can hold, and of man
   assertEquals(found > 10 && found <= 40, true, `${found}`);
 });
 
+Deno.test("TokenCache remembers every user's token at once while there is room", () => {
+  const users = Array.from({ length: 60 }, (_, i) => `token of user ${100 + i}`);
+  const cache = new TokenCache(60 * "token of user 100{}".length, CAPACITY);
+  for (const token of users) cache.set(token, opened("{}"), { sub: token });
+  assertEquals(users.filter((token) => cache.get(token) === undefined), []);
+});
+
 Deno.test("TokenCache gives what a token held, and nothing for another", () => {
   const cache = new TokenCache(CAPACITY);
   const entry = opened("{}");

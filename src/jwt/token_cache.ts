@@ -17,8 +17,8 @@ const SHARES = 32;
 const USER_BUCKETS = 2 ** 12;
 
 /**
- * The probability that an unknown token is remembered: most are opened a few times before. If all were
- * remembered, more users in turn than the cache holds would displace one another. Of 12,000 users' tokens
+ * The probability that an unknown token is remembered where it displaces another: most are opened a few times
+ * before. If all were remembered, more users in turn than the cache holds would displace one another. Of 12,000 users' tokens
  * half are found so, otherwise none; and what remembering costs, a third of opening, is paid for a token that
  * comes again.
  */
@@ -85,13 +85,15 @@ export class TokenCache {
    * @param claims The claims of the token, which say whose it is.
    */
   set(token: string, opened: Opened, claims: JWT): void {
-    if (Math.random() >= ADMISSION) return;
     const size = sizeOf(token, opened);
+    const mayDisplace = Math.random() < ADMISSION;
+    if (!mayDisplace && this.#size + size > this.#capacity) return;
     const end = endOf(token);
     if (size > this.#share || this.#entries.get(end)?.opened === opened) return;
-    this.#forget(end);
     const bucket = userBucketOf(claims);
     const share = this.#shares.get(bucket) ?? newShare();
+    if (!mayDisplace && share.size + size > this.#share) return;
+    this.#forget(end);
     while (share.size + size > this.#share) this.#forget(share.oldest.next().value!);
     this.#entries.set(end, { token: ownString(token), opened, share });
     this.#shares.set(bucket, share);
