@@ -182,13 +182,15 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     ].filter((problem) => problem !== undefined),
   );
 
+  // What is hashed and sent is the tenant's own.
+  const bound = tenant === undefined ? core : forTenant(core, tenant);
   return Object.freeze({
-    core: Object.freeze({ ...(tenant === undefined ? core : forTenant(core, tenant)), trustHost: true }),
+    core: Object.freeze({ ...bound, trustHost: true }),
     tenant,
     providers: new Map(providers.map((provider) => [provider.id, provider])),
-    coreProviders: new Map(providers.map(({ id }, index) => [id, core.providers[index] as Provider])),
+    coreProviders: new Map(providers.map(({ id }, index) => [id, bound.providers[index] as Provider])),
     providerLists: new RecentValues<string>(MOST_ORIGINS),
-    hashSecrets: hashSecrets(core.secret),
+    hashSecrets: hashSecrets(bound.secret),
     keepsTokens,
     sessionStore: sessionStore && {
       store: tenant === undefined ? sessionStore : storeForTenant(sessionStore, tenant),
