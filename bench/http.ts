@@ -155,19 +155,23 @@ async function assertAnswers(
   { url, cookies }: Server,
 ): Promise<void> {
   const { [sent]: cookie } = cookies;
-  const response = await fetch(`${url}${path}`, cookie ? { headers: { cookie } } : {});
+  const signal = () => AbortSignal.timeout(ANSWER_TIMEOUT);
+  const response = await fetch(`${url}${path}`, { signal: signal(), headers: cookie ? { cookie } : {} });
   const text = await response.text();
   const expected = sent === "cookie" ? USER : { session: null };
   if (response.status !== 200 || !isSame(text, expected)) {
     throw new Error(`${title} answered ${path} with ${response.status}: ${text}`);
   }
   if (sent !== "cookie") return;
-  const refused = await fetch(`${url}${path}`);
+  const refused = await fetch(`${url}${path}`, { signal: signal() });
   const anonymous = await refused.text();
   if (title !== CONTESTANTS.bare.title && refused.ok && isSame(anonymous, USER)) {
     throw new Error(`${title} answers ${path} without a cookie: ${anonymous}`);
   }
 }
+
+/** Milliseconds for an answer before the load. */
+const ANSWER_TIMEOUT = 30_000;
 
 /** What the routes answer. */
 const USER = { name: "Ada Lovelace", email: "ada@example.com", image: "https://example.com/ada.png" };

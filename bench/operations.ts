@@ -258,7 +258,7 @@ async function visit({ url, cookies }: Server): Promise<Visitor> {
 }
 
 function send(url: string, { path, ...init }: LoadRequest): Promise<Response> {
-  return fetch(`${url}${path}`, { ...init, redirect: "manual" });
+  return fetch(`${url}${path}`, { ...init, redirect: "manual", signal: AbortSignal.timeout(30_000) });
 }
 
 const cookiesOf = (headers: Headers) => headers.getSetCookie().map((line) => line.split(";")[0]!).join("; ");

@@ -12,7 +12,7 @@ export async function start() {
     request.session.set("user", USER);
     reply.send();
   });
-  app.get("/me", (request) => request.session.get("user"));
+  app.get("/me", (request) => request.session.get("user") ?? null);
   app.get("/session", (request) => ({ session: request.session.get("user") ?? null }));
   const port = await listen(app);
   const signedIn = await app.inject({ method: "POST", url: "/sign-in" });
