@@ -40,7 +40,7 @@ export interface SessionSettings extends Lifetimes {
   readonly otherSalts: readonly string[];
   /** The secrets, where tokens are in core's format. */
   readonly secrets: readonly string[] | undefined;
-  /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
+  /** Whether session tokens have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
   /** Records of sessions in a JWT, where there is a `sessionStore`. */
   readonly records: SessionRecords | undefined;
@@ -128,7 +128,7 @@ function resolveSettings(
     ownTokens,
     otherSalts: otherSalts(core, cookie.name),
     secrets,
-    keepsTokens,
+    keepsTokens: keepsTokens && strategy === "jwt",
     records,
     callbacks,
     event,
