@@ -53,6 +53,7 @@ export {
   type LinkAccountAction,
   type SignInAction,
   type SignOutAction,
+  type TenantAuthObject,
 } from "./src/create_auth.ts";
 export {
   type ActionFailure,
@@ -79,6 +80,7 @@ export type {
   AuthActionOperation,
   AuthEvent,
   AuthEvents,
+  ConfigForRequest,
   DefaultSession,
   EmailMessage,
   EmailMessageParams,

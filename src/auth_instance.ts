@@ -1,7 +1,8 @@
 /** The one object behind a configuration. */
 import type { FastifyInstance } from "fastify";
 import { assetOptions } from "./config/pages.ts";
-import { resolveConfig, type ResolvedConfig } from "./config/resolve.ts";
+import { haveSameLimits } from "./config/rate_limit.ts";
+import { inheritUses, resolveConfig, type ResolvedConfig } from "./config/resolve.ts";
 import type { PublicPaths } from "./config/public_path.ts";
 import { coreProblem } from "./core/config_problem.ts";
 import { type Assets, loadAssets } from "./pages/assets.ts";
@@ -23,15 +24,25 @@ export class AuthInstance {
   readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
   /** The mounts by application, in the order they were registered. */
   readonly #mounts = new WeakMap<object, PathsOfMount[]>();
-  readonly #done = new Set<string>();
+  readonly #done: Set<string>;
+  /** The settings of the instance before, whose memory those of this one take over. */
+  readonly #before: { readonly http?: SessionSettings; readonly https?: SessionSettings };
   #assets: Promise<Assets> | undefined;
   #limits: Promise<RateLimits> | undefined;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
   #ready = false;
 
-  /** @param config The application's configuration. It is read now, and never written to. */
-  constructor(config: FastifyAuthConfig) {
-    this.config = resolveConfig(config);
+  /**
+   * @param config The application's configuration. It is read now, and never written to.
+   * @param before The instance of an earlier configuration of the same tenant. What this process remembers of
+   * sessions, sign-ins and attempts is taken over.
+   */
+  constructor(config: FastifyAuthConfig, before?: AuthInstance) {
+    const resolved = resolveConfig(config);
+    this.config = before === undefined ? resolved : inheritUses(resolved, before.config);
+    this.#before = before === undefined ? {} : { ...before.#before, ...before.#settings };
+    this.#done = before === undefined ? new Set() : before.#done;
+    if (before !== undefined && haveSameLimits(resolved, before.config)) this.#limits = before.#limits;
   }
 
   /** Whether the configuration was checked and can be used. */
@@ -56,7 +67,10 @@ export class AuthInstance {
    */
   settings(secure: boolean): SessionSettings {
     const [own, other] = secure ? ["https", "http"] as const : ["http", "https"] as const;
-    return this.#settings[own] ??= sessionSettings(this.config, secure, this.#settings[other]);
+    return this.#settings[own] ??= sessionSettings(this.config, secure, {
+      other: this.#settings[other],
+      before: this.#before[own],
+    });
   }
 
   /** The files that the built-in pages load. */
@@ -108,9 +122,11 @@ const instances = new WeakMap<FastifyAuthConfig, AuthInstance>();
 /**
  * The instance of a configuration. The same object always has the same instance, by which
  * `getSession(request, config)` finds what `FastifyAuth(config)` set up.
+ *
+ * @param before The instance of an earlier configuration of the same tenant, where this one is made now.
  */
-export function authInstance(config: FastifyAuthConfig): AuthInstance {
+export function authInstance(config: FastifyAuthConfig, before?: AuthInstance): AuthInstance {
   let instance = instances.get(config);
-  if (instance === undefined) instances.set(config, instance = new AuthInstance(config));
+  if (instance === undefined) instances.set(config, instance = new AuthInstance(config, before));
   return instance;
 }

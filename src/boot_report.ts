@@ -23,6 +23,12 @@ export interface Report {
   readonly warnings: readonly Notice[];
 }
 
+/** How a mount is set up whose configuration is chosen for each request: what it is, is known with the request. */
+export interface RequestReport {
+  readonly mount: string;
+  readonly perRequest: true;
+}
+
 /** How a provider is set up. */
 export interface ProviderReport {
   readonly id: string;
@@ -43,7 +49,11 @@ export interface Discovery {
 }
 
 /** Logs how a mount is set up: one line, or the table with `doctor`. */
-export function reportBoot(log: Log, report: Report, doctor: boolean): void {
+export function reportBoot(log: Log, report: Report | RequestReport, doctor: boolean): void {
+  if ("perRequest" in report) {
+    log.info({}, `FastifyAuth is mounted at ${report.mount}; ${PER_REQUEST}.`);
+    return;
+  }
   const { mount, origin, originWhy, strategy, providers } = report;
   if (doctor) {
     log.info({ doctor: report }, toTable(report));
@@ -56,6 +66,9 @@ export function reportBoot(log: Log, report: Report, doctor: boolean): void {
       `sessions: ${strategy}; providers: ${ids}.`,
   );
 }
+
+const PER_REQUEST =
+  "a function chooses the configuration of each request, which is checked with the first one";
 
 /** Finds out how a mount is set up. */
 export function reportOf(auth: AuthInstance, mount: string): Report {
@@ -92,7 +105,8 @@ function toDiscovery({ id, server }: ProviderSummary): Discovery | undefined {
 }
 
 /** A report as a table. */
-export function toTable(report: Report): string {
+export function toTable(report: Report | RequestReport): string {
+  if ("perRequest" in report) return tableOf([["mount", report.mount], ["config", PER_REQUEST]]);
   const { mount, origin, originWhy, strategy, maxAge, cookies, providers, warnings } = report;
   const kept = strategy === "jwt" ? "in an encrypted cookie" : "in the database";
   const rows: [string, string][] = [
@@ -104,6 +118,10 @@ export function toTable(report: Report): string {
     ...(providers.length === 0 ? [["provider", "none: no user can sign in"] as [string, string]] : []),
     ...warnings.map(({ message }): [string, string] => ["warning", message]),
   ];
+  return tableOf(rows);
+}
+
+function tableOf(rows: readonly (readonly [name: string, value: string])[]): string {
   return ["FastifyAuth, as it is set up:", ...rows.map(([name, value]) => `  ${name.padEnd(8)}  ${value}`)]
     .join("\n");
 }

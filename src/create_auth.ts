@@ -20,7 +20,7 @@ import {
   unlinkAccount,
   type UnlinkAccountOptions,
 } from "./accounts.ts";
-import { isRequestOrReply } from "./arguments.ts";
+import { assertSessionArguments, isRequestOrReply } from "./arguments.ts";
 import { authInstance } from "./auth_instance.ts";
 import { getSession } from "./get_session.ts";
 import type { SessionGuard } from "./guard.ts";
@@ -36,8 +36,17 @@ import {
   type RevokeSessionsOptions,
   type UserSession,
 } from "./sessions.ts";
+import { Tenants } from "./tenants.ts";
 import { getAccessToken, getToken } from "./tokens.ts";
-import type { DefaultSession, FastifyAuthConfig, JWT, Session, SessionRequest, User } from "./types.ts";
+import type {
+  ConfigForRequest,
+  DefaultSession,
+  FastifyAuthConfig,
+  JWT,
+  Session,
+  SessionRequest,
+  User,
+} from "./types.ts";
 
 /**
  * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can be taken
@@ -266,8 +275,26 @@ export interface SignOutAction {
   (request: ActionRequest, reply: GuardedReply, options?: SignOutActionOptions): Promise<void>;
 }
 
+/**
+ * What {@linkcode createAuth} returns for a function: the same for the configurations that it chooses. Its members are
+ * those of an {@linkcode AuthObject}, each with the configuration of its request. They reject with a
+ * {@linkcode FastifyAuthError} where there is none (404), where the function failed (503) and where the configuration
+ * cannot be used (500); only `getSession()` then resolves with `null`.
+ */
+export interface TenantAuthObject<OwnSession = Session & { user: User }>
+  extends Omit<AuthObject<OwnSession>, "config" | "revokeSession" | "revokeSessions"> {
+  /**
+   * The object of one configuration, for what has no request: `auth.forConfig(config).revokeSessions(userId)`.
+   *
+   * @param config One that the function returns.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it has no `tenant`.
+   */
+  readonly forConfig: (config: FastifyAuthConfig) => AuthObject<OwnSession>;
+}
+
 /** The session of an object of {@linkcode createAuth}: `InferSession<typeof auth>`. */
-export type InferSession<Auth> = Auth extends AuthObject<infer OwnSession> ? OwnSession : never;
+export type InferSession<Auth> = Auth extends Pick<AuthObject<infer OwnSession>, "getSession"> ? OwnSession
+  : never;
 
 /**
  * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else that the
@@ -311,6 +338,45 @@ export type InferSession<Auth> = Auth extends AuthObject<infer OwnSession> ? Own
  */
 export function createAuth<Returned extends DefaultSession = Session>(
   config: CreateAuthConfig<Returned>,
+): AuthObject<SessionOf<Returned>>;
+/**
+ * Makes one object of a function that chooses the configuration of each request, such as for tenants.
+ *
+ * @param choose The function: see {@linkcode ConfigForRequest}.
+ * @returns The object.
+ *
+ * @example
+ * ```ts
+ * import Fastify from "fastify";
+ * import { createAuth, type FastifyAuthConfig } from "fastify-authjs";
+ *
+ * const secret = "a string of 32 characters or more";
+ * const tenants = new Map<string, FastifyAuthConfig>([
+ *   ["acme.example", { tenant: "acme", providers: [], secret, trustHost: true }],
+ *   ["umbrella.example", { tenant: "umbrella", providers: [], secret, trustHost: true }],
+ * ]);
+ * const auth = createAuth((request) => tenants.get(request.host));
+ * const app = Fastify();
+ * await app.register(auth.plugin, { prefix: "/auth" });
+ * app.get("/me", { onRequest: auth.requireSession() }, (request) => auth.getSession(request));
+ *
+ * const known = await app.inject({ url: "/me", headers: { host: "acme.example" } });
+ * const unknown = await app.inject({ url: "/me", headers: { host: "other.example" } });
+ * console.assert(known.statusCode === 401 && unknown.statusCode === 404);
+ * ```
+ */
+export function createAuth<Returned extends DefaultSession = Session>(
+  choose: ConfigForRequest<CreateAuthConfig<Returned>>,
+): TenantAuthObject<SessionOf<Returned>>;
+export function createAuth<Returned extends DefaultSession>(
+  config: CreateAuthConfig<Returned> | ConfigForRequest<CreateAuthConfig<Returned>>,
+): AuthObject<SessionOf<Returned>> | TenantAuthObject<SessionOf<Returned>> {
+  if (typeof config === "function") return tenantAuth(config as unknown as ConfigForRequest) as never;
+  return authOf(config);
+}
+
+function authOf<Returned extends DefaultSession>(
+  config: CreateAuthConfig<Returned>,
 ): AuthObject<SessionOf<Returned>> {
   if (typeof config !== "object" || config === null || isRequestOrReply(config) || "register" in config) {
     throw invalid("createAuth()", "give it a configuration: `createAuth({ providers: [GitHub] })`.");
@@ -343,4 +409,46 @@ export function createAuth<Returned extends DefaultSession = Session>(
     listAccounts: (request) => listAccounts(acting(), request),
   };
   return auth as unknown as AuthObject<SessionOf<Returned>>;
+}
+
+/** The members of the object that take a request first. */
+type PerRequest = Omit<TenantAuthObject, "forConfig" | "getSession" | "plugin" | "requireSession">;
+
+function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
+  const tenants = Tenants.of(choose);
+  const objects = new WeakMap<FastifyAuthConfig, AuthObject>();
+  const objectOf = (config: FastifyAuthConfig) => {
+    let object = objects.get(config);
+    if (object === undefined) objects.set(config, object = authOf(config as CreateAuthConfig) as AuthObject);
+    return object;
+  };
+  const call = <Name extends keyof PerRequest>(name: Name) =>
+    (async (request: SessionRequest, ...rest: unknown[]) => {
+      assertSessionArguments(request, {});
+      const object = objectOf(await tenants.configOf(request));
+      return await (object[name] as (...given: unknown[]) => unknown)(request, ...rest);
+    }) as unknown as PerRequest[Name];
+  return {
+    plugin: FastifyAuth(choose),
+    getSession: (request) => getSession(request, choose) as ReturnType<AuthObject["getSession"]>,
+    requireSession: (options) => requireSession(choose, options as RequireSessionOptions),
+    signIn: call("signIn"),
+    signOut: call("signOut"),
+    updateSession: call("updateSession"),
+    getToken: call("getToken"),
+    getAccessToken: call("getAccessToken"),
+    listSessions: call("listSessions"),
+    linkAccount: call("linkAccount"),
+    unlinkAccount: call("unlinkAccount"),
+    listAccounts: call("listAccounts"),
+    forConfig(config) {
+      if (typeof config?.tenant !== "string") {
+        throw invalid(
+          "forConfig()",
+          "give it a configuration with a `tenant`, such as the function returns.",
+        );
+      }
+      return objectOf(config);
+    },
+  };
 }

@@ -14,9 +14,19 @@ import type { SessionSettings } from "./session/settings.ts";
 import { refuseToken, type SessionRead, SIGNED_OUT, type TokenRefresh } from "./session/read.ts";
 import { MALFORMED } from "./jwt/refusal.ts";
 import { warnOfOtherConfig } from "./other_config.ts";
-import type { FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
+import { FastifyAuthError } from "./errors.ts";
+import { Tenants } from "./tenants.ts";
+import type { ConfigForRequest, FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
 import { canCarryCookies, isWrittenBack, readAnew, readOnce } from "./session/write_back.ts";
 
+/**
+ * The session of a request by the configuration that a function chooses, or `null` where there is none.
+ *
+ * @param req The Fastify request, in any hook or handler.
+ * @param choose The same function that was given to `FastifyAuth`.
+ * @returns The session, or `null`: also where there is no configuration for the request, which the log says.
+ */
+export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSessionResult;
 /**
  * The session of a request, or `null` where there is none.
  *
@@ -42,9 +52,29 @@ import { canCarryCookies, isWrittenBack, readAnew, readOnce } from "./session/wr
  * console.assert(response.body === '{"session":null}');
  * ```
  */
-export async function getSession(req: SessionRequest, config: FastifyAuthConfig): GetSessionResult {
+export function getSession(req: SessionRequest, config: FastifyAuthConfig): GetSessionResult;
+export async function getSession(
+  req: SessionRequest,
+  config: FastifyAuthConfig | ConfigForRequest,
+): GetSessionResult {
+  if (typeof config === "function") return (await readChosen(req, config)).session;
   assertSessionArguments(req, config);
   return (await readSession(req, config)).session;
+}
+
+/** Reads with the configuration that a function chooses. Where there is none, the log says so. */
+async function readChosen(request: SessionRequest, choose: ConfigForRequest): Promise<SessionRead> {
+  assertSessionArguments(request, {});
+  let config: FastifyAuthConfig;
+  try {
+    config = await Tenants.of(choose).configOf(request);
+  } catch (error) {
+    // That there is none, and what is wrong with one, was said once.
+    const isSaid = error instanceof FastifyAuthError && error.code !== "FST_AUTHJS_UNAVAILABLE";
+    if (!isSaid) request.log.error(error, "No session is read: there is no configuration for the request.");
+    return SIGNED_OUT;
+  }
+  return await readSession(request, config);
 }
 
 /**

@@ -13,7 +13,8 @@ import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
 import type { GuardedReply, GuardedRequest } from "./guarded.ts";
 import { isSteppedUp, startStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up.ts";
-import type { FastifyAuthConfig, Session } from "./types.ts";
+import { Tenants } from "./tenants.ts";
+import type { ConfigForRequest, FastifyAuthConfig, Session } from "./types.ts";
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
@@ -23,16 +24,48 @@ export const GUARD: unique symbol = Symbol("fastify-authjs.guard");
 
 /** A hook, which may be a guard. */
 export interface MarkedHook {
-  [GUARD]?: (config: unknown, scope: object) => FastifyAuthConfig | undefined;
+  [GUARD]?: (config: unknown, scope: object) => FastifyAuthConfig | ConfigForRequest | undefined;
 }
 
 /**
- * The guard of a configuration.
+ * The guard of a configuration, or of those that a function chooses.
  *
  * @param options Which signed-in users may pass, checked before.
  * @param where What the options belong to, for the log.
  */
 export function sessionGuard(
+  config: FastifyAuthConfig | ConfigForRequest,
+  options: RequireSessionOptions,
+  where: string,
+): SessionGuard {
+  return typeof config === "function"
+    ? guardPerRequest(config, options, where)
+    : guardOf(config, options, where);
+}
+
+function guardPerRequest(
+  choose: ConfigForRequest,
+  options: RequireSessionOptions,
+  where: string,
+): SessionGuard {
+  const tenants = Tenants.of(choose);
+  const guards = new WeakMap<FastifyAuthConfig, SessionGuard>();
+  const guard: SessionGuard = async (request, reply) => {
+    if (isAuthRoute(request.routeOptions.config)) return;
+    try {
+      const config = await tenants.configOf(request);
+      let own = guards.get(config);
+      if (own === undefined) guards.set(config, own = guardOf(config, options, where));
+      return await own(request, reply);
+    } catch (error) {
+      keepUnstored(reply as FastifyReply);
+      throw error;
+    }
+  };
+  return Object.assign(guard, { [GUARD]: () => choose });
+}
+
+function guardOf(
   config: FastifyAuthConfig,
   options: RequireSessionOptions,
   where: string,

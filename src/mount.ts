@@ -1,7 +1,7 @@
 /** Where the routes are mounted, and where users see them. */
 import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
-import { type Report, reportOf } from "./boot_report.ts";
+import { type Report, reportOf, type RequestReport } from "./boot_report.ts";
 import { type PublicPaths, publicPaths } from "./config/public_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 
@@ -13,10 +13,13 @@ const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
 
 /** A configuration, and where it is mounted. */
 export interface Mounted {
-  readonly auth: AuthInstance;
   readonly mountPath: string;
+  /** Whether it is the mount of this configuration, or of a function that has returned it. */
+  readonly isOf: (auth: AuthInstance) => boolean;
+  /** The configuration, unless a function chooses it. */
+  readonly auth: AuthInstance | undefined;
   /** How it is set up, once the application is ready. */
-  readonly report: () => Report;
+  readonly report: () => Report | RequestReport;
 }
 
 /** The configurations that are mounted in an application, in the order they were registered. */
@@ -42,12 +45,14 @@ function rootOf(instance: FastifyInstance): FastifyInstance {
  */
 export function addMount(scope: FastifyInstance, auth: AuthInstance, mountPath: string): () => PublicPaths {
   const { origin } = auth.config;
-  const isMounted = (path: string) =>
-    path === mountPath || scope.hasRoute({ method: "GET", url: `${decodePath(path)}/csrf` });
-  let known: PublicPaths | undefined;
-  const paths = () => known ??= publicPaths(mountPath, origin, isMounted);
+  const paths = pathsOf(scope, auth, mountPath);
   auth.addMount(scope.server, paths);
-  rememberMount(scope, { auth, mountPath, report: () => reportOf(auth, paths().mount) });
+  rememberMount(scope, {
+    auth,
+    mountPath,
+    isOf: (other) => other === auth,
+    report: () => reportOf(auth, paths().mount),
+  });
   // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
   scope.addHook("onReady", async () => {
     const { mount } = paths();
@@ -63,6 +68,45 @@ export function addMount(scope: FastifyInstance, auth: AuthInstance, mountPath: 
     );
   });
   return paths;
+}
+
+/**
+ * Adds a mount of configurations that a function chooses.
+ *
+ * @param isOf Whether the function has returned a configuration.
+ * @returns Adds the mount to a configuration, once the application has all its routes.
+ * @throws {FastifyAuthError} What is returned does, where another mount has the same public path.
+ */
+export function addTenantMount(
+  scope: FastifyInstance,
+  mountPath: string,
+  isOf: Mounted["isOf"],
+): (auth: AuthInstance) => () => PublicPaths {
+  rememberMount(scope, {
+    auth: undefined,
+    mountPath,
+    isOf,
+    report: () => ({ mount: mountPath, perRequest: true }),
+  });
+  return (auth) => {
+    const paths = pathsOf(scope, auth, mountPath);
+    const { mount } = paths();
+    if (auth.mountsIn(scope.server).some((other) => other().mount === mount)) throw samePublicPath(mount);
+    auth.addMount(scope.server, paths);
+    return paths;
+  };
+}
+
+/** The paths of a mount as users see them, found out when they are needed: then the application has all its routes. */
+function pathsOf(
+  scope: FastifyInstance,
+  { config: { origin } }: AuthInstance,
+  mountPath: string,
+): () => PublicPaths {
+  const isMounted = (path: string) =>
+    path === mountPath || scope.hasRoute({ method: "GET", url: `${decodePath(path)}/csrf` });
+  let known: PublicPaths | undefined;
+  return () => known ??= publicPaths(mountPath, origin, isMounted);
 }
 
 function decodePath(path: string): string {

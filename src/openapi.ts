@@ -4,11 +4,14 @@ import { authInstance } from "./auth_instance.ts";
 import { cookieSettings } from "./config/cookies.ts";
 import type { FastifyAuthErrorCode } from "./errors.ts";
 import { errorSchema } from "./http/error_schema.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
 import { toYaml } from "./utils/yaml.ts";
 
 /** Whose sessions the guards of a route require: of nobody where it has none. */
-export type GuardsOf = (route: RouteOptions, scope: FastifyInstance) => readonly FastifyAuthConfig[];
+export type GuardsOf = (route: RouteOptions, scope: FastifyInstance) => readonly Guarding[];
+
+/** A configuration, or a function that chooses one. */
+type Guarding = FastifyAuthConfig | ConfigForRequest;
 
 /** The decorator of `@fastify/swagger`, which makes the document. */
 const DECORATOR = "swagger";
@@ -131,7 +134,7 @@ class SecuritySchemes {
   }
 
   /** Requires the sessions of these configurations, besides what the document requires of every operation. */
-  requirement(configs: readonly FastifyAuthConfig[], scope: FastifyInstance): Security {
+  requirement(configs: readonly Guarding[], scope: FastifyInstance): Security {
     const { security = [] } = this.#document;
     const required = schemesOf(scope).map((secure) =>
       Object.fromEntries(configs.map((config) => [this.#keyOf(sessionCookie(config, secure)), []]))
@@ -185,7 +188,10 @@ function schemesOf({ initialConfig }: FastifyInstance): readonly boolean[] {
   return initialConfig.https ? [true] : [false, true];
 }
 
-function sessionCookie(config: FastifyAuthConfig, secure: boolean): string {
+function sessionCookie(config: Guarding, secure: boolean): string {
+  if (typeof config === "function") {
+    return cookieSettings("sessionToken", { cookieTenant: "{tenant}" }, secure).name;
+  }
   const { core, origin } = authInstance(config).config;
   return cookieSettings("sessionToken", core, origin?.secure ?? secure).name;
 }

@@ -11,11 +11,13 @@ import type { SessionRequest } from "./types.ts";
  */
 export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRequest): void {
   const mounted = mountedIn(server);
-  if (mounted.length === 0 || mounted.some((other) => other.auth === auth)) return;
+  if (mounted.length === 0 || mounted.some(({ isOf }) => isOf(auth))) return;
   auth.once("other configuration", () => {
     const paths = mounted.map(({ mountPath }) => `"${mountPath}"`).join(" and ");
     const shared = auth.config.problem === undefined &&
-      mounted.some((other) => shareSessions(other.auth, auth) || areRows(other.auth, auth));
+      mounted.some(({ auth: other }) =>
+        other !== undefined && (shareSessions(other, auth) || areRows(other, auth))
+      );
     const code: NoticeCode = "FST_AUTHJS_WARN_CONFIG_OBJECT";
     log.warn(
       { code },

@@ -15,7 +15,7 @@ import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./get_session.ts";
 import { reportBoot, reportOf } from "./boot_report.ts";
-import { addMount } from "./mount.ts";
+import { addMount, addTenantMount } from "./mount.ts";
 import { AUTH_ROUTE, HIDDEN } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import { assertNotCrossSite } from "./http/cross_site.ts";
@@ -40,7 +40,8 @@ import { sendTooManyRequests, TooManyRequests } from "./routes/rate_limit/too_ma
 import { RouteGuards } from "./route_guards.ts";
 import { registerSessions } from "./shared_sessions.ts";
 import { writeBack } from "./session/write_back.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import { Tenants } from "./tenants.ts";
+import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
 
 /** Options of the registration. */
 export interface FastifyAuthPluginOptions {
@@ -54,6 +55,13 @@ export interface FastifyAuthPluginOptions {
   openapi?: boolean;
 }
 
+/**
+ * Makes the plugin for configurations that a function chooses for each request, such as those of tenants.
+ *
+ * @param choose The function: see {@linkcode ConfigForRequest}.
+ * @returns A plugin for `register`, with the mount path as its `prefix`.
+ */
+export function FastifyAuth(choose: ConfigForRequest): FastifyPluginAsync<FastifyAuthPluginOptions>;
 /**
  * Makes the plugin that adds every route of Auth.js to an application.
  *
@@ -79,10 +87,14 @@ export interface FastifyAuthPluginOptions {
  * console.assert(response.json().github.callbackUrl === "http://localhost:3000/auth/callback/github");
  * ```
  */
-export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<FastifyAuthPluginOptions> {
+export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<FastifyAuthPluginOptions>;
+export function FastifyAuth(
+  config: FastifyAuthConfig | ConfigForRequest,
+): FastifyPluginAsync<FastifyAuthPluginOptions> {
   // `register(FastifyAuth)` calls it in place of a plugin, whose errors are rejections.
   if (isInstance(config)) return Promise.reject(noConfiguration()) as never;
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
+    if (typeof config === "function") return await registerFor(config, instance, options, mountPerRequest);
     if (typeof config !== "object" || config === null) throw noConfiguration();
     const auth = authInstance(config);
     const problem = await auth.problem();
@@ -91,40 +103,131 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
     for (const { message, ...details } of auth.config.advice) instance.log.info(details, message);
     auth.config.notices.sendTo(instance.log);
     await auth.config.otherProcesses?.lookAtStart();
-    const assets = await auth.assets();
-    if (options.openapi && !instance.hasDecorator("swagger")) {
-      instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
-    }
-    writeBack(instance);
-    const guards = RouteGuards.of(instance);
-    const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
-      const mountPath = toMountPath(scope.prefix);
-      const paths = addMount(scope, auth, mountPath);
-      assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
-      guards.add({ scope: instance, config, mountPath });
-      const mount: LimitedMount = {
-        config: auth.config,
-        paths,
-        assets,
-        limits: await auth.limits(scope),
-        settings: (secure) => auth.settings(secure),
-        readSession: (request) => readSession(request, config),
-        once: (what, tell) => auth.once(what, tell),
-      };
-      addRoutes(scope, () => mount, { config: auth.config, documented: options.openapi === true });
-      addNotFound(scope, () => mount, Boolean(options.prefix));
-      const report = () => {
-        assertOwnPages(config.pages, paths().mount);
-        reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
-      };
-      // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
-      scope.addHook("onReady", async () => report());
-    };
-    await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
+    await registerFor(config, instance, options, mountAtBoot);
     reportSharing(instance, auth);
   };
   // Without encapsulation: the hook that writes session cookies is for the surrounding scope.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
+}
+
+/** What is to be mounted in the scope of the routes, and how. */
+interface MountSetup<Source> {
+  readonly source: Source;
+  readonly scope: FastifyInstance;
+  readonly mountPath: string;
+  readonly options: FastifyAuthPluginOptions;
+}
+
+/** Registers the routes of a configuration, or of a function that chooses one, in a scope of their own. */
+async function registerFor<Source extends FastifyAuthConfig | ConfigForRequest>(
+  source: Source,
+  instance: FastifyInstance,
+  options: FastifyAuthPluginOptions,
+  mount: (setup: MountSetup<Source>) => Promise<void>,
+): Promise<void> {
+  if (options.openapi && !instance.hasDecorator("swagger")) {
+    instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
+  }
+  writeBack(instance);
+  const guards = RouteGuards.of(instance);
+  const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
+    const mountPath = toMountPath(scope.prefix);
+    guards.add({ scope: instance, config: source, mountPath });
+    await mount({ source, scope, mountPath, options });
+  };
+  await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
+}
+
+async function mountAtBoot(
+  { source: config, scope, mountPath, options }: MountSetup<FastifyAuthConfig>,
+): Promise<void> {
+  const auth = authInstance(config);
+  const paths = addMount(scope, auth, mountPath);
+  assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
+  const mount = await limitedMount({ auth, config, scope, paths });
+  addRoutes(scope, () => mount, { config: auth.config, documented: options.openapi === true });
+  addNotFound(scope, () => mount, Boolean(options.prefix));
+  const report = () => {
+    assertOwnPages(config.pages, paths().mount);
+    reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
+  };
+  // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
+  scope.addHook("onReady", async () => report());
+}
+
+/** A configuration, and where it is mounted. */
+interface MountParts {
+  readonly auth: AuthInstance;
+  readonly config: FastifyAuthConfig;
+  readonly scope: FastifyInstance;
+  readonly paths: LimitedMount["paths"];
+}
+
+async function limitedMount({ auth, config, scope, paths }: MountParts): Promise<LimitedMount> {
+  return {
+    config: auth.config,
+    paths,
+    assets: await auth.assets(),
+    limits: await auth.limits(scope),
+    settings: (secure) => auth.settings(secure),
+    readSession: (request) => readSession(request, config),
+    once: (what, tell) => auth.once(what, tell),
+  };
+}
+
+/** The property of a request that keeps its mount, where a function chooses the configuration. */
+const MOUNT: unique symbol = Symbol("fastify-authjs.mount");
+
+/** Mounts the configurations that a function chooses. */
+async function mountPerRequest(
+  { source: choose, scope, mountPath, options }: MountSetup<ConfigForRequest>,
+): Promise<void> {
+  const tenants = Tenants.of(choose);
+  const addTo = addTenantMount(scope, mountPath, (auth) => tenants.has(auth));
+  const mounts = new WeakMap<FastifyAuthConfig, Promise<LimitedMount>>();
+  const prepare = async (auth: AuthInstance, config: FastifyAuthConfig) => {
+    assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
+    assertShortIds(scope, auth.config);
+    const mount = await limitedMount({ auth, config, scope, paths: addTo(auth) });
+    assertOwnPages(config.pages, mount.paths().mount);
+    reportBoot(scope.log, reportOf(auth, mount.paths().mount), auth.config.doctor);
+    return mount;
+  };
+  tenants.addMount(scope.server, {
+    async prepare(auth, config) {
+      if (!mounts.has(config)) mounts.set(config, prepare(auth, config));
+      await mounts.get(config);
+    },
+  });
+  scope.decorateRequest(MOUNT);
+  scope.addHook("onRequest", async (request) => {
+    const config = await tenants.configOf(request);
+    (request as { [MOUNT]?: LimitedMount })[MOUNT] = await mounts.get(config)!;
+  });
+  const bare = await bareMount(scope, mountPath);
+  const mountOf: MountOf = (request) => (request as { [MOUNT]?: LimitedMount })[MOUNT] ?? bare;
+  addRoutes(scope, mountOf, { config: bare.config, documented: options.openapi === true, perRequest: true });
+  addNotFound(scope, mountOf, Boolean(options.prefix));
+  // deno-lint-ignore require-await -- as above
+  scope.addHook("onReady", async () => reportBoot(scope.log, { mount: mountPath, perRequest: true }, false));
+}
+
+/** For the pages of requests that have no configuration. */
+async function bareMount(scope: FastifyInstance, mountPath: string): Promise<LimitedMount> {
+  const config: FastifyAuthConfig = { providers: [], secret: crypto.randomUUID(), trustHost: true };
+  const paths = { mount: mountPath, removed: "" };
+  return await limitedMount({ auth: authInstance(config), config, scope, paths: () => paths });
+}
+
+/** @throws {FastifyAuthError} For the id of a provider that the router cannot match. */
+function assertShortIds(scope: FastifyInstance, { providers }: ResolvedConfig): void {
+  const id = [...providers.keys()].find((id) => id.length > longestParameter(scope));
+  if (id === undefined) return;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_PROVIDER_INVALID",
+    `The id "${id}" is longer than the router lets a parameter be: shorten it, or set \`routerOptions: { ` +
+      "maxParamLength }` of Fastify.",
+  );
 }
 
 const NO_SWAGGER = "FastifyAuth: `openapi: true` has no effect, since there is no document here. Register " +
@@ -157,15 +260,21 @@ interface RoutesSetup {
   readonly config: ResolvedConfig;
   /** Whether the document of the application describes them. */
   readonly documented: boolean;
+  /** Whether configurations may have others. */
+  readonly perRequest?: boolean;
 }
 
-function addRoutes(scope: FastifyInstance, mountOf: MountOf, { config, documented }: RoutesSetup): void {
+function addRoutes(
+  scope: FastifyInstance,
+  mountOf: MountOf,
+  { config, documented, perRequest = false }: RoutesSetup,
+): void {
   decorateReceived(scope);
   redactSpans(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {
-    if (route.isServed?.(config) === false) continue;
+    if (!perRequest && route.isServed?.(config) === false) continue;
     pathsOf(scope, route, config).forEach(({ url, id }, index) => {
       const operations = documented && index === 0 ? operationsOf(scope, route, config) : [];
       addRoute(scope, url, route, { mountOf, id, operations });
@@ -185,18 +294,24 @@ interface RoutePath {
  * than the router lets a parameter be has a path of its own.
  */
 function pathsOf(
-  { initialConfig }: FastifyInstance,
+  scope: FastifyInstance,
   { action, provider }: AuthRoute,
   config: ResolvedConfig,
 ): RoutePath[] {
-  const { ignoreTrailingSlash, maxParamLength = 100, routerOptions } = initialConfig as RouterConfig;
-  const longest = Math.min(maxParamLength, routerOptions?.maxParamLength ?? maxParamLength);
+  const { ignoreTrailingSlash, routerOptions } = scope.initialConfig as RouterConfig;
+  const longest = longestParameter(scope);
   const paths: RoutePath[] = [{ url: provider ? `/${action}/:provider` : `/${action}` }];
   for (const id of provider ? config.providers.keys() : []) {
     if (id.length > longest) paths.push({ url: `/${action}/${id}`, id });
   }
   if (ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash) return paths;
   return paths.flatMap((path) => [path, { ...path, url: `${path.url}/` }]);
+}
+
+/** How long the router lets a parameter be. */
+function longestParameter({ initialConfig }: FastifyInstance): number {
+  const { maxParamLength = 100, routerOptions } = initialConfig as RouterConfig;
+  return Math.min(maxParamLength, routerOptions?.maxParamLength ?? maxParamLength);
 }
 
 /** Where versions of Fastify keep the options of the router. */
@@ -402,6 +517,9 @@ function assertServed(
   const provider = id === undefined ? undefined : config.providers.get(id);
   if (route.provider && provider === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
+  }
+  if (route.isServed?.(config) === false) {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
   }
   const methods = provider === undefined ? route.methods : methodsFor(route, provider);
   if ((methods as readonly string[]).includes(request.method)) return provider;

@@ -2,8 +2,19 @@
 import { isRequestOrReply } from "./arguments.ts";
 import { type SessionGuard, sessionGuard } from "./guard.ts";
 import { assertGuardOptions, invalid, type RequireSessionOptions } from "./guard_options.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
 
+/**
+ * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request.
+ * Where there is none the answer is a 404, where the function failed a 503, where the configuration cannot be used a
+ * 500.
+ *
+ * @param choose The same function that was given to `FastifyAuth`.
+ * @param options Which signed-in users may pass.
+ * @returns The hook.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where an option is invalid.
+ */
+export function requireSession(choose: ConfigForRequest, options?: RequireSessionOptions): SessionGuard;
 /**
  * Makes a hook that lets only signed-in users pass, for a route or for an instance and all routes in it. A
  * route can also declare its guard, without a hook: see {@linkcode RouteAuthConfig}.
@@ -65,7 +76,11 @@ import type { FastifyAuthConfig } from "./types.ts";
  * console.assert((await late("/delete")).json().code === "FST_AUTHJS_STEP_UP_REQUIRED");
  * ```
  */
-export function requireSession(config: FastifyAuthConfig, options: RequireSessionOptions = {}): SessionGuard {
+export function requireSession(config: FastifyAuthConfig, options?: RequireSessionOptions): SessionGuard;
+export function requireSession(
+  config: FastifyAuthConfig | ConfigForRequest,
+  options: RequireSessionOptions = {},
+): SessionGuard {
   assertConfig(config);
   assertGuardOptions(options, WHERE);
   return sessionGuard(config, options, WHERE);
@@ -73,10 +88,11 @@ export function requireSession(config: FastifyAuthConfig, options: RequireSessio
 
 const WHERE = "requireSession()";
 
-function assertConfig(config: FastifyAuthConfig): void {
+function assertConfig(config: FastifyAuthConfig | ConfigForRequest): void {
   if (isRequestOrReply(config)) {
     throw invalid(WHERE, "it makes a hook and is none. Call it: `onRequest: requireSession(config)`.");
   }
+  if (typeof config === "function") return;
   if (typeof config !== "object" || config === null) {
     throw invalid(WHERE, "give it the configuration that FastifyAuth() was given.");
   }

@@ -12,13 +12,13 @@ import {
   type RouteAuthOptions,
 } from "./route_auth.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
 
 /** One registration of the plugin. */
 interface Registration {
   /** The instance it was registered on: whose routes it is nearest to. */
   readonly scope: object;
-  readonly config: FastifyAuthConfig;
+  readonly config: FastifyAuthConfig | ConfigForRequest;
   readonly mountPath: string;
 }
 
@@ -223,11 +223,11 @@ function assertSeen(route: RouteOptions): void {
 }
 
 /** Whose sessions the hooks of a route require, its own and those of its scope. */
-function guardsOf(route: RouteOptions, scope: FastifyInstance): FastifyAuthConfig[] {
+function guardsOf(route: RouteOptions, scope: FastifyInstance): (FastifyAuthConfig | ConfigForRequest)[] {
   const hooks = GUARD_HOOKS.flatMap((name) => [...hooksOf(scope, name), ...[route[name] ?? []].flat()]);
   const configs = hooks.map((hook) => (hook as MarkedHook)[GUARD]?.(route.config, scope));
   const required = new Set(configs.filter((config) => config !== undefined));
-  return [...required].filter((config) => !isSignInRoute(route, config));
+  return [...required].filter((config) => typeof config === "function" || !isSignInRoute(route, config));
 }
 
 /** The hooks that can be guards. */

@@ -657,6 +657,17 @@ export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, Fa
   pages?: FastifyAuthPages;
 }
 
+/**
+ * Chooses the configuration for a request, in place of one that does not change: `(request) =>
+ * tenants.get(request.host)`. It is called once for each request, before its body is read. Each configuration needs a
+ * `tenant`, and is copied and checked with its first request: return the same object for as long as nothing in it
+ * changes. Where there is none, auth routes and guards answer with 404, and `getSession()` returns `null`; where the
+ * function throws, they answer with 503, or the `statusCode` of the error.
+ */
+export type ConfigForRequest<Config = FastifyAuthConfig> = (
+  request: FastifyRequest,
+) => Config | null | undefined | PromiseLike<Config | null | undefined>;
+
 /** What `getSession()` returns: the session of the request, or null where there is none. */
 export type GetSessionResult = Promise<Session | null>;
 

@@ -99,6 +99,21 @@ exampleTest("failed attempts to sign in are limited", async () => {
   assertEquals((await client.get("/auth/session")).statusCode, 200, "other routes are not limited");
 });
 
+exampleTest("tenants have sessions of their own", async () => {
+  const { build } = await import("../examples/tenants.ts");
+  await using app = await build();
+  const [acme, umbrella] = ["acme", "umbrella"].map((name) =>
+    new Client(app, { host: `${name}.localhost:3000` })
+  );
+  const name = async () => (await acme!.get("/me")).json<{ name: string } | null>()?.name;
+  await signInReadSignOut(acme!, name, "Ada", undefined);
+  await acme!.signIn(ADA);
+  assertEquals((await acme!.get("/staff")).body, "You are signed in at acme.localhost.");
+  for (const [key, value] of acme!.cookies) umbrella!.cookies.set(key.replace("-acme.", "-umbrella."), value);
+  assertEquals((await umbrella!.get("/staff")).statusCode, 401);
+  assertEquals((await new Client(app, { host: "localhost" }).get("/staff")).statusCode, 404);
+});
+
 exampleTest("a single-page application signs in from its own origin", async () => {
   const { build, signIn } = await import("../examples/cors_spa.ts");
   await using app = await build();

@@ -1,5 +1,5 @@
 /** Checks the set-up of an application by loading it. */
-import { type Report, toTable } from "../boot_report.ts";
+import { type Report, type RequestReport, toTable } from "../boot_report.ts";
 import { mountedIn } from "../mount.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { error, type Finding, ok, warning } from "./findings.ts";
@@ -46,16 +46,21 @@ const NOT_MOUNTED = error(
   'The application does not register FastifyAuth(): `await app.register(FastifyAuth(config), { prefix: "/auth" })`.',
 );
 
-function reportsOf(app: App): Report[] {
+type AnyReport = Report | RequestReport;
+
+function reportsOf(app: App): AnyReport[] {
   return mountedIn(app).map(({ report }) => report());
 }
 
 /** Warnings are findings, which follow the table. */
-function withoutWarnings(report: Report): Report {
-  return { ...report, warnings: [] };
+function withoutWarnings(report: AnyReport): AnyReport {
+  return "perRequest" in report ? report : { ...report, warnings: [] };
 }
 
-async function checkReport(report: Report, offline: boolean): Promise<Finding[]> {
+async function checkReport(report: AnyReport, offline: boolean): Promise<Finding[]> {
+  if ("perRequest" in report) {
+    return [ok("mount", `FastifyAuth is mounted at ${report.mount}, ${PER_REQUEST}`)];
+  }
   const { mount, warnings, providers } = report;
   const documents = offline ? [] : await Promise.all(providers.map(checkDiscovery));
   const findings = [
@@ -65,6 +70,10 @@ async function checkReport(report: Report, offline: boolean): Promise<Finding[]>
   ];
   return [ok("mount", `FastifyAuth is mounted at ${mount}, and the application starts.`), ...findings];
 }
+
+const PER_REQUEST =
+  "and the application starts. A function chooses the configuration of each request, so the " +
+  "settings of tenants are not checked here: call the function with one, or check the deployment by its URL.";
 
 async function checkDiscovery({ id, discovery }: Report["providers"][number]): Promise<Finding | undefined> {
   if (discovery === undefined) return undefined;

@@ -27,6 +27,8 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_SIGN_IN_PAGE`: A guard knows no sign-in page to send browsers to.
  * - `FST_AUTHJS_WARN_LOST_COOKIE`: A renewed session cookie did not reach the browser.
  * - `FST_AUTHJS_WARN_SESSION_SIZE`: A session is too large for a cookie, or close to it.
+ * - `FST_AUTHJS_WARN_NO_TENANT`: There is no configuration for a request.
+ * - `FST_AUTHJS_WARN_TENANT_CONFIG`: The configuration of a tenant is made anew for each request.
  * - `FST_AUTHJS_WARN_SESSION_RECORD`: A session has no user in its token, so it can be neither listed nor ended.
  */
 export type NoticeCode =
@@ -52,6 +54,8 @@ export type NoticeCode =
   | "FST_AUTHJS_WARN_SIGN_IN_PAGE"
   | "FST_AUTHJS_WARN_LOST_COOKIE"
   | "FST_AUTHJS_WARN_SESSION_SIZE"
+  | "FST_AUTHJS_WARN_NO_TENANT"
+  | "FST_AUTHJS_WARN_TENANT_CONFIG"
   | "FST_AUTHJS_WARN_SESSION_RECORD";
 
 /** A warning. */

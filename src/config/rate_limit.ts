@@ -176,3 +176,21 @@ function requireClient<T extends object>(client: T): T {
 function invalid(message: string): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
 }
+
+/** What the counters of a configuration depend on. */
+interface CountedConfig {
+  readonly rateLimit: RateLimitSettings | undefined;
+  readonly core: { readonly secret?: string | string[] };
+}
+
+/** Whether two configurations of a tenant count the same, so that the counters of one go on for the other. */
+export function haveSameLimits(a: CountedConfig, b: CountedConfig): boolean {
+  if (a.rateLimit === undefined || b.rateLimit === undefined || a.rateLimit.redis !== b.rateLimit.redis) {
+    return false;
+  }
+  const texts = [a, b].map(({ rateLimit, core: { secret } }) => {
+    const { redis: _redis, plugin: _plugin, accountName: _name, ...counted } = rateLimit!;
+    return JSON.stringify([counted, secret]);
+  });
+  return texts[0] === texts[1];
+}

@@ -231,6 +231,11 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   });
 }
 
+/** A configuration that takes over which sign-ins are under way from an earlier one of its tenant. */
+export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): ResolvedConfig {
+  return Object.freeze({ ...resolved, unfinishedUsers: before.unfinishedUsers, linkUses: before.linkUses });
+}
+
 /** What the configuration for core is made with. */
 interface Boot {
   readonly production: boolean;

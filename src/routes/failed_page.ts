@@ -10,6 +10,7 @@ import { sendPage } from "./send_page.ts";
 
 /** The errors that a user may run into. The others are for developers, such as of a form on another site. */
 const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
+  FST_AUTHJS_CONFIG_INVALID: "Configuration",
   FST_AUTHJS_METHOD_NOT_ALLOWED: "BadRequest",
   FST_AUTHJS_NOT_FOUND: "NotFound",
   FST_AUTHJS_TOO_MANY_REQUESTS: "TooManyRequests",

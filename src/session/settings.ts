@@ -66,18 +66,29 @@ export interface SessionSettings extends Lifetimes {
  * Works out the settings for requests over https (`secure`) or http, which mostly differ in the cookie's name
  * and so in the key.
  *
- * @param other Those for the other scheme, where they are known: of a session with the same cookie both
- * remember the same.
+ * @param known Those `other` ones for the other scheme, where they are known: of a session with the same cookie both
+ * remember the same. And those `before`, of an earlier configuration of the same tenant.
  */
 export function sessionSettings(
   resolved: ResolvedConfig,
   secure: boolean,
-  other?: SessionSettings,
+  { other, before }: { other?: SessionSettings | undefined; before?: SessionSettings | undefined } = {},
 ): SessionSettings {
   const settings = resolveSettings(resolved, secure);
-  if (other?.cookie.name !== settings.cookie.name) return Object.freeze(settings);
-  const { adapter, cache, refreshes, families } = other;
+  if (other?.cookie.name === settings.cookie.name) {
+    const { adapter, cache, refreshes, families } = other;
+    return Object.freeze({ ...settings, adapter, cache, refreshes, families });
+  }
+  if (before === undefined || !haveSameSessions(settings, before)) return Object.freeze(settings);
+  const { cache, refreshes, families } = before;
+  const adapter = resolved.core.adapter && endWithRows(resolved.core.adapter, families);
   return Object.freeze({ ...settings, adapter, cache, refreshes, families });
+}
+
+/** Whether tokens of one are tokens of the other, so that what is remembered of them stays true. */
+function haveSameSessions(a: SessionSettings, b: SessionSettings): boolean {
+  return a.strategy === b.strategy && a.cookie.name === b.cookie.name && a.ownTokens && b.ownTokens &&
+    JSON.stringify(a.jwt.secret) === JSON.stringify(b.jwt.secret);
 }
 
 /** Members are merged as core merges them. */

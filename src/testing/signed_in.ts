@@ -144,7 +144,9 @@ function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: Sig
   const problem = !isApp
     ? "The first argument is no Fastify application."
     : !isConfig
-    ? "The second argument is no configuration."
+    ? typeof config === "function" || "forConfig" in Object(config)
+      ? "The second argument chooses the configuration of each request: give the configuration of the tenant."
+      : "The second argument is no configuration."
     : "The third argument has no `user`.";
   throw invalid(
     "signedIn() takes the application, the configuration that FastifyAuth() was given, and the user: " +

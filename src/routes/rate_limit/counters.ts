@@ -93,9 +93,12 @@ export async function openCounter(
   { commands, prefix }: CounterStore,
 ): Promise<Counter> {
   const made: { createRateLimit?: () => (request: KeyedRequest, options?: object) => Promise<Count> } = {};
-  // The application may have registered the plugin, which decorates an instance once: its counters stay apart.
+  // The application may have registered the plugin, which decorates an instance once: its counters stay apart. Its
+  // hooks and decorators are not needed, and a configuration may be read after the application has started.
   const instance = Object.assign(Object.create(scope), {
     hasDecorator: () => false,
+    addHook: () => {},
+    decorateRequest: () => {},
     decorate: (name: keyof typeof made, value: never) => void (made[name] = value),
   });
   await fastifyRateLimit(instance, {
