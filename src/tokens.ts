@@ -1,6 +1,7 @@
 /** The claims of the session token, and the access tokens of providers. */
 import { accessTokenOfAccount } from "./account_tokens.ts";
 import type { ActionAuth } from "./actions.ts";
+import { unavailableError } from "./adapter/failure.ts";
 import { strategyOf } from "./config/adapter_problem.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
 import type { FastifyAuthError } from "./errors.ts";
@@ -49,6 +50,7 @@ export async function getAccessToken(
   if (strategyOf(instance.config.core) === "database") return await accessTokenOfAccount(auth, request, id);
   const refresh = refreshOf(id, instance.config);
   let claims = await getToken(auth, request);
+  if (claims === null) await assertAvailable(auth, request);
   for (let attempt = 0; claims !== null; attempt++) {
     const tokens = tokensOf(claims, id);
     if (tokens === undefined) return null;
@@ -60,10 +62,17 @@ export async function getAccessToken(
     if (refreshToken === undefined) throw expired(id);
     if (!canCarryCookies(request)) return whileValid(tokens, replyHasLeft());
     const read = await readRefreshing(request, config, refresh);
+    if (read.failure !== undefined) throw unavailableError(read.failure);
     if (read.refreshFailure !== undefined) return whileValid(tokens, toError(read.refreshFailure, id));
     claims = read.session === null ? null : read.claims ?? null;
   }
   return null;
+}
+
+/** Throws where it is not known whether there is a session: then it is not known either that there are no tokens. */
+async function assertAvailable({ config }: ActionAuth, request: SessionRequest): Promise<void> {
+  const { failure } = await readSession(request, config);
+  if (failure !== undefined) throw unavailableError(failure);
 }
 
 /** A new refresh token that does not reach the browser is lost, and the one before may be of no use any more. */

@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
-import { type AuthObject, createAuth, type FastifyAuthConfig } from "fastify-authjs";
+import { type AuthObject, createAuth, type FastifyAuthConfig, memorySessionStore } from "fastify-authjs";
 import { captureLog, SECRET } from "./support/app.ts";
 import { setCookies } from "./support/client.ts";
 import { memoryLock } from "./support/memory_lock.ts";
@@ -259,4 +259,28 @@ Deno.test("refreshTokens is a boolean", async () => {
     (error) => error.code,
   );
   assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
+});
+
+Deno.test("while the session store fails, getAccessToken() is unavailable: it does not say that there are no tokens", async () => {
+  for (const readsBefore of [false, true]) {
+    const store = memorySessionStore();
+    let isDown = false;
+    const get: typeof store.get = (...args) =>
+      isDown ? Promise.reject(new Error("down")) : store.get(...args);
+    await using opened = await signedInApp({
+      lifetime: 5,
+      config: { sessionStore: { ...store, get } },
+      routes: (app, auth) =>
+        app.get("/fails", async (request) => {
+          // As a guard does, just before it fails
+          if (readsBefore) await auth.getSession(request);
+          isDown = true;
+          return { token: await auth.getAccessToken(request, "acme") };
+        }),
+    });
+    const answer = await opened.client.get("/fails");
+    assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+    isDown = false;
+    assertEquals(await access(opened.client), { token: "access-2" });
+  }
 });

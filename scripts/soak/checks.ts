@@ -29,7 +29,7 @@ export interface Check {
 }
 
 /** What bounded caches may take that were not full after the warm-up, in bytes. */
-const CACHES = 24 * 2 ** 20;
+const CACHES = 32 * 2 ** 20;
 
 /** Descriptors that a process may have more of at the end: a pool's and a client's connections. */
 const SPARE_DESCRIPTORS = 12;

@@ -156,7 +156,9 @@ export class User {
     if (this.#states[""] !== "in" || !this.#hasAccessToken) return this.#compare("", await this.#send("/me"));
     const { status, body, isExplained } = await this.#send("/access");
     if (status === 200) {
-      const owner = this.#provider.ownerOf(JSON.parse(body).token);
+      const { token } = JSON.parse(body);
+      if (token === null) return this.#expect(false, "no access token");
+      const owner = this.#provider.ownerOf(token);
       this.#tally.compared++;
       if (owner !== this.name) {
         this.#tally.find("another user's access token", `${this.name} got that of ${owner}`);
