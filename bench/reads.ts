@@ -12,6 +12,8 @@ export type Reads = Record<
   | "hand"
   | "first"
   | "again"
+  | "observed"
+  | "recorded"
   | "callbacks"
   | "portCallbacks"
   | "signedOut"

@@ -362,7 +362,10 @@ function reads({ runtimes }: Measured): string {
     ["hand", "decrypting by hand, `node:crypto` and a key made once"],
     ["first", "fastify-authjs, a user not seen before"],
     ["again", "fastify-authjs, a user seen a moment ago"],
-    ["callbacks", "the same with callbacks that put the user's id in the session"],
+    [
+      "callbacks",
+      "fastify-authjs, a user seen a moment ago, callbacks that put the user's id in the session",
+    ],
     ["signedOut", "fastify-authjs, no cookie"],
     ["parallel", "fastify-authjs, a user not seen before, 16 in flight"],
     ["parallelAgain", "fastify-authjs, a user seen a moment ago, 16 in flight"],

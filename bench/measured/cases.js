@@ -1,6 +1,8 @@
 /** One session read, without HTTP around it, in all the ways that are compared. */
 import Fastify from "fastify";
 import { FastifyAuth, getSession } from "fastify-authjs";
+import { FastifyAuthInstrumentation } from "fastify-authjs/opentelemetry";
+import { MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
 import { authConfig, CALLBACKS, COOKIE, LARGE_CLAIMS, sessionCookie, USERS } from "./fixture.js";
 import { byHand } from "./by_hand.js";
 import { getSession as getSessionThroughCore } from "./port.js";
@@ -44,6 +46,26 @@ const oneAtATime = (read) => async (count) => {
   for (let i = 0; i < count; i++) await read();
 };
 
+/** The same, seen by an instrumentation of OpenTelemetry: all others run without it. */
+const observed = (instrumentation, run) => async (count) => {
+  instrumentation.enable();
+  await run(count);
+  instrumentation.disable();
+};
+
+/** An SDK that keeps the metrics until they are asked for. */
+class Reader extends MetricReader {
+  onForceFlush = () => Promise.resolve();
+  onShutdown = () => Promise.resolve();
+}
+
+function instrumentations() {
+  const observing = new FastifyAuthInstrumentation({ enabled: false });
+  const recording = new FastifyAuthInstrumentation({ enabled: false });
+  recording.setMeterProvider(new MeterProvider({ readers: [new Reader()] }));
+  return { observing, recording };
+}
+
 const manyAtATime = (read) => async (count) => {
   for (let i = 0; i < count; i += IN_FLIGHT) {
     await Promise.all(Array.from({ length: IN_FLIGHT }, read));
@@ -64,10 +86,13 @@ export async function makeCases() {
       ...authConfig(providers),
       basePath: "/auth",
     }, cookies);
+  const { observing, recording } = instrumentations();
   const cases = {
     hand: oneAtATime(handReader(unseen)),
     first: oneAtATime(await ours(unseen)),
     again: oneAtATime(await ours(one)),
+    observed: observed(observing, oneAtATime(await ours(one))),
+    recorded: observed(recording, oneAtATime(await ours(one))),
     callbacks: oneAtATime(
       await reader(getSession, { ...authConfig(), callbacks: CALLBACKS }, one),
     ),
