@@ -67,14 +67,30 @@ export function csrfError(context: RequestContext): MissingCSRF | undefined {
   return problem && new CsrfRefused(problem);
 }
 
+/** The token in the CSRF cookie of the request; `undefined` where it has none, or one that is not ours. */
+export function csrfTokenOf(context: RequestContext): string | undefined {
+  const { token, hash } = csrfCookieOf(context);
+  return hash !== undefined && hash === hashToken(token, context.config.hashSecrets.current)
+    ? token
+    : undefined;
+}
+
 function csrfProblem(context: RequestContext): CsrfProblem | undefined {
-  const { method, body, config: { core, hashSecrets }, cookies, origin } = context;
+  const { method, body } = context;
+  if (method === "POST" && !body?.csrfToken) return "csrf_token_missing";
+  if (csrfCookieOf(context).hash === undefined) return "csrf_cookie_missing";
+  const token = csrfTokenOf(context);
+  if (token === undefined) return "csrf_cookie_invalid";
+  return method === "POST" && body?.csrfToken !== token ? "csrf_token_mismatch" : undefined;
+}
+
+function csrfCookieOf({ config: { core }, cookies, origin }: RequestContext): {
+  readonly token: string;
+  readonly hash: string | undefined;
+} {
   const { name } = cookieSettings("csrfToken", core, origin.secure);
   const [token = "", hash] = parseCookie(cookies)[name]?.split("|") ?? [];
-  if (method === "POST" && !body?.csrfToken) return "csrf_token_missing";
-  if (hash === undefined) return "csrf_cookie_missing";
-  if (hash !== hashToken(token, hashSecrets.current)) return "csrf_cookie_invalid";
-  return method === "POST" && body?.csrfToken !== token ? "csrf_token_mismatch" : undefined;
+  return { token, hash };
 }
 
 /** Core's error for a missing CSRF token, with what is wrong; other errors as they are. */

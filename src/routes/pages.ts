@@ -7,6 +7,7 @@ import { cookieSettings } from "../config/cookies.ts";
 import { type Answer, pageAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
+import { csrfAnswer } from "../core/csrf_answer.ts";
 import { isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
 
@@ -61,7 +62,7 @@ async function answerWithPage(
 ): Promise<Answer> {
   if (context.config.core.pages?.[name]) return await callCore(context);
   // Core's page sets the same cookies as its CSRF token.
-  const answer = await callCore({ ...context, action: "csrf" });
+  const answer = await csrfAnswer(context);
   if (answer.redirect !== undefined || answer.error !== undefined) return answer;
   const { csrfToken } = (answer.body ?? {}) as { csrfToken?: string };
   const flow = { csrfToken, callbackUrl: callbackUrlOf(answer, context) };

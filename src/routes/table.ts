@@ -1,8 +1,8 @@
 /** The routes of the plugin, with their methods and handlers. */
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Answer } from "../core/answer.ts";
-import { callCore } from "../core/auth.ts";
 import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
+import { csrfAnswer } from "../core/csrf_answer.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { handleCallback } from "./callback/callback.ts";
 import { handleErrorPage, handleVerifyRequestPage } from "./pages.ts";
@@ -40,7 +40,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     ["GET", "POST"],
     (context) => context.method === "GET" ? handleSession(context) : handleSessionUpdate(context),
   ),
-  route("csrf", ["GET"], callCore),
+  route("csrf", ["GET"], csrfAnswer),
   route("providers", ["GET"], handleProviders),
   route("error", ["GET"], handleErrorPage),
   route("verify-request", ["GET"], handleVerifyRequestPage),

@@ -5,6 +5,7 @@ import { type Answer, pageAnswer, redirectAnswer } from "../../core/answer.ts";
 import { callCore } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { csrfError } from "../../core/csrf.ts";
+import { csrfAnswer } from "../../core/csrf_answer.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
 import { allowedRedirect } from "../../core/redirect.ts";
 import { type HashSecrets, hashToken } from "../../config/hash_secrets.ts";
@@ -47,7 +48,7 @@ function csrfProblem(context: ProviderContext): Error | undefined {
 async function confirm(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
   const own = context.config.pages.confirmEmail;
   if (own !== undefined) return redirectAnswer(withParameters(own, link, context));
-  const csrf = await callCore({ ...context, action: "csrf", provider: undefined, query: "" });
+  const csrf = await csrfAnswer({ ...context, provider: undefined, query: "" });
   if (csrf.error !== undefined) return csrf;
   const { csrfToken } = (csrf.body ?? {}) as { csrfToken?: string };
   const email = link.get("email") ?? undefined;
