@@ -30,6 +30,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     url,
     connections,
     duration: seconds,
+    // It ends with a sample, which by default is once a second.
+    sampleInt: seconds * 500,
     maxOverallRequests: MOST_REQUESTS,
     setupClient: (connection) => connection.setRequests(share(turned, client++, connections)),
   });
