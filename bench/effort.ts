@@ -38,7 +38,7 @@ export function effortOf(section: Section, seconds: number, parts: number): Effo
 const LOADS = {
   reads: [0.02, 0.08, 16],
   http: [0.2, 0.7, 24],
-  operations: [0.1, 0.25, 42],
+  operations: [0.25, 0.3, 42],
   start: [0, 0, 4],
 } as const;
 
