@@ -90,8 +90,8 @@ export class Tally {
     window.until = window.end + AFTERMATH_MS;
   }
 
-  /** The fault that explains what happened between two times. */
+  /** The latest fault that explains what happened between two times. */
   windowAt(from: number, to = Date.now()): FaultWindow | undefined {
-    return this.windows.find((window) => window.from <= to && from <= window.until);
+    return this.windows.findLast((window) => window.from <= to && from <= window.until);
   }
 }
