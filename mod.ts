@@ -98,6 +98,7 @@ export type {
   Profile,
   ProviderEndpoint,
   ProviderRequestOperation,
+  ProviderSignOutOptions,
   RateLimit,
   RateLimitOptions,
   RefreshLock,

@@ -50,6 +50,7 @@ const DEPENDENCIES = [
   "@remix-run/html-template",
   "cookie",
   "fastify-plugin",
+  "jose",
   "negotiator",
   "oauth4webapi",
 ];

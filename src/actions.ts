@@ -51,10 +51,17 @@ export interface SignOutActionOptions {
    * @default true
    */
   redirect?: boolean;
+  /**
+   * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the callback
+   * URL. Needs `providerSignOut` in the configuration.
+   *
+   * @default what `providerSignOut` says
+   */
+  providerSignOut?: boolean;
 }
 
 /** Options of a sign-in. */
-export interface SignInActionOptions extends SignOutActionOptions {
+export interface SignInActionOptions extends Pick<SignOutActionOptions, "callbackUrl" | "redirect"> {
   /**
    * What the user has entered: the `email` for a sign-in link, the credentials for `authorize()`. A body as Fastify
    * parsed it can be given as it is. Values are strings, numbers or booleans.
@@ -168,12 +175,19 @@ export async function signOut(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
-  { callbackUrl, redirect }: SignOutActionOptions,
+  { callbackUrl, redirect, providerSignOut }: SignOutActionOptions,
 ): Promise<SignOutActionResult | void> {
+  if (providerSignOut === true && auth.instance.config.providerSignOut === undefined) {
+    throw invalid(
+      "signOut()",
+      "`providerSignOut: true` needs `providerSignOut` in the configuration, which keeps with which provider the user " +
+        "signed in. With `{ byDefault: false }` other sign-outs stay local.",
+    );
+  }
   const outcome = await perform(auth, request, reply, {
     action: "signout",
     body: callbackUrl === undefined ? {} : { callbackUrl },
-    handle: handleSignOut,
+    handle: (context) => handleSignOut(context, providerSignOut),
     read: () => SIGNED_OUT,
   });
   requireSuccess("Signing out", outcome);

@@ -26,13 +26,21 @@ import { redactingSerializers } from "./http/redact.ts";
 import { redactSpans } from "./http/redact_spans.ts";
 import { protectReply } from "./http/security_headers.ts";
 import type { ProviderSummary } from "./provider/summary.ts";
+import { sendLogoutFailure } from "./routes/backchannel_logout.ts";
 import { keepCallbackUrl } from "./routes/callback_cookie.ts";
 import { type Mount, requestContext } from "./routes/context.ts";
 import { addAssets } from "./routes/assets.ts";
 import { authOperation } from "./routes/openapi.ts";
 import { sendFailedPage } from "./routes/failed_page.ts";
 import { sendAnswer } from "./routes/reply.ts";
-import { AUTH_ROUTES, type AuthRoute, isLimited, isPostedByProvider, methodsFor } from "./routes/table.ts";
+import {
+  AUTH_ROUTES,
+  type AuthRoute,
+  isLimited,
+  isLimitedWhenRefused,
+  isPostedByProvider,
+  methodsFor,
+} from "./routes/table.ts";
 import { observeAction } from "./routes/observed_action.ts";
 import { publishAnswer, publishRefusal } from "./routes/outcome.ts";
 import type { RateLimits } from "./routes/rate_limit/rate_limits.ts";
@@ -415,6 +423,7 @@ function addRoute(
     errorHandler: (error, request, reply) => {
       const mount = mountOf(request);
       publishRefusal(error, route, mount, request, id);
+      if (route.action === "backchannel-logout") return sendLogoutFailure(reply, error);
       return error instanceof TooManyRequests
         ? sendTooManyRequests(mount, route, error, request, reply)
         : defaults.errorHandler(error, request, reply);
@@ -435,7 +444,10 @@ function addRoute(
       }
       keepRequest(request, params, origin);
       if (limits === undefined || !isLimited(route, request.method)) return done();
-      limits.countRequest(request).then(() => done(), done);
+      const counted = isLimitedWhenRefused(route)
+        ? limits.lookAtRequest(request)
+        : limits.countRequest(request);
+      counted.then(() => done(), done);
     },
     handler: async (request, reply) => {
       const mount = mountOf(request);
@@ -447,6 +459,7 @@ function addRoute(
         return await keepCallbackUrl(made, context);
       });
       publishAnswer(answer, context, true);
+      if (answer.status >= 400 && isLimitedWhenRefused(route)) await limits?.countRefusal(request);
       return sendAnswer(reply, answer, context, {
         settings: config.pages,
         assets: mount.assets,
@@ -515,7 +528,7 @@ function assertServed(
   config: ResolvedConfig,
 ): ProviderSummary | undefined {
   const provider = id === undefined ? undefined : config.providers.get(id);
-  if (route.provider && provider === undefined) {
+  if (route.provider && (provider === undefined || route.isServedFor?.(provider) === false)) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
   }
   if (route.isServed?.(config) === false) {

@@ -282,6 +282,25 @@ export interface FastifyAuthOptions {
    */
   tenant?: string;
   /**
+   * Whether a sign-out also ends the user's session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0): the
+   * browser goes there, and comes back to `<mount path>/signed-out`, which has to be registered there as a post-logout
+   * redirect URI. The session here ends first, whatever the provider does.
+   *
+   * The ID token is kept for that in the session token, which is encrypted and gets larger by it; with sessions in a
+   * database it is taken from the table of accounts.
+   *
+   * @default false
+   */
+  providerSignOut?: boolean | ProviderSignOutOptions;
+  /**
+   * Whether OpenID Providers may end sessions of their users with a POST to `<mount path>/backchannel-logout/<provider>`
+   * (OpenID Connect Back-Channel Logout 1.0). Needs a `sessionStore`, or sessions in a database and an adapter with
+   * `listSessionsByUserId()` (`withSessionList()`).
+   *
+   * @default false
+   */
+  backchannelLogout?: boolean;
+  /**
    * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
    * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
    * show a preview, then do not use the link up. With `false` opening the link signs in.
@@ -319,6 +338,24 @@ export interface FastifyAuthOptions {
   texts?: Readonly<Record<string, Partial<PageTexts>>>;
 }
 
+/** How a sign-out ends the session at the OpenID Provider. */
+export interface ProviderSignOutOptions {
+  /**
+   * Whether every sign-out does, also the one of the built-in page. With `false` only `auth.signOut()` with
+   * `providerSignOut: true`.
+   *
+   * @default true
+   */
+  byDefault?: boolean;
+  /**
+   * Whether the ID token is kept and sent to the provider as `id_token_hint`. Without it many providers ask the user
+   * whether to sign out, and some refuse to come back.
+   *
+   * @default true
+   */
+  idTokenHint?: boolean;
+}
+
 /** What every event on the channels of `node:diagnostics_channel` has. None has a token, a code or an e-mail address. */
 export interface AuthEvent {
   /** When the request came to its handler: milliseconds since 1970. */
@@ -331,7 +368,7 @@ export interface AuthEvent {
   readonly address?: string;
   /** The `User-Agent` header, at most 512 characters of it. */
   readonly userAgent?: string;
-  /** The id of the provider; none for a sign-out. */
+  /** The id of the provider; for a sign-out only where that provider asked for it (`backchannelLogout`). */
   readonly provider?: string;
 }
 
@@ -358,7 +395,7 @@ export interface SignInFailureEvent extends AuthEvent {
   readonly status: number;
 }
 
-/** `fastify-authjs:sign-out`: a user has signed out. */
+/** `fastify-authjs:sign-out`: a user has signed out, or an OpenID Provider has ended the session. */
 export interface SignOutEvent extends AuthEvent {
   /** The id of the user; none where the adapter's `deleteSession()` returns nothing. */
   readonly userId?: string;

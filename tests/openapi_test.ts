@@ -10,7 +10,13 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from "fastify-type-provider-zod";
-import { FastifyAuth, type FastifyAuthConfig, requireSession, requireSessionByDefault } from "fastify-authjs";
+import {
+  FastifyAuth,
+  type FastifyAuthConfig,
+  memorySessionStore,
+  requireSession,
+  requireSessionByDefault,
+} from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 import { Type } from "typebox";
 import { parse } from "yaml";
@@ -57,6 +63,23 @@ async function documentedApp(
   await app.register(FastifyAuth(config), { prefix: "/auth", ...(show && { openapi: true }) });
   return app;
 }
+
+Deno.test("the routes for sign-outs at OpenID Providers are shown where the configuration has them", async () => {
+  const provider = { id: "op", name: "OP", type: "oidc" as const, clientId: "id", clientSecret: "secret" };
+  const providers = [passwordProvider(), { ...provider, issuer: "https://op.example" }];
+  const options = { providerSignOut: true, backchannelLogout: true, sessionStore: memorySessionStore() };
+  await using app = await documentedApp(testConfig({ providers: providers as never, ...options }), {
+    show: true,
+  });
+  const { paths } = await validDocumentOf(app);
+  const { parameters, requestBody } = paths["/auth/backchannel-logout/{provider}"]!.post! as unknown as {
+    parameters: { schema: { enum: string[] } }[];
+    requestBody: { content: object };
+  };
+  assertEquals(parameters[0]!.schema.enum, ["op"]);
+  assertEquals(Object.keys(requestBody.content), ["application/x-www-form-urlencoded"]);
+  assertEquals(Object.keys(paths["/auth/signed-out"]!), ["get"]);
+});
 
 async function documentOf(app: FastifyInstance): Promise<Document> {
   await app.ready();

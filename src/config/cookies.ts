@@ -31,13 +31,14 @@ const NAMES = {
   accountLink: "account-link",
   stepUp: "step-up",
   signIn: "sign-in",
+  signedOut: "signed-out",
 };
 
 /** The keys of `cookies` in the configuration, and our own cookies. */
 export type AuthCookie = keyof typeof NAMES;
 
 /** Ours, which the configuration does not name. */
-const OWN = ["emailConfirm", "accountLink", "stepUp", "signIn"] as const;
+const OWN = ["emailConfirm", "accountLink", "stepUp", "signIn", "signedOut"] as const;
 
 function isOwn(cookie: AuthCookie): cookie is typeof OWN[number] {
   return (OWN as readonly AuthCookie[]).includes(cookie);

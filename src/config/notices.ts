@@ -30,6 +30,7 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_NO_TENANT`: There is no configuration for a request.
  * - `FST_AUTHJS_WARN_TENANT_CONFIG`: The configuration of a tenant is made anew for each request.
  * - `FST_AUTHJS_WARN_SESSION_RECORD`: A session has no user in its token, so it can be neither listed nor ended.
+ * - `FST_AUTHJS_WARN_PROVIDER_SIGN_OUT`: A sign-out does not end the session at the OpenID Provider as it should.
  */
 export type NoticeCode =
   | "FST_AUTHJS_WARN_OPTION"
@@ -56,7 +57,8 @@ export type NoticeCode =
   | "FST_AUTHJS_WARN_SESSION_SIZE"
   | "FST_AUTHJS_WARN_NO_TENANT"
   | "FST_AUTHJS_WARN_TENANT_CONFIG"
-  | "FST_AUTHJS_WARN_SESSION_RECORD";
+  | "FST_AUTHJS_WARN_SESSION_RECORD"
+  | "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT";
 
 /** A warning. */
 export interface Notice {

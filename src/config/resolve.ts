@@ -51,6 +51,7 @@ import {
   requireProvider,
   summarizeProviders,
 } from "../provider/summary.ts";
+import { LogoutTokens } from "../provider/logout_token.ts";
 import { prepareProvider } from "../provider/prepare.ts";
 import { OtherProcesses } from "./other_processes.ts";
 import { type PageSettings, pageSettings } from "./pages.ts";
@@ -60,11 +61,16 @@ import {
   rateLimitSettings,
   rateLimitWarnings,
 } from "./rate_limit.ts";
+import {
+  providerSignOutProblem,
+  type ProviderSignOutSettings,
+  providerSignOutSettings,
+} from "./provider_sign_out.ts";
 import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { credentialWarnings } from "./credentials.ts";
 import { insecureWarnings, requireInsecureProviders } from "./insecure_providers.ts";
 import { secretProblem, secretWarnings } from "./secret.ts";
-import { generateSessionToken } from "./session_token.ts";
+import { tokenGenerator } from "./session_token.ts";
 import { checkShape } from "./shape.ts";
 import { timeWarnings } from "./times.ts";
 import { requireSessionStore, sessionStoreProblem } from "./session_store.ts";
@@ -97,6 +103,12 @@ export interface ResolvedConfig {
   readonly keepsTokens: boolean;
   /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
   readonly recordsSignIns: boolean;
+  /** How sign-outs end the session at the OpenID Provider; `undefined` where they do not. */
+  readonly providerSignOut: ProviderSignOutSettings | undefined;
+  /** Validates the logout tokens of OpenID Providers, where they may end sessions (`backchannelLogout`). */
+  readonly logoutTokens: LogoutTokens | undefined;
+  /** Whether a provider may be reached without TLS. */
+  readonly allowsPlainHttp: (provider: string) => boolean;
   /** How session tokens are accepted in `Authorization: Bearer`, where they are. */
   readonly bearer: BearerSettings | undefined;
   /** The most bytes of a session cookie. */
@@ -163,6 +175,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const tenant = attempt(() => requireTenant(config.tenant));
   const sessionStore = attempt(() => requireSessionStore(config.sessionStore));
   const { stepUp: recordsSignIns = false, refreshTokens: keepsTokens = false } = config;
+  const { backchannelLogout = false } = config;
+  const providerSignOut = attempt(() => providerSignOutSettings(config.providerSignOut));
   const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const insecure = attempt(() => requireInsecureProviders(config.insecureProviders, providers)) ?? [];
@@ -179,6 +193,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       strategyProblem(core, providers, config),
       sessionStore && sessionStoreProblem(core),
       keepsTokens ? tokenRowProblem(core) : undefined,
+      providerSignOutProblem(config, core, providers),
     ].filter((problem) => problem !== undefined),
   );
 
@@ -197,6 +212,9 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       timeout: config.adapterTimeout ?? DEFAULT_ADAPTER_TIMEOUT,
     },
     recordsSignIns,
+    providerSignOut,
+    allowsPlainHttp: (provider: string) => !production || insecure.includes(provider),
+    logoutTokens: backchannelLogout ? new LogoutTokens(core.providers as Provider[]) : undefined,
     bearer,
     sessionCookieLimit,
     tokenCacheSize,
@@ -276,6 +294,8 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     bearer: _bearer,
     stepUp: _stepUp,
     tenant: _tenant,
+    providerSignOut: _signOut,
+    backchannelLogout: _logout,
     siteName,
     language: _language,
     texts: _texts,
@@ -292,7 +312,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
   core.jwt = { encode, decode, ...config.jwt };
   const { maxAge, tokenMaxAge, updateAge } = requireLifetimes(config);
   core.session = { ...config.session, maxAge, updateAge };
-  core.session.generateSessionToken ??= generateSessionToken;
+  core.session.generateSessionToken = tokenGenerator(core.session.generateSessionToken);
   core.jwt.maxAge = tokenMaxAge;
   if (config.cookies?.sessionToken?.options) core.cookies = withoutMaxAge(config.cookies);
   if (config.adapter) {

@@ -97,6 +97,7 @@ const JWT = {
 const CONFIG = {
   adapter: "any",
   adapterTimeout: "any",
+  backchannelLogout: "boolean",
   basePath: "text",
   bearer: "any",
   callbacks: CALLBACKS,
@@ -114,6 +115,7 @@ const CONFIG = {
   logger: "object",
   origin: "text",
   pages: PAGES,
+  providerSignOut: "any",
   providerTimeout: "any",
   providers: "any",
   rateLimit: "any",

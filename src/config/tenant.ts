@@ -17,7 +17,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import type { SessionStore } from "../types.ts";
 import type { CoreConfig } from "./cookies.ts";
-import { generateSessionToken } from "./session_token.ts";
+import type { TokenGenerator } from "./session_token.ts";
 
 /** More would not fit in the names of cookies. */
 const LONGEST = 200;
@@ -40,13 +40,13 @@ export function requireTenant(tenant: unknown): string | undefined {
 export function forTenant(core: AuthConfig, tenant: string): CoreConfig {
   const derive = (secret: unknown) => derivedSecrets(secret, tenant);
   const secret = derive(core.secret);
-  const { generateSessionToken: generate = generateSessionToken } = core.session ?? {};
+  const generate = core.session!.generateSessionToken as TokenGenerator;
   const marks = new TokenMarks([secret ?? []].flat() as string[]);
   return {
     ...core,
     ...(secret !== undefined && { secret: secret as string }),
     jwt: boundCodec(withSecret(core.jwt ?? {}, derive), tenant),
-    session: { ...core.session, generateSessionToken: () => marks.add(generate()) },
+    session: { ...core.session, generateSessionToken: (tag = "") => marks.add(generate(tag)) },
     providers: (core.providers as Provider[]).map((provider) => withSecretOfMail(provider, derive)),
     ...(core.adapter && { adapter: ownSessions(core.adapter, (token) => marks.has(token)) }),
     cookieTenant: nameIn(tenant),

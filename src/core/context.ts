@@ -10,13 +10,15 @@ import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Trail } from "./trail.ts";
 
-/** The actions that core has, and `token`; each is a path segment below the mount path. */
+/** The actions that core has, and ours; each is a path segment below the mount path. */
 export type AuthAction =
+  | "backchannel-logout"
   | "callback"
   | "csrf"
   | "error"
   | "providers"
   | "session"
+  | "signed-out"
   | "signin"
   | "signout"
   | "token"
@@ -28,6 +30,8 @@ export interface RequestContext {
   readonly config: ResolvedConfig;
   /** The session settings for the scheme of the request. */
   readonly settings: SessionSettings;
+  /** Those for the other scheme. */
+  readonly otherSettings: () => SessionSettings;
   /** The mount path as users see it, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
   readonly origin: PublicOrigin;

@@ -33,6 +33,7 @@ const NOTEWORTHY = new Set([
   "InvalidCallbackUrl",
   "InvalidCheck",
   "InvalidProvider",
+  "LogoutTokenRefused",
   "OAuthAccountNotLinked",
   "OAuthCallbackError",
   "UnknownAction",

@@ -1,6 +1,7 @@
 /** Records of sessions in a JWT (`sessionStore`) for what core encodes: a sign-in begins one, an update keeps it. */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
+import { assertNotEndedAtProvider } from "../session/provider_index.ts";
 import { claimOf, type RecordClaim, SessionStoreFailure, withClaim } from "../session/session_records.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -16,7 +17,7 @@ export interface RecordingJwt {
 /** The functions for tokens, which record sessions where the configuration has a store for that. */
 export function recordSessions(
   jwt: Jwt,
-  { settings, action, headers, warnOnce }: RequestContext,
+  { settings, action, headers, warnOnce, config: { logoutTokens } }: RequestContext,
 ): RecordingJwt {
   const { records, cookie } = settings;
   if (records === undefined) return { jwt, failure: () => undefined };
@@ -47,6 +48,7 @@ export function recordSessions(
           const token = await begin(params.token);
           const sealed = await jwt.encode!({ ...params, token });
           await records.put(token, headers["user-agent"]);
+          if (logoutTokens !== undefined) await assertNotEndedAtProvider(token, records);
           return sealed;
         } catch (error) {
           if (error instanceof SessionStoreFailure) failure = error;

@@ -97,6 +97,11 @@ export class Trail {
     }
   }
 
+  /** Publishes that a session of a user was ended by the provider. */
+  endAtProvider(userId: string): void {
+    publish("fastify-authjs:sign-out", () => ({ ...this.base, userId }));
+  }
+
   /** Publishes a failed sign-in. */
   fail(describe: () => Pick<SignInFailureEvent, "reason" | "code" | "status">): void {
     publish("fastify-authjs:sign-in-failure", () => ({ ...this.base, ...describe() }));

@@ -70,6 +70,7 @@ export function requestContext(
   return {
     config,
     settings: settings(origin.secure),
+    otherSettings: () => settings(!origin.secure),
     mountPath: paths().mount,
     origin,
     action,

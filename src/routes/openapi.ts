@@ -1,5 +1,6 @@
 /** The auth routes as operations of an OpenAPI document. */
 import type { ResolvedConfig } from "../config/resolve.ts";
+import { isOpenIdProvider } from "../config/provider_sign_out.ts";
 import type { JsonSchema } from "../http/error_schema.ts";
 import { type AuthRoute, isLimited } from "./table.ts";
 
@@ -66,6 +67,20 @@ const OPERATIONS: Readonly<Record<string, (config: ResolvedConfig) => AuthOperat
     ),
   "GET signout": () => page("The sign-out page", { callbackUrl: CALLBACK_URL }),
   "POST signout": () => posted("Signs out", {}),
+  "GET signed-out": () => ({
+    tags: TAGS,
+    summary: "Where an OpenID Provider leads back to after a sign-out there",
+    querystring: object("", { state: text("That of the sign-out.") }),
+    response: { 302: REDIRECT },
+  }),
+  "POST backchannel-logout/:provider": (config) =>
+    ofProvider([...config.providers.values()].filter(isOpenIdProvider).map(({ id }) => id), {
+      tags: TAGS,
+      summary: "Ends sessions, for an OpenID Provider",
+      body: object("", { logout_token: text("The logout token, a signed JWT.") }, ["logout_token"]),
+      consumes: ["application/x-www-form-urlencoded"],
+      response: { 200: { type: "null", description: "The sessions have ended." }, 400: LOGOUT_FAILURE },
+    }),
   "GET session": () => ({
     tags: TAGS,
     summary: "The session, or null",
@@ -115,6 +130,13 @@ const FAILURE: JsonSchema = {
   description: "The request failed.",
   required: ["error"],
   properties: { error: text(), code: text(), message: text(), statusCode: { type: "integer" } },
+};
+
+const LOGOUT_FAILURE: JsonSchema = {
+  type: "object",
+  description: "The token was refused, or the sessions could not be ended.",
+  required: ["error"],
+  properties: { error: text(), error_description: text() },
 };
 
 const TOO_MANY_REQUESTS: JsonSchema = {

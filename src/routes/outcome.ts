@@ -8,7 +8,7 @@ import { FastifyAuthError } from "../errors.ts";
 import type { AuthParams } from "../http/received.ts";
 import type { Mount } from "./context.ts";
 import { givenSession } from "./session_change.ts";
-import { type AuthRoute, isLimited } from "./table.ts";
+import { type AuthRoute, isOfSignIn } from "./table.ts";
 
 /**
  * Publishes what an answer says.
@@ -46,7 +46,7 @@ export function publishRefusal(
   id: string | undefined,
 ): void {
   const provider = id ?? (request.params as AuthParams).provider ?? "";
-  if (!isLimited(route, request.method) || route.action === "webauthn-options") return;
+  if (!isOfSignIn(route, request.method)) return;
   if (config.providers.has(provider)) {
     publishFailure(Trail.begin({ request, mountPath: paths().mount, provider }), error);
   }

@@ -40,6 +40,7 @@ const any: Filter = () => true;
 const PAGES: Readonly<Record<string, Filter>> = {
   signin: only("callbackUrl", "email", "error"),
   signout: only("callbackUrl"),
+  "signed-out": only("state"),
   error: only("callbackUrl", "error"),
   "verify-request": only("callbackUrl", "provider", "type"),
 };

@@ -9,6 +9,7 @@ import { isSessionPart, withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded } from "../session/ending.ts";
 import { newExpiry, rowEnd, withEnd } from "../config/lifetime.ts";
 import { hasUnknownKey, openToken } from "../session/open_token.ts";
+import { keepingProviderSession } from "./provider_session.ts";
 import { leaveOutTokens } from "../session/provider_tokens.ts";
 import {
   endingContext,
@@ -42,13 +43,16 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
   const row: RowExpiry = {};
-  const answer = await updateSession(context, (adapter) => recordRowExpiry(adapter, row, context));
+  const answer = await updateSession(
+    keepingProviderSession(context),
+    (adapter) => recordRowExpiry(adapter, row, context),
+  );
   return withoutTokens(await withExpiry(answer, row, context), context);
 }
 
-/** The answer without the tokens of providers, which a callback may have put into the session. */
+/** The answer without the claims that stay on the server, which a callback may have put into the session. */
 function withoutTokens(answer: Answer, { settings }: RequestContext): Answer {
-  if (!settings.keepsTokens || answer.body === undefined) return answer;
+  if (!settings.hidesClaims || answer.body === undefined) return answer;
   return { ...answer, body: JSON.parse(JSON.stringify(answer.body, leaveOutTokens)) };
 }
 

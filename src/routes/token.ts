@@ -9,6 +9,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { bearerToken } from "../http/bearer.ts";
 import { openToken } from "../session/open_token.ts";
 import type { SessionRead } from "../session/read.ts";
+import { tagOf } from "../session/provider_session.ts";
 import { SessionStoreFailure } from "../session/session_records.ts";
 import { heldSession } from "./session_change.ts";
 
@@ -55,7 +56,7 @@ async function createRow(_read: SessionRead, maxAge: number, context: RequestCon
   try {
     const found = await adapter.getSessionAndUser!(heldSession(context).token);
     if (found === null) return undefined;
-    const sessionToken = generateSessionToken();
+    const sessionToken = generateSessionToken(tagOf(heldSession(context).token));
     const expires = new Date(Date.now() + maxAge * 1000);
     await adapter.createSession!({ sessionToken, userId: found.user.id, expires });
     return sessionToken;

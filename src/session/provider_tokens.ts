@@ -4,6 +4,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
+import { PROVIDER_SESSION_CLAIM } from "./provider_session.ts";
 
 /** What is kept of a provider's token response. */
 export interface ProviderTokens {
@@ -66,5 +67,5 @@ export function keepTokens(own: JwtCallback | undefined, held: () => Promise<JWT
 
 /** A replacer for `JSON.stringify()`: a callback may have put all claims into the session. */
 export function leaveOutTokens(key: string, value: unknown): unknown {
-  return key === CLAIM ? undefined : value;
+  return key === CLAIM || key === PROVIDER_SESSION_CLAIM ? undefined : value;
 }

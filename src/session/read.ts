@@ -76,13 +76,13 @@ export function toSession(
   value: unknown,
   { logger, settings }: {
     readonly logger: () => Pick<LoggerInstance, "error">;
-    readonly settings: Pick<SessionSettings, "keepsTokens">;
+    readonly settings: Pick<SessionSettings, "hidesClaims">;
   },
 ): Session | null {
   if (typeof value !== "object" || value === null) return null;
   try {
     return wellFormed(
-      settings.keepsTokens ? JSON.parse(JSON.stringify(value, leaveOutTokens)) : throughJson(value),
+      settings.hidesClaims ? JSON.parse(JSON.stringify(value, leaveOutTokens)) : throughJson(value),
     );
   } catch (error) {
     logger().error(error as Error); // A BigInt, a cycle.

@@ -34,6 +34,7 @@ import {
   sharedStore,
 } from "./ending.ts";
 import { endRecord } from "./record_reads.ts";
+import { providerSessionOf, withProviderSession } from "./provider_session.ts";
 import { refreshOnce } from "./refresh_once.ts";
 import { adoptingClaim, claimOf, SessionStoreFailure, withClaim } from "./session_records.ts";
 
@@ -243,16 +244,18 @@ export function cloneClaims(token: JWT): JWT {
  * Core's order: the `jwt` callback, the `session` callback (which may write to the token), then a new token.
  */
 function runCallbacks(opened: OpenToken, context: ReadContext): MaybePromise<JwtRead> {
-  const { callbacks: { jwt }, records } = context.settings;
+  const { callbacks: { jwt }, records, keepsProviderSessions } = context.settings;
   const { claims } = opened;
+  const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
   const claim = records && (claimOf(claims) ?? (opened.due ? adoptingClaim(claims) : undefined));
   // Core passes `session`, the browser's update of the session, in every call.
   const returned = jwt === undefined ? claims : jwt({ token: claims, session: undefined } as never);
   return after(returned, (returned) => {
     if (returned === null) return { ...ENDED, token: null };
-    if (!context.refresh?.isDue(returned)) return makeSession(opened, withClaim(returned, claim), context);
+    const kept = (token: JWT) => withProviderSession(withClaim(token, claim), provider);
+    if (!context.refresh?.isDue(returned)) return makeSession(opened, kept(returned), context);
     return attemptRefresh(context.refresh, returned).then(async ({ token, refreshFailure }) => {
-      const read = await makeSession(opened, withClaim(token, claim), context);
+      const read = await makeSession(opened, kept(token), context);
       return refreshFailure === undefined ? read : { ...read, refreshFailure };
     });
   });

@@ -10,7 +10,8 @@ import { FastifyAuthError } from "../errors.ts";
 import { redactError } from "../http/redact_error.ts";
 import type { SessionRecord, SessionState, SessionStore } from "../types.ts";
 import { withDeadline } from "../utils/deadline.ts";
-import type { KnownSession } from "./known_session.ts";
+import { type KnownSession, sessionIdOf } from "./known_session.ts";
+import { providerSessionOf } from "./provider_session.ts";
 
 /** The claim. */
 const CLAIM = "sessionRecord";
@@ -51,6 +52,8 @@ export interface RecordSettings {
   readonly keepFor: number;
   /** Is shown the records, which then name the process that wrote them. */
   readonly otherProcesses: OtherProcesses | undefined;
+  /** Further keys that sessions with these claims are listed under. */
+  readonly indexKeysOf: (claims: JWT) => readonly string[];
 }
 
 /** The records of one configuration. */
@@ -88,7 +91,15 @@ export class SessionRecords {
       ...(agent !== undefined && { userAgent: agent }),
       ...(otherProcesses && { process: otherProcesses.own }),
     };
-    await this.#call("put", (store) => store.put(user, record, this.#settings.keepFor));
+    await this.#put(user, record);
+    // The clock of the provider says which of its sessions began before it ended them.
+    const { iat = now / 1000 } = providerSessionOf(claims) ?? {};
+    const indexed = { ...record, id: sessionIdOf({ user, id }), createdAt: iat * 1000 };
+    for (const key of this.#settings.indexKeysOf(claims)) await this.#put(key, indexed);
+  }
+
+  async #put(user: string, record: SessionRecord): Promise<void> {
+    await this.call("put", (store) => store.put(user, record, this.#settings.keepFor));
   }
 
   /** Whether the session of these claims was ended: one look-up. */
@@ -119,7 +130,7 @@ export class SessionRecords {
 
   /** The sessions of a user. */
   async list(user: string): Promise<KnownSession[]> {
-    const { epoch, records } = await this.#call("list", async (store) => required(await store.list(user)));
+    const { epoch, records } = await this.call("list", async (store) => required(await store.list(user)));
     const live = records.filter((record) => record.expires > Date.now() && !hasEnded(record, { epoch }));
     return live.map(({ id, expires, createdAt, lastSeenAt, userAgent }) => ({
       user,
@@ -145,8 +156,15 @@ export class SessionRecords {
     return true;
   }
 
+  /** Ends a session, also one whose record is lost. Resolves with whether it is known that it had not ended. */
+  async endKnown({ user, id }: Pick<KnownSession, "user" | "id">): Promise<boolean> {
+    const state = await this.#get(user, id);
+    await this.#end(user, id);
+    return state.record !== undefined && !hasEnded(state.record, state);
+  }
+
   async #end(user: string, id: string): Promise<void> {
-    await this.#call("end", (store) => store.end(user, id, this.#settings.keepFor));
+    await this.call("end", (store) => store.end(user, id, this.#settings.keepFor));
   }
 
   /** Ends the sessions of a user that began before now, but for one. */
@@ -158,14 +176,19 @@ export class SessionRecords {
       before: Math.max(Date.now(), state.epoch?.before ?? 0),
       ...(kept !== undefined && { except: kept }),
     };
-    await this.#call("endAll", (store) => store.endAll(user, epoch, this.#settings.keepFor));
+    await this.call("endAll", (store) => store.endAll(user, epoch, this.#settings.keepFor));
   }
 
   #get(user: string, id: string): Promise<SessionState> {
-    return this.#call("get", async (store) => required(await store.get(user, id)));
+    return this.call("get", async (store) => required(await store.get(user, id)));
   }
 
-  async #call<T>(method: keyof SessionStore, call: (store: SessionStore) => Promise<T>): Promise<T> {
+  /**
+   * Calls the store.
+   *
+   * @throws {SessionStoreFailure}
+   */
+  async call<T>(method: keyof SessionStore, call: (store: SessionStore) => Promise<T>): Promise<T> {
     const { store, timeout } = this.#settings;
     try {
       const onTimeout = () => new Error(`It took over ${timeout} ms.`);

@@ -13,11 +13,8 @@ import type { SessionSettings } from "./settings.ts";
  */
 export function sessionRows(settings: readonly SessionSettings[]): KnownSessions {
   const [{ adapter, maxAge }] = settings as [SessionSettings];
-  const rowsOf = async (user: string) => liveRows(await requireList(adapter)(user), user);
-  const end = async (token: string) => {
-    for (const { families } of settings) families.end(token);
-    await adapter!.deleteSession!(token);
-  };
+  const rowsOf = (user: string) => liveRowsOf(user, settings);
+  const end = (token: string) => endRow(token, settings);
   return {
     async owner(token) {
       const found = await adapter!.getSessionAndUser!(token);
@@ -33,13 +30,32 @@ export function sessionRows(settings: readonly SessionSettings[]): KnownSessions
     },
     async endAll(user, except) {
       const rows = await rowsOf(user);
-      const others = rows.filter(({ sessionToken }) => digestOf(sessionToken) !== except);
-      // All are tried, whichever fails.
-      const ends = await Promise.allSettled(others.map(({ sessionToken }) => end(sessionToken)));
-      const failed = ends.find((each) => each.status === "rejected");
-      if (failed !== undefined) throw failed.reason;
+      await endRows(rows.filter(({ sessionToken }) => digestOf(sessionToken) !== except), settings);
     },
   };
+}
+
+/** The rows of a user's sessions that have not expired. */
+export async function liveRowsOf(
+  user: string,
+  [settings]: readonly SessionSettings[],
+): Promise<readonly ListedSession[]> {
+  return liveRows(await requireList(settings!.adapter)(user), user);
+}
+
+/** Ends sessions. All are tried, whichever fails. */
+export async function endRows(
+  rows: readonly ListedSession[],
+  settings: readonly SessionSettings[],
+): Promise<void> {
+  const ends = await Promise.allSettled(rows.map(({ sessionToken }) => endRow(sessionToken, settings)));
+  const failed = ends.find((each) => each.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+async function endRow(token: string, settings: readonly SessionSettings[]): Promise<void> {
+  for (const { families } of settings) families.end(token);
+  await settings[0]!.adapter!.deleteSession!(token);
 }
 
 /** The session token is a secret, and an id is shown. */

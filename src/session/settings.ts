@@ -5,6 +5,7 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { cookieSettings, sessionNameInCore } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
+import type { TokenGenerator } from "../config/session_token.ts";
 import { COOKIE_MAX_AGE, type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
 import type { RefreshSettings } from "../config/refresh.ts";
 import { FailOpenLock } from "./refresh_lock.ts";
@@ -12,6 +13,7 @@ import { type JwtRead, Refreshes } from "./refreshes.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { TokenCache } from "../jwt/token_cache.ts";
+import { indexKeysOf } from "./provider_index.ts";
 import { SessionRecords } from "./session_records.ts";
 import { digestOf, REQUEST_LIMIT_MS, tagOf, TokenFamilies } from "./token_families.ts";
 
@@ -24,7 +26,7 @@ export interface SessionSettings extends Lifetimes {
   /** The name of the cookie for core. */
   readonly nameInCore: string;
   /** Makes the token of a new session in a database. */
-  readonly generateSessionToken: () => string;
+  readonly generateSessionToken: TokenGenerator;
   /** The name of the cookie that says how users signed in, where that is kept beside sessions in a database. */
   readonly signInCookie: string | undefined;
   /** The most bytes of the cookie where it holds a token. */
@@ -42,6 +44,10 @@ export interface SessionSettings extends Lifetimes {
   readonly secrets: readonly string[] | undefined;
   /** Whether session tokens have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
+  /** Whether session tokens have the sessions at OpenID Providers (`providerSignOut`, `backchannelLogout`). */
+  readonly keepsProviderSessions: boolean;
+  /** Whether session tokens have claims that no session may have. */
+  readonly hidesClaims: boolean;
   /** Records of sessions in a JWT, where there is a `sessionStore`. */
   readonly records: SessionRecords | undefined;
   /** The application's callbacks; where there is none, what core's default would return is made directly. */
@@ -93,18 +99,12 @@ function haveSameSessions(a: SessionSettings, b: SessionSettings): boolean {
 
 /** Members are merged as core merges them. */
 function resolveSettings(
-  {
-    core,
-    refresh,
-    sessionCookieLimit,
-    tokenCacheSize,
-    keepsTokens,
-    recordsSignIns,
-    sessionStore,
-    otherProcesses,
-  }: ResolvedConfig,
+  resolved: ResolvedConfig,
   secure: boolean,
 ): SessionSettings {
+  const { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, sessionStore } = resolved;
+  const { recordsSignIns, providerSignOut, logoutTokens, otherProcesses } = resolved;
+  const keepsProviderSessions = providerSignOut !== undefined || logoutTokens !== undefined;
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
   const lifetimes = requireLifetimes(core);
   // In core's order. `resolveConfig()` has set `encode` and `decode`.
@@ -121,6 +121,7 @@ function resolveSettings(
     otherProcesses,
     maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
     // The application's codec may give its tokens a longer life, but no browser keeps them for longer.
+    indexKeysOf: logoutTokens === undefined ? () => [] : indexKeysOf,
     keepFor: (ownTokens ? lifetimes.tokenMaxAge : COOKIE_MAX_AGE) * 1000 + REQUEST_LIMIT_MS,
   });
   const families = new TokenFamilies(strategy === "jwt" && secrets ? tagOf : digestOf);
@@ -140,6 +141,8 @@ function resolveSettings(
     otherSalts: otherSalts(core, cookie.name),
     secrets,
     keepsTokens: keepsTokens && strategy === "jwt",
+    keepsProviderSessions,
+    hidesClaims: strategy === "jwt" && (keepsTokens || keepsProviderSessions),
     records,
     callbacks,
     event,

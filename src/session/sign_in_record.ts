@@ -4,7 +4,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
-import { parseJsonObject } from "../utils/json.ts";
+import { jwtPayload } from "../utils/jwt_payload.ts";
 
 type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
 type Account = NonNullable<Parameters<JwtCallback>[0]["account"]>;
@@ -62,7 +62,8 @@ function authenticationOf({ user, account, profile }: SignIn): Record<string, un
   if (type !== "oidc") {
     return { auth_time: Math.floor(Date.now() / 1000), ...(type === "credentials" && methodOf(user)) };
   }
-  const claims = payloadOf(id_token) ?? profile ?? {};
+  // Core has validated the ID token.
+  const claims = jwtPayload(id_token) ?? profile ?? {};
   const { auth_time } = claims as Record<string, unknown>;
   return { ...(typeof auth_time === "number" && { auth_time }), ...methodOf(claims) };
 }
@@ -71,15 +72,4 @@ function authenticationOf({ user, account, profile }: SignIn): Record<string, un
 function methodOf(from: object): Record<string, unknown> {
   const { acr, amr } = from as Record<string, unknown>;
   return { ...(typeof acr === "string" && { acr }), ...(Array.isArray(amr) && { amr }) };
-}
-
-/** The claims of an ID token, which core has validated. */
-function payloadOf(idToken: string | undefined): object | undefined {
-  const payload = idToken?.split(".")[1];
-  if (payload === undefined) return undefined;
-  const bytes = Uint8Array.from(
-    atob(payload.replaceAll("-", "+").replaceAll("_", "/")),
-    (char) => char.charCodeAt(0),
-  );
-  return parseJsonObject(new TextDecoder().decode(bytes));
 }

@@ -35,7 +35,9 @@ export async function startOpenIdProvider(
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const provider = new Provider(issuer, { ...defaults(), clients, ...configuration });
+  const own = defaults();
+  const features = { ...own.features, ...configuration.features };
+  const provider = new Provider(issuer, { ...own, clients, ...configuration, features });
   const state = {
     issuer,
     requests: [] as string[],
@@ -86,6 +88,10 @@ function defaults(): Configuration {
       rpInitiatedLogout: {
         logoutSource: (context, form) => {
           context.body = form;
+          return Promise.resolve();
+        },
+        postLogoutSuccessSource: (context) => {
+          context.body = "signed out";
           return Promise.resolve();
         },
       },

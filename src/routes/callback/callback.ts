@@ -5,12 +5,13 @@ import { finishLink } from "../account_link.ts";
 import { handleCredentialsCallback } from "./credentials.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback } from "./oauth.ts";
+import { keepingProviderSession } from "../provider_session.ts";
 import { replaceSession, withoutEndedSession } from "../session_change.ts";
 import { handleWebAuthnCallback } from "./webauthn.ts";
 
 /** Answers a callback. */
 export async function handleCallback(context: ProviderContext): Promise<Answer> {
-  const answer = await handleByType(await withoutEndedSession(context));
+  const answer = await handleByType(keepingProviderSession(await withoutEndedSession(context)));
   await replaceSession(answer, context);
   return answer;
 }

@@ -74,6 +74,22 @@ export class RateLimits {
   }
 
   /**
+   * Looks whether a request of an address is allowed, without counting it.
+   *
+   * @throws {TooManyRequests} When there were too many.
+   */
+  async lookAtRequest(request: FastifyRequest): Promise<void> {
+    const { address } = this.counters;
+    if (address !== undefined) await lookAt(address, this.digest(`address ${this.addressOf(request)}`));
+  }
+
+  /** Counts a refused request of an address. */
+  async countRefusal(request: FastifyRequest): Promise<void> {
+    const { address } = this.counters;
+    await address?.count(this.digest(`address ${this.addressOf(request)}`));
+  }
+
+  /**
    * Answers a request within the limits.
    *
    * @throws {TooManyRequests} When there were too many attempts, or too many run.

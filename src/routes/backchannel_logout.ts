@@ -1,0 +1,128 @@
+/**
+ * `POST <prefix>/backchannel-logout/:provider`: an OpenID Provider ends sessions (OpenID Connect Back-Channel Logout 1.0).
+ */
+import type { AuthConfig } from "@auth/core";
+import { SignOutError } from "@auth/core/errors";
+import type { FastifyReply } from "fastify";
+import { type Answer, jsonAnswer } from "../core/answer.ts";
+import type { ProviderContext } from "../core/context.ts";
+import {
+  CLOCK_TOLERANCE,
+  LOGOUT_TOKEN_AGE,
+  type LogoutClaims,
+  LogoutTokenRefused,
+} from "../provider/logout_token.ts";
+import type { SharedUses } from "../provider/used_logout_tokens.ts";
+import { endIndexed } from "../session/provider_index.ts";
+import { endRowsOfProvider } from "../session/provider_rows.ts";
+import type { EndedAtProvider } from "../session/provider_session.ts";
+import type { SessionRecords } from "../session/session_records.ts";
+
+/** Answers as section 2.8 says: 200, or 400 with an error, also where the sessions could not be ended. */
+export async function handleBackchannelLogout(context: ProviderContext): Promise<Answer> {
+  try {
+    await endSessions(await requireToken(context), context);
+    return { status: 200, headers: {}, cookies: [] };
+  } catch (caught) {
+    const error = caught instanceof LogoutTokenRefused ? caught : new LogoutFailed(caught);
+    return { ...jsonAnswer(errorBody(error.code, error.message), 400), error };
+  }
+}
+
+/** The sessions could not be ended. The cause is for the log. */
+class LogoutFailed extends Error {
+  /** The type for the log. */
+  readonly type = "LogoutFailed";
+  /** The HTTP status. */
+  readonly statusCode = 400;
+  /** For the provider. */
+  readonly code = "temporarily_unavailable";
+
+  constructor(cause: unknown) {
+    super("The sessions could not be ended. Try again.", { cause });
+  }
+}
+
+async function requireToken(
+  { config, provider, headers, body }: ProviderContext,
+): Promise<LogoutClaims> {
+  if (!/^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
+    throw new LogoutTokenRefused("the body is no form (application/x-www-form-urlencoded)");
+  }
+  const { logout_token: token } = body ?? {};
+  if (typeof token !== "string" || token === "") throw new LogoutTokenRefused("there is no `logout_token`");
+  return await config.logoutTokens!.verify(provider.id, token);
+}
+
+async function endSessions(claims: LogoutClaims, context: ProviderContext): Promise<void> {
+  const { config, settings } = context;
+  const lifetime = (LOGOUT_TOKEN_AGE + 2 * CLOCK_TOLERANCE) * 1000;
+  const shared = settings.records && usesInStore(settings.records);
+  const use = await config.logoutTokens!.used.begin(claims, lifetime, shared);
+  if (use === undefined) throw new LogoutTokenRefused("it was used before");
+  try {
+    await (settings.strategy === "jwt" ? endTokens(claims, context) : endRows(claims, context));
+    await use.done();
+  } catch (error) {
+    use.failed();
+    throw error;
+  }
+}
+
+/** The logout tokens that were used, for all processes. */
+function usesInStore(records: SessionRecords): SharedUses {
+  const keyOf = (name: string) => `provider-token:${name}`;
+  return {
+    async has(name) {
+      return (await records.call("get", (store) => store.get(keyOf(name), name))).ended === true;
+    },
+    add: (name, milliseconds) => records.call("end", (store) => store.end(keyOf(name), name, milliseconds)),
+  };
+}
+
+async function endTokens(ended: EndedAtProvider, context: ProviderContext): Promise<void> {
+  for (const { user } of await endIndexed(ended, context.settings.records!)) {
+    await tellOfEnd({ token: { sub: user } }, user, context);
+  }
+}
+
+async function endRows({ sub, ...claims }: EndedAtProvider, context: ProviderContext): Promise<void> {
+  if (sub === undefined) {
+    throw new LogoutTokenRefused('with sessions in a database it needs "sub", by which the user is found');
+  }
+  const settings = [context.settings, context.otherSettings()];
+  for (const row of await endRowsOfProvider({ ...claims, sub }, context.provider.id, settings)) {
+    await tellOfEnd({ session: row }, String(row.userId), context);
+  }
+}
+
+type SignOutMessage = Parameters<NonNullable<NonNullable<AuthConfig["events"]>["signOut"]>>[0];
+
+/** As in a sign-out, a failure of the application's event is logged and changes nothing. */
+async function tellOfEnd(message: SignOutMessage, user: string, context: ProviderContext): Promise<void> {
+  context.trail?.endAtProvider(user);
+  try {
+    await context.config.core.events?.signOut?.(message);
+  } catch (error) {
+    context.logger.error(new SignOutError(error as string));
+  }
+}
+
+/** Sends an error that came before the handler, in the same form. */
+export function sendLogoutFailure(reply: FastifyReply, failure: Error): FastifyReply {
+  const { statusCode: status = 500, headers = {} } = failure as Error & ResponseDetails;
+  const message = status < 500 ? failure.message : "The request failed.";
+  return reply.code(status).headers(headers).send(errorBody("invalid_request", message));
+}
+
+/** What Fastify reads of an error. */
+interface ResponseDetails {
+  readonly statusCode?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The error response of RFC 6749 section 5.2. */
+function errorBody(error: string, description: string) {
+  // Section 5.2 allows only these characters.
+  return { error, error_description: description.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
+}

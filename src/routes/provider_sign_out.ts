@@ -1,0 +1,146 @@
+/**
+ * A sign-out that also ends the session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0): the browser goes
+ * there, and comes back to `<prefix>/signed-out`.
+ */
+import { InvalidCheck } from "@auth/core/errors";
+import type { Provider } from "@auth/core/providers";
+import { parseCookie } from "cookie";
+import { cookieSettings } from "../config/cookies.ts";
+import { isOpenIdProvider } from "../config/provider_sign_out.ts";
+import type { AccountListAdapter } from "../adapter/account_list.ts";
+import { type Answer, redirectAnswer, removalOf } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
+import { endSessionUrl } from "../provider/end_session.ts";
+import { openToken } from "../session/open_token.ts";
+import { providerOfToken, type ProviderSession, providerSessionOf } from "../session/provider_session.ts";
+import { placeOf } from "../session/sealed_value.ts";
+import { parseJsonObject } from "../utils/json.ts";
+import { heldSession } from "./session_change.ts";
+
+/** How long the browser may stay at the provider, in seconds. */
+const MAX_AGE = 900;
+
+/** The session at the provider that the session of the request was made from. Asked before that one ends. */
+export async function providerSessionToEnd(
+  context: RequestContext,
+  asked: boolean | undefined,
+): Promise<ProviderSession | undefined> {
+  const { config: { providerSignOut, providers }, settings, logger } = context;
+  if (providerSignOut === undefined || !(asked ?? providerSignOut.byDefault)) return undefined;
+  const { token } = heldSession(context);
+  if (token === "") return undefined;
+  const found = settings.strategy === "jwt"
+    ? await openToken(token, settings).then(({ claims }) => providerSessionOf(claims), () => undefined)
+    : await sessionOfRow(token, context).catch((error) => void logger.error(error));
+  const provider = found && providers.get(found.provider);
+  return provider !== undefined && isOpenIdProvider(provider) ? found : undefined;
+}
+
+/** The provider is named by the session token, and the account has an ID token. */
+async function sessionOfRow(token: string, context: RequestContext): Promise<ProviderSession | undefined> {
+  const { settings: { adapter }, config } = context;
+  const provider = providerOfToken(token, config.providers.keys());
+  if (provider === undefined) return undefined;
+  const { listAccountsByUserId: list } = adapter as Partial<AccountListAdapter>;
+  const found = list && config.providerSignOut!.keepsIdTokens
+    ? await adapter!.getSessionAndUser!(token)
+    : undefined;
+  const accounts = found ? await list!(String(found.user.id)) : [];
+  const account = accounts.find((each) => each.provider === provider) as { id_token?: unknown } | undefined;
+  const idToken = account?.id_token;
+  return { provider, ...(typeof idToken === "string" && idToken !== "" && { idToken }) };
+}
+
+/**
+ * Has the answer to a sign-out lead to the provider.
+ *
+ * @param answer One that has ended the session here.
+ * @returns The answer as it was, where the provider cannot be asked: the log says why.
+ */
+export async function endAtProvider(
+  { provider, idToken }: ProviderSession,
+  answer: Answer,
+  context: RequestContext,
+): Promise<Answer> {
+  const { config, origin, mountPath, logger } = context;
+  const { redirect } = answer;
+  if (answer.error !== undefined || redirect === undefined) return answer;
+  const state = crypto.randomUUID();
+  const tls = !config.allowsPlainHttp(provider);
+  const returnUrl = `${origin.href}${mountPath}/signed-out`;
+  const url = await endSessionUrl(
+    config.core.providers as Provider[],
+    provider,
+    { idToken, returnUrl, state },
+    tls,
+  ).catch((error) => {
+    logger.error(error);
+    return null;
+  });
+  if (url === undefined) warnOfProvider(`publishes no end_session_endpoint${tls ? " over https" : ""}`);
+  if (!url) return answer;
+  if (idToken === undefined && config.providerSignOut!.keepsIdTokens) warnOfIdToken(provider, context);
+  const { name, options } = cookieOf(context);
+  const value = placeOf(config.hashSecrets.current, PURPOSE).seal(
+    JSON.stringify({ state, redirect }),
+  );
+  const cookie = { name, value, options: { ...options, maxAge: MAX_AGE } };
+  return { ...answer, redirect: url, cookies: [...answer.cookies, cookie] };
+
+  function warnOfProvider(problem: string): void {
+    context.warnOnce(
+      `no sign-out at ${provider}`,
+      `the provider "${provider}" ${problem}, so a sign-out ends only the session here.`,
+      "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT",
+    );
+  }
+}
+
+function warnOfIdToken(provider: string, { settings, warnOnce }: RequestContext): void {
+  const why = settings.strategy === "jwt"
+    ? "the session has none, such as one from before `providerSignOut` was set"
+    : "the account has none, or the adapter has no listAccountsByUserId(): add it with `withAccountList()`";
+  warnOnce(
+    `no ID token of ${provider}`,
+    `a sign-out at "${provider}" is sent without an ID token (\`id_token_hint\`), and the provider may ask the user ` +
+      `whether to sign out: ${why}.`,
+    "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT",
+  );
+}
+
+/** Answers the return from the provider: leads to where the sign-out was to lead. */
+export function handleSignedOut(context: RequestContext): Promise<Answer> {
+  const { query, origin, cookies, logger } = context;
+  const { name, options } = cookieOf(context);
+  const held = parseCookie(cookies)[name];
+  const state = new URLSearchParams(query).get("state");
+  const sent = held === undefined ? undefined : openCookie(held, context);
+  const isReturn = sent !== undefined && state !== null && sent.state === state;
+  if (!isReturn && (held !== undefined || state !== null)) {
+    logger.error(
+      new InvalidCheck(
+        "A return from a sign-out at a provider came with the state of another one, or without.",
+      ),
+    );
+  }
+  const answer = redirectAnswer(isReturn ? sent.redirect : origin.href);
+  return Promise.resolve(held === undefined ? answer : { ...answer, cookies: [removalOf(name, options)] });
+}
+
+/** What separates the key of the cookie from others. */
+const PURPOSE = "sign-out at a provider";
+
+function openCookie(
+  value: string,
+  { config }: RequestContext,
+): { state: string; redirect: string } | undefined {
+  const { current, others } = config.hashSecrets;
+  for (const secret of [current, ...others]) {
+    const text = placeOf(secret, PURPOSE).open(value);
+    if (text !== undefined) return parseJsonObject(text) as { state: string; redirect: string };
+  }
+}
+
+function cookieOf({ config, origin }: RequestContext) {
+  return cookieSettings("signedOut", config.core, origin.secure);
+}

@@ -1,0 +1,149 @@
+/**
+ * Which session at an OpenID Provider a session was made from, so that either can end the other: a claim of the session
+ * token (`providerSession`), or with sessions in a database the end of the row's session token.
+ */
+import type { AuthConfig } from "@auth/core";
+import type { JWT } from "@auth/core/jwt";
+import { createHash } from "node:crypto";
+import { jwtPayload } from "../utils/jwt_payload.ts";
+
+/** What is known of the session at the provider. */
+export interface ProviderSession {
+  /** The id of the provider. */
+  readonly provider: string;
+  /** The issuer: configurations that share a store may have different ones under the same id. */
+  readonly iss?: string;
+  /** The user at the provider. */
+  readonly sub?: string;
+  /** The session there (OpenID Connect Front-Channel Logout 1.0, section 3), where its ID tokens have it. */
+  readonly sid?: string;
+  /** When the ID token was issued, in seconds since 1970 by the provider's clock. */
+  readonly iat?: number;
+  /** The ID token, where it is kept for a sign-out at the provider. */
+  readonly idToken?: string;
+}
+
+/** What is kept. */
+export interface KeptParts {
+  /** Whether the provider may end the session: `sub`, `sid` and `iat`. */
+  readonly ids: boolean;
+  readonly idToken: boolean;
+}
+
+/** The claim. It stays on the server: sessions are made without it. */
+export const PROVIDER_SESSION_CLAIM = "providerSession";
+
+type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
+
+/** A sign-in, as callbacks get it. */
+export type SignedIn = Pick<Parameters<JwtCallback>[0], "account" | "profile">;
+
+/** The provider session of these claims, where they have one. */
+export function providerSessionOf(claims: JWT): ProviderSession | undefined {
+  const claim = claims[PROVIDER_SESSION_CLAIM] as Partial<ProviderSession> | undefined;
+  return typeof claim === "object" && claim !== null && typeof claim.provider === "string"
+    ? claim as ProviderSession
+    : undefined;
+}
+
+/** The claims with that provider session, which a `jwt` callback may have left out. */
+export function withProviderSession(claims: JWT, session: ProviderSession | undefined): JWT {
+  if (session === undefined || claims[PROVIDER_SESSION_CLAIM] === session) return claims;
+  return { ...claims, [PROVIDER_SESSION_CLAIM]: session };
+}
+
+/** The provider session that a sign-in is of; `undefined` for one without an OpenID Provider. */
+export function providerSessionAfter(
+  { account, profile }: SignedIn,
+  { ids, idToken }: KeptParts,
+): ProviderSession | undefined {
+  if (account?.type !== "oidc") return undefined;
+  const { provider, id_token } = account;
+  // Core has validated it.
+  const { iss, sub, sid, iat } = (jwtPayload(id_token) ?? profile ?? {}) as Record<string, unknown>;
+  return {
+    provider,
+    ...(ids && typeof iss === "string" && { iss }),
+    ...(ids && typeof sub === "string" && { sub }),
+    ...(ids && typeof sid === "string" && sid !== "" && { sid }),
+    ...(ids && typeof iat === "number" && { iat }),
+    ...(idToken && id_token !== undefined && { idToken: id_token }),
+  };
+}
+
+/**
+ * The `jwt` callback for core, which also keeps the provider session.
+ *
+ * @param own The application's.
+ */
+export function keepProviderSession(own: JwtCallback | undefined, parts: KeptParts): JwtCallback {
+  return async (params) => {
+    const held = providerSessionOf(params.token);
+    const claims = own ? await own(params) : params.token;
+    if (claims === null) return null;
+    if (!params.account) return withProviderSession(claims, held);
+    const { [PROVIDER_SESSION_CLAIM]: _before, ...rest } = claims;
+    return withProviderSession(rest, providerSessionAfter(params, parts));
+  };
+}
+
+/** A name for what a provider may end, which does not show `sub` or `sid`. */
+function keyOf(iss: string, kind: "sid" | "sub" | "sub without sid", value: string): string {
+  return createHash("sha256").update(JSON.stringify([iss, kind, value])).digest("base64url");
+}
+
+/** Under which keys a session is found. */
+export function keysOfSession({ iss, sub, sid }: ProviderSession): string[] {
+  if (iss === undefined || sub === undefined) return [];
+  const own = sid === undefined ? keyOf(iss, "sub without sid", sub) : keyOf(iss, "sid", sid);
+  return [own, keyOf(iss, "sub", sub)];
+}
+
+/** What a provider ends: a session, all sessions of a user, or both names of one. */
+export type EndedAtProvider = Pick<ProviderSession, "sub" | "sid"> & {
+  readonly iss: string;
+  /** When, in seconds since 1970 by the provider's clock. */
+  readonly iat: number;
+};
+
+/**
+ * The keys of the sessions to end. With a `sid` these are the sessions of that one; and those of the user of which the
+ * provider has not named any.
+ */
+export function keysToEnd({ iss, sub, sid }: EndedAtProvider): string[] {
+  if (sid === undefined) return sub === undefined ? [] : [keyOf(iss, "sub", sub)];
+  return [
+    keyOf(iss, "sid", sid),
+    ...(sub === undefined ? [] : [keyOf(iss, "sub without sid", sub)]),
+  ];
+}
+
+/** Characters of the digests at the end of a session token. */
+const PROVIDER_LENGTH = 8, KEY_LENGTH = 22;
+
+/** The end of a session token, which names the provider session: the adapters of Auth.js know no further columns. */
+export function tagFor(session: ProviderSession): string {
+  const [key = ""] = keysOfSession(session);
+  return `.${providerTag(session.provider)}.${key.slice(0, KEY_LENGTH)}`;
+}
+
+/** The tag of a session token, for another token of the same provider session. The MAC of a `tenant` may follow it. */
+export function tagOf(token: string): string {
+  return /\.[\w-]{8}\.(?:[\w-]{22})?(?=$|\.[0-9a-f]{32}$)/.exec(token)?.[0] ?? "";
+}
+
+/** Which of these providers a session token names. */
+export function providerOfToken(token: string, providers: Iterable<string>): string | undefined {
+  const tag = tagOf(token).split(".")[1];
+  return tag === undefined ? undefined : [...providers].find((id) => providerTag(id) === tag);
+}
+
+/** Whether a session token is of one of the sessions with these keys. */
+export function hasKey(token: string, keys: readonly string[]): boolean {
+  const tag = tagOf(token).split(".")[2] ?? "";
+  return tag !== "" && keys.some((key) => key.startsWith(tag));
+}
+
+function providerTag(id: string): string {
+  return createHash("sha256").update(id).digest("base64url").slice(0, PROVIDER_LENGTH);
+}
