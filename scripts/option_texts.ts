@@ -233,6 +233,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   sessionStore: "sessionStore: memorySessionStore()",
   stepUp: "stepUp: true",
   tenant: 'tenant: "acme"',
+  providerSignOut: "providerSignOut: true",
+  backchannelLogout: "backchannelLogout: true, sessionStore: memorySessionStore()",
   credentialsDatabaseSessions: "credentialsDatabaseSessions: true, adapter",
   "jwt.maxAge": "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   "jwt.encode": 'jwt: { encode: (params) => encode({ ...params, salt: "staff" }) }',
@@ -278,6 +280,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     'app.post("/logout", (request, reply) => auth.signOut(request, reply, { callbackUrl: "/" }));',
   "SignOutActionOptions.redirect":
     'app.post("/leave", (request, reply) => auth.signOut(request, reply, { redirect: false }));',
+  "SignOutActionOptions.providerSignOut":
+    'app.post("/lock", (request, reply) => auth.signOut(request, reply, { providerSignOut: false }));',
   "SignInOptions.fields": 'await signIn("credentials", { fields: { username, password } });',
   "SignInOptions.parameters": 'await signIn("github", { parameters: { login: "ada" } });',
   "SignInOptions.mediation": 'await signIn("passkey", { mediation: "conditional" });',
