@@ -6,7 +6,7 @@ const OTHER_PAGES: Readonly<Record<string, string>> = {
   "examples/README.md": "examples.md",
   "CHANGELOG.md": "changelog.md",
   "CONTRIBUTING.md": "contributing.md",
-  "SECURITY.md": "security.md",
+  "SECURITY.md": "security-policy.md",
 };
 
 /** Where the repository is shown: links to files that are no pages lead there. */
@@ -17,7 +17,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   "overview.md": { group: "Start", order: 1 },
   "examples.md": { group: "Running", order: 9 },
   "changelog.md": { group: "Project", order: 1 },
-  "security.md": { group: "Project", order: 2 },
+  "security-policy.md": { group: "Project", order: 2 },
   "contributing.md": { group: "Project", order: 3 },
 };
 

@@ -1,0 +1,34 @@
+/** The tables of docs/security.md and docs/security-cases.md name tests that exist. */
+import { assert, assertEquals } from "@std/assert";
+
+const read = (path: string) => Deno.readTextFile(new URL(`../${path}`, import.meta.url));
+
+/** The test files that a text names, each with the beginning of a test's name where the text has one. */
+const references = (text: string) => [...text.matchAll(/`([\w/]+(?:_test|_suite)\.ts)`(?: "([^"]+)")?/g)];
+
+for (const page of ["docs/security.md", "docs/security-cases.md"]) {
+  Deno.test(`${page} names tests that exist`, async () => {
+    const found = references(await read(page));
+    assert(found.length > 20);
+    for (const [, file, name = ""] of found) {
+      assert((await read(`tests/${file}`)).includes(name), `${file} has no test "${name}"`);
+    }
+  });
+}
+
+Deno.test("docs/security.md names a test for each requirement that is met by the plugin", async () => {
+  const rows = (await read("docs/security.md")).split("\n").filter((line) => /^\| \d/.test(line));
+  assert(rows.length > 50);
+  for (const row of rows) {
+    const [, id, , met, , test] = row.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    if (met === "yes") assert(test !== "", `no test for ${id}`);
+  }
+});
+
+Deno.test("docs/security.md has each case of the conformance plan, and no other", async () => {
+  const [, plan = ""] = (await read("docs/security.md")).split("## OpenID Connect: the conformance plan");
+  const documented = [...plan.matchAll(/^\| `(oidcc-[\w-]+)`/gm)].map(([, name]) => name);
+  const tests = await read("tests/oidc_conformance_test.ts");
+  const tested = [...tests.matchAll(/(?:name: "|conformance: )(oidcc-[\w-]+)/g)].map(([, name]) => name);
+  assertEquals(documented.sort(), [...new Set(tested)].sort());
+});
