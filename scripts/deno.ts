@@ -1,20 +1,28 @@
 /**
  * Runs a deno subcommand on this checkout, with or without JSR: `deno run -A scripts/deno.ts test tests/foo_test.ts`.
  *
- * Tests import `@std/…` from JSR, and the npm package is built by dnt, which only JSR has. Some networks have npm only;
- * there the same files run over the stand-ins in `tests/support/std/`, through a second configuration and a second lock
- * file, both derived (so that deno.json and deno.lock stay the one source).
+ * deno.json names the packages of the published code and of the demo; those of tests, tools and examples are in
+ * `scripts/packages/`, with a lock file for all of them: `deno task` installs what its own lock file has before it runs
+ * anything, and the demo shall not wait for the packages of tests. Subcommands are given a configuration that is
+ * derived from both.
  *
- * Versions come from deno.lock. Where `CI` is set, a lock file that lacks something is an error; `--no-lock` takes the
+ * Tests import `@std/…` from JSR, and the npm package is built by dnt, which only JSR has. Some networks have npm only;
+ * there the same files run over the stand-ins in `tests/support/std/`, through another configuration and another lock
+ * file, both derived, too.
+ *
+ * Versions come from `scripts/packages/deno.lock`. Where `CI` is set, a lock file that lacks something is an error; `--no-lock` takes the
  * newest version in each range instead.
  *
  * @module
  */
 import { readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 
 const root = new URL("../", import.meta.url);
-const LOCK = "deno.lock";
-const OFFLINE_CONFIG = "deno.offline.json"; // beside deno.json, so that its relative paths mean the same; git-ignored
+const PACKAGES = "scripts/packages/deno.json";
+const LOCK = "scripts/packages/deno.lock";
+const CONFIG = "deno.full.json"; // beside deno.json, so that its relative paths mean the same; git-ignored
+const OFFLINE_CONFIG = "deno.offline.json"; // likewise
 const OFFLINE_LOCK = "deno.offline.lock";
 const STAND_INS = "./tests/support/std/";
 const DNT_TYPES = "./scripts/dnt.d.ts";
@@ -24,7 +32,7 @@ const PROBE_MILLISECONDS = 3000;
 const DOCUMENTED = ["mod.ts", "src/"];
 const DOC_ENVIRONMENT = { AUTH_SECRET: "a-secret-for-the-doc-examples-of-32-characters" };
 
-/** deno.lock, as far as it is read here. */
+/** The lock file, as far as it is read here. */
 interface Lock {
   specifiers: Record<string, string>;
   jsr?: Record<string, unknown>;
@@ -43,9 +51,16 @@ export async function jsrAnswers(): Promise<boolean> {
   }
 }
 
-/** Writes deno.json with every import from JSR replaced by its stand-in. */
+/** deno.json with all packages. */
+async function fullConfig() {
+  const read = async (name: string) => JSON.parse(await Deno.readTextFile(new URL(name, root)));
+  const [config, packages] = await Promise.all([read("deno.json"), read(PACKAGES)]);
+  return { ...config, imports: { ...packages.imports, ...config.imports }, lock: { path: LOCK } };
+}
+
+/** Writes the configuration, with every import from JSR replaced by its stand-in. */
 async function writeOfflineConfig(): Promise<void> {
-  const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+  const config = await fullConfig();
   for (const [name, target] of Object.entries<string>(config.imports)) {
     if (target.startsWith("jsr:@std/")) delete config.imports[name];
   }
@@ -58,7 +73,7 @@ async function writeOfflineConfig(): Promise<void> {
   await replace(OFFLINE_CONFIG, JSON.stringify(config, null, 2));
 }
 
-/** Writes deno.lock without what only JSR has. */
+/** Writes the lock file without what only JSR has. */
 async function writeOfflineLock(): Promise<void> {
   const { jsr: _, ...lock } = await readLock();
   const kept = (specifier: string) => !/^jsr:@(?:std|deno)\//.test(specifier);
@@ -83,7 +98,10 @@ async function replace(name: string, text: string): Promise<void> {
 let configFile: Promise<string> | undefined;
 
 async function chooseConfig(): Promise<string> {
-  if (await jsrAnswers()) return "deno.json";
+  if (await jsrAnswers()) {
+    await replace(CONFIG, JSON.stringify(await fullConfig(), null, 2));
+    return CONFIG;
+  }
   console.error(`JSR does not answer: @std is replaced by the stand-ins in ${STAND_INS}`);
   await writeOfflineConfig();
   await writeOfflineLock();
@@ -118,7 +136,8 @@ export async function runDeno(
   const command = new Deno.Command(Deno.execPath(), {
     args: [subcommand, "--config", config, ...frozen, ...rest],
     cwd: root,
-    env,
+    // For the processes that tests start
+    env: { ...env, CHECKOUT_CONFIG: fileURLToPath(new URL(config, root)) },
     stdout: after ? "piped" : "inherit",
     stderr: after ? "piped" : "inherit",
   });
@@ -194,22 +213,30 @@ async function check(args: string[]): Promise<number> {
     await runDeno(["check", "--quiet", ...args, "--doc-only", "providers/"]);
 }
 
-/** `lock`: resolves every import of the checkout, and adds to deno.lock what it lacks. */
+/** `lock`: resolves every import of the checkout, and adds to both lock files what they lack. */
 async function lock(args: string[]): Promise<number> {
   const code = await check(args);
-  if (code !== 0 || await configFile === "deno.json") return code;
-  // What JSR has keeps the versions and checksums that deno.lock has for it: only JSR can tell others
+  if (code !== 0) return code;
+  if (await configFile === OFFLINE_CONFIG) await mergeOfflineLock();
+  // The second has Deno bring the file into its order, with all that the configuration names
+  return await runPlain(["install"]) ||
+    await runPlain(["check", "--config", CONFIG, "scripts/package_json.ts"]);
+}
+
+/** Adds what was found without JSR. */
+async function mergeOfflineLock(): Promise<void> {
+  // What JSR has keeps the versions and checksums that are there for it: only JSR can tell others
   const found: Lock = JSON.parse(await Deno.readTextFile(new URL(OFFLINE_LOCK, root)));
   const { specifiers, jsr } = await readLock();
   const fromJsr = Object.entries(specifiers).filter(([name]) => name.startsWith("jsr:"));
   const merged = { ...found, specifiers: { ...Object.fromEntries(fromJsr), ...found.specifiers }, jsr };
   await replace(LOCK, JSON.stringify(merged, null, 2) + "\n");
-  // With deno.json Deno adds the imports from JSR to the list of what the workspace asks for, and orders the file
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["check", "scripts/package_json.ts"],
-    cwd: root,
-  });
-  return (await command.spawn().status).code;
+  await replace(CONFIG, JSON.stringify(await fullConfig(), null, 2));
+}
+
+/** Runs Deno with the arguments as they are. */
+async function runPlain(args: string[]): Promise<number> {
+  return (await new Deno.Command(Deno.execPath(), { args, cwd: root }).spawn().status).code;
 }
 
 if (import.meta.main) {

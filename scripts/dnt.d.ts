@@ -4,6 +4,7 @@
  */
 export interface BuildOptions {
   cwd?: string;
+  configFile?: string | false;
   outDir: string;
   entryPoints: { name?: string; path: string }[];
   package: { name: string; version: string; [field: string]: unknown };

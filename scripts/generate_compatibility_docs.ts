@@ -11,7 +11,7 @@ import { ScriptedProvider } from "../tests/support/scripted_provider.ts";
 import { table, writePage } from "./generated_page.ts";
 
 const { imports }: { imports: Record<string, string> } = JSON.parse(
-  await Deno.readTextFile(new URL("../deno.json", import.meta.url)),
+  await Deno.readTextFile(new URL("./packages/deno.json", import.meta.url)),
 );
 
 /** The whole page, unformatted. */

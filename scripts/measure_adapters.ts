@@ -11,9 +11,9 @@ import type { Recorded } from "../tests/adapters/results.ts";
 
 const results = new URL("../tests/adapters/results.json", import.meta.url);
 
-/** The versions in deno.lock. */
+/** The versions in the lock file. */
 async function versions(): Promise<Record<string, string>> {
-  const lock = JSON.parse(await Deno.readTextFile(new URL("../deno.lock", import.meta.url)));
+  const lock = JSON.parse(await Deno.readTextFile(new URL("./packages/deno.lock", import.meta.url)));
   const names = [...new Set(ADAPTER_CASES.map(({ adapter }) => adapter))];
   const found = Object.entries<string>(lock.specifiers).flatMap(([specifier, resolved]) => {
     const name = names.find((name) => specifier.startsWith(`npm:${name}@`));

@@ -13,6 +13,8 @@ const NO_TYPES = 7016;
 export async function build({ root, outDir, config, package: fields, test }: NpmBuild): Promise<void> {
   await dnt({
     cwd: root,
+    // With the packages of the tests, too; `deno.ts` has written it
+    configFile: "deno.full.json",
     outDir,
     entryPoints: Object.entries(config.exports).map(([name, path]) => ({ name, path })),
     // For dnt's type check alone: what is published is the package.json that `build_npm.ts` writes

@@ -2,7 +2,7 @@
  * The gate: everything that must hold before a change lands. Runs all of it, also after a failure, and ends with the
  * counts of what passed and failed: each test, and each of the other checks as one.
  *
- * `--no-lock` runs it with the newest version in each range instead of those in deno.lock.
+ * `--no-lock` runs it with the newest version in each range instead of the locked ones.
  *
  * @module
  */

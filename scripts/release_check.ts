@@ -1,7 +1,7 @@
 /**
  * Holds a release back whose papers disagree: `deno task check:release v1.2.3` passes where the tag, the version in
  * deno.json and the newest heading of CHANGELOG.md are the same, the package names the repository it comes from, no file
- * links to another one, and deno.lock fixes what builds the package.
+ * links to another one, and the lock file fixes what builds the package.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ export interface Release {
   repository: string;
   /** `owner/name` of the repository that runs the release, where one does: npm's provenance compares the two. */
   runningRepository?: string | undefined;
-  /** The text of deno.lock. */
+  /** The text of scripts/packages/deno.lock. */
   lock: string;
   /** The files that may name the repository, by path. */
   papers: Record<string, string>;
@@ -42,7 +42,9 @@ export function releaseFaults(release: Release): string[] {
     faults.push(`package.json names the repository ${repository}, and this is ${runningRepository}`);
   }
   if (!Object.keys(JSON.parse(lock).jsr ?? {}).some((name) => name.startsWith("@deno/dnt@"))) {
-    faults.push("deno.lock does not have dnt: run `deno task lock` where JSR answers, and commit it");
+    faults.push(
+      "scripts/packages/deno.lock does not have dnt: run `deno task lock` where JSR answers, and commit it",
+    );
   }
   for (const [path, text] of Object.entries(papers)) {
     for (const other of otherRepositories(path, text)) {
@@ -88,7 +90,7 @@ async function main(): Promise<void> {
     changelog: await read("CHANGELOG.md"),
     repository: repository?.url ?? "",
     runningRepository: process.env.GITHUB_REPOSITORY,
-    lock: await read("deno.lock"),
+    lock: await read("scripts/packages/deno.lock"),
     papers: await readPapers(),
   });
   for (const fault of faults) console.error(fault);

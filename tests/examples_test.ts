@@ -17,6 +17,7 @@ import { WebSocket } from "ws";
 import { browserTest } from "./support/browser.ts";
 import { type Answer, Client } from "./support/client.ts";
 import { withEnvironment } from "./support/environment.ts";
+import { denoFlags } from "./support/deno_flags.ts";
 import {
   browserOver,
   ENVIRONMENT,
@@ -332,6 +333,7 @@ exampleTest("`fastify start` with files that @fastify/autoload loads", async () 
   await using program = await runProgram([
     "run",
     "--no-lock",
+    ...denoFlags(),
     "--preload=tests/support/deno_signals.ts",
     "-A",
     "npm:fastify-cli@8.0.2",

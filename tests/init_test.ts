@@ -13,6 +13,7 @@ import { run } from "../src/cli/run.ts";
 
 const root = new URL("../", import.meta.url);
 const config = JSON.parse(await readFile(new URL("deno.json", root), "utf8"));
+const packages = new URL("scripts/packages/", root);
 
 async function temporary(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), "fastify-authjs-init-"));
@@ -41,7 +42,8 @@ async function useCheckout(directory: string, names: readonly string[]): Promise
   const exports = Object.entries<string>(config.exports).map(([name, path]) =>
     [name.replace(/^\./, "fastify-authjs"), new URL(path, root).href] as const
   );
-  const scopes: Record<string, unknown> = { [root.href]: config.imports };
+  const { imports: all } = JSON.parse(await readFile(new URL("deno.json", packages), "utf8"));
+  const scopes: Record<string, unknown> = { [root.href]: all };
   for (const name of names) {
     const { imports } = JSON.parse(await readFile(join(directory, name, "deno.json"), "utf8"));
     assertEquals(imports["fastify-authjs"], `jsr:${config.name}@${SELF}`);
@@ -49,7 +51,7 @@ async function useCheckout(directory: string, names: readonly string[]): Promise
   }
   const compilerOptions = { strict: true, noUncheckedIndexedAccess: true };
   const { jsr: _jsr, workspace: _workspace, ...lock } = JSON.parse(
-    await readFile(new URL("deno.lock", root), "utf8"),
+    await readFile(new URL("deno.lock", packages), "utf8"),
   );
   const npm = Object.entries(lock.specifiers).filter(([name]) => name.startsWith("npm:"));
   await writeFile(join(directory, "deno.json"), JSON.stringify({ scopes, compilerOptions }));
@@ -250,9 +252,10 @@ Deno.test("init writes nothing where its questions are left unanswered", async (
   assertMatch(String((await ask({}, ["here", "deno"])).answers), /Not all questions were answered/);
 });
 
-Deno.test("a new project begins with the versions that this package is tested with", () => {
+Deno.test("a new project begins with the versions that this package is tested with", async () => {
+  const { imports } = JSON.parse(await readFile(new URL("deno.json", packages), "utf8"));
   for (const [name, range] of Object.entries(VERSIONS)) {
-    assertEquals(config.imports[name], `npm:${name}@${range}`);
+    assertEquals(imports[name], `npm:${name}@${range}`);
   }
   assertEquals(SELF, `^${config.version}`);
 });

@@ -78,7 +78,7 @@ Deno.test("the tests import the version that deno.json publishes", () => {
   assertEquals(imports[`${fields.name}/`], `jsr:/${name}@^${version}/`);
 });
 
-Deno.test("packages are named in deno.json alone, where the bot that updates deno.lock finds them", async () => {
+Deno.test("packages are named in the two deno.json alone, where the bot that updates lock files finds them", async () => {
   const named = /(?:from\s|import\s|import\(|@ts-types=|@deno-types=)\s*"((?:npm|jsr|https?):[^"]*)"/g;
   const found: string[] = [];
   for (const directory of ["bench", "examples", "providers", "scripts", "src", "tests"]) {
@@ -89,6 +89,33 @@ Deno.test("packages are named in deno.json alone, where the bot that updates den
     }
   }
   assertEquals(found, []);
+});
+
+/** What the published code and the demo import, for types as well. */
+async function importedBesideTests(): Promise<Set<string>> {
+  const sources = ["mod.ts"];
+  for (const directory of ["src", "providers", "examples/demo"]) {
+    const files = await readdir(new URL(`${directory}/`, root), { recursive: true });
+    sources.push(...files.map((file) => `${directory}/${file}`).filter((file) => file.endsWith(".ts")));
+  }
+  // Those have the imports of new projects
+  const own = sources.filter((file) => !file.replaceAll("\\", "/").startsWith("src/cli/init/templates/"));
+  const texts = await Promise.all(own.map((file) => readFile(new URL(file, root), "utf8")));
+  const named = /^(?! \*).*(?:from|import|import\(|load\()\s*"((?:@[^/"]+\/)?[^./"][^/"]*)[^"]*"/gm;
+  return new Set(texts.flatMap((text) => [...text.matchAll(named)].map(([, name = ""]) => name)));
+}
+
+Deno.test("deno.json names no package of tests alone: `deno task demo` would install it first", async () => {
+  const imported = await importedBesideTests();
+  const names = Object.keys(config.imports).map((name) => name.replace(/\/$/, ""));
+  assertEquals(names.filter((name) => !imported.has(name)), []);
+});
+
+Deno.test("scripts/packages/deno.json has every package of deno.json, in the same range", async () => {
+  const { imports } = JSON.parse(await readFile(new URL("scripts/packages/deno.json", root), "utf8"));
+  for (const [name, target] of Object.entries<string>(config.imports)) {
+    if (!target.startsWith("jsr:")) assertEquals(imports[name], target);
+  }
 });
 
 Deno.test("packageJson() refuses a dependency that deno.json does not map", () => {

@@ -14,6 +14,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import { Redis } from "ioredis";
 import { SECRET } from "./support/app.ts";
 import { serverUrl } from "./support/databases.ts";
+import { denoFlags } from "./support/deno_flags.ts";
 import { locationOf, oauthApp, pathOf, startSignIn } from "./support/oauth_client.ts";
 import { type OpenIdProvider, ProviderBrowser, startOpenIdProvider } from "./support/openid_provider.ts";
 import { refreshingCallbacks } from "./support/refreshing.ts";
@@ -176,7 +177,7 @@ async function startProcess(
 ): Promise<{ child: ChildProcess; port: number }> {
   const script = fileURLToPath(new URL("./support/refresh_process.ts", import.meta.url));
   const flags = process.versions.deno
-    ? ["run", "-A"]
+    ? ["run", "-A", ...denoFlags()]
     : process.execArgv.filter((flag) => !/^--test/.test(flag));
   const env = { ...process.env, ...environment };
   const child = spawn(process.execPath, [...flags, script], { env, stdio: ["ignore", "pipe", "inherit"] });

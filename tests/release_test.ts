@@ -53,7 +53,7 @@ const faulty: [what: string, part: Partial<Release>, fault: string][] = [
   [
     "a lock file without the builder",
     { lock: JSON.stringify({ version: "5", specifiers: {} }) },
-    "deno.lock does not have dnt: run `deno task lock` where JSR answers, and commit it",
+    "scripts/packages/deno.lock does not have dnt: run `deno task lock` where JSR answers, and commit it",
   ],
   [
     "a link to another repository",

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { denoFlags } from "../support/deno_flags.ts";
 import { run } from "./process.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -12,7 +13,11 @@ const fixtures = fileURLToPath(new URL("fixtures", import.meta.url));
 
 /** Builds the package as the release does, told by arguments of `build:npm`, and gives the path of its tarball. */
 export async function buildTarball(args: string[]): Promise<string> {
-  console.log(await run(process.execPath, ["run", "-A", "scripts/build_npm.ts", ...args], { cwd: root }));
+  console.log(
+    await run(process.execPath, ["run", "-A", ...denoFlags(), "scripts/build_npm.ts", ...args], {
+      cwd: root,
+    }),
+  );
   return await findTarball(join(root, "dist"));
 }
 

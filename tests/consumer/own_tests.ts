@@ -10,8 +10,8 @@ import type { Result } from "./matrix.ts";
 import { run } from "./process.ts";
 
 const tests = fileURLToPath(new URL("../", import.meta.url));
-const denoConfig = fileURLToPath(new URL("../../deno.json", import.meta.url));
-const denoLock = fileURLToPath(new URL("../../deno.lock", import.meta.url));
+const denoConfig = fileURLToPath(new URL("../../scripts/packages/deno.json", import.meta.url));
+const denoLock = fileURLToPath(new URL("../../scripts/packages/deno.lock", import.meta.url));
 
 /** How long one test file may take. */
 const FILE_MILLISECONDS = 5 * 60_000;
@@ -87,7 +87,7 @@ function toJavaScript(source: string, target: string, outDir: string, installed:
     .replace(/"npm:\/?((?:@[^/"\n]+\/)?[^/@"\n]+)@[^/"\n]+/g, '"$1');
 }
 
-/** The npm packages that the tests import, at the versions in deno.lock. */
+/** The npm packages that the tests import, at the versions in the lock file. */
 async function packagesOf(files: TestFile[]): Promise<string[]> {
   const { imports }: { imports: Record<string, string> } = JSON.parse(await readFile(denoConfig, "utf8"));
   const { specifiers }: { specifiers: Record<string, string> } = JSON.parse(await readFile(denoLock, "utf8"));

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { denoFlags } from "./deno_flags.ts";
 
 /** A process, and the port its application listens on. */
 export interface ChildApp {
@@ -12,7 +13,7 @@ export interface ChildApp {
 /** Starts a script of this folder, with these environment variables beside those of the test. */
 export async function startChildApp(script: string, env: Record<string, string> = {}): Promise<ChildApp> {
   const flags = process.versions.deno
-    ? ["run", "-A"]
+    ? ["run", "-A", ...denoFlags()]
     : process.execArgv.filter((flag) => !/^--test/.test(flag));
   const path = fileURLToPath(new URL(script, import.meta.url));
   const child = spawn(process.execPath, [...flags, path], {

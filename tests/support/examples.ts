@@ -39,10 +39,13 @@ export const NEST = {
 /** Writes a configuration of Deno for the example of NestJS: decorators as Nest needs them, and one release of it. */
 export async function writeNestConfig(release: keyof typeof NEST, file: string): Promise<void> {
   const root = new URL("../../", import.meta.url);
-  const own: Record<"imports" | "exports" | "compilerOptions", Record<string, string>> = JSON.parse(
+  const own: Record<"exports" | "compilerOptions", Record<string, string>> = JSON.parse(
     await readFile(new URL("deno.json", root), "utf8"),
   );
-  const fromNpm = Object.entries(own.imports).filter(([, target]) => target.startsWith("npm:"));
+  const packages: Record<"imports", Record<string, string>> = JSON.parse(
+    await readFile(new URL("scripts/packages/deno.json", root), "utf8"),
+  );
+  const fromNpm = Object.entries(packages.imports).filter(([, target]) => target.startsWith("npm:"));
   const ours = Object.entries(own.exports).map(([name, path]) => [
     `fastify-authjs${name.slice(1)}`,
     new URL(path, root).href,
