@@ -80,16 +80,23 @@ export class Languages {
   #acceptedBy({ headers }: LanguageRequest): string | undefined {
     const accepted = headers["accept-language"];
     if (accepted === undefined) return undefined;
-    return this.#accepted.get(String(accepted), () => ({
-      tag: preferredLanguage(String(accepted), this.#available),
-    })).tag;
+    return this.#accepted.get(String(accepted), () => ({ tag: this.#preferred(String(accepted)) })).tag;
+  }
+
+  /** Where Chinese is written in traditional characters, its tag names the region more often than the script. */
+  #preferred(languages: string): string | undefined {
+    const withScript = languages.replaceAll(TRADITIONAL, (tag) => {
+      const isAvailable = this.#available.some((available) => available.toLowerCase() === tag.toLowerCase());
+      return isAvailable ? tag : "zh-Hant";
+    });
+    return preferredLanguage(withScript, this.#available);
   }
 
   /** The available language for the first of these tags that has one. */
   #match(...tags: (string | undefined)[]): string | undefined {
     for (const tag of tags.slice(0, MOST_LOCALES)) {
       if (tag === undefined || !/^[a-z\d-]+$/i.test(tag)) continue;
-      const found = preferredLanguage(tag, this.#available);
+      const found = this.#preferred(tag);
       if (found !== undefined) return found;
     }
   }
@@ -117,6 +124,9 @@ export class Languages {
 
 /** Of `ui_locales`, more are not read. */
 const MOST_LOCALES = 10;
+
+/** Chinese in traditional characters (BCP 47). */
+const TRADITIONAL = /\bzh-(?:hant(?:-[a-z]{2})?|tw|hk|mo)\b/gi;
 
 /** Languages whose usual script is written from right to left. */
 const RIGHT_TO_LEFT = /^(?:ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)\b/i;
