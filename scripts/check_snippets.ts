@@ -1,10 +1,11 @@
 /**
- * Checks every TypeScript snippet of the README and of docs/: all of them compile in strict mode, and those that make
- * a server of their own run, up to the point where it would listen.
+ * Checks every TypeScript snippet of the README and of docs/: all of them compile in strict mode. Those that make a
+ * server of their own run up to the point where it would listen, and answer as `snippet_uses.ts` says.
  *
  * A fence marked `ts ignore` is left out. A snippet may use the names in `snippet_context.ts`.
  */
 import { readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { runDeno } from "./deno.ts";
 import { ENVIRONMENT, FILES, GLOBALS, REPLY } from "./snippet_context.ts";
@@ -38,6 +39,11 @@ function isComplete({ code }: Snippet): boolean {
   return /^import Fastify\b.* from "fastify";$/m.test(code);
 }
 
+/** The number of a snippet among the complete ones of its page. */
+function numberOnPage(snippet: Snippet, all: readonly Snippet[]): number {
+  return all.filter((other) => other.page === snippet.page && isComplete(other)).indexOf(snippet);
+}
+
 /** Whether it declares what a reply has: two pages may say it differently, so each is compiled alone. */
 function declaresReply({ code }: Snippet): boolean {
   return code.includes("interface FastifyReply");
@@ -45,49 +51,6 @@ function declaresReply({ code }: Snippet): boolean {
 
 function fileName({ page, line }: Snippet): string {
   return `${page.replace(/\.md$/, "").replace(/^docs\//, "").replaceAll("/", "_")}_${line}.ts`;
-}
-
-/** The program that runs the complete snippets, one after the other, each until its servers are ready. */
-function runner(complete: readonly Snippet[]): string {
-  return `
-import { channel } from "node:diagnostics_channel";
-import process from "node:process";
-import type { FastifyInstance } from "fastify";
-
-let apps: FastifyInstance[] = [];
-channel("fastify.initialization").subscribe((message) => {
-  const { fastify } = message as { fastify: FastifyInstance };
-  // No port is opened
-  fastify.listen = (async () => { await fastify.ready(); return ""; }) as never;
-  apps.push(fastify);
-});
-console.assert = (holds?: boolean, ...told: unknown[]) => { if (!holds) throw new Error(\`not so: \${told}\`); };
-
-let failed = 0;
-for (const name of ${JSON.stringify(complete.map(fileName))}) {
-  apps = [];
-  try {
-    await import(new URL(name, import.meta.url).href);
-    if (apps.length === 0) throw new Error("it makes no server");
-    for (const app of apps) await answers(app);
-  } catch (error) {
-    failed++;
-    console.error(\`\${name} fails:\`, error);
-  }
-  for (const app of apps) await app.close().catch(() => {});
-}
-process.exit(failed === 0 ? 0 : 1);
-
-/** The session of a client without cookies is null, wherever the plugin is registered. */
-async function answers(app: FastifyInstance): Promise<void> {
-  await app.ready();
-  for (const path of ["/auth", "/api/auth"]) {
-    if (!app.hasRoute({ method: "GET", url: \`\${path}/session\` })) continue;
-    const { statusCode, body } = await app.inject(\`\${path}/session\`);
-    if (statusCode !== 200 || body !== "null") throw new Error(\`\${path}/session: \${statusCode} \${body}\`);
-  }
-}
-`;
 }
 
 /** A schema of PostgreSQL for the snippets alone, which is deleted at the end. */
@@ -126,7 +89,7 @@ async function main(): Promise<number> {
     };
     const globals = await write("globals.d.ts", GLOBALS);
     for (const [name, text] of Object.entries(FILES)) await write(name, text);
-    const together = [globals, await write("reply.d.ts", REPLY), await write("run.ts", runner(complete))];
+    const together = [globals, await write("reply.d.ts", REPLY)];
     const programs = [together];
     for (const snippet of snippets) {
       const file = await write(fileName(snippet), `${snippet.code}\nexport {};\n`);
@@ -138,8 +101,14 @@ async function main(): Promise<number> {
     }
     await using database = await openSchema(Deno.env.get("TEST_POSTGRES_URL"));
     const environment = { ...ENVIRONMENT, DATABASE_URL: database.url };
-    const ran = await runDeno(["run", "--quiet", "-A", `${directory}run.ts`], environment);
-    if (ran === 0) console.log(`${snippets.length} snippets compile, ${complete.length} of them run`);
+    const numbered = complete.map((snippet) =>
+      [snippet.page, numberOnPage(snippet, snippets), `${directory}${fileName(snippet)}`].join(" ")
+    );
+    const runner = fileURLToPath(new URL("run_snippets.ts", import.meta.url));
+    const ran = await runDeno(["run", "--quiet", "-A", runner, ...numbered], environment);
+    if (ran === 0) {
+      console.log(`${snippets.length} snippets compile, ${complete.length} of them answer as they should`);
+    }
     return ran;
   } finally {
     await Deno.remove(temporary, { recursive: true });

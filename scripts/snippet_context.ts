@@ -103,5 +103,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   AUTH_SECRET: "a-secret-for-the-snippets-of-32-characters",
   AUTH_GITHUB_ID: "id",
   AUTH_GITHUB_SECRET: "secret",
+  AUTH_ACME_ID: "acme-client",
+  AUTH_ACME_SECRET: "secret",
   NODE_ENV: "development",
 };
