@@ -82,7 +82,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   },
   "callbacks.signIn": {
     text: "Whether a user may sign in: `true`, `false`, or a path or URL that the user is sent to instead.",
-    default: "everyone may",
+    default: "all users may",
   },
   "callbacks.redirect": {
     text: "Where a sign-in or sign-out leads, from the `callbackUrl` that the client sent.",

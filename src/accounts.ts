@@ -163,7 +163,7 @@ function isUsable({ provider }: ListedAccount, { instance }: ActionAuth): boolea
   return instance.config.providers.has(provider);
 }
 
-/** Whether a sign-in link can be mailed to the user. An address that was never verified may be of somebody else. */
+/** Whether a sign-in link can be mailed to the user. An address that was never verified may be that of another person. */
 function canUseMail({ email, emailVerified }: AdapterUser, { instance }: ActionAuth): boolean {
   const hasMail = [...instance.config.providers.values()].some(({ type }) => type === "email");
   return hasMail && Boolean(email) && emailVerified !== null && emailVerified !== undefined;

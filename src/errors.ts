@@ -107,11 +107,11 @@ export class FastifyAuthError extends Error {
   /** The stable code: match on this rather than on the message. */
   readonly code: FastifyAuthErrorCode;
   /** The HTTP status, absent on boot errors. Fastify answers with it. */
-  readonly statusCode?: number;
+  declare readonly statusCode?: number;
   /** The same as `statusCode`, under the name that `http-errors` has for it. */
-  readonly status?: number;
+  declare readonly status?: number;
   /** Whether the client may see the message, as in `http-errors`: `true` on every error of a request. */
-  readonly expose?: boolean;
+  declare readonly expose?: boolean;
 
   /**
    * Makes an error.

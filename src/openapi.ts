@@ -7,7 +7,7 @@ import { errorSchema } from "./http/error_schema.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
 import { toYaml } from "./utils/yaml.ts";
 
-/** Whose sessions the guards of a route require: of nobody where it has none. */
+/** Whose sessions the guards of a route require; empty where it has no guard. */
 export type GuardsOf = (route: RouteOptions, scope: FastifyInstance) => readonly Guarding[];
 
 /** A configuration, or a function that chooses one. */

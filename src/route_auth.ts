@@ -13,7 +13,7 @@ export interface RouteAuthOptions extends RequireSessionOptions {
   mountPath?: string;
 }
 
-/** `true` for every signed-in user, options for some of them, `false` for everyone, signed in or not. */
+/** `true` for every signed-in user, options for some of them, `false` for all users, signed in or not. */
 export type RouteAuth = boolean | RouteAuthOptions;
 
 /**
@@ -48,7 +48,7 @@ export interface RouteAuthConfig {
    * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and
    * after those of its scopes.
    *
-   * @default the default of its scope (`requireSessionByDefault()`), else everyone
+   * @default the default of its scope (`requireSessionByDefault()`), else all users
    */
   auth?: RouteAuth;
 }
@@ -57,7 +57,7 @@ export interface RouteAuthConfig {
  * What the `config` of a route declares.
  *
  * @param where The route, for the error.
- * @returns `undefined` where it declares nothing, `false` where everyone may use it.
+ * @returns `undefined` where it declares nothing, `false` where all users may use it.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for anything that cannot be meant.
  */
 export function declaredAuth(config: unknown, where: string): RouteAuthOptions | false | undefined {

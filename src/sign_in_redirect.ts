@@ -62,7 +62,7 @@ export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): b
   return own === "" || own === ownParameters(requested.query);
 }
 
-/** Whether a route is no more than the sign-in page of the configuration, which guards let everyone see. */
+/** Whether a route is no more than the sign-in page of the configuration, which guards let all users see. */
 export function isSignInRoute(
   route: Pick<RouteOptions, "method" | "url">,
   config: FastifyAuthConfig,

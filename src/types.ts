@@ -145,7 +145,7 @@ export interface FastifyAuthOptions {
   trustedOrigins?: readonly string[];
   /**
    * Ids of providers that may be reached without TLS where `NODE_ENV` is `production`: an identity provider on a
-   * private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. Whoever can read or change
+   * private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. An attacker who can read or change
    * traffic between this server and the provider can then sign in as any of its users. At boot a warning names
    * them. No provider of any other id is reached without TLS.
    *
@@ -275,7 +275,7 @@ export interface FastifyAuthOptions {
   /**
    * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions, cookies, CSRF
    * tokens and mailed links are then valid for this tenant alone, also where others have the same secret, host and
-   * database, and the names of the cookies have the tenant in them. Whoever was signed in before it was set has to
+   * database, and the names of the cookies have the tenant in them. Users who were signed in before it was set have to
    * sign in again. A configuration that a function returns for a request must have one.
    *
    * @default none

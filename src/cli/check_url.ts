@@ -123,7 +123,7 @@ async function checkTls({ origin, base, visitor }: Deployment): Promise<Finding[
     return [
       isLoopback(hostname) ? ok("tls", `${origin} is on this machine, where no TLS is needed.`) : error(
         "tls",
-        `${origin} has no TLS, so that whoever is on the way can take sessions over: serve it by https.`,
+        `${origin} has no TLS, so that an attacker on the way can take sessions over: serve it by https.`,
       ),
     ];
   }

@@ -183,7 +183,7 @@ export interface AuthClient<S = Session> {
   /**
    * Reads the session, and renews it as every read does.
    *
-   * @returns The session, or null where nobody is signed in.
+   * @returns The session, or null where no user is signed in.
    * @throws {AuthClientError} Where that is not known: the server does not answer, or its database fails.
    */
   getSession(): Promise<S | null>;

@@ -38,6 +38,6 @@ export function insecureWarnings(
     code: "FST_AUTHJS_WARN_TLS",
     message:
       `The provider "${id}" may be reached without TLS (${server.issuer ?? urls[0] ?? "no address"}), by ` +
-      "`insecureProviders`: whoever can change traffic on the way to it can sign in as any of its users.",
+      "`insecureProviders`: an attacker who can change traffic on the way to it can sign in as any of its users.",
   }));
 }

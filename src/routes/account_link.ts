@@ -1,7 +1,7 @@
 /**
  * A sign-in at a provider that links its account to the signed-in user, and does nothing else.
  *
- * Core links an account to whoever is signed in when the callback comes, and signs in as somebody else, or as a new
+ * Core links an account to the user who is signed in when the callback comes, and signs in as another user, or as a new
  * user, where no session came with it. The cookie here has two hashes: one of the check cookies of the sign-in, so
  * that it counts for that sign-in alone, and one of the user who started it. Only that user gets the account.
  */

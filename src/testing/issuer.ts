@@ -37,11 +37,11 @@ export interface IssuerOptions {
 export interface TestIssuer extends AsyncDisposable {
   /** The issuer, such as `http://127.0.0.1:40123`. */
   readonly url: string;
-  /** The user who signs in next. Nobody is asked for a password: the authorization endpoint redirects at once. */
+  /** The user who signs in next. No password is asked for: the authorization endpoint redirects at once. */
   user: IssuerUser;
   /**
    * The error that the authorization endpoint answers with, such as `"access_denied"` (RFC 6749 section 4.1.2.1).
-   * While it is set nobody signs in.
+   * While it is set, no user signs in.
    *
    * @default undefined
    */

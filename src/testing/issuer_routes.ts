@@ -61,7 +61,7 @@ function metadata(issuer: string) {
   };
 }
 
-/** The authorization endpoint, which asks nobody anything. */
+/** The authorization endpoint, which asks the user nothing. */
 function authorize({ query }: IssuerRequest, issuer: IssuerState): IssuerAnswer {
   const redirectUri = query.get("redirect_uri");
   if (redirectUri === null || !URL.canParse(redirectUri)) {
@@ -163,7 +163,7 @@ function userinfo({ authorization }: IssuerRequest, { grants }: IssuerState): Is
   return { status: 200, body: found.grant.user };
 }
 
-/** The end-session endpoint (OpenID Connect RP-Initiated Logout 1.0), which asks nobody anything. */
+/** The end-session endpoint (OpenID Connect RP-Initiated Logout 1.0), which asks the user nothing. */
 function logout({ query, body }: IssuerRequest): IssuerAnswer {
   const parameter = (name: string) => query.get(name) ?? body.get(name);
   const target = parameter("post_logout_redirect_uri");

@@ -1,4 +1,4 @@
-/** Keeps what signs anybody in out of applications that run. */
+/** Keeps functions that sign in any user out of production. */
 import { environment } from "../config/environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 

@@ -180,7 +180,7 @@ async function sealSession(
   const signIn = { token: subject, user, account, profile, isNewUser: false, trigger: "signIn" };
   const token = callback ? await callback(signIn as never) : subject;
   if (token === null) {
-    throw invalid("`callbacks.jwt` returned null for this user, which signs nobody in.");
+    throw invalid("`callbacks.jwt` returned null for this user, so there is no session.");
   }
   const maxAge = expires && Math.floor((expires.getTime() - Date.now()) / 1000);
   const params = {
