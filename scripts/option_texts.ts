@@ -20,7 +20,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     text:
       "One or more random strings of at least 32 characters. Cookies, tokens and links are encrypted or signed with " +
       "the first, and accepted with any of them ([how to rotate it](../README.md#rotating-the-secret)). " +
-      "`openssl rand -base64 33` makes one.",
+      "`npx fastify-authjs secret` or `openssl rand -base64 33` makes one.",
     default: "`AUTH_SECRET`, after `AUTH_SECRET_3`, `AUTH_SECRET_2` and `AUTH_SECRET_1`",
   },
   session: { text: "Where sessions are kept, and how long they last.", default: "as below" },

@@ -32,6 +32,13 @@ export const USES: Readonly<Record<string, readonly Use[]>> = {
     assert.match((await browser.get("/")).body, /Sign in/);
     await guardsMe(app);
   }],
+  "docs/guards.md": [async (app) => {
+    for (const url of ["/", "/admin/health"]) assert.equal((await app.inject(url)).statusCode, 200);
+    for (const url of ["/me", "/admin/users"]) assert.equal((await app.inject(url)).statusCode, 401);
+    const browser = await signedInWithGitHub(app);
+    assert.equal((await browser.get("/me")).json().user.role, "admin");
+    assert.equal((await browser.get("/admin/users")).body, "admins");
+  }],
   "docs/openid-connect.md": [async (app) => {
     const location = await startOfSignIn(new Client(app), "acme");
     assert.equal(location.origin + location.pathname, "https://id.acme.example/authorize");

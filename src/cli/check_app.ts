@@ -111,5 +111,11 @@ function explain(failure: unknown): Finding {
   const text = failure instanceof Error ? failure.message : String(failure);
   const { code } = (failure ?? {}) as { code?: unknown };
   if (typeof code !== "string") return error("start", `The application does not start: ${text}`);
-  return { ...error("start", `${code}: ${text}`), code };
+  return {
+    ...error("start", `${code}: ${text}${code === "ERR_UNKNOWN_FILE_EXTENSION" ? NEEDS_LOADER : ""}`),
+    code,
+  };
 }
+
+const NEEDS_LOADER = ". Node loads TypeScript from 22.18 on. Before that it needs a loader: " +
+  '`npm install tsx` and NODE_OPTIONS="--import tsx".';

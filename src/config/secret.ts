@@ -6,7 +6,8 @@ import { isWrapped } from "../utils/wrapped.ts";
 
 const MINIMUM_LENGTH = 32;
 
-const HOW_TO_FIX = "Make one with `openssl rand -base64 33` and set it as AUTH_SECRET (or `secret`).";
+const HOW_TO_FIX =
+  "Make one with `npx fastify-authjs secret` or `openssl rand -base64 33`, and set it as AUTH_SECRET (or `secret`).";
 
 /** Checks `secret` and `jwt.secret`, rotated secrets included. */
 export function secretProblem(core: AuthConfig, env: Environment): FastifyAuthError | undefined {
