@@ -96,6 +96,17 @@ export const USES: Readonly<Record<string, readonly Use[]>> = {
     const form = { csrfToken: await browser.csrfToken() };
     assert.equal((await browser.post("/auth/signin/github", form, fromElsewhere)).statusCode, 403);
   }],
+  "docs/tenants.md": [async (app) => {
+    for (const name of ["acme", "umbrella"]) {
+      const location = await startOfSignIn(new Client(app, { host: `${name}.app.example` }), "keycloak");
+      assert.equal(location.pathname, `/realms/${name}/authorize`);
+      assert.equal(
+        location.searchParams.get("redirect_uri"),
+        `https://${name}.app.example/auth/callback/keycloak`,
+      );
+    }
+    assert.equal((await app.inject("/me")).statusCode, 401);
+  }],
   "docs/testing.md": [async (app, { config }) => {
     const editor = await signedIn(app, config!, { user: { id: "1", name: "Ada", roles: ["editor"] } });
     const reader = await signedIn(app, config!, { user: { id: "2", name: "Bob", roles: ["reader"] } });
