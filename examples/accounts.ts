@@ -26,7 +26,9 @@ export async function build(config: FastifyAuthConfig): Promise<FastifyInstance>
           <input type="hidden" name="providerAccountId" value="${providerAccountId}">
           <button>Unlink</button></form></li>`
       );
-      const error = request.query.error === "OAuthAccountNotLinked" ? "That account is somebody else's." : "";
+      const error = request.query.error === "OAuthAccountNotLinked"
+        ? "That account belongs to another user."
+        : "";
       return await reply.type("text/html; charset=utf-8").send(String(html`
         <!DOCTYPE html>
         <title>Accounts</title>

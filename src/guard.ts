@@ -135,7 +135,7 @@ async function sendToStepUp(
   throw new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route.");
 }
 
-/** Publishes a refusal that belongs into an audit trail: whoever asked has signed in, or holds a token. */
+/** Publishes a refusal that belongs into an audit trail: the client has signed in, or holds a token. */
 function publishRefusal(
   reason: FastifyAuthErrorCode,
   request: GuardedRequest,

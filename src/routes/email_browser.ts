@@ -1,7 +1,7 @@
 /**
  * The cookie by which the browser that asked for a sign-in link is known when it opens the link.
  *
- * It holds a hash of the address that the link was mailed to. A link that somebody else asked for, for an
+ * It holds a hash of the address that the link was mailed to. A link that an attacker asked for, for an
  * address of their own, thus never signs in without a click.
  */
 import type { Adapter, VerificationToken } from "@auth/core/adapters";

@@ -122,7 +122,7 @@ class Reads {
     const latest = this.#latestOf(config) ?? this.#add(config);
     latest.cookies = cookies;
     latest.changes++;
-    // An earlier read that is still under way is waited for by whoever asked for it.
+    // An earlier read that is still under way is waited for where it was started.
     latest.at = known === undefined ? -Infinity : monotonicNow();
     latest.reading = known === undefined ? NOTHING_READ : Promise.resolve(known);
   }
