@@ -13,7 +13,6 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { jsrAnswers } from "./deno.ts";
-import { bundle } from "./npm_bundle.ts";
 import { removeUnreached } from "./npm_reach.ts";
 import { type DenoConfig, type PackageJson, packageJson } from "./package_json.ts";
 
@@ -43,7 +42,6 @@ export async function buildNpm(builder: Builder, outDir: string, test = false): 
   await rm(outDir, { recursive: true, force: true });
   await build({ root, outDir, config, package: fields, test } satisfies NpmBuild);
   await removeUnreached(outDir, fields);
-  await bundle(outDir, fields);
   for (const command of Object.values(fields.bin)) await makeCommand(join(outDir, command));
   await writeFile(join(outDir, "package.json"), JSON.stringify(fields, null, 2) + "\n");
   for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await cp(join(root, file), join(outDir, file));

@@ -1,10 +1,9 @@
 /** What the npm package is made of: the files that its entry points load, and the same from either builder. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { compareBuilds, type Comparison } from "../scripts/npm_compare.ts";
-import { bundle } from "../scripts/npm_bundle.ts";
 import { removeUnreached } from "../scripts/npm_reach.ts";
 import { packageJson } from "../scripts/package_json.ts";
 
@@ -70,51 +69,6 @@ Deno.test("removeUnreached() keeps what the entry points load, and nothing else"
       "src/types.d.ts",
       "src/types.js",
     ]);
-  });
-});
-
-Deno.test("bundle() joins the code of the entry points, which share what has a state", async () => {
-  const files = {
-    ...BUILD,
-    "esm/src/state.js": "export const seen = new Map();\n",
-    "esm/src/internal.js": `export { seen } from "./state.js";\n`,
-    "esm/mod.js": `import { seen } from "./src/internal.js";\nexport const add = () => seen.set("a", 1);\n`,
-    "esm/src/redis.js": `import { seen } from "./state.js";\nexport const size = () => seen.size;\n`,
-  };
-  const exports = { ".": "./mod.ts", "./redis": "./src/redis.ts" };
-  const config = { version: "1.0.0", license: "MIT", exports, imports: await imports() };
-  await withBuilds([files], async (directory = "") => {
-    await bundle(directory, { ...packageJson(config), bin: {} });
-    const left = await readdir(join(directory, "esm"), { recursive: true });
-    assertEquals(
-      left.filter((file) => file.endsWith(".js")).map((file) => file.replaceAll("\\", "/")).sort(),
-      [
-        "mod.js",
-        "shared/state.js",
-        "src/redis.js",
-      ],
-    );
-    assert(left.includes("mod.d.ts"));
-    const { add } = await import(`file://${directory}/esm/mod.js`);
-    const { size } = await import(`file://${directory}/esm/src/redis.js`);
-    add();
-    assertEquals(size(), 1);
-  });
-});
-
-Deno.test("bundle() refuses two classes of one name: the second would have another one in the log", async () => {
-  const refused = "export class Refused extends Error {}\n";
-  const files = {
-    ...BUILD,
-    "esm/src/one.js": refused,
-    "esm/src/two.js": refused,
-    "esm/mod.js":
-      `export { Refused } from "./src/one.js";\nexport { Refused as Other } from "./src/two.js";\n`,
-  };
-  const config = { version: "1.0.0", license: "MIT", exports: { ".": "./mod.ts" }, imports: await imports() };
-  await withBuilds([files], async (directory = "") => {
-    const error = await assertRejects(() => bundle(directory, { ...packageJson(config), bin: {} }), Error);
-    assertEquals(error.message, "Two classes are called Refused: rename one");
   });
 });
 
