@@ -84,7 +84,7 @@ both get it. In one process the plugin lets only one of them in. For several pro
 [\`refreshLock\`](../README.md#refreshing-access-tokens): then a link is used in one of them at a time. Without a lock, two
 requests that reach two processes within milliseconds can both sign in, with one link, to the account of its address.
 
-## Links that somebody else can use up
+## Links that another person can use up
 
 With ${
     list(keepNone.map(([, result]) => nameOf(result)))
