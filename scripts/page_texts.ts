@@ -20,7 +20,8 @@ export async function packedTexts(): Promise<string> {
   const keys = [...new Set(Object.values(texts).flatMap((each) => Object.keys(each)))];
   const languages = Object.values(texts).map((each) => keys.map((key) => each[key]));
   return `/** The languages besides English (BCP 47). */
-export const PACKED_LANGUAGES: readonly string[] = "${Object.keys(texts).join(" ")}".split(" ");
+const LANGUAGES = "${Object.keys(texts).join(" ")}";
+export const PACKED_LANGUAGES: readonly string[] = LANGUAGES.split(" ");
 
 /** The keys, and the texts of each language in their order: JSON, packed. */
 export const PACKED_TEXTS =

@@ -402,7 +402,7 @@ if (process.platform !== "win32") {
 
 Deno.test("the caches of sessions stay within a small heap, whatever is put into them", async () => {
   const script = fileURLToPath(new URL("./support/small_heap_process.ts", import.meta.url));
-  const limit = "--max-old-space-size=64";
+  const limit = "--max-old-space-size=96";
   const flags = process.versions.deno
     ? ["run", "-A", `--v8-flags=${limit}`]
     : [limit, ...process.execArgv.filter((flag) => !/^--test/.test(flag))];

@@ -10,7 +10,7 @@ import { DiscoveryCache } from "../../src/provider/discovery_cache.ts";
 import { Refreshes } from "../../src/session/refreshes.ts";
 import { digestOf, TokenFamilies } from "../../src/session/token_families.ts";
 
-const COUNT = 15_000;
+const COUNT = 20_000;
 /** In characters: of a large session. */
 const TOKEN = 6_000;
 
