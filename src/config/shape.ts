@@ -6,6 +6,7 @@ import type { AuthConfig } from "@auth/core";
 import type { Theme } from "@auth/core/types";
 import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthConfig, FastifyAuthPages } from "../types.ts";
+import { editDistance } from "../utils/edit_distance.ts";
 
 /**
  * What a setting may be: a type, one of several words, or an object with settings of its own. `any` is checked where
@@ -229,7 +230,7 @@ function describe(value: unknown, isWord = false): string {
 /** The name that is meant: another case, or one or two letters that differ. */
 function similarName(name: string, known: readonly string[]): string | undefined {
   const [closest] = known
-    .map((candidate) => [candidate, distance(toPlain(name), toPlain(candidate))] as const)
+    .map((candidate) => [candidate, editDistance(toPlain(name), toPlain(candidate))] as const)
     .filter(([candidate, count]) => count <= (candidate.length < 6 ? 1 : 2))
     .sort(([, one], [, other]) => one - other);
   return closest?.[0];
@@ -237,20 +238,6 @@ function similarName(name: string, known: readonly string[]): string | undefined
 
 function toPlain(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
-}
-
-/** How many letters have to be added, removed or replaced (Levenshtein). */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const replaced = row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row.at(-1)!;
 }
 
 function invalid(message: string): FastifyAuthError {

@@ -1,4 +1,5 @@
 /** Finds what a misspelled name was meant to be. */
+import { editDistance } from "../../utils/edit_distance.ts";
 
 /** How many names are suggested at most. */
 const MOST = 3;
@@ -27,19 +28,5 @@ function plain(text: string): string {
 function unlikeness(one: string, other: string): number {
   if (one === other) return 0;
   if (one.length > 2 && other.includes(one) || other.length > 2 && one.includes(other)) return 0.5;
-  return edits(one, other);
-}
-
-/** The Levenshtein distance. */
-function edits(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const replaced = row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row.at(-1)!;
+  return editDistance(one, other);
 }
