@@ -23,7 +23,9 @@ const PAGES: Page[] = [undefined, "token", HOSTILE].flatMap((csrfToken) =>
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: HOSTILE, error: "AccessDenied" },
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: "" },
     { kind: "signOut", csrfToken, callbackUrl },
+    { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: HOSTILE, error: "CredentialsSignin" },
     { kind: "error", error: "Verification", callbackUrl },
+    { kind: "error", error: "AccessDenied", callbackUrl },
     { kind: "redirect", url: callbackUrl ?? "/", to: csrfToken ?? "app.example" },
     { kind: "verifyRequest" },
     {
