@@ -32,14 +32,14 @@ export type {
   LinkAccountResult,
   LinkedAccount,
   UnlinkAccountOptions,
-} from "./src/accounts.ts";
+} from "./src/accounts/accounts.ts";
 export type {
   ActionRequest,
   SignInActionOptions,
   SignInActionResult,
   SignOutActionOptions,
   SignOutActionResult,
-} from "./src/actions.ts";
+} from "./src/actions/actions.ts";
 export { type AccountListAdapter, type ListedAccount, withAccountList } from "./src/adapter/account_list.ts";
 export {
   type AccountTokens,
@@ -61,16 +61,15 @@ export {
   FastifyAuthError,
   type FastifyAuthErrorCode,
 } from "./src/errors.ts";
-export type { SessionGuard } from "./src/guard.ts";
-export type { GuardedReply, GuardedRequest } from "./src/guarded.ts";
-export type { RequireSessionOptions } from "./src/guard_options.ts";
+export type { SessionGuard } from "./src/guard/guard.ts";
+export type { RequireSessionOptions } from "./src/guard/guard_options.ts";
 export type { CreateAuthConfig, JsonOf, SessionCallbackParams, SessionOf } from "./src/inferred_session.ts";
-export { requireSession } from "./src/require_session.ts";
+export { requireSession } from "./src/guard/require_session.ts";
 export { type ListedSession, type SessionListAdapter, withSessionList } from "./src/adapter/session_list.ts";
 export { memorySessionStore } from "./src/session_store.ts";
-export type { RevokeSessionsOptions, UserSession } from "./src/sessions.ts";
-export { type GuardedScope, requireSessionByDefault } from "./src/require_session_by_default.ts";
-export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/route_auth.ts";
+export type { RevokeSessionsOptions, UserSession } from "./src/actions/sessions.ts";
+export { type GuardedScope, requireSessionByDefault } from "./src/guard/require_session_by_default.ts";
+export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/guard/route_auth.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";
 export type {
@@ -88,6 +87,8 @@ export type {
   FastifyAuthOptions,
   FastifyAuthPages,
   GetSessionResult,
+  GuardedReply,
+  GuardedRequest,
   IoRedisClient,
   JWT,
   LanguageRequest,

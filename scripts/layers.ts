@@ -11,7 +11,7 @@ const root = new URL("../", import.meta.url);
 const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[] }>> = {
   "cli": {
     about: "the command: checks an application, or a deployment from outside; writes a new project",
-    imports: ["src/", "provider", "utils"],
+    imports: ["instance", "provider", "utils"],
   },
   "opentelemetry": {
     about:
@@ -20,17 +20,43 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   },
   "testing": {
     about: "for the tests of applications: signed-in requests, an OpenID Provider",
-    imports: ["src/", "session", "config"],
+    imports: ["instance", "session", "config"],
   },
   "src/": {
-    about: "the public functions, and `auth_instance.ts`, the one object behind them",
+    about: "what users import or see first: the plugin, `createAuth()`, `getSession()`, types, errors",
+    imports: [
+      "guard",
+      "accounts",
+      "actions",
+      "instance",
+      "routes",
+      "session",
+      "config",
+      "provider",
+      "http",
+      "utils",
+    ],
+  },
+  "guard": {
+    about: "which requests to routes of the application pass: `requireSession()`, `config.auth`, step-up",
+    imports: ["accounts", "actions", "instance", "session", "config", "core", "adapter", "http", "utils"],
+  },
+  "accounts": {
+    about: "the accounts that a user has linked, and the tokens of their providers",
+    imports: ["actions", "instance", "routes", "core", "session", "config", "provider", "adapter", "http"],
+  },
+  "actions": {
+    about: "what routes of the application do to sessions: sign in and out, update, list, revoke",
+    imports: ["instance", "routes", "core", "session", "adapter", "http"],
+  },
+  "instance": {
+    about: "a configuration in use: `auth_instance.ts`, its mounts, its tenants, reading a session with it",
     imports: [
       "routes",
       "core",
       "session",
       "config",
       "provider",
-      "adapter",
       "jwt",
       "pages",
       "http",

@@ -10,7 +10,7 @@ import {
   type SignOutActionOptions,
   type SignOutActionResult,
   updateSession,
-} from "./actions.ts";
+} from "./actions/actions.ts";
 import {
   linkAccount,
   type LinkAccountOptions,
@@ -19,34 +19,34 @@ import {
   listAccounts,
   unlinkAccount,
   type UnlinkAccountOptions,
-} from "./accounts.ts";
-import { assertSessionArguments, isRequestOrReply } from "./arguments.ts";
-import { authInstance } from "./auth_instance.ts";
+} from "./accounts/accounts.ts";
+import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
+import { authInstance } from "./instance/auth_instance.ts";
 import { getSession } from "./get_session.ts";
-import type { SessionGuard } from "./guard.ts";
-import type { GuardedReply } from "./guarded.ts";
-import { invalid, type RequireSessionOptions } from "./guard_options.ts";
+import type { SessionGuard } from "./guard/guard.ts";
+import type {
+  ConfigForRequest,
+  DefaultSession,
+  FastifyAuthConfig,
+  GuardedReply,
+  JWT,
+  Session,
+  SessionRequest,
+  User,
+} from "./types.ts";
+import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth, type FastifyAuthPluginOptions } from "./plugin.ts";
-import { requireSession } from "./require_session.ts";
+import { requireSession } from "./guard/require_session.ts";
 import {
   listSessions,
   revokeSession,
   revokeSessions,
   type RevokeSessionsOptions,
   type UserSession,
-} from "./sessions.ts";
-import { Tenants } from "./tenants.ts";
-import { getAccessToken, getToken } from "./tokens.ts";
-import type {
-  ConfigForRequest,
-  DefaultSession,
-  FastifyAuthConfig,
-  JWT,
-  Session,
-  SessionRequest,
-  User,
-} from "./types.ts";
+} from "./actions/sessions.ts";
+import { Tenants } from "./instance/tenants.ts";
+import { getAccessToken, getToken } from "./accounts/tokens.ts";
 
 /**
  * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can be taken

@@ -8,14 +8,14 @@ import type {
   RouteOptions,
 } from "fastify";
 import fp from "fastify-plugin";
-import { type AuthInstance, authInstance } from "./auth_instance.ts";
+import { type AuthInstance, authInstance } from "./instance/auth_instance.ts";
 import type { NoticeCode } from "./config/notices.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
-import { readSession } from "./get_session.ts";
-import { reportBoot, reportOf } from "./boot_report.ts";
-import { addMount, addTenantMount } from "./mount.ts";
+import { readSession } from "./instance/read_session.ts";
+import { reportBoot, reportOf } from "./instance/boot_report.ts";
+import { addMount, addTenantMount } from "./instance/mount.ts";
 import { AUTH_ROUTE, HIDDEN } from "./http/auth_route.ts";
 import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body.ts";
 import { assertNotCrossSite } from "./http/cross_site.ts";
@@ -45,10 +45,10 @@ import { observeAction } from "./routes/observed_action.ts";
 import { publishAnswer, publishRefusal } from "./routes/outcome.ts";
 import type { RateLimits } from "./routes/rate_limit/rate_limits.ts";
 import { sendTooManyRequests, TooManyRequests } from "./routes/rate_limit/too_many_requests.ts";
-import { RouteGuards } from "./route_guards.ts";
-import { registerSessions } from "./shared_sessions.ts";
+import { RouteGuards } from "./guard/route_guards.ts";
+import { registerSessions } from "./instance/shared_sessions.ts";
 import { writeBack } from "./session/write_back.ts";
-import { Tenants } from "./tenants.ts";
+import { Tenants } from "./instance/tenants.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
 
 /** Options of the registration. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
 import type { JWT } from "@auth/core/jwt";
-import { authInstance } from "../src/auth_instance.ts";
+import { authInstance } from "../src/instance/auth_instance.ts";
 import { TokenCache } from "../src/jwt/token_cache.ts";
 import { testApp, testConfig } from "./support/app.ts";
 

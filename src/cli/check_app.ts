@@ -1,6 +1,6 @@
 /** Checks the set-up of an application by loading it. */
-import { type Report, type RequestReport, toTable } from "../boot_report.ts";
-import { mountedIn } from "../mount.ts";
+import { type Report, type RequestReport, toTable } from "../instance/boot_report.ts";
+import { mountedIn } from "../instance/mount.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { error, type Finding, ok, warning } from "./findings.ts";
 import { type App, closeApps, loadApp } from "./load_app.ts";

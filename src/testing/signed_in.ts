@@ -3,7 +3,7 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import { stringifySetCookie } from "cookie";
 import { randomUUID } from "node:crypto";
-import { authInstance } from "../auth_instance.ts";
+import { authInstance } from "../instance/auth_instance.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { type SetCookie, writeSessionCookie } from "../session/cookie.ts";

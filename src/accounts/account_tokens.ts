@@ -1,19 +1,19 @@
 /** The access tokens of providers where sessions are in a database: in the rows of accounts. */
-import type { ActionAuth } from "./actions.ts";
+import type { ActionAuth } from "../actions/actions.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
-import type { AccountTokens, AccountUpdateAdapter } from "./adapter/account_tokens.ts";
-import { unavailableError } from "./adapter/failure.ts";
-import { toCoreLogger } from "./core/logger.ts";
-import { presentedToken, readSession } from "./get_session.ts";
-import { requireOrigin } from "./http/origin.ts";
-import { isRefused, refreshTokens } from "./provider/refresh_tokens.ts";
-import { sharedStore } from "./session/ending.ts";
-import { ownerOf } from "./session/owner.ts";
-import { EARLY_MS, isExpired, type ProviderTokens } from "./session/provider_tokens.ts";
-import { refreshOnce } from "./session/refresh_once.ts";
-import { currentCookies } from "./session/write_back.ts";
+import type { AccountTokens, AccountUpdateAdapter } from "../adapter/account_tokens.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { toCoreLogger } from "../core/logger.ts";
+import { presentedToken, readSession } from "../instance/read_session.ts";
+import { requireOrigin } from "../http/origin.ts";
+import { isRefused, refreshTokens } from "../provider/refresh_tokens.ts";
+import { sharedStore } from "../session/ending.ts";
+import { ownerOf } from "../session/owner.ts";
+import { EARLY_MS, isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
+import { refreshOnce } from "../session/refresh_once.ts";
+import { currentCookies } from "../session/write_back.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
-import type { SessionRequest } from "./types.ts";
+import type { SessionRequest } from "../types.ts";
 
 /** A row with tokens. */
 interface TokenRow {

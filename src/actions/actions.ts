@@ -3,32 +3,31 @@
  * request to them.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { AuthInstance } from "./auth_instance.ts";
-import { type Answer, cookiesAfter, toSetCookieLine } from "./core/answer.ts";
-import type { AuthAction, ProviderContext, RequestContext } from "./core/context.ts";
-import { failureOf } from "./core/failure.ts";
-import { AuthActionError, FastifyAuthError } from "./errors.ts";
-import { readSession } from "./get_session.ts";
-import type { GuardedReply } from "./guarded.ts";
-import { invalid } from "./guard_options.ts";
-import { bearerToken } from "./http/bearer.ts";
-import { assertOwnRequest } from "./http/cross_site.ts";
-import { requireOrigin } from "./http/origin.ts";
-import { isPrefetch } from "./http/prefetch.ts";
-import { keepUnstored } from "./http/private_reply.ts";
-import { handleCallback } from "./routes/callback/callback.ts";
-import { keepCallbackUrl } from "./routes/callback_cookie.ts";
-import { observeAction } from "./routes/observed_action.ts";
-import { publishAnswer, publishFailure } from "./routes/outcome.ts";
-import { requestContext } from "./routes/context.ts";
-import { sendAnswer } from "./routes/reply.ts";
-import { handleSessionUpdate } from "./routes/session.ts";
-import { givenSession } from "./routes/session_change.ts";
-import { handleSignIn } from "./routes/signin.ts";
-import { handleSignOut } from "./routes/signout.ts";
-import { type SessionRead, SIGNED_OUT, toSession } from "./session/read.ts";
-import { changeCookies, currentCookies } from "./session/write_back.ts";
-import type { FastifyAuthConfig, Session, SessionRequest } from "./types.ts";
+import type { AuthInstance } from "../instance/auth_instance.ts";
+import { type Answer, cookiesAfter, toSetCookieLine } from "../core/answer.ts";
+import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
+import { failureOf } from "../core/failure.ts";
+import { AuthActionError, FastifyAuthError } from "../errors.ts";
+import { readSession } from "../instance/read_session.ts";
+import type { FastifyAuthConfig, GuardedReply, Session, SessionRequest } from "../types.ts";
+import { invalid } from "../instance/arguments.ts";
+import { bearerToken } from "../http/bearer.ts";
+import { assertOwnRequest } from "../http/cross_site.ts";
+import { requireOrigin } from "../http/origin.ts";
+import { isPrefetch } from "../http/prefetch.ts";
+import { keepUnstored } from "../http/private_reply.ts";
+import { handleCallback } from "../routes/callback/callback.ts";
+import { keepCallbackUrl } from "../routes/callback_cookie.ts";
+import { observeAction } from "../routes/observed_action.ts";
+import { publishAnswer, publishFailure } from "../routes/outcome.ts";
+import { requestContext } from "../routes/context.ts";
+import { sendAnswer } from "../routes/reply.ts";
+import { handleSessionUpdate } from "../routes/session.ts";
+import { givenSession } from "../routes/session_change.ts";
+import { handleSignIn } from "../routes/signin.ts";
+import { handleSignOut } from "../routes/signout.ts";
+import { type SessionRead, SIGNED_OUT, toSession } from "../session/read.ts";
+import { changeCookies, currentCookies } from "../session/write_back.ts";
 
 /** The part of a request that the functions read, so that it fits instances of every type. */
 export type ActionRequest = SessionRequest & Pick<FastifyRequest, "method"> & {

@@ -1,8 +1,8 @@
 /** A read of a session, as it is observed. */
 import type { AuthInstance } from "./auth_instance.ts";
-import type { SessionRead } from "./session/read.ts";
-import { sessionReads } from "./telemetry/operations.ts";
-import type { SessionReadEvent } from "./types.ts";
+import type { SessionRead } from "../session/read.ts";
+import { sessionReads } from "../telemetry/operations.ts";
+import type { SessionReadEvent } from "../types.ts";
 
 /** Reads, and publishes what was found and how long it took. */
 export function observeRead(

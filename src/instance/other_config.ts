@@ -1,9 +1,9 @@
 /** Says once that sessions are read with another configuration than the application has mounted. */
 import type { AuthInstance } from "./auth_instance.ts";
-import type { NoticeCode } from "./config/notices.ts";
+import type { NoticeCode } from "../config/notices.ts";
 import { mountedIn } from "./mount.ts";
 import { shareSessions } from "./shared_sessions.ts";
-import type { SessionRequest } from "./types.ts";
+import type { SessionRequest } from "../types.ts";
 
 /**
  * Warns where a configuration is not the one that the application has mounted. An application that mounts none

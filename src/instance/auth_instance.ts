@@ -1,16 +1,16 @@
 /** The one object behind a configuration. */
 import type { FastifyInstance } from "fastify";
-import { assetOptions } from "./config/pages.ts";
-import { haveSameLimits } from "./config/rate_limit.ts";
-import { inheritUses, resolveConfig, type ResolvedConfig } from "./config/resolve.ts";
-import type { PublicPaths } from "./config/public_path.ts";
-import { coreProblem } from "./core/config_problem.ts";
-import { type Assets, loadAssets } from "./pages/assets.ts";
-import type { FastifyAuthError } from "./errors.ts";
-import { RateLimits } from "./routes/rate_limit/rate_limits.ts";
-import { Refreshes } from "./session/refreshes.ts";
-import { type SessionSettings, sessionSettings } from "./session/settings.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import { assetOptions } from "../config/pages.ts";
+import { haveSameLimits } from "../config/rate_limit.ts";
+import { inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
+import type { PublicPaths } from "../config/public_path.ts";
+import { coreProblem } from "../core/config_problem.ts";
+import { type Assets, loadAssets } from "../pages/assets.ts";
+import type { FastifyAuthError } from "../errors.ts";
+import { RateLimits } from "../routes/rate_limit/rate_limits.ts";
+import { Refreshes } from "../session/refreshes.ts";
+import { type SessionSettings, sessionSettings } from "../session/settings.ts";
+import type { FastifyAuthConfig } from "../types.ts";
 
 /** The paths of a mount. They are known once the application has all its routes. */
 type PathsOfMount = () => PublicPaths;

@@ -1,11 +1,11 @@
 /** Guarded routes in the documents of `@fastify/swagger`: their `security`, and the answers of the guard. */
 import type { FastifyInstance, RouteOptions } from "fastify";
-import { authInstance } from "./auth_instance.ts";
-import { cookieSettings } from "./config/cookies.ts";
-import type { FastifyAuthErrorCode } from "./errors.ts";
-import { errorSchema } from "./http/error_schema.ts";
-import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
-import { toYaml } from "./utils/yaml.ts";
+import { authInstance } from "../instance/auth_instance.ts";
+import { cookieSettings } from "../config/cookies.ts";
+import type { FastifyAuthErrorCode } from "../errors.ts";
+import { errorSchema } from "../http/error_schema.ts";
+import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
+import { toYaml } from "../utils/yaml.ts";
 
 /** Whose sessions the guards of a route require; empty where it has no guard. */
 export type GuardsOf = (route: RouteOptions, scope: FastifyInstance) => readonly Guarding[];

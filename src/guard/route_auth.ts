@@ -1,5 +1,6 @@
 /** What a route declares in its `config` in place of a hook: who may use it. */
-import { assertGuardOptions, invalid, type RequireSessionOptions } from "./guard_options.ts";
+import { assertGuardOptions, type RequireSessionOptions } from "./guard_options.ts";
+import { invalid } from "../instance/arguments.ts";
 
 /** The options of a guard without a configuration at hand: those of `requireSession()`, and whose sessions count. */
 export interface RouteAuthOptions extends RequireSessionOptions {

@@ -1,9 +1,9 @@
 /** Which signed-in users a guard lets pass. */
 import type { FastifyRequest } from "fastify";
-import type { NoticeCode } from "./config/notices.ts";
-import { logError } from "./core/logger.ts";
-import { FastifyAuthError } from "./errors.ts";
-import type { Session } from "./types.ts";
+import type { NoticeCode } from "../config/notices.ts";
+import { logError } from "../core/logger.ts";
+import { invalid } from "../instance/arguments.ts";
+import type { Session } from "../types.ts";
 
 /**
  * Which signed-in users may pass a guard, that of `requireSession()` or one that a route declares. Where both
@@ -84,11 +84,6 @@ export function assertGuardOptions(options: RequireSessionOptions, where: string
       throw invalid(where, `\`${name}\` must name a value without spaces; leave it out to accept any.`);
     }
   }
-}
-
-/** An error of a guard's arguments or declaration. */
-export function invalid(where: string, message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `${where}: ${message}`);
 }
 
 /** Runs a function once for each `what`. */

@@ -5,22 +5,22 @@
 import type { FastifyReply } from "fastify";
 import { parseCookie } from "cookie";
 import type { JWT } from "@auth/core/jwt";
-import { beginSignIn } from "./actions.ts";
-import { type AuthInstance, authInstance } from "./auth_instance.ts";
-import { cookieSettings } from "./config/cookies.ts";
-import type { NoticeCode } from "./config/notices.ts";
-import { removalOf, toSetCookieLine } from "./core/answer.ts";
-import { FastifyAuthError } from "./errors.ts";
-import { presentedToken } from "./get_session.ts";
-import type { GuardedReply, GuardedRequest } from "./guarded.ts";
-import { requireOrigin } from "./http/origin.ts";
-import { invalid, type RequireSessionOptions, toList } from "./guard_options.ts";
-import { signInClaims } from "./session/sign_in_cookie.ts";
-import { signInOf } from "./session/sign_in_record.ts";
-import { currentCookies } from "./session/write_back.ts";
+import { beginSignIn } from "../actions/actions.ts";
+import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
+import { cookieSettings } from "../config/cookies.ts";
+import type { NoticeCode } from "../config/notices.ts";
+import { removalOf, toSetCookieLine } from "../core/answer.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { presentedToken } from "../instance/read_session.ts";
+import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../types.ts";
+import { requireOrigin } from "../http/origin.ts";
+import { invalid } from "../instance/arguments.ts";
+import { type RequireSessionOptions, toList } from "./guard_options.ts";
+import { signInClaims } from "../session/sign_in_cookie.ts";
+import { signInOf } from "../session/sign_in_record.ts";
+import { currentCookies } from "../session/write_back.ts";
 import { returnPath } from "./sign_in_redirect.ts";
-import { getToken } from "./tokens.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import { getToken } from "../accounts/tokens.ts";
 
 /** What a guard requires of the authentication. */
 export interface StepUp {

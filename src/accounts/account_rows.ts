@@ -1,8 +1,8 @@
 /** The rows of accounts, read for the public functions. */
-import type { ActionAuth } from "./actions.ts";
-import type { AccountListAdapter, ListedAccount } from "./adapter/account_list.ts";
-import { unavailableError } from "./adapter/failure.ts";
-import { invalid } from "./guard_options.ts";
+import type { ActionAuth } from "../actions/actions.ts";
+import type { AccountListAdapter, ListedAccount } from "../adapter/account_list.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { invalid } from "../instance/arguments.ts";
 
 /** The rows of the accounts of a user. */
 export async function rowsOf(

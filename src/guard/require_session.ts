@@ -1,8 +1,8 @@
 /** Restricts routes to signed-in users. */
-import { isRequestOrReply } from "./arguments.ts";
+import { invalid, isRequestOrReply } from "../instance/arguments.ts";
 import { type SessionGuard, sessionGuard } from "./guard.ts";
-import { assertGuardOptions, invalid, type RequireSessionOptions } from "./guard_options.ts";
-import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
+import { assertGuardOptions, type RequireSessionOptions } from "./guard_options.ts";
+import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 
 /**
  * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request.

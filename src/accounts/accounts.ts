@@ -10,24 +10,23 @@ import {
   type SignInActionOptions,
   urlOf,
   withinLimits,
-} from "./actions.ts";
+} from "../actions/actions.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
-import type { ListedAccount } from "./adapter/account_list.ts";
-import { unavailableError } from "./adapter/failure.ts";
-import type { ProviderContext } from "./core/context.ts";
-import { Trail } from "./core/trail.ts";
-import { FastifyAuthError } from "./errors.ts";
-import { presentedToken, readSession } from "./get_session.ts";
-import type { GuardedReply } from "./guarded.ts";
-import { invalid } from "./guard_options.ts";
-import { assertOwnRequest } from "./http/cross_site.ts";
-import { requireOrigin } from "./http/origin.ts";
-import type { ProviderSummary } from "./provider/summary.ts";
-import { beginLink } from "./routes/account_link.ts";
-import { ownerOf } from "./session/owner.ts";
-import type { SessionSettings } from "./session/settings.ts";
-import { currentCookies } from "./session/write_back.ts";
-import type { SessionRequest } from "./types.ts";
+import type { ListedAccount } from "../adapter/account_list.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import type { ProviderContext } from "../core/context.ts";
+import { Trail } from "../core/trail.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { presentedToken, readSession } from "../instance/read_session.ts";
+import type { GuardedReply, SessionRequest } from "../types.ts";
+import { invalid } from "../instance/arguments.ts";
+import { assertOwnRequest } from "../http/cross_site.ts";
+import { requireOrigin } from "../http/origin.ts";
+import type { ProviderSummary } from "../provider/summary.ts";
+import { beginLink } from "../routes/account_link.ts";
+import { ownerOf } from "../session/owner.ts";
+import type { SessionSettings } from "../session/settings.ts";
+import { currentCookies } from "../session/write_back.ts";
 
 /** An account by which a user signs in. Its tokens stay on the server. */
 export interface LinkedAccount {

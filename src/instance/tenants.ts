@@ -9,10 +9,10 @@ import type { Adapter } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
 import { isRequestOrReply } from "./arguments.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
-import type { NoticeCode } from "./config/notices.ts";
-import { FastifyAuthError } from "./errors.ts";
-import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "./types.ts";
-import { isPromiseLike, type MaybePromise } from "./utils/maybe_promise.ts";
+import type { NoticeCode } from "../config/notices.ts";
+import { FastifyAuthError } from "../errors.ts";
+import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
+import { isPromiseLike, type MaybePromise } from "../utils/maybe_promise.ts";
 
 /** A mount of the plugin, which makes itself ready for configurations. */
 export interface TenantMount {

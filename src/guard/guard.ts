@@ -1,20 +1,19 @@
 /** The guard: lets a request pass, or refuses it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { authInstance } from "./auth_instance.ts";
-import type { NoticeCode } from "./config/notices.ts";
-import { unavailableError } from "./adapter/failure.ts";
-import { Trail } from "./core/trail.ts";
-import { FastifyAuthError, type FastifyAuthErrorCode } from "./errors.ts";
-import { isAuthRoute } from "./http/auth_route.ts";
-import { bearerToken } from "./http/bearer.ts";
-import { keepPrivate, keepUnstored } from "./http/private_reply.ts";
-import { readSession } from "./get_session.ts";
+import { authInstance } from "../instance/auth_instance.ts";
+import type { NoticeCode } from "../config/notices.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { Trail } from "../core/trail.ts";
+import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
+import { isAuthRoute } from "../http/auth_route.ts";
+import { bearerToken } from "../http/bearer.ts";
+import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
+import { readSession } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
-import type { GuardedReply, GuardedRequest } from "./guarded.ts";
+import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { isSteppedUp, startStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up.ts";
-import { Tenants } from "./tenants.ts";
-import type { ConfigForRequest, FastifyAuthConfig, Session } from "./types.ts";
+import { Tenants } from "../instance/tenants.ts";
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
 import { type Report, reportOf, type RequestReport } from "./boot_report.ts";
-import { type PublicPaths, publicPaths } from "./config/public_path.ts";
-import { FastifyAuthError } from "./errors.ts";
+import { type PublicPaths, publicPaths } from "../config/public_path.ts";
+import { FastifyAuthError } from "../errors.ts";
 
 /**
  * The decorator of the root instance that keeps the configurations mounted in it. Scopes inherit it. The command

@@ -1,8 +1,8 @@
 /** The guards that the routes and scopes of an application declare. */
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
 import { GUARD, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
-import { invalid } from "./guard_options.ts";
-import { isAuthRoute } from "./http/auth_route.ts";
+import { invalid } from "../instance/arguments.ts";
+import { isAuthRoute } from "../http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
 import {
   assertRouteAuthOptions,
@@ -12,7 +12,7 @@ import {
   type RouteAuthOptions,
 } from "./route_auth.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
-import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
+import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 
 /** One registration of the plugin. */
 interface Registration {

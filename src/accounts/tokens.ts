@@ -1,22 +1,22 @@
 /** The claims of the session token, and the access tokens of providers. */
 import { accessTokenOfAccount } from "./account_tokens.ts";
-import type { ActionAuth } from "./actions.ts";
-import { unavailableError } from "./adapter/failure.ts";
-import { strategyOf } from "./config/adapter_problem.ts";
-import type { ResolvedConfig } from "./config/resolve.ts";
-import type { FastifyAuthError } from "./errors.ts";
-import { presentedToken, readRefreshing, readSession } from "./get_session.ts";
-import { invalid } from "./guard_options.ts";
-import { bearerToken } from "./http/bearer.ts";
-import { originOf } from "./http/origin.ts";
-import { refreshTokens } from "./provider/refresh_tokens.ts";
-import { openToken } from "./session/open_token.ts";
-import { EARLY_MS, isExpired, tokensOf, withTokens } from "./session/provider_tokens.ts";
-import type { TokenRefresh } from "./session/read.ts";
-import { cloneClaims } from "./session/read_jwt.ts";
-import { canCarryCookies, currentCookies } from "./session/write_back.ts";
+import type { ActionAuth } from "../actions/actions.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { strategyOf } from "../config/adapter_problem.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
+import type { FastifyAuthError } from "../errors.ts";
+import { presentedToken, readRefreshing, readSession } from "../instance/read_session.ts";
+import { invalid } from "../instance/arguments.ts";
+import { bearerToken } from "../http/bearer.ts";
+import { originOf } from "../http/origin.ts";
+import { refreshTokens } from "../provider/refresh_tokens.ts";
+import { openToken } from "../session/open_token.ts";
+import { EARLY_MS, isExpired, tokensOf, withTokens } from "../session/provider_tokens.ts";
+import type { TokenRefresh } from "../session/read.ts";
+import { cloneClaims } from "../session/read_jwt.ts";
+import { canCarryCookies, currentCookies } from "../session/write_back.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
-import type { JWT, SessionRequest } from "./types.ts";
+import type { JWT, SessionRequest } from "../types.ts";
 
 /** The claims of the session token, or null where there is no session or it is in a database. */
 export async function getToken(

@@ -1,16 +1,16 @@
 /** The sessions of a user: listing them, and ending them from elsewhere. */
 import type { ActionAuth } from "./actions.ts";
-import { unavailableError } from "./adapter/failure.ts";
-import { publishRevoked } from "./core/trail.ts";
-import { FastifyAuthError } from "./errors.ts";
-import { presentedToken, readSession } from "./get_session.ts";
-import { invalid } from "./guard_options.ts";
-import { originOf } from "./http/origin.ts";
-import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "./session/known_session.ts";
-import { sessionsInStore } from "./session/record_reads.ts";
-import { sessionRows } from "./session/session_rows.ts";
-import { currentCookies } from "./session/write_back.ts";
-import type { SessionRequest } from "./types.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { publishRevoked } from "../core/trail.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { presentedToken, readSession } from "../instance/read_session.ts";
+import { invalid } from "../instance/arguments.ts";
+import { originOf } from "../http/origin.ts";
+import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "../session/known_session.ts";
+import { sessionsInStore } from "../session/record_reads.ts";
+import { sessionRows } from "../session/session_rows.ts";
+import { currentCookies } from "../session/write_back.ts";
+import type { SessionRequest } from "../types.ts";
 
 /** A session of a user, as `listSessions()` shows it. */
 export interface UserSession {

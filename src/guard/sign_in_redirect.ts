@@ -1,12 +1,12 @@
 /** The redirect to the sign-in page: which requests get it, and its URL. */
 import type { FastifyRequest, RouteOptions } from "fastify";
-import { authInstance } from "./auth_instance.ts";
-import { publicUrl } from "./config/public_path.ts";
-import { acceptsHtml } from "./http/accept.ts";
-import { normalizeCallbackUrl, toAsciiUrl } from "./http/callback_url.ts";
-import { originOf } from "./http/origin.ts";
-import { parseQuery } from "./http/query.ts";
-import type { FastifyAuthConfig } from "./types.ts";
+import { authInstance } from "../instance/auth_instance.ts";
+import { publicUrl } from "../config/public_path.ts";
+import { acceptsHtml } from "../http/accept.ts";
+import { normalizeCallbackUrl, toAsciiUrl } from "../http/callback_url.ts";
+import { originOf } from "../http/origin.ts";
+import { parseQuery } from "../http/query.ts";
+import type { FastifyAuthConfig } from "../types.ts";
 
 /** The part of a request that is read, so that it fits instances of every type. */
 type PageRequest = Pick<

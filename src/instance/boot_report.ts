@@ -1,10 +1,10 @@
 /** What the log gets at boot: how this application was set up, in a line or as a table. */
 import type { AuthInstance } from "./auth_instance.ts";
-import { cookieNames } from "./config/cookies.ts";
-import type { Notice } from "./config/notices.ts";
-import { isDiscovered, type ProviderSummary } from "./provider/summary.ts";
-import { variableOf } from "./provider/variables.ts";
-import type { Log } from "./utils/log.ts";
+import { cookieNames } from "../config/cookies.ts";
+import type { Notice } from "../config/notices.ts";
+import { isDiscovered, type ProviderSummary } from "../provider/summary.ts";
+import { variableOf } from "../provider/variables.ts";
+import type { Log } from "../utils/log.ts";
 
 /** How a mount is set up. Nothing in it is secret. */
 export interface Report {

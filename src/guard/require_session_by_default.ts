@@ -1,7 +1,7 @@
 /** Restricts the routes of a scope to signed-in users. */
 import type { FastifyInstance } from "fastify";
 import type { SessionGuard } from "./guard.ts";
-import { invalid } from "./guard_options.ts";
+import { invalid } from "../instance/arguments.ts";
 import type { RouteAuthOptions } from "./route_auth.ts";
 import { RouteGuards } from "./route_guards.ts";
 

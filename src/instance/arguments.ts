@@ -1,5 +1,5 @@
 /** Checks of arguments: mistakes in them would otherwise look like a missing session, or hang the request. */
-import { FastifyAuthError } from "./errors.ts";
+import { FastifyAuthError } from "../errors.ts";
 
 /** Whether a value is a request or a reply of Fastify, which have Node's as `raw`. */
 export function isRequestOrReply(value: unknown): boolean {
@@ -21,4 +21,9 @@ export function assertSessionArguments(request: unknown, config: unknown): void 
       "`await getSession(request, config)`. " +
       (isRequest ? "The second argument is no configuration." : "The first argument is no Fastify request."),
   );
+}
+
+/** An error of arguments or of a guard's declaration. */
+export function invalid(where: string, message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `${where}: ${message}`);
 }

@@ -1,0 +1,160 @@
+/** Reads the session of a request with the instance of its configuration. */
+import { type AuthInstance, authInstance } from "./auth_instance.ts";
+import { readDatabaseSession } from "../session/read_database.ts";
+import { readJwtSession } from "../session/read_jwt.ts";
+import { toCoreLogger } from "../core/logger.ts";
+import { originOf } from "../http/origin.ts";
+import { observeRead } from "./observed_read.ts";
+import { sessionReads } from "../telemetry/operations.ts";
+import type { NoticeCode } from "../config/notices.ts";
+import { bearerToken } from "../http/bearer.ts";
+import { longestToken, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import type { SessionSettings } from "../session/settings.ts";
+import { refuseToken, type SessionRead, SIGNED_OUT, type TokenRefresh } from "../session/read.ts";
+import { MALFORMED } from "../jwt/refusal.ts";
+import { warnOfOtherConfig } from "./other_config.ts";
+import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
+import { canCarryCookies, isWrittenBack, readAnew, readOnce } from "../session/write_back.ts";
+
+/** The session of a request, with the other results of the read. Never rejects. */
+export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  return readOnce(request, config, read);
+}
+
+/** Reads once more, and refreshes the tokens of a provider where that is due. Never rejects. */
+export function readRefreshing(
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+  refresh: TokenRefresh,
+): Promise<SessionRead> {
+  return readAnew(request, config, (cookies) => read(request, config, false, cookies, refresh));
+}
+
+/** Synchronous where it can be: another promise costs as much as the look-up of a cached token. */
+function read(
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+  again: boolean,
+  cookies: string | undefined,
+  refresh?: TokenRefresh,
+): SessionRead | Promise<SessionRead> {
+  try {
+    const auth = authInstance(config);
+    const found = auth.isReady
+      ? readReady(auth, request, again, cookies, refresh)
+      : readFirst(auth, request, again, cookies, refresh);
+    return found instanceof Promise ? finish(found, request, config) : found;
+  } catch (error) {
+    return failed(error, request);
+  }
+}
+
+/** Reads once the configuration has been checked. */
+async function readFirst(
+  auth: AuthInstance,
+  request: SessionRequest,
+  again: boolean,
+  cookies: string | undefined,
+  refresh: TokenRefresh | undefined,
+): Promise<SessionRead> {
+  auth.config.notices.sendTo(request.log);
+  warnOfOtherConfig(auth, request);
+  const problem = await auth.problem();
+  if (problem === undefined) return await readReady(auth, request, again, cookies, refresh);
+  auth.once("unusable", () => {
+    request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
+  });
+  return SIGNED_OUT;
+}
+
+/** Reads; observed, where something listens. */
+function readReady(
+  auth: AuthInstance,
+  request: SessionRequest,
+  again: boolean,
+  cookies: string | undefined,
+  refresh: TokenRefresh | undefined,
+): SessionRead | Promise<SessionRead> {
+  if (!sessionReads.hasSubscribers) return readWith(auth, request, again, cookies, refresh);
+  return observeRead(auth, () => readWith(auth, request, again, cookies, refresh));
+}
+
+function readWith(
+  auth: AuthInstance,
+  request: SessionRequest,
+  again: boolean,
+  cookies: string | undefined,
+  refresh: TokenRefresh | undefined,
+): SessionRead | Promise<SessionRead> {
+  const origin = originOf(request, auth.config.origin);
+  if (origin === undefined) return SIGNED_OUT;
+  const settings = auth.settings(origin.secure);
+  const { cookie, isBearer } = presentedToken(auth, request, settings, cookies);
+  if (cookie.names.length === 0 && !isBearer) return SIGNED_OUT;
+  const { logger, debug } = auth.config.core;
+  const context = {
+    settings,
+    logger: () => toCoreLogger(request.log, logger, debug),
+    headers: request.headers,
+    canSetCookie: () => !again && !isBearer && canCarryCookies(request),
+    isBearer,
+    refresh,
+    log: request.log,
+    auth,
+  };
+  const { length } = cookie.token;
+  const found = length === 0 || length > longestToken(settings.cookieLimit)
+    ? refuseToken(cookie, MALFORMED, context)
+    : (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+  return isBearer ? withoutCookies(found) : found;
+}
+
+/** The session token of a request, and where it was. A bearer token counts alone, also an invalid one. */
+export function presentedToken(
+  auth: AuthInstance,
+  request: SessionRequest,
+  settings: SessionSettings,
+  cookies: string | undefined,
+): { readonly cookie: SessionCookie; readonly isBearer: boolean } {
+  const token = auth.config.bearer && bearerToken(request.headers.authorization);
+  return token === undefined
+    ? { cookie: readSessionCookie(cookies ?? request.headers.cookie, settings.cookie.name), isBearer: false }
+    : { cookie: { token, parts: [], names: [] }, isBearer: true };
+}
+
+/** The read of a bearer token, which leaves the cookies of the client alone. */
+async function withoutCookies(found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+  const { update: _update, isOutdated: _isOutdated, checkOtherProcesses: _check, ...read } = await found;
+  return read;
+}
+
+async function finish(
+  reading: Promise<SessionRead>,
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+): Promise<SessionRead> {
+  try {
+    const found = await reading;
+    if (found.update && !isWrittenBack(request)) warnOfLoss(request, config);
+    return found;
+  } catch (error) {
+    return failed(error, request);
+  }
+}
+
+function failed(error: unknown, request: SessionRequest): SessionRead {
+  request.log.error(error, "Auth.js: the session could not be read.");
+  return SIGNED_OUT;
+}
+
+function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {
+  authInstance(config).once("lost renewal", () => {
+    const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
+    request.log.warn(
+      { code },
+      `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since ` +
+        "that route is outside of the scope FastifyAuth is registered in. Register it in the scope of the " +
+        "routes that read sessions, or around it.",
+    );
+  });
+}
