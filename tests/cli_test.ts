@@ -141,6 +141,47 @@ Deno.test("doctor: reads a file of variables, and warnings count with --strict",
   assert(!run.output.includes(SECRET));
 });
 
+Deno.test("doctor: says which sign-out URLs to register", async () => {
+  const source = `${APP}
+    import Keycloak from "fastify-authjs/providers/keycloak";
+    import { memorySessionStore } from "fastify-authjs";
+    const app = Fastify();
+    await app.register(FastifyAuth({
+      providers: [Keycloak({ clientId: "id", clientSecret: "s", issuer: "https://idp.example" })],
+      providerSignOut: true,
+      backchannelLogout: true,
+      sessionStore: memorySessionStore(),
+    }), { prefix: "/auth" });
+    export default app;`;
+  const { code, output } = await doctor(source, ["--offline"], WITH_VARIABLES);
+  assertEquals(code, 0, output);
+  assertStringIncludes(output, "keycloak, register https://app.example/auth/signed-out there as post-logout");
+  assertStringIncludes(
+    output,
+    "keycloak, register https://app.example/auth/backchannel-logout/keycloak there as back-channel",
+  );
+});
+
+Deno.test("doctor: an application whose configuration a function chooses starts, and no tenant is checked", async () => {
+  const source = `
+    import Fastify from "fastify";
+    import { FastifyAuth } from "fastify-authjs";
+    const app = Fastify();
+    await app.register(FastifyAuth(() => { throw new Error("chosen"); }), { prefix: "/auth" });
+    export default app;`;
+  const { code, output, complaint } = await doctor(source, ["--strict"], WITH_VARIABLES);
+  assertEquals([code, complaint], [0, ""], output);
+  assertMatch(
+    output,
+    /^ {2}mount {5}\/auth\n {2}config {4}a function chooses the configuration of each request/m,
+  );
+  assertMatch(
+    output,
+    /ok +mount +FastifyAuth is mounted at \/auth, .*settings of tenants are not checked here/,
+  );
+  assertStringIncludes(output, "0 errors, 0 warnings.");
+});
+
 const BROKEN: [what: string, source: string, code: number, message: RegExp][] = [
   ["that does not start", `${APP} await make(["github"]);`, 1, /^error +start +\S.*\n/],
   [

@@ -5,6 +5,7 @@ import {
   FastifyAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
+  memorySessionStore,
   requireSession,
   type Session,
 } from "fastify-authjs";
@@ -625,6 +626,35 @@ Deno.test("doctor: the table has callback URLs, cookies and warnings, and no sec
     ]
   ) assertStringIncludes(line!.msg, part);
   assert(!JSON.stringify(line).includes("the-secret") && !JSON.stringify(line).includes(SECRET));
+});
+
+Deno.test("doctor: the table has the sign-out URLs to register at OpenID Providers, where they are used", async () => {
+  const settings = { clientId: "the-id", clientSecret: "the-secret" };
+  const oidc = { ...settings, id: "idp", name: "IdP", type: "oidc" as const, issuer: "https://idp.example" };
+  const table = async (config: Partial<FastifyAuthConfig>) => {
+    const { app, lines } = await logged({
+      doctor: true,
+      origin: "https://app.example/api/auth",
+      providers: [oidc, GitHub(settings)],
+      ...config,
+    });
+    await using _app = app;
+    await app.ready();
+    return lines.find(({ doctor }) => doctor !== undefined)!.msg.split("\n")
+      .filter((line) => line.startsWith("  sign-out"));
+  };
+  const returns =
+    "  sign-out  idp, register https://app.example/api/auth/signed-out there as post-logout redirect URI";
+  const ends = "  sign-out  idp, register https://app.example/api/auth/backchannel-logout/idp there as " +
+    "back-channel logout URI";
+  const sessionStore = memorySessionStore();
+  assertEquals(await table({}), []);
+  assertEquals(await table({ providerSignOut: true }), [returns]);
+  assertEquals(await table({ backchannelLogout: true, sessionStore }), [ends]);
+  assertEquals(await table({ providerSignOut: true, backchannelLogout: true, sessionStore }), [
+    returns,
+    ends,
+  ]);
 });
 
 Deno.test("in development the table is the default, which `doctor: false` turns off", () =>

@@ -2,6 +2,8 @@
 import type { AuthInstance } from "./auth_instance.ts";
 import { cookieNames } from "../config/cookies.ts";
 import type { Notice } from "../config/notices.ts";
+import { isOpenIdProvider } from "../config/provider_sign_out.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
 import { isDiscovered, type ProviderSummary } from "../provider/summary.ts";
 import { variableOf } from "../provider/variables.ts";
 import type { Log } from "../utils/log.ts";
@@ -35,6 +37,10 @@ export interface ProviderReport {
   readonly type: string;
   /** What to register at the provider; none for what has no callback there. */
   readonly callbackUrl?: string;
+  /** What to register as post-logout redirect URI, with `providerSignOut`. */
+  readonly signedOutUrl?: string;
+  /** What to register as back-channel logout URI, with `backchannelLogout`. */
+  readonly backchannelLogoutUrl?: string;
   readonly checks: readonly string[];
   /** Where its endpoints are looked up; none where they are configured. */
   readonly discovery?: Discovery;
@@ -84,7 +90,10 @@ export function reportOf(auth: AuthInstance, mount: string): Report {
     strategy,
     maxAge,
     cookies: cookieNames(core, secure),
-    providers: [...providers.values()].map((provider) => toProviderReport(provider, base)),
+    providers: [...providers.values()].map((provider) => ({
+      ...toProviderReport(provider, base),
+      ...signOutUrls(provider, base, config),
+    })),
     warnings,
   };
 }
@@ -95,6 +104,19 @@ function toProviderReport(provider: ProviderSummary, base: string): ProviderRepo
   const callbackUrl = `${redirectProxyUrl?.replace(/\/+$/, "") ?? base}/callback/${id}`;
   const discovery = hasCallback ? toDiscovery(provider) : undefined;
   return { id, type, checks, ...(hasCallback && { callbackUrl }), ...(discovery && { discovery }) };
+}
+
+/** The URLs of sign-outs that a provider has to know. */
+function signOutUrls(
+  provider: ProviderSummary,
+  base: string,
+  { providerSignOut, logoutTokens }: ResolvedConfig,
+): Pick<ProviderReport, "signedOutUrl" | "backchannelLogoutUrl"> {
+  if (!isOpenIdProvider(provider)) return {};
+  return {
+    ...(providerSignOut && { signedOutUrl: `${base}/signed-out` }),
+    ...(logoutTokens && { backchannelLogoutUrl: `${base}/backchannel-logout/${provider.id}` }),
+  };
 }
 
 function toDiscovery({ id, server }: ProviderSummary): Discovery | undefined {
@@ -115,6 +137,7 @@ export function toTable(report: Report | RequestReport): string {
     ["sessions", `${strategy}: ${kept}, for ${toDuration(maxAge)}`],
     ["cookies", cookies.join(", ")],
     ...providers.map((provider): [string, string] => ["provider", toLine(provider)]),
+    ...providers.flatMap(signOutRows),
     ...(providers.length === 0 ? [["provider", "none: no user can sign in"] as [string, string]] : []),
     ...warnings.map(({ message }): [string, string] => ["warning", message]),
   ];
@@ -124,6 +147,12 @@ export function toTable(report: Report | RequestReport): string {
 function tableOf(rows: readonly (readonly [name: string, value: string])[]): string {
   return ["FastifyAuth, as it is set up:", ...rows.map(([name, value]) => `  ${name.padEnd(8)}  ${value}`)]
     .join("\n");
+}
+
+function signOutRows({ id, signedOutUrl, backchannelLogoutUrl }: ProviderReport): [string, string][] {
+  const urls = { "post-logout redirect URI": signedOutUrl, "back-channel logout URI": backchannelLogoutUrl };
+  return Object.entries(urls).filter(([, url]) => url !== undefined)
+    .map(([as, url]) => ["sign-out", `${id}, register ${url} there as ${as}`]);
 }
 
 function toLine({ id, type, callbackUrl, checks }: ProviderReport): string {
