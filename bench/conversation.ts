@@ -7,6 +7,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import type { Extent } from "./effort.ts";
 import { directory, type Runtime } from "./setup.ts";
 
 /** A process that answers a line with a line. */
@@ -84,16 +85,15 @@ export interface LoadRequest {
 }
 
 /** What a server is sent in a round. */
-export interface Order {
+export type Order = Extent & {
   /** Sent in turn. */
   readonly requests: readonly LoadRequest[];
   /** Whether each request has the session cookie of another user. */
   readonly manyUsers?: boolean;
   readonly connections: number;
-  readonly seconds: number;
   /** The status of every answer. */
   readonly status: number;
-}
+};
 
 /** What a server did in a round. */
 export interface Load {

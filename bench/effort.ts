@@ -16,8 +16,20 @@ export interface Effort {
   readonly load: number;
 }
 
+/** How long a server is loaded: for so many seconds, or until each request was sent so often. */
+export type Extent = { readonly seconds: number } | { readonly turns: number };
+
+/**
+ * How long a contestant is loaded in a round. In the one that warms up, code that has just started gets time to become
+ * fast, and of many users each is seen twice.
+ */
+export function extentOf({ load }: Effort, warm: boolean, manyUsers = false): Extent {
+  if (warm) return { seconds: load };
+  return manyUsers ? { turns: 2 } : { seconds: 2 * load };
+}
+
 /** What each section gets of the time, in parts of all of it. */
-const SHARES = { reads: 0.16, http: 0.5, operations: 0.26, start: 0.08 } as const;
+const SHARES = { reads: 0.14, http: 0.48, operations: 0.3, start: 0.08 } as const;
 
 /** A section of the measurements. */
 export type Section = keyof typeof SHARES;
@@ -31,13 +43,13 @@ export type Section = keyof typeof SHARES;
 export function effortOf(section: Section, seconds: number, parts: number): Effort {
   const own = seconds * SHARES[section] / parts;
   const [least, most, turns] = LOADS[section];
-  return { seconds: own, least: 2, most: 30, load: Math.min(most, Math.max(least, own / (turns * 4))) };
+  return { seconds: own, least: 2, most: 30, load: Math.min(most, Math.max(least, own / (turns * 5))) };
 }
 
 /** The least and the most seconds of load for one contestant, and about how many of them a round has. */
 const LOADS = {
   reads: [0.02, 0.08, 16],
-  http: [0.2, 0.7, 24],
+  http: [0.2, 0.7, 28],
   operations: [0.25, 0.3, 42],
   start: [0, 0, 4],
 } as const;

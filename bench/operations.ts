@@ -5,7 +5,7 @@
  * @module
  */
 import { Generator, type LoadRequest, Server } from "./conversation.ts";
-import { type Effort, repeat } from "./effort.ts";
+import { type Effort, extentOf, repeat } from "./effort.ts";
 import { quiet } from "./measured/quiet.js";
 import type { Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
@@ -212,7 +212,7 @@ export async function measureOperations(
     const loads: {
       operation: string;
       contestant: OperationsContestant;
-      run: (seconds: number) => Promise<number>;
+      run: (warm: boolean) => Promise<number>;
     }[] = [];
     for (
       const [operation, { config, status, manyUsers = false, requests, isRight }] of Object.entries(
@@ -227,7 +227,7 @@ export async function measureOperations(
         loads.push({
           operation,
           contestant,
-          run: async (seconds) => (await generator.load(server, { ...order, seconds })).cpu,
+          run: async (warm) => (await generator.load(server, { ...order, ...extentOf(effort, warm) })).cpu,
         });
       }
     }
@@ -235,7 +235,7 @@ export async function measureOperations(
     await repeat(effort, async (warm) => {
       for (const [index, load] of loads.entries()) {
         if (index % servers.length === 0) await quiet();
-        const cpu = await load.run(effort.load);
+        const cpu = await load.run(warm);
         if (warm) measured.get(load)!.push(cpu);
       }
     });

@@ -147,6 +147,12 @@ const TARGETS: Target[] = [
     digits: 0,
   },
   {
+    measure: "`GET /auth/session` against @auth/express",
+    limit: NO_LIMIT,
+    value: (pass) => perSecond(pass, "ownRoute") / perSecond(pass, "expressRoute"),
+    digits: 0,
+  },
+  {
     measure: "HTTP against the better of better-auth's ways",
     limit: atLeast(8),
     value: (pass) => perSecond(pass, "own") / bestBetterAuth(pass),
@@ -235,6 +241,7 @@ export const KNOWN_USER = [
   "hono",
 ] as const satisfies ContestantName[];
 const MANY_USERS = NAMES.filter((name) => (CONTESTANTS[name] as Contestant).manyUsers);
+const ROUTE = NAMES.filter((name) => (CONTESTANTS[name] as Contestant).path === "/auth/session");
 const DATABASE = ["database", "portDatabase"] as const satisfies ContestantName[];
 const ANY_CLIENT = NAMES.filter((name) => (CONTESTANTS[name] as Contestant).path === "/session");
 
@@ -250,6 +257,9 @@ export function tables(measured: Measured): string {
     `### Over HTTP: a route that answers with the session's user`,
     HTTP_CELLS,
     http(measured, KNOWN_USER),
+    `### Over HTTP: \`GET /auth/session\``,
+    HTTP_CELLS,
+    http(measured, ROUTE),
     `### Over HTTP: 12,000 users in turn`,
     HTTP_CELLS,
     http(measured, MANY_USERS),

@@ -10,7 +10,7 @@ export async function start() {
   app.use("/auth", ExpressAuth(config));
   app.get("/me", async (request, response) => {
     const session = await getSession(request, config);
-    response.json(session.user);
+    response.json(session?.user ?? null);
   });
   const server = app.listen(0, "127.0.0.1");
   await once(server, "listening");

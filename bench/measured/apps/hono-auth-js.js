@@ -9,7 +9,7 @@ export async function start() {
   app.use("/auth/*", authHandler());
   app.get(
     "/me",
-    async (context) => context.json((await getAuthUser(context)).session.user),
+    async (context) => context.json((await getAuthUser(context))?.session.user ?? null),
   );
   const port = await new Promise((resolve) => {
     serve(
