@@ -7,7 +7,7 @@
  * get a share of the cache: they displace one another before they displace those of other users.
  */
 import type { JWT } from "@auth/core/jwt";
-import { Buffer } from "node:buffer";
+import { ownString } from "../utils/own_string.ts";
 import type { Opened } from "./jwe.ts";
 
 /** One user may hold one part in so many: of four megabytes some two hundred tokens. */
@@ -88,14 +88,15 @@ export class TokenCache {
     const size = sizeOf(token, opened);
     const mayDisplace = Math.random() < ADMISSION;
     if (!mayDisplace && this.#size + size > this.#capacity) return;
-    const end = endOf(token);
-    if (size > this.#share || this.#entries.get(end)?.opened === opened) return;
+    if (size > this.#share || this.#entries.get(endOf(token))?.opened === opened) return;
     const bucket = userBucketOf(claims);
     const share = this.#shares.get(bucket) ?? newShare();
     if (!mayDisplace && share.size + size > this.#share) return;
+    const own = ownString(token);
+    const end = endOf(own);
     this.#forget(end);
     while (share.size + size > this.#share) this.#forget(share.oldest.next().value!);
-    this.#entries.set(end, { token: ownString(token), opened, share });
+    this.#entries.set(end, { token: own, opened, share });
     this.#shares.set(bucket, share);
     share.ends.add(end);
     share.size += size;
@@ -138,8 +139,3 @@ function withoutStamps({ iat: _iat, exp: _exp, jti: _jti, ...claims }: JWT): str
 const endOf = (token: string) => token.slice(-32);
 
 const sizeOf = (token: string, { text }: Opened) => token.length + text.length;
-
-/** A token as a string of its own: it is a slice of its Cookie header, and would keep all of it in memory. */
-export function ownString(token: string): string {
-  return Buffer.from(token, "latin1").toString("latin1");
-}

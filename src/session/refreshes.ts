@@ -8,8 +8,8 @@
  */
 import type { JWT } from "@auth/core/jwt";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
-import { ownString } from "../jwt/token_cache.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
+import { ownString } from "../utils/own_string.ts";
 
 /** The result of reading a token. */
 export interface JwtRead {

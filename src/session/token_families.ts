@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { monotonicNow } from "../utils/monotonic.ts";
+import { ownString } from "../utils/own_string.ts";
 
 /**
  * How long tokens are remembered, in milliseconds: from its renewal, its end or its latest use after the end.
@@ -120,7 +121,7 @@ export class TokenFamilies {
     const key = this.#keyOf(token);
     this.#forget(key);
     const member = { family, until: monotonicNow() + REQUEST_LIMIT_MS, bucket: bucketOf(token) };
-    this.#members.set(key, member);
+    this.#members.set(ownString(key), member);
     family.members.add(member);
     if (family.endings > 0) this.#ended[member.bucket]!++;
     this.#forgetOld();
