@@ -4,7 +4,7 @@ import rateLimit from "@fastify/rate-limit";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import type { Configuration } from "oidc-provider";
 import {
@@ -18,7 +18,8 @@ import {
 import { testConfig } from "./support/app.ts";
 import { type Answer, Client } from "./support/client.ts";
 import { locationOf, pathOf, startSignIn } from "./support/oauth_client.ts";
-import { ProviderBrowser } from "./support/openid_provider.ts";
+import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
+import { ProviderBrowser, startOpenIdProvider } from "./support/openid_provider.ts";
 import {
   type Browsers,
   isSignedIn,
@@ -173,6 +174,46 @@ Deno.test("a tenant's sessions end, too, wherever they are kept", async () => {
       const answer = await other.browser.post("/auth/signout", { csrfToken });
       assertEquals(new URL(locationOf(answer)).origin, setup.op.issuer);
     });
+  }
+});
+
+Deno.test("with a configuration for each request a provider ends the sessions of the tenant that it asks", async () => {
+  await using op = await startOpenIdProvider([{
+    client_id: "client",
+    client_secret: "secret",
+    redirect_uris: ["http://localhost/auth/callback/op"],
+  }], FEATURES);
+  const settings = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
+  const providers = [{ ...settings, issuer: op.issuer }] as unknown as FastifyAuthConfig["providers"];
+  const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+  // All tenants have one store, or one database.
+  for (
+    const kept of [{ sessionStore: memorySessionStore() }, {
+      adapter: listed!(memoryAdapter(tables), tables),
+    }]
+  ) {
+    const tenants = new Map(["acme", "umbrella"].map((tenant) => [
+      tenant,
+      testConfig({ tenant, providers, backchannelLogout: true, ...kept }),
+    ]));
+    const auth = createAuth((request: FastifyRequest) => tenants.get(String(request.headers["x-tenant"])));
+    await using app = Fastify() as FastifyInstance;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/me", async (request) => ({ session: await auth.getSession(request) }));
+    const signIn = async (tenant: string) => {
+      const browser = new Client(app, { "x-tenant": tenant });
+      const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(browser)));
+      await browser.get(pathOf(url));
+      return browser;
+    };
+    const browsers = [await signIn("acme"), await signIn("umbrella")];
+    const signedIn = () => Promise.all(browsers.map(isSignedIn));
+    assertEquals(await signedIn(), [true, true]);
+    const token = await makeToken(op.issuer);
+    const statusAt = async (tenant: string) => (await post(app, token, { "x-tenant": tenant })).statusCode;
+    assertEquals([await statusAt("acme"), await signedIn()], [200, [false, true]]);
+    assertEquals([await statusAt("acme"), await statusAt("other")], [400, 404]);
+    assertEquals([await statusAt("umbrella"), await signedIn()], [200, [false, false]]);
   }
 });
 

@@ -8,9 +8,10 @@ import {
   FastifyAuthError,
   withAccountList,
 } from "fastify-authjs";
-import { passwordProvider, testApp, testConfig } from "./support/app.ts";
+import { captureLog, passwordProvider, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, formIn, setCookies } from "./support/client.ts";
 import { withClock } from "./support/clock.ts";
+import { withEnvironment } from "./support/environment.ts";
 import { locationOf, pathOf } from "./support/oauth_client.ts";
 import {
   type Browsers,
@@ -180,6 +181,35 @@ Deno.test("a provider without end_session_endpoint, or with one that is no http 
     });
   }
 });
+
+Deno.test("in production the end_session_endpoint needs https, unless `insecureProviders` has the provider", () =>
+  withProvider({}, async ({ signIn }) => {
+    const endpoint = "http://op.example/end";
+    const own = () =>
+      Promise.resolve(Response.json({ issuer: "https://op.example", end_session_endpoint: endpoint }));
+    const settings = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
+    const providers = [
+      { ...settings, issuer: "https://op.example", [customFetch]: own },
+    ] as unknown as FastifyAuthConfig["providers"];
+    const signOut = async (config: Partial<FastifyAuthConfig>) => {
+      const { browser } = await signIn();
+      const { logger, lines } = captureLog();
+      await using app = await testApp(testConfig({ providers, providerSignOut: true, ...config }), {
+        logger,
+      });
+      const here = new Client(app);
+      for (const [name, value] of browser.cookies) here.cookies.set(name, value);
+      return { to: locationOf(await signOutByPage(here)), log: problemsIn(lines).join() };
+    };
+    await withEnvironment({ NODE_ENV: "production" }, async () => {
+      const refused = await signOut({});
+      assertEquals(refused.to, "http://localhost/bye");
+      assertStringIncludes(refused.log, '"op" publishes no end_session_endpoint over https');
+      const allowed = await signOut({ insecureProviders: ["op"] });
+      assertEquals(new URL(allowed.to).host, "op.example");
+    });
+    assertEquals(new URL((await signOut({})).to).host, "op.example");
+  }));
 
 Deno.test("while the provider does not answer, the session here ends all the same, and the log says so", () =>
   withClock(async (clock) => {

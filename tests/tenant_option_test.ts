@@ -213,6 +213,32 @@ Deno.test("sessions in one database are listed and ended for their tenant alone"
   assertEquals([(await atA("/a")).statusCode, (await atB("/b")).statusCode], [200, 401]);
 });
 
+Deno.test("how a user signed in at one tenant, beside a session in a database, does not count at another", async () => {
+  const config = testConfig({ adapter: memoryAdapter(tables()), providers: [], stepUp: true });
+  const [a, b] = ["a", "b"].map((tenant) => createAuth({ ...config, tenant }));
+  await using app = Fastify() as FastifyInstance;
+  await app.register(a!.plugin, { prefix: "/a" });
+  await app.register(b!.plugin, { prefix: "/b" });
+  app.get("/at-a", { onRequest: a!.requireSession({ amr: "otp" }) }, () => "a");
+  app.get("/at-b", { onRequest: b!.requireSession({ amr: "otp" }) }, () => "b");
+  const user = { id: "ada", name: "Ada", email: "ada@example.com" };
+  const otp = await signedIn(app, a!, { user, claims: { amr: ["otp"] } });
+  const password = await signedIn(app, b!, { user, claims: { amr: ["pwd"] } });
+  const cookiesOf = ({ cookie }: { readonly cookie: string }): Record<string, string> =>
+    Object.fromEntries(cookie.split("; ").map((pair) => pair.split("=")));
+  const [atA, atB] = [cookiesOf(otp), cookiesOf(password)];
+  assertEquals(Object.keys(atA).sort(), ["authjs-a.session-token", "authjs-a.sign-in"]);
+  assertEquals((await otp("/at-a")).body, "a");
+  const codeAtB = async (session = "", signIn = "") => {
+    const cookie = `authjs-b.session-token=${session}; authjs-b.sign-in=${signIn}`;
+    return (await app.inject({ url: "/at-b", headers: { cookie } })).json().code;
+  };
+  const session = atB["authjs-b.session-token"], signIn = atA["authjs-a.sign-in"];
+  assertEquals(await codeAtB(session, atB["authjs-b.sign-in"]), "FST_AUTHJS_STEP_UP_REQUIRED");
+  assertEquals(await codeAtB(session, signIn), "FST_AUTHJS_STEP_UP_REQUIRED");
+  assertEquals(await codeAtB(atA["authjs-a.session-token"], signIn), "FST_AUTHJS_UNAUTHENTICATED");
+});
+
 Deno.test("a session store of several tenants keeps their users apart", async () => {
   const sessionStore = memorySessionStore();
   const [a, b] = ["a", "b"].map((tenant) => createAuth(testConfig({ sessionStore, tenant })));

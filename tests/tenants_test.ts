@@ -401,6 +401,40 @@ Deno.test("objects that change now and then are not warned of", () =>
     assertEquals(coded(lines, "FST_AUTHJS_WARN_TENANT_CONFIG"), []);
   }));
 
+Deno.test("of 1,001 tenants the one that was not used for longest is forgotten, and works as before", () => {
+  const rateLimit = { accountFromAddress: { max: 1, timeWindow: 60_000 } };
+  const GLOBEX = "globex.example";
+  const configs = new Map<string, FastifyAuthConfig>();
+  const make = (host: string, overrides: Partial<FastifyAuthConfig>) => {
+    const config = tenantConfig(host, { doctor: false, ...overrides });
+    configs.set(host, config);
+    return config;
+  };
+  const choose: ConfigForRequest = ({ host }) => configs.get(host) ?? make(host, { providers: [] });
+  return withApp(choose, async ({ at }) => {
+    const browsers: Client[] = [];
+    const statusOf = async (host: string) =>
+      (await at(host).signIn({ username: "bob", password: "guess" })).statusCode;
+    for (const host of [ACME, UMBRELLA, GLOBEX]) {
+      make(host, { rateLimit });
+      const browser = at(host);
+      await browser.signIn(MINE);
+      browsers.push(browser);
+      assertEquals([await statusOf(host), await statusOf(host)], [302, 429]);
+    }
+    for (let i = 4; i <= 1000; i++) await at(`${i}.example`).get("/me");
+    await at(ACME).get("/me");
+    await at("1001.example").get("/me");
+    // Umbrella was forgotten, and its object has all that it had. Now Globex is.
+    assertEquals(await statusOf(UMBRELLA), 429);
+    for (const host of [ACME, UMBRELLA, GLOBEX]) make(host, { rateLimit });
+    // A new object takes over what is remembered by name.
+    const statuses = [await statusOf(ACME), await statusOf(UMBRELLA), await statusOf(GLOBEX)];
+    assertEquals(statuses, [429, 429, 302]);
+    assertEquals(await Promise.all(browsers.map(reader)), ["ada", "ada", "ada"]);
+  });
+});
+
 Deno.test("attempts are limited for each tenant by itself", () => {
   const rateLimit = { accountFromAddress: { max: 2, timeWindow: 60_000 } };
   return withApp(byHost(twoTenants({ rateLimit })), async ({ at }) => {
