@@ -9,7 +9,6 @@ import type { LoggerInstance } from "@auth/core/types";
 import type { SerializeOptions } from "cookie";
 import { namedCookies } from "../config/cookies.ts";
 import { hostOf } from "../http/origin.ts";
-import { toWebRequest } from "../http/request.ts";
 import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open_token.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
@@ -26,6 +25,7 @@ import { addressOf, type RequestContext } from "./context.ts";
 import { hasCsrfToken } from "./csrf.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
+import { toCoreRequest } from "./request.ts";
 import { removeOldChunks } from "./session_cookies.ts";
 import { sessionNameForCore } from "./session_name.ts";
 
@@ -85,7 +85,7 @@ async function callWith(
   });
   try {
     const result = await Auth(
-      toCoreRequest(context, session.header),
+      requestFor(context, session.header),
       config as AuthConfig & { raw: typeof raw },
     ) as unknown;
     if (recorded.failure() !== undefined) {
@@ -230,9 +230,9 @@ function lowerCase(headers: Readonly<Record<string, string>>): Record<string, st
 }
 
 /** The request for core. Its path is made from the parameters of the route, so that the two cannot differ. */
-function toCoreRequest(context: RequestContext, cookie: string): Request {
+function requestFor(context: RequestContext, cookie: string): Request {
   const { headers, method, body, origin } = context;
-  return toWebRequest({
+  return toCoreRequest({
     url: addressOf(context),
     method,
     headers,
