@@ -32,6 +32,7 @@ import { type Mount, requestContext } from "./routes/context.ts";
 import { addAssets } from "./routes/assets.ts";
 import { authOperation } from "./routes/openapi.ts";
 import { sendFailedPage } from "./routes/failed_page.ts";
+import { unblockForm } from "./routes/form_redirect.ts";
 import { sendAnswer } from "./routes/reply.ts";
 import {
   AUTH_ROUTES,
@@ -377,7 +378,7 @@ function protectOnSend(
   done: DoneFuncWithErrOrRes,
 ): void {
   protectReply(reply);
-  done(null, payload);
+  done(null, unblockForm(reply) ?? payload);
 }
 
 /**

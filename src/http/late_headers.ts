@@ -7,16 +7,11 @@ export interface LateHeaders {
   remove(name: string): void;
 }
 
-/** A reply whose headers are about to be written. */
-export interface LateReply extends LateHeaders {
-  setStatus(code: number): void;
-}
-
 /**
  * Calls `change` when the headers of the reply are written: after every `onSend` hook of any scope, and after
  * the headers of a `Response` that a handler returned.
  */
-export function beforeHeaders(reply: FastifyReply, change: (headers: LateReply) => void): void {
+export function beforeHeaders(reply: FastifyReply, change: (headers: LateHeaders) => void): void {
   const raw = reply.raw as { writeHead: (...args: unknown[]) => unknown };
   const writeHead = raw.writeHead;
   raw.writeHead = function (...args) {
@@ -24,7 +19,6 @@ export function beforeHeaders(reply: FastifyReply, change: (headers: LateReply) 
     // handler passes that took over the reply (`reply.hijack()`) is added to those that are set here.
     const passed = typeof args.at(-1) === "object" && !reply.sent;
     change({
-      setStatus: (code) => void (args[0] = code),
       set: (name, value) => void (passed ? reply.header(name, value) : reply.raw.setHeader(name, value)),
       remove(name) {
         reply.removeHeader(name);

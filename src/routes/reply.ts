@@ -49,7 +49,7 @@ function sendRedirect(
   if (kind === "redirect") {
     if (isFormOfOurs(url, context)) return sendPage(reply, redirectPageFor(url, context), place);
     return leadsFormElsewhere(context, url)
-      ? sendFormRedirect(reply, url, redirectPageFor(url, context), place)
+      ? sendFormRedirect(reply, url, () => redirectPageFor(url, context), place)
       : reply.redirect(url, 302);
   }
   if (error !== undefined && kind === "status") return sendFailure(reply, error);
@@ -66,9 +66,9 @@ function sendRedirect(
  */
 function isFormOfOurs(url: string, context: RequestContext): boolean {
   const { method, origin, mountPath } = context;
+  if (method !== "POST" || !isFromOurPage(context)) return false;
   // Our own pages redirect nowhere.
-  const leaves = !new URL(url, origin.href).href.startsWith(`${origin.href}${mountPath}/`);
-  return method === "POST" && leaves && isFromOurPage(context);
+  return !new URL(url, origin.href).href.startsWith(`${origin.href}${mountPath}/`);
 }
 
 function redirectPageFor(url: string, { origin, provider, config }: RequestContext): Page {

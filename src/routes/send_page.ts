@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { PageSettings } from "../config/pages.ts";
 import { hostOf, type PublicOrigin } from "../http/origin.ts";
-import { beforeHeaders, type LateReply } from "../http/late_headers.ts";
+import { beforeHeaders } from "../http/late_headers.ts";
 import type { Assets } from "../pages/assets.ts";
 import { LANGUAGE_COOKIE } from "../pages/language.ts";
 import { sourceOf } from "../pages/policy.ts";
@@ -18,17 +18,17 @@ export interface PagePlace {
   readonly origin: PublicOrigin;
 }
 
+/** Sends a page, with its `Content-Security-Policy`. The status is that of the reply. */
+export function sendPage(reply: FastifyReply, page: Page, place: PagePlace): FastifyReply {
+  return reply.send(preparePage(reply, page, place));
+}
+
 /**
- * Renders a page for the request, with its `Content-Security-Policy`. The status is that of the reply.
+ * Sets the headers of a page, its `Content-Security-Policy` among them.
  *
- * @param change Changes the reply when its headers are written, before the policy takes the place of another.
+ * @returns The page, rendered for the request.
  */
-export function sendPage(
-  reply: FastifyReply,
-  page: Page,
-  place: PagePlace,
-  change: (policy: string, headers: LateReply) => void = () => {},
-): FastifyReply {
+export function preparePage(reply: FastifyReply, page: Page, place: PagePlace): string {
   const { settings, assets, mountPath, origin } = place;
   const nonce = nonceOf(reply);
   const language = settings.languages.choose(reply.request);
@@ -36,20 +36,16 @@ export function sendPage(
   const policy = settings.policy.header(nonce, callbackSource(page));
   // Helmet sets one for all pages of the application, too.
   reply.header("content-security-policy", policy);
-  beforeHeaders(reply, (headers) => {
-    change(policy, headers);
-    headers.set("content-security-policy", policy);
+  beforeHeaders(reply, (headers) => headers.set("content-security-policy", policy));
+  reply.type("text/html; charset=utf-8").header("content-language", language.tag);
+  return settings.templates.render(page, {
+    language,
+    nonce,
+    mountPath,
+    site: settings.siteName ?? hostOf(origin),
+    look: settings.look,
+    assets: assets.below(mountPath),
   });
-  return reply.type("text/html; charset=utf-8").header("content-language", language.tag).send(
-    settings.templates.render(page, {
-      language,
-      nonce,
-      mountPath,
-      site: settings.siteName ?? hostOf(origin),
-      look: settings.look,
-      assets: assets.below(mountPath),
-    }),
-  );
 }
 
 /** Keeps the language of `ui_locales` for the pages and mails that follow, until the browser is closed. */
