@@ -69,28 +69,33 @@ export function csrfError(context: RequestContext): MissingCSRF | undefined {
 
 /** The token in the CSRF cookie of the request; `undefined` where it has none, or one that is not ours. */
 export function csrfTokenOf(context: RequestContext): string | undefined {
-  const { token, hash } = csrfCookieOf(context);
-  return hash !== undefined && hash === hashToken(token, context.config.hashSecrets.current)
-    ? token
-    : undefined;
+  return tokenIn(csrfCookieOf(context), context);
 }
 
 function csrfProblem(context: RequestContext): CsrfProblem | undefined {
   const { method, body } = context;
   if (method === "POST" && !body?.csrfToken) return "csrf_token_missing";
-  if (csrfCookieOf(context).hash === undefined) return "csrf_cookie_missing";
-  const token = csrfTokenOf(context);
+  const cookie = csrfCookieOf(context);
+  if (cookie.hash === undefined) return "csrf_cookie_missing";
+  const token = tokenIn(cookie, context);
   if (token === undefined) return "csrf_cookie_invalid";
   return method === "POST" && body?.csrfToken !== token ? "csrf_token_mismatch" : undefined;
 }
 
-function csrfCookieOf({ config: { core }, cookies, origin }: RequestContext): {
+/** The CSRF cookie: a token, and its hash. */
+interface CsrfCookie {
   readonly token: string;
   readonly hash: string | undefined;
-} {
+}
+
+function csrfCookieOf({ config: { core }, cookies, origin }: RequestContext): CsrfCookie {
   const { name } = cookieSettings("csrfToken", core, origin.secure);
   const [token = "", hash] = parseCookie(cookies)[name]?.split("|") ?? [];
   return { token, hash };
+}
+
+function tokenIn({ token, hash }: CsrfCookie, { config }: RequestContext): string | undefined {
+  return hash !== undefined && hash === hashToken(token, config.hashSecrets.current) ? token : undefined;
 }
 
 /** Core's error for a missing CSRF token, with what is wrong; other errors as they are. */

@@ -44,7 +44,11 @@ export function errorPage(
   parameters: Record<string, string>,
   { config, mountPath, origin }: RequestContext,
 ): string {
-  const page = new URL(config.core.pages?.[kind] ?? `${mountPath}/${kind.toLowerCase()}`, origin.href);
+  const own = config.core.pages?.[kind];
+  if (own === undefined) {
+    return `${origin.href}${mountPath}/${kind.toLowerCase()}?${new URLSearchParams(parameters)}`;
+  }
+  const page = new URL(own, origin.href);
   for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value);
   return page.href;
 }

@@ -49,9 +49,7 @@ const TOO_MANY_REQUESTS = "TooManyRequests";
  * has one of 401, 403, 429 and 503.
  */
 export function failureOf(error: Error): Failure {
-  const own = [...errorChain(error)].find(({ statusCode }: { statusCode?: unknown }) =>
-    STATUS_CODES.has(statusCode)
-  ) as { statusCode: number; headers?: unknown } | undefined;
+  const own = statedIn(error);
   const status = own?.statusCode;
   const retryAfter = retryAfterOf(own?.headers);
   return {
@@ -60,6 +58,13 @@ export function failureOf(error: Error): Failure {
     ...(retryAfter !== undefined && { retryAfter }),
     ...codeOf(error),
   };
+}
+
+/** The first of an error and its causes that says a status. */
+function statedIn(error: Error): { readonly statusCode: number; readonly headers?: unknown } | undefined {
+  for (const each of errorChain(error) as Iterable<{ statusCode?: unknown }>) {
+    if (STATUS_CODES.has(each.statusCode)) return each as { statusCode: number };
+  }
 }
 
 function failureByType(error: Error, status: number | undefined): Failure {

@@ -52,7 +52,9 @@ export function toAsciiUrl(url: string): string {
  */
 export function normalizeCallbackCookie(header: string, name: string, origin: string): string {
   if (!header.includes(name)) return header;
+  const usual = `${name}=${encodeURIComponent(origin)}`;
   return header.split(";").flatMap((pair) => {
+    if (pair.trim() === usual) return usual;
     const separator = pair.indexOf("=");
     if (separator === -1 || pair.slice(0, separator).trim() !== name) return pair;
     const value = decode(pair.slice(separator + 1).trim());

@@ -28,6 +28,10 @@ export function originContradiction(
   used: OriginInUse,
 ): OriginContradiction | undefined {
   const { href } = used.origin;
+  // Most forms, before their addresses are parsed.
+  if (request.headers.origin === href && request.headers["sec-fetch-site"] === "same-origin") {
+    return undefined;
+  }
   const page = pageOrigin(request);
   // A browser knows best: what it says also proves that a proxy's Host header does not matter.
   if (page !== undefined) {

@@ -43,7 +43,9 @@ export function redactSpans(scope: FastifyInstance): void {
 }
 
 function redactRequestSpans(request: FastifyRequest, _reply: unknown, done: () => void): void {
-  for (const span of spansOf(request)) redactSpan(span, request);
+  if (API in globalThis || "opentelemetry" in request) {
+    for (const span of spansOf(request)) redactSpan(span, request);
+  }
   done();
 }
 

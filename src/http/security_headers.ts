@@ -27,9 +27,17 @@ export function removeCdnCaching(reply: FastifyReply, headers: Pick<LateHeaders,
   }
 }
 
+const PROTECTED: unique symbol = Symbol("fastify-authjs.protected");
+
+interface Holder {
+  [PROTECTED]?: boolean;
+}
+
 /** Sets the headers of an auth reply, also where the application sets others for all of its pages. */
 export function protectReply(reply: FastifyReply): void {
   reply.headers(HEADERS);
+  if ((reply as Holder)[PROTECTED]) return;
+  (reply as Holder)[PROTECTED] = true;
   beforeHeaders(reply, (headers) => {
     for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
     removeCdnCaching(reply, headers);

@@ -12,7 +12,9 @@ export function* errorChain(error: unknown, seen: Set<unknown> = new Set()): Gen
   seen.add(error);
   yield error;
   for (const name of CAUSES) {
-    for (const cause of [(error as Record<string, unknown>)[name]].flat()) yield* errorChain(cause, seen);
+    const cause = (error as Record<string, unknown>)[name];
+    if (typeof cause !== "object" || cause === null) continue;
+    for (const each of Array.isArray(cause) ? cause : [cause]) yield* errorChain(each, seen);
   }
 }
 
