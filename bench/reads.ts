@@ -37,6 +37,7 @@ const RATIOS = {
   portOverHand: ["port", "hand"],
   againOverHand: ["again", "hand"],
   firstOverHand: ["first", "hand"],
+  observedGrowth: ["observed", "again"],
   providersGrowth: ["providers", "first"],
   chunksAgainGrowth: ["chunksAgain", "again"],
   chunksGrowth: ["chunks", "first"],
