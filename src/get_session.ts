@@ -1,10 +1,16 @@
 /** Reads the session of a request. */
 import { FastifyAuthError } from "./errors.ts";
 import { assertSessionArguments } from "./instance/arguments.ts";
-import { readSession } from "./instance/read_session.ts";
+import { readNow, readSession } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import { type SessionRead, SIGNED_OUT } from "./session/read.ts";
-import type { ConfigForRequest, FastifyAuthConfig, GetSessionResult, SessionRequest } from "./types.ts";
+import type {
+  ConfigForRequest,
+  FastifyAuthConfig,
+  GetSessionResult,
+  Session,
+  SessionRequest,
+} from "./types.ts";
 
 /**
  * The session of a request by the configuration that a function chooses, or `null` where there is none.
@@ -40,13 +46,22 @@ export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSe
  * ```
  */
 export function getSession(req: SessionRequest, config: FastifyAuthConfig): GetSessionResult;
-export async function getSession(
+export function getSession(
   req: SessionRequest,
   config: FastifyAuthConfig | ConfigForRequest,
 ): GetSessionResult {
-  if (typeof config === "function") return (await readChosen(req, config)).session;
-  assertSessionArguments(req, config);
-  return (await readSession(req, config)).session;
+  try {
+    if (typeof config === "function") return readChosen(req, config).then(sessionOf);
+    assertSessionArguments(req, config);
+    const found = readNow(req, config);
+    return found instanceof Promise ? found.then(sessionOf) : Promise.resolve(found.session);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function sessionOf({ session }: SessionRead): Session | null {
+  return session;
 }
 
 /** Reads with the configuration that a function chooses. Where there is none, the log says so. */

@@ -14,10 +14,16 @@ import { refuseToken, type SessionRead, SIGNED_OUT, type TokenRefresh } from "..
 import { MALFORMED } from "../jwt/refusal.ts";
 import { warnOfOtherConfig } from "./other_config.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
+import type { MaybePromise } from "../utils/maybe_promise.ts";
 import { canCarryCookies, isWrittenBack, readAnew, readOnce } from "../session/write_back.ts";
 
 /** The session of a request, with the other results of the read. Never rejects. */
 export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  return Promise.resolve(readNow(request, config));
+}
+
+/** The same, at once where nothing has to be waited for. */
+export function readNow(request: SessionRequest, config: FastifyAuthConfig): MaybePromise<SessionRead> {
   return readOnce(request, config, read);
 }
 
@@ -27,7 +33,8 @@ export function readRefreshing(
   config: FastifyAuthConfig,
   refresh: TokenRefresh,
 ): Promise<SessionRead> {
-  return readAnew(request, config, (cookies) => read(request, config, false, cookies, refresh));
+  const reading = readAnew(request, config, (cookies) => read(request, config, false, cookies, refresh));
+  return Promise.resolve(reading);
 }
 
 /** Synchronous where it can be: another promise costs as much as the look-up of a cached token. */
@@ -37,7 +44,7 @@ function read(
   again: boolean,
   cookies: string | undefined,
   refresh?: TokenRefresh,
-): SessionRead | Promise<SessionRead> {
+): MaybePromise<SessionRead> {
   try {
     const auth = authInstance(config);
     const found = auth.isReady
@@ -74,7 +81,7 @@ function readReady(
   again: boolean,
   cookies: string | undefined,
   refresh: TokenRefresh | undefined,
-): SessionRead | Promise<SessionRead> {
+): MaybePromise<SessionRead> {
   if (!sessionReads.hasSubscribers) return readWith(auth, request, again, cookies, refresh);
   return observeRead(auth, () => readWith(auth, request, again, cookies, refresh));
 }
@@ -85,7 +92,7 @@ function readWith(
   again: boolean,
   cookies: string | undefined,
   refresh: TokenRefresh | undefined,
-): SessionRead | Promise<SessionRead> {
+): MaybePromise<SessionRead> {
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return SIGNED_OUT;
   const settings = auth.settings(origin.secure);
@@ -123,7 +130,7 @@ export function presentedToken(
 }
 
 /** The read of a bearer token, which leaves the cookies of the client alone. */
-async function withoutCookies(found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+async function withoutCookies(found: MaybePromise<SessionRead>): Promise<SessionRead> {
   const { update: _update, isOutdated: _isOutdated, checkOtherProcesses: _check, ...read } = await found;
   return read;
 }

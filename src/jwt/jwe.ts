@@ -11,6 +11,7 @@ import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { decodeBase64Url } from "../utils/base64url.ts";
 import { parseJsonObject } from "../utils/json.ts";
+import type { FlatClaims } from "./flat_claims.ts";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
@@ -35,6 +36,8 @@ export interface Opened {
    * What a read without callbacks takes from the claims; null where it cannot. Set by the first such read.
    */
   plain?: PlainClaims | null;
+  /** The claims, which each read with callbacks copies; null where it has to parse them. Set by the first one. */
+  flat?: FlatClaims | null;
 }
 
 /** The claims that say when a token is valid (RFC 7519, section 4.1), of any type. */

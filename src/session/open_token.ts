@@ -2,6 +2,7 @@
 import type { JWT } from "@auth/core/jwt";
 import { open, type Opened, type PlainClaims, type TokenLife } from "../jwt/jwe.ts";
 import { checkTimes, parseClaims } from "../jwt/codec.ts";
+import { FlatClaims } from "../jwt/flat_claims.ts";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
@@ -15,6 +16,8 @@ export interface OpenToken {
   readonly claims: JWT;
   /** The claims as they came, in JSON where JSON can hold them. */
   readonly text: string | undefined;
+  /** The same, where they hold no objects. */
+  readonly flat: FlatClaims | null;
   /** Whether it is to be renewed, whatever the callbacks do. */
   readonly due: boolean;
   /** When the session ends, as it says so, if the token stays and if it is renewed now. */
@@ -44,18 +47,32 @@ async function decodeToken(token: string, settings: SessionSettings): Promise<Op
   if (!claims) throw new Error("Invalid JWT");
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const life = tokenLife(claims, settings, settings.ownTokens);
-  return toOpenToken({ token, claims, text: toJson(claims) }, life, secrets !== undefined, settings);
+  return toOpenToken({ token, claims, text: toJson(claims), flat: null }, life, secrets !== undefined, settings);
 }
 
 /** Decodes a token that is in core's format, at once; `undefined` for one that only the decoder can read. */
 function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
-  const known = openCached(token, settings);
+  const cached = cachedToken(token, settings);
+  const known = cached ?? openAnew(token, settings);
   if (known === undefined || known instanceof Refusal) return known;
-  const claims = parseClaims(known.text);
+  const claims = ownClaims(known);
   if (claims === undefined || claims instanceof Refusal) return claims;
-  settings.cache.set(token, known, claims);
+  if (cached === undefined) settings.cache.set(token, known, claims);
   const life = lifeOf(known, claims, settings);
-  return toOpenToken({ token, claims, text: known.text }, life, !known.current, settings);
+  const { text, flat = null } = known;
+  return toOpenToken({ token, claims, text, flat }, life, !known.current, settings);
+}
+
+/** The claims for one read, whose callbacks may write to them. */
+function ownClaims(known: Opened): JWT | Refusal | undefined {
+  if (known.flat) {
+    const copy = known.flat.copy();
+    return checkTimes(copy) ?? copy;
+  }
+  const claims = parseClaims(known.text);
+  const isParsed = claims !== undefined && !(claims instanceof Refusal);
+  if (isParsed && known.flat === undefined) known.flat = FlatClaims.of(claims);
+  return claims;
 }
 
 /** The life of a token, worked out once for as long as the token is remembered. */
@@ -65,7 +82,7 @@ function lifeOf(opened: Opened, claims: JWT, settings: SessionSettings): TokenLi
 }
 
 function toOpenToken(
-  { token, claims, text }: Pick<OpenToken, "token" | "claims" | "text">,
+  { token, claims, text, flat }: Pick<OpenToken, "token" | "claims" | "text" | "flat">,
   life: TokenLife | undefined,
   outdated: boolean,
   settings: SessionSettings,
@@ -77,7 +94,7 @@ function toOpenToken(
   const kept = life === undefined ? newEnd(settings).toISOString() : life.expires;
   const renewed = () =>
     (settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
-  return { token, claims, text, due, ends: { kept, renewed } };
+  return { token, claims, text, flat, due, ends: { kept, renewed } };
 }
 
 /**
@@ -96,7 +113,7 @@ function earlier(end: Date, exp: unknown): Date {
  * @returns Why the token is refused; `undefined` where `openToken()` is needed.
  */
 export function openPlain(token: string, settings: SessionSettings): PlainClaims | Refusal | undefined {
-  const opened = openCached(token, settings);
+  const opened = cachedToken(token, settings) ?? openAnew(token, settings);
   if (opened === undefined || opened instanceof Refusal) return opened;
   if (!opened.current) return undefined;
   if (opened.plain === undefined) {
@@ -121,12 +138,15 @@ function isObject(claim: unknown): boolean {
   return typeof claim === "object" && claim !== null;
 }
 
-function openCached(
+function cachedToken(token: string, { secrets, cache }: SessionSettings): Opened | undefined {
+  return secrets === undefined ? undefined : cache.get(token);
+}
+
+function openAnew(
   token: string,
-  { secrets, cookie, otherSalts, cache }: SessionSettings,
+  { secrets, cookie, otherSalts }: SessionSettings,
 ): Opened | Refusal | undefined {
-  if (secrets === undefined) return undefined;
-  return cache.get(token) ?? open(token, secrets, cookie.name, otherSalts);
+  return secrets === undefined ? undefined : open(token, secrets, cookie.name, otherSalts);
 }
 
 /**
@@ -134,12 +154,13 @@ function openCached(
  * are rotated.
  */
 export function hasUnknownKey(token: string, settings: SessionSettings): boolean {
-  const opened = openCached(token, settings);
+  const opened = cachedToken(token, settings) ?? openAnew(token, settings);
   return opened instanceof Refusal && opened.unknownKey;
 }
 
 /** Whether the callbacks left the claims as they were: then the browser can keep its token. */
-export function isUnchanged(token: JWT, { text }: OpenToken): boolean {
+export function isUnchanged(token: JWT, { text, flat }: OpenToken): boolean {
+  if (flat?.equals(token)) return true;
   const now = toJson(token);
   if (now === undefined || text === undefined) return false;
   return now === text || withoutStamps(token) === withoutStamps(JSON.parse(text));

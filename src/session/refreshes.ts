@@ -10,6 +10,7 @@ import type { JWT } from "@auth/core/jwt";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { ownString } from "../utils/own_string.ts";
+import { bucketOf, newBuckets } from "./token_buckets.ts";
 
 /** The result of reading a token. */
 export interface JwtRead {
@@ -45,6 +46,8 @@ export class Refreshes<T> {
   readonly #grace: number;
   readonly #running = new Map<string, Promise<T>>();
   readonly #replaced = new Map<string, Replacement>();
+  /** How many replaced tokens each bucket has. */
+  readonly #counts = newBuckets();
   /** In characters, taking successors to be as long as what they replace. */
   #size = 0;
 
@@ -70,13 +73,14 @@ export class Refreshes<T> {
     // cycle.
     this.#forget(by);
     this.#size += 2 * token.length;
+    this.#counts[bucketOf(token)]!++;
     this.#replaced.set(ownString(token), { by, until: monotonicNow() + this.#grace });
     this.#forgetOld();
   }
 
   /** The refresh of this token that is under way. */
   running(token: string): Promise<T> | undefined {
-    return this.#running.get(token);
+    return this.#running.size === 0 ? undefined : this.#running.get(token);
   }
 
   /** Runs `work`, to be found by {@linkcode running} until it is done. */
@@ -88,7 +92,7 @@ export class Refreshes<T> {
   }
 
   #current(token: string): Replacement | undefined {
-    const replaced = this.#replaced.get(token);
+    const replaced = this.#counts[bucketOf(token)] === 0 ? undefined : this.#replaced.get(token);
     return replaced !== undefined && replaced.until > monotonicNow() ? replaced : undefined;
   }
 
@@ -102,6 +106,8 @@ export class Refreshes<T> {
   }
 
   #forget(token: string): void {
-    if (this.#replaced.delete(token)) this.#size -= 2 * token.length;
+    if (!this.#replaced.delete(token)) return;
+    this.#counts[bucketOf(token)]!--;
+    this.#size -= 2 * token.length;
   }
 }

@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { ownString } from "../utils/own_string.ts";
+import { bucketOf, newBuckets } from "./token_buckets.ts";
 
 /**
  * How long tokens are remembered, in milliseconds: from its renewal, its end or its latest use after the end.
@@ -18,9 +19,6 @@ export const REQUEST_LIMIT_MS = 15 * 60_000;
 
 /** How many tokens are remembered, a few megabytes: beyond it the oldest are forgotten before their time. */
 const CAPACITY = 2 ** 15;
-
-/** How many buckets the tokens of ended sessions are counted in; a power of two. */
-const BUCKETS = 2 ** 13;
 
 /** What the tokens of one session share. */
 interface Family {
@@ -46,10 +44,9 @@ export class TokenFamilies {
   readonly #keyOf: (token: string) => string;
   readonly #members = new Map<string, Member>();
   /**
-   * How many tokens of ended sessions each bucket has: most tokens are in an empty one, and need no look-up,
-   * which would take 0.1 µs of a read of 1.5.
+   * How many tokens of ended sessions each bucket has.
    */
-  readonly #ended = new Uint32Array(BUCKETS);
+  readonly #ended = newBuckets();
 
   /** @param keyOf What a token is remembered by: never the same for two tokens. */
   constructor(keyOf: (token: string) => string = digestOf) {
@@ -142,15 +139,6 @@ export class TokenFamilies {
     member.family.members.delete(member);
     if (member.family.endings > 0) this.#ended[member.bucket]!--;
   }
-}
-
-/** From the end of a token, which in core's format is as good as random. */
-function bucketOf(token: string): number {
-  let bucket = 0;
-  for (let at = Math.max(0, token.length - 4); at < token.length; at++) {
-    bucket = bucket * 31 + token.charCodeAt(at) | 0;
-  }
-  return bucket & (BUCKETS - 1);
 }
 
 /** A digest of all of a token, whatever it looks like. */

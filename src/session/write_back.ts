@@ -5,6 +5,7 @@ import { removeCdnCaching } from "../http/security_headers.ts";
 import { isSessionPart, type SessionCookieUpdate } from "./cookie.ts";
 import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
+import type { MaybePromise } from "../utils/maybe_promise.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 
 /**
@@ -32,7 +33,8 @@ interface Latest {
   readonly config: FastifyAuthConfig;
   /** When it began. */
   at: number;
-  reading: Promise<SessionRead>;
+  /** What it gave, or will give. */
+  result: MaybePromise<SessionRead>;
   /** The Cookie header, where this request has signed in or out or has updated the session. */
   cookies?: string;
   /** How often it has. */
@@ -55,8 +57,17 @@ interface CookieChange {
 }
 
 const NONE: readonly Update[] = Object.freeze([]);
+const NO_CHANGES: readonly CookieChange[] = Object.freeze([]);
 
-const NOTHING_READ = Promise.resolve(SIGNED_OUT);
+/** Reads a session. */
+type Read = (
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+  /** Whether the request has read before: its reply may have left since. */
+  again: boolean,
+  /** The Cookie header, where it is not that of the request any more. */
+  cookies: string | undefined,
+) => MaybePromise<SessionRead>;
 
 /** What was read for one request. */
 class Reads {
@@ -70,17 +81,14 @@ class Reads {
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   #updates: readonly Update[] = NONE;
 
-  once(
-    config: FastifyAuthConfig,
-    read: (again: boolean, cookies: string | undefined) => SessionRead | Promise<SessionRead>,
-  ): Promise<SessionRead> {
+  once(request: SessionRequest, config: FastifyAuthConfig, read: Read): MaybePromise<SessionRead> {
     const latest = this.#latestOf(config);
-    if (latest !== undefined && monotonicNow() - latest.at < READ_VALID_MS) return latest.reading;
+    if (latest !== undefined && monotonicNow() - latest.at < READ_VALID_MS) return latest.result;
     // A callback asks for the session that it is called for.
-    if (this.#reading === config) return Promise.resolve().then(() => this.#latestOf(config)!.reading);
+    if (this.#reading === config) return Promise.resolve().then(() => this.#latestOf(config)!.result);
     const outer = this.#reading;
     this.#reading = config;
-    const found = read(latest !== undefined, latest?.cookies);
+    const found = read(request, config, latest !== undefined, latest?.cookies);
     this.#reading = outer;
     return this.#keep(latest ?? this.#add(config), found);
   }
@@ -88,29 +96,34 @@ class Reads {
   /** Reads, whether the request has read before or not. */
   anew(
     config: FastifyAuthConfig,
-    read: (cookies: string | undefined) => SessionRead | Promise<SessionRead>,
-  ): Promise<SessionRead> {
+    read: (cookies: string | undefined) => MaybePromise<SessionRead>,
+  ): MaybePromise<SessionRead> {
     const latest = this.#latestOf(config) ?? this.#add(config);
     return this.#keep(latest, read(latest.cookies));
   }
 
   #add(config: FastifyAuthConfig): Latest {
-    const latest: Latest = { config, at: -Infinity, reading: NOTHING_READ, changes: 0 };
+    const latest: Latest = { config, at: -Infinity, result: SIGNED_OUT, changes: 0 };
     this.#latest.push(latest);
     return latest;
   }
 
-  #keep(latest: Latest, found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+  #keep(latest: Latest, found: MaybePromise<SessionRead>): MaybePromise<SessionRead> {
     latest.at = monotonicNow();
-    const reading = this.#begin(latest, found);
-    // The caller handles a rejection; one that does not wait must not end the process.
-    if (this.#pending > 0) reading.catch(() => {});
-    latest.reading = reading;
-    return reading;
+    if (found instanceof Promise) {
+      const reading = this.#await(latest, found);
+      // The caller handles a rejection; one that does not wait must not end the process.
+      reading.catch(() => {});
+      return latest.result = reading;
+    }
+    this.#note(latest, found, latest.changes);
+    return latest.result = found;
   }
 
   #latestOf(config: FastifyAuthConfig): Latest | undefined {
-    return this.#latest.find((read) => read.config === config);
+    for (const latest of this.#latest) {
+      if (latest.config === config) return latest;
+    }
   }
 
   /** The Cookie header, where the request has changed it. */
@@ -124,26 +137,29 @@ class Reads {
     latest.changes++;
     // An earlier read that is still under way is waited for where it was started.
     latest.at = known === undefined ? -Infinity : monotonicNow();
-    latest.reading = known === undefined ? NOTHING_READ : Promise.resolve(known);
+    latest.result = known ?? SIGNED_OUT;
   }
 
-  async #begin(of: Latest, found: SessionRead | Promise<SessionRead>): Promise<SessionRead> {
+  async #await(of: Latest, reading: Promise<SessionRead>): Promise<SessionRead> {
     const { changes } = of;
-    if (found instanceof Promise) {
-      this.#pending++;
-      try {
-        found = await found;
-      } finally {
-        this.#pending--;
-      }
+    this.#pending++;
+    try {
+      const found = await reading;
+      this.#note(of, found, changes);
+      return found;
+    } finally {
+      this.#pending--;
     }
+  }
+
+  /** Takes note of what a read changed. */
+  #note(of: Latest, found: SessionRead, changes: number): void {
     const { update } = found;
-    if (update === undefined) return found;
+    if (update === undefined) return;
     const isLate = this.#updates.some((other) => other.of === of && other.changes > changes);
-    if (isLate) return found;
+    if (isLate) return;
     const others = this.#updates.filter((other) => other.update.name !== update.name);
     this.#updates = [...others, { ...found, update, of, changes }];
-    return found;
   }
 
   /** Whether there is something to wait for before cookies can be set. */
@@ -156,12 +172,13 @@ class Reads {
    * and its result must not be lost. Then asks the other processes whether their sessions ended.
    */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#latest.map(({ reading }) => reading));
+    await Promise.allSettled(this.#latest.map(({ result }) => result));
     await Promise.allSettled(this.#updates.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
   }
 
   /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
-  get updates(): CookieChange[] {
+  get updates(): readonly CookieChange[] {
+    if (this.#updates.length === 0) return NO_CHANGES;
     return this.#updates.filter(({ isOutdated }) => !isOutdated?.()).map(({ update, of, changes }) => ({
       update,
       replaces: changes > 0 && changes === of.changes,
@@ -173,25 +190,18 @@ class Reads {
 export function readOnce(
   request: SessionRequest,
   config: FastifyAuthConfig,
-  read: (
-    request: SessionRequest,
-    config: FastifyAuthConfig,
-    /** Whether the request has read before: its reply may have left since. */
-    again: boolean,
-    /** The Cookie header, where it is not that of the request any more. */
-    cookies: string | undefined,
-  ) => SessionRead | Promise<SessionRead>,
-): Promise<SessionRead> {
+  read: Read,
+): MaybePromise<SessionRead> {
   const reads = (request as Reader)[READS] ??= new Reads();
-  return reads.once(config, (again, cookies) => read(request, config, again, cookies));
+  return reads.once(request, config, read);
 }
 
 /** Reads once more, with other results than a read that may have been before: the later ones see them, too. */
 export function readAnew(
   request: SessionRequest,
   config: FastifyAuthConfig,
-  read: (cookies: string | undefined) => SessionRead | Promise<SessionRead>,
-): Promise<SessionRead> {
+  read: (cookies: string | undefined) => MaybePromise<SessionRead>,
+): MaybePromise<SessionRead> {
   const reads = (request as Reader)[READS] ??= new Reads();
   return reads.anew(config, read);
 }

@@ -1,0 +1,44 @@
+/** Claims that are no objects and no lists, as those of most tokens: copied and compared without JSON. */
+import type { JWT } from "@auth/core/jwt";
+
+/** The members of a claims set, in their order. */
+export class FlatClaims {
+  readonly #names: readonly string[];
+  readonly #values: readonly unknown[];
+
+  private constructor(names: readonly string[], values: readonly unknown[]) {
+    this.#names = names;
+    this.#values = values;
+  }
+
+  /** Takes note of claims that were parsed from JSON; null where a claim is an object or a list. */
+  static of(claims: JWT): FlatClaims | null {
+    const names = Object.keys(claims);
+    const values: unknown[] = [];
+    for (const name of names) {
+      const value = claims[name];
+      // A member of that name is made by JSON alone.
+      if ((typeof value === "object" && value !== null) || name === "__proto__") return null;
+      values.push(value);
+    }
+    return new FlatClaims(names, values);
+  }
+
+  /** The claims in an object of their own. */
+  copy(): JWT {
+    const copy: JWT = {};
+    for (let index = 0; index < this.#names.length; index++) copy[this.#names[index]!] = this.#values[index];
+    return copy;
+  }
+
+  /** Whether `claims` would give the same JSON. Where this says no, they still may. */
+  equals(claims: object): boolean {
+    const names = Object.keys(claims);
+    if (names.length !== this.#names.length || Object.getPrototypeOf(claims) !== Object.prototype) return false;
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index]!;
+      if (name !== this.#names[index] || (claims as JWT)[name] !== this.#values[index]) return false;
+    }
+    return true;
+  }
+}
