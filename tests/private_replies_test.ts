@@ -19,8 +19,7 @@ const PUBLIC = "public, max-age=300, s-maxage=600";
 type Prepare = (app: FastifyInstance) => unknown;
 
 /** An application whose routes below `guarded` are guarded, before or after it is prepared. */
-async function application(prepare: Prepare, guarded: Prepare, first = true) {
-  const config = testConfig();
+async function application(prepare: Prepare, guarded: Prepare, first = true, config = testConfig()) {
   const app = Fastify() as unknown as FastifyInstance;
   if (first) await prepare(app);
   await app.register(FastifyAuth(config), { prefix: "/auth" });
@@ -214,6 +213,34 @@ Deno.test("a guarded reply that its handler took over is private, unless the han
     "Cookie",
   ]);
   assertEquals((await app.get("/same")).cacheControl, "public");
+});
+
+Deno.test("a guarded reply that renews the session is private, also with a `writeHead` of its handler's", async () => {
+  const called: string[] = [];
+  const wrapping: Prepare = (app) =>
+    app.get("/wrapped", (_request, reply) => {
+      const raw = reply.raw as unknown as { writeHead: (...args: unknown[]) => unknown };
+      const { writeHead } = raw;
+      raw.writeHead = function (...args) {
+        called.push(String(reply.getHeader("cache-control")));
+        return writeHead.apply(this, args);
+      };
+      return "secret";
+    });
+  const renewing = testConfig({ session: { updateAge: 0 } });
+  await using page = await application(PUBLISHING["an onSend hook"]!, wrapping, false, renewing);
+  for (let i = 1; i <= 2; i++) {
+    const { cacheControl, vary, answer } = await page.get("/wrapped");
+    assertEquals([answer.body, answer.cookies.length, cacheControl, vary], [
+      "secret",
+      1,
+      "no-store",
+      "Cookie",
+    ]);
+    assertEquals(answer.headers["cdn-cache-control"], undefined);
+    // What was asked for last comes first: the cookie was set after the guard.
+    assertEquals(called, Array(i).fill("no-store"));
+  }
 });
 
 Deno.test("guarded replies over a socket are private, streams too", async () => {

@@ -692,3 +692,56 @@ Deno.test("the same token read again gives the same, out of the cache too, until
     assertEquals(ours, required(theirs, { carried, differs: notRenewed! }));
   }
 });
+
+Deno.test("what callbacks do with the claims of one read shows in no other read", async () => {
+  for (const claims of [ADA, { ...ADA, groups: ["users"], team: { id: 1 } }]) {
+    const seen: string[] = [];
+    const config = testConfig({
+      callbacks: {
+        jwt({ token }) {
+          seen.push(JSON.stringify(token));
+          const kept = structuredClone(token);
+          Object.assign(token, { name: "Eve", sub: "u2", added: true });
+          delete token.email;
+          (token.groups as string[] | undefined)?.push("admins");
+          return kept;
+        },
+        session({ session, token }) {
+          Object.assign(session.user, { id: token.sub, groups: token.groups });
+          return session;
+        },
+      },
+    });
+    await using app = await testApp(config);
+    const headers = { cookie: `${NAME}=${await sealed(claims)}` };
+    const bodies: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const answer = await app.inject({ url: "/me", headers });
+      bodies.push(answer.body);
+      assertEquals(answer.cookies, []);
+    }
+    assertEquals([new Set(seen).size, new Set(bodies).size], [1, 1]);
+    const { session: { user } } = JSON.parse(bodies[0]!);
+    const { name, email, sub: id, groups } = claims as JWT;
+    assertEquals(user, JSON.parse(JSON.stringify({ name, email, image: ADA.picture, id, groups })));
+  }
+});
+
+Deno.test("a token is replaced where a callback changes a claim, its kind or its presence, and only there", async () => {
+  const changes: Record<string, [boolean, (token: JWT) => JWT]> = {
+    "nothing": [false, (token) => token],
+    "a copy": [false, (token) => ({ ...token })],
+    "an undefined claim": [false, (token) => ({ ...token, role: undefined })],
+    "another value": [true, (token) => ({ ...token, name: "Eve" })],
+    "a number for a text": [true, (token) => ({ ...token, level: 1 })],
+    "one more": [true, (token) => ({ ...token, role: "admin" })],
+    "one less": [true, ({ email: _email, ...token }) => token],
+  };
+  for (const [what, [isReplaced, jwt]] of Object.entries(changes)) {
+    const config = testConfig({ callbacks: { jwt: ({ token }) => jwt(token) } });
+    await using app = await testApp(config);
+    const headers = { cookie: `${NAME}=${await sealed({ ...ADA, level: "1" })}` };
+    const { cookies } = await app.inject({ url: "/me", headers });
+    assertEquals([what, cookies.length], [what, isReplaced ? 1 : 0]);
+  }
+});

@@ -8,12 +8,14 @@ import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { bearerToken } from "../http/bearer.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
-import { readSession } from "../instance/read_session.ts";
+import { readNow } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { isSteppedUp, startStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up.ts";
 import { Tenants } from "../instance/tenants.ts";
+import type { SessionRead } from "../session/read.ts";
+import { after, type MaybePromise } from "../utils/maybe_promise.ts";
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
@@ -72,12 +74,25 @@ function guardOf(
   const once = (what: string, tell: () => void) => authInstance(config).once(what, tell);
   const isAllowed = authorizer(options, where, once);
   const stepUp = stepUpOf(options, config, where);
-  const guard: SessionGuard = async (request, reply) => {
-    // The routes of the plugin must work without a session, also under a guard at the root.
-    if (isAuthRoute(request.routeOptions.config)) return;
-    const { session, failure } = await readSession(request, config);
+  /** At once for most of those who may pass. */
+  const decide = (
+    read: SessionRead,
+    request: GuardedRequest,
+    reply: GuardedReply,
+  ): MaybePromise<unknown> => {
+    const { session } = read;
     if ("session" in reply) reply.session = session;
-    const allowed = session !== null && await isAllowed(session, request as FastifyRequest);
+    const allowed = session !== null && isAllowed(session, request as FastifyRequest);
+    if (allowed === true && stepUp === undefined) return keepPrivate(reply as FastifyReply);
+    return decideLater(read, allowed, request, reply);
+  };
+  const decideLater = async (
+    { session, failure }: SessionRead,
+    isAllowed: MaybePromise<boolean>,
+    request: GuardedRequest,
+    reply: GuardedReply,
+  ): Promise<unknown> => {
+    const allowed = await isAllowed;
     if (allowed && (stepUp === undefined || await isSteppedUp(stepUp, request, config))) {
       return keepPrivate(reply as FastifyReply);
     }
@@ -94,8 +109,21 @@ function guardOf(
     }
     return sendToSignIn(request, reply, config);
   };
+  const guard: SessionGuard = (request, reply) => {
+    // The routes of the plugin must work without a session, also under a guard at the root.
+    if (isAuthRoute(request.routeOptions.config)) return PASSED;
+    try {
+      const decided = after(readNow(request, config), (read) => decide(read, request, reply));
+      return decided instanceof Promise ? decided : PASSED;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
   return Object.assign(guard, { [GUARD]: () => config });
 }
+
+/** What a guard returns that has let a request pass at once. */
+const PASSED: Promise<undefined> = Promise.resolve(undefined);
 
 /**
  * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply:

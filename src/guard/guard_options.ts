@@ -4,6 +4,7 @@ import type { NoticeCode } from "../config/notices.ts";
 import { logError } from "../core/logger.ts";
 import { invalid } from "../instance/arguments.ts";
 import type { Session } from "../types.ts";
+import type { MaybePromise } from "../utils/maybe_promise.ts";
 
 /**
  * Which signed-in users may pass a guard, that of `requireSession()` or one that a route declares. Where both
@@ -89,8 +90,8 @@ export function assertGuardOptions(options: RequireSessionOptions, where: string
 /** Runs a function once for each `what`. */
 type Once = (what: string, tell: () => void) => void;
 
-/** Whether a signed-in user may pass. */
-export type IsAllowed = (session: Session, request: FastifyRequest) => Promise<boolean>;
+/** Whether a signed-in user may pass: at once, unless `authorize` is to be asked. */
+export type IsAllowed = (session: Session, request: FastifyRequest) => MaybePromise<boolean>;
 
 /**
  * Decides by checked options.
@@ -108,20 +109,38 @@ export function authorizer(options: RequireSessionOptions, where: string, once: 
     const code: NoticeCode = "FST_AUTHJS_WARN_ROLES";
     once("roles", () => hasRoles || request.log.warn({ code }, `${where} ${NO_ROLE}`));
   };
-  return async (session, request) => {
-    if (wanted.length > 0) {
-      const roles = rolesOf(session);
-      if (!isSettled && (roles.length > 0 || !saysNoRole(session))) settle(request, roles.length > 0);
-      if (!roles.some((role) => wanted.includes(role))) return false;
+  const hasRole = (session: Session, request: FastifyRequest) => {
+    if (!isSettled) {
+      const has = rolesOf(session).length > 0;
+      if (has || !saysNoRole(session)) settle(request, has);
     }
-    if (authorize === undefined) return true;
+    const { role, roles } = session.user as UserWithRoles;
+    return isAmong(wanted, role) || isAmong(wanted, roles);
+  };
+  const isAuthorized = async (session: Session, request: FastifyRequest) => {
     try {
-      return !!await authorize(session, request);
+      return !!await authorize!(session, request);
     } catch (error) {
       logError(request.log, new Error(`\`authorize\` of ${where} threw: access denied.`, { cause: error }));
       return false;
     }
   };
+  return (session, request) => {
+    if (wanted.length > 0 && !hasRole(session, request)) return false;
+    return authorize === undefined || isAuthorized(session, request);
+  };
+}
+
+/** Where `roles` looks, which may be anything. */
+interface UserWithRoles {
+  readonly role?: unknown;
+  readonly roles?: unknown;
+}
+
+/** Whether a role, or one of several, is among those that are wanted. */
+function isAmong(wanted: readonly string[], role: unknown): boolean {
+  if (typeof role === "string") return wanted.includes(role);
+  return Array.isArray(role) && role.some((one) => wanted.includes(one));
 }
 
 const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `session.user.role` and " +
@@ -130,13 +149,13 @@ const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `ses
   "`callbacks.jwt` has to put it there at sign-in. Where some users are to have no role, nothing is wrong.";
 
 function rolesOf({ user }: Session): string[] {
-  const { role, roles } = user as { role?: unknown; roles?: unknown };
+  const { role, roles } = user as UserWithRoles;
   return [...toList(role), ...toList(roles)];
 }
 
 /** Whether a session without a role says that its user has none: the application sets roles. */
 function saysNoRole({ user }: Session): boolean {
-  const { role, roles } = user as { role?: unknown; roles?: unknown };
+  const { role, roles } = user as UserWithRoles;
   const given = [role, roles].filter((value) => value !== undefined);
   return given.length > 0 && given.flat().every((value) => value === null || value === "");
 }

@@ -7,25 +7,81 @@ export interface LateHeaders {
   remove(name: string): void;
 }
 
+/** The property of Node's response that keeps the changes. */
+const LATE: unique symbol = Symbol("fastify-authjs.lateHeaders");
+
+/** The part of Node's response that is changed. */
+interface Response {
+  writeHead: (...args: unknown[]) => unknown;
+  [LATE]?: Late;
+}
+
 /**
  * Calls `change` when the headers of the reply are written: after every `onSend` hook of any scope, and after
- * the headers of a `Response` that a handler returned.
+ * the headers of a `Response` that a handler returned. Of several, the one that was given last is called first.
  */
 export function beforeHeaders(reply: FastifyReply, change: (headers: LateHeaders) => void): void {
-  const raw = reply.raw as { writeHead: (...args: unknown[]) => unknown };
-  const writeHead = raw.writeHead;
-  raw.writeHead = function (...args) {
+  const raw = reply.raw as unknown as Response;
+  const known = raw[LATE];
+  if (known !== undefined && raw.writeHead === writeHead) return known.add(change);
+  raw[LATE] = new Late(reply, change, raw.writeHead, known);
+  raw.writeHead = writeHead;
+}
+
+/** In place of the method of Node's response. One function for all of them, so that they have one shape. */
+function writeHead(this: Response, ...args: unknown[]): unknown {
+  const late = this[LATE]!;
+  late.run(args);
+  if (late.inner === undefined) return late.writeHead.apply(this, args);
+  // The application may have put a method of its own around ours, and we ours around that.
+  this[LATE] = late.inner;
+  try {
+    return late.writeHead.apply(this, args);
+  } finally {
+    this[LATE] = late;
+  }
+}
+
+/** The changes of the headers of a reply. */
+class Late implements LateHeaders {
+  readonly #reply: FastifyReply;
+  readonly #changes: ((headers: LateHeaders) => void)[];
+  /** Whether the headers are among the arguments of `writeHead()`. */
+  #passed = false;
+
+  /**
+   * @param writeHead The method that ours stands in place of.
+   * @param inner The changes of ours that this one calls, if it does.
+   */
+  constructor(
+    reply: FastifyReply,
+    change: (headers: LateHeaders) => void,
+    readonly writeHead: Response["writeHead"],
+    readonly inner: Late | undefined,
+  ) {
+    this.#reply = reply;
+    this.#changes = [change];
+  }
+
+  add(change: (headers: LateHeaders) => void): void {
+    this.#changes.push(change);
+  }
+
+  run(args: readonly unknown[]): void {
     // Fastify passes the headers as an argument, or has set them one by one where it sends a stream. What a
     // handler passes that took over the reply (`reply.hijack()`) is added to those that are set here.
-    const passed = typeof args.at(-1) === "object" && !reply.sent;
-    change({
-      set: (name, value) => void (passed ? reply.header(name, value) : reply.raw.setHeader(name, value)),
-      remove(name) {
-        reply.removeHeader(name);
-        // Older versions of Fastify do not remove headers of Node's response.
-        reply.raw.removeHeader(name);
-      },
-    });
-    return writeHead.apply(this, args);
-  };
+    this.#passed = typeof args.at(-1) === "object" && !this.#reply.sent;
+    for (let at = this.#changes.length - 1; at >= 0; at--) this.#changes[at]!(this);
+  }
+
+  set(name: string, value: string): void {
+    if (this.#passed) this.#reply.header(name, value);
+    else this.#reply.raw.setHeader(name, value);
+  }
+
+  remove(name: string): void {
+    this.#reply.removeHeader(name);
+    // Older versions of Fastify do not remove headers of Node's response.
+    this.#reply.raw.removeHeader(name);
+  }
 }

@@ -8,7 +8,9 @@ interface Kept {
   /** `Cache-Control` when the guard let the request pass. */
   before: string;
   /** `Cache-Control` as the route has set it since. */
-  own?: string | undefined;
+  own: string | undefined;
+  /** The method of the reply that {@linkcode sendRecorded} stands in place of. */
+  readonly send: FastifyReply["send"];
 }
 
 const KEPT: unique symbol = Symbol("fastify-authjs.kept");
@@ -38,9 +40,9 @@ export function keepPrivate(reply: FastifyReply): void {
   const held = (reply as Holder)[KEPT];
   // A second guard; what was set before it, the route has not set.
   if (held !== undefined) return void (held.before = before);
-  const kept: Kept = { before };
+  const kept: Kept = { before, own: undefined, send: reply.send };
   (reply as Holder)[KEPT] = kept;
-  recordOwn(reply, kept);
+  reply.send = sendRecorded;
   beforeHeaders(reply, (headers) => {
     headers.set("vary", withCookie(reply));
     const final = cacheControlOf(reply);
@@ -50,21 +52,28 @@ export function keepPrivate(reply: FastifyReply): void {
   });
 }
 
-/** Takes note of what the route has set when it sends its reply, before hooks of the application run. */
-function recordOwn(reply: FastifyReply, kept: Kept): void {
-  const { send } = reply;
-  reply.send = function (payload?: unknown) {
-    const now = payload instanceof Response
-      ? payload.headers.get("cache-control") ?? cacheControlOf(reply)
-      : cacheControlOf(reply);
-    // An error is answered by a handler of the application.
-    kept.own = payload instanceof Error || now === kept.before ? undefined : now;
-    return send.call(this, payload as never);
-  };
+/**
+ * Takes note of what the route has set when it sends its reply, before hooks of the application run. One function
+ * for all replies, so that they have one shape.
+ */
+function sendRecorded(this: FastifyReply, payload?: unknown): FastifyReply {
+  const kept = (this as Holder)[KEPT]!;
+  const now = payload instanceof Response
+    ? payload.headers.get("cache-control") ?? cacheControlOf(this)
+    : cacheControlOf(this);
+  // An error is answered by a handler of the application.
+  kept.own = payload instanceof Error || now === kept.before ? undefined : now;
+  return kept.send.call(this, payload as never);
 }
 
 function cacheControlOf(reply: FastifyReply): string {
-  return [reply.getHeader("cache-control") ?? []].flat().join(", ");
+  return headerOf(reply, "cache-control");
+}
+
+/** A header as one text, also where it was set as several. */
+function headerOf(reply: FastifyReply, name: string): string {
+  const value = reply.getHeader(name) ?? "";
+  return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
 /**
@@ -78,6 +87,7 @@ function isFile(reply: FastifyReply, cacheControl: string): boolean {
 
 /** The directives without those that concern shared caches. */
 function toPrivate(cacheControl: string): string {
+  if (cacheControl === "") return "private";
   const directives = cacheControl.split(",").map((directive) => directive.trim()).filter((directive) =>
     directive !== "" && !SHARED.test(directive)
   );
@@ -89,7 +99,8 @@ function toPrivate(cacheControl: string): string {
 const SHARED = /^(?:public|s-maxage|proxy-revalidate|stale-(?:while-revalidate|if-error)|private=)/i;
 
 function withCookie(reply: FastifyReply): string {
-  const vary = [reply.getHeader("vary") ?? []].flat().join(", ");
+  const vary = headerOf(reply, "vary");
+  if (vary === "") return "Cookie";
   if (/(?:^|[\s,])(?:\*|cookie)(?:$|[\s,])/i.test(vary)) return vary;
-  return vary ? `${vary}, Cookie` : "Cookie";
+  return `${vary}, Cookie`;
 }

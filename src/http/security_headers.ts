@@ -22,7 +22,8 @@ const CDN_CACHE_HEADER =
 
 /** Removes headers by which a shared cache would store the reply despite `Cache-Control`. */
 export function removeCdnCaching(reply: FastifyReply, headers: Pick<LateHeaders, "remove">): void {
-  for (const name of [...Object.keys(reply.getHeaders()), ...reply.raw.getHeaderNames()]) {
+  // Also those of Node's response.
+  for (const name of Object.keys(reply.getHeaders())) {
     if (CDN_CACHE_HEADER.test(name)) headers.remove(name);
   }
 }

@@ -31,10 +31,10 @@ export class FlatClaims {
     return copy;
   }
 
-  /** Whether `claims` would give the same JSON. Where this says no, they still may. */
+  /** Whether `claims` are the same in JSON. Where this says no, they still may be. */
   equals(claims: object): boolean {
     const names = Object.keys(claims);
-    if (names.length !== this.#names.length || Object.getPrototypeOf(claims) !== Object.prototype) return false;
+    if (names.length !== this.#names.length) return false;
     for (let index = 0; index < names.length; index++) {
       const name = names[index]!;
       if (name !== this.#names[index] || (claims as JWT)[name] !== this.#values[index]) return false;

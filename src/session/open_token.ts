@@ -47,7 +47,12 @@ async function decodeToken(token: string, settings: SessionSettings): Promise<Op
   if (!claims) throw new Error("Invalid JWT");
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const life = tokenLife(claims, settings, settings.ownTokens);
-  return toOpenToken({ token, claims, text: toJson(claims), flat: null }, life, secrets !== undefined, settings);
+  return toOpenToken(
+    { token, claims, text: toJson(claims), flat: null },
+    life,
+    secrets !== undefined,
+    settings,
+  );
 }
 
 /** Decodes a token that is in core's format, at once; `undefined` for one that only the decoder can read. */
