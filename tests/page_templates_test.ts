@@ -69,6 +69,27 @@ Deno.test("one template serves requests with other values, and another one anoth
   }
 });
 
+Deno.test("the sign-in page is rendered once for each site, however many requests and tokens", () => {
+  let rendered = false;
+  const provider = {
+    ...FORM,
+    get name() {
+      rendered = true;
+      return "First";
+    },
+  };
+  const templates = new PageTemplates();
+  const renders = (site: string, csrfToken: string) => {
+    rendered = false;
+    const page: Page = { kind: "signIn", providers: [provider], csrfToken, callbackUrl: "/" };
+    assertStringIncludes(templates.render(page, viewOf("en", site, csrfToken)), `value="${csrfToken}"`);
+    return rendered;
+  };
+  assertEquals(["a1", "a2", "a3"].map((token) => renders("one.example", token)), [true, false, false]);
+  assertEquals(["a4", "a5"].map((token) => renders("two.example", token)), [true, false]);
+  assertEquals(renders("one.example", "a6"), false);
+});
+
 Deno.test("a client that names many hosts gets the page of each", () => {
   const templates = new PageTemplates();
   const page: Page = { kind: "signOut", csrfToken: "token", callbackUrl: "/" };

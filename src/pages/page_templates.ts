@@ -36,7 +36,9 @@ export class PageTemplates {
     const error = "error" in page ? page.error : undefined;
     const key = JSON.stringify([page.kind, tag, site, mountPath, error, names]);
     const template = this.#templates.get(key, () => this.#templateOf(page, names, view));
-    return template.map((part, index) => index % 2 === 0 ? part : String(html`${values[part]}`)).join("");
+    // A page with many providers has the token in each form.
+    const shown = Object.fromEntries(names.map((name) => [name, String(html`${values[name]}`)]));
+    return template.map((part, index) => index % 2 === 0 ? part : shown[part]).join("");
   }
 
   #templateOf(page: Page, names: readonly string[], view: PageView): Template {
