@@ -40,9 +40,8 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
   const documents = new DiscoveryCache();
   const production = limits.production && !limits.insecure?.includes(provider);
 
-  const send: Fetch = async (input, init) => {
-    const url = urlOf(input);
-    const { href } = new URL(url.pathname, url);
+  const send = async (input: Parameters<Fetch>[0], init: RequestInit | undefined, url: URL) => {
+    const href = `${url.origin}${url.pathname}`;
     if (production && url.protocol !== "https:") {
       throw new FastifyAuthError(
         "FST_AUTHJS_PROVIDER_INVALID",
@@ -57,16 +56,20 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
     // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads
     // errors itself.
     if (init?.redirect !== "manual") return response;
-    if (isTokenRequest(init)) return await withStandardError(provider, response, sentParameters(url, init));
-    if (isGet(input, init)) await assertNoError(provider, response, href, sentParameters(url, init));
+    const sent = () => sentParameters(url, init);
+    if (isTokenRequest(init)) return await withStandardError(provider, response, sent);
+    if (isGet(input, init)) await assertNoError(provider, response, href, sent);
     return response;
   };
 
   return async (input, init) => {
     const url = urlOf(input);
-    if (!isDiscoveryUrl(url) || !isGet(input, init)) return await send(input, init);
+    if (!isDiscoveryUrl(url) || !isGet(input, init)) return await send(input, init, url);
     const document = await documents.get(url.href, async () => {
-      const response = await sendForDiscovery(provider, () => send(input, { ...init, redirect: "manual" }));
+      const response = await sendForDiscovery(
+        provider,
+        () => send(input, { ...init, redirect: "manual" }, url),
+      );
       return checkedDocument(await response.text(), url, provider, production);
     });
     return new BufferedResponse(document, { headers: { "content-type": "application/json" } });
@@ -126,9 +129,14 @@ async function readWhole(responding: Promise<Response>): Promise<Response> {
   const response = await responding;
   const { status, statusText } = response;
   const body = await readLimited(response);
-  const headers = new Headers(response.headers);
-  for (const name of TRANSFER_HEADERS) headers.delete(name);
-  return new BufferedResponse(NULL_BODY_STATUS.has(status) ? null : body, { status, statusText, headers });
+  const { headers } = response;
+  const read = new BufferedResponse(NULL_BODY_STATUS.has(status) ? null : body, {
+    status,
+    statusText,
+    headers,
+  });
+  for (const name of TRANSFER_HEADERS) read.headers.delete(name);
+  return read;
 }
 
 async function readLimited(response: Response): Promise<Uint8Array<ArrayBuffer>> {
@@ -187,7 +195,7 @@ function decodePassword(credentials: string): string {
 async function withStandardError(
   provider: string,
   response: Response,
-  sent: Iterable<readonly [string, string]>,
+  sent: () => Iterable<readonly [string, string]>,
 ): Promise<Response> {
   const oauthError = await readOAuthError(response);
   const { status } = response;
@@ -197,7 +205,7 @@ async function withStandardError(
     // JSON.
     return refused ? BufferedResponse.json({}, { status, headers: challengeOf(response) }) : response;
   }
-  const { error = String(status), ...rest } = toLoggable(oauthError, sent);
+  const { error = String(status), ...rest } = toLoggable(oauthError, sent());
   const cause: ProviderError = { provider, status, error, ...rest };
   // For Microsoft's providers, core makes these members the options of an `Error`, which keeps only `cause`.
   return BufferedResponse.json({ error, ...rest, cause }, { status: refused ? status : 400 });
@@ -213,12 +221,12 @@ async function assertNoError(
   provider: string,
   response: Response,
   href: string,
-  sent: Iterable<readonly [string, string]>,
+  sent: () => Iterable<readonly [string, string]>,
 ): Promise<void> {
   const oauthError = await readOAuthError(response);
   if (response.ok && oauthError === undefined) return;
   const { status } = response;
-  const cause: ProviderError = { provider, status, ...toLoggable(oauthError ?? {}, sent) };
+  const cause: ProviderError = { provider, status, ...toLoggable(oauthError ?? {}, sent()) };
   const details = [cause.error, cause.error_description].filter((part) => part !== undefined).join(", ");
   throw unavailable(`"${provider}" answered ${status} at ${href}${details && ` (${details})`}.`, cause);
 }

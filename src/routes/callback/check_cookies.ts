@@ -99,7 +99,11 @@ export function clearChecks(
   cookies: readonly CheckCookie[],
   context: ProviderContext,
 ): Answer {
-  if (cookies.some((cookie) => hasUnknownKey(cookie, context))) return answer;
+  return cookies.some((cookie) => hasUnknownKey(cookie, context)) ? answer : removeChecks(answer, cookies);
+}
+
+/** The answer, which also removes the check cookies, where all were opened. */
+export function removeChecks(answer: Answer, cookies: readonly CheckCookie[]): Answer {
   const set = new Set(answer.cookies.map(({ name }) => name));
   const removals = cookies
     .filter(({ name, sealed }) => sealed !== undefined && !set.has(name))

@@ -16,6 +16,7 @@ import {
   clearChecks,
   crossSiteCookies,
   openCheck,
+  removeChecks,
 } from "./check_cookies.ts";
 import { checkIssuer, issuerProblem } from "./issuer.ts";
 
@@ -39,7 +40,7 @@ async function answerCallback(context: ProviderContext, given: CoreOverrides): P
 
   const problem = await findProblem(context, cookies, parameters);
   if (problem === undefined) {
-    return clearChecks(await finishSignIn(context, overrides, parameters), cookies, context);
+    return removeChecks(await finishSignIn(context, overrides, parameters), cookies);
   }
   if (mayBeProxied(context, parameters)) {
     const answer = await fromCore(context, overrides);
@@ -123,8 +124,9 @@ async function findProblem(
       return `The callback of "${context.provider.id}" came with the state of another sign-in.`;
     }
   }
+  if (parameters.code || parameters.error) return;
   const { error, error_description } = authorizationError(context);
-  if (parameters.code || parameters.error || (error ?? error_description) !== undefined) return;
+  if ((error ?? error_description) !== undefined) return;
   return `The callback of "${context.provider.id}" came without an authorization code.`;
 }
 

@@ -11,7 +11,7 @@ import { allowedRedirect } from "../../core/redirect.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { credentialProblem } from "../../provider/webauthn/credential.ts";
 import { PasskeyRefused, refusalIn, SignInRedirect } from "../../provider/webauthn/errors.ts";
-import { checkCookies, checkProblem, clearChecks, openCheck } from "./check_cookies.ts";
+import { checkCookies, checkProblem, clearChecks, openCheck, removeChecks } from "./check_cookies.ts";
 
 /** Answers the callback. */
 export async function handleWebAuthnCallback(context: ProviderContext): Promise<Answer> {
@@ -24,10 +24,9 @@ export async function handleWebAuthnCallback(context: ProviderContext): Promise<
     ),
   );
   const problem = credentialProblem(body) ?? problems.find((text) => text !== undefined);
-  const answer = problem === undefined
-    ? await fromCore(context, body.action === "register")
-    : errorAnswer(new PasskeyRefused(problem), context);
-  return clearChecks(answer, cookies, context);
+  return problem === undefined
+    ? removeChecks(await fromCore(context, body.action === "register"), cookies)
+    : clearChecks(errorAnswer(new PasskeyRefused(problem), context), cookies, context);
 }
 
 async function fromCore(context: ProviderContext, registers: boolean): Promise<Answer> {
