@@ -1,24 +1,18 @@
 /** One object for everything that an application does with Auth.js. */
 import type { FastifyPluginAsync } from "fastify";
-import {
-  type ActionAuth,
-  type ActionRequest,
-  signIn,
-  type SignInActionOptions,
-  type SignInActionResult,
-  signOut,
-  type SignOutActionOptions,
-  type SignOutActionResult,
-  updateSession,
+import type {
+  ActionAuth,
+  ActionRequest,
+  SignInActionOptions,
+  SignInActionResult,
+  SignOutActionOptions,
+  SignOutActionResult,
 } from "./actions/actions.ts";
-import {
-  linkAccount,
-  type LinkAccountOptions,
-  type LinkAccountResult,
-  type LinkedAccount,
-  listAccounts,
-  unlinkAccount,
-  type UnlinkAccountOptions,
+import type {
+  LinkAccountOptions,
+  LinkAccountResult,
+  LinkedAccount,
+  UnlinkAccountOptions,
 } from "./accounts/accounts.ts";
 import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
@@ -37,16 +31,23 @@ import type {
 import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth, type FastifyAuthPluginOptions } from "./plugin.ts";
+import type { RevokeSessionsOptions, UserSession } from "./actions/sessions.ts";
 import { requireSession } from "./guard/require_session.ts";
-import {
-  listSessions,
-  revokeSession,
-  revokeSessions,
-  type RevokeSessionsOptions,
-  type UserSession,
-} from "./actions/sessions.ts";
 import { Tenants } from "./instance/tenants.ts";
-import { getAccessToken, getToken } from "./accounts/tokens.ts";
+import { later } from "./utils/later.ts";
+
+// Loaded when they are first used.
+const signIn = later(async () => (await import("./actions/actions.ts")).signIn);
+const signOut = later(async () => (await import("./actions/actions.ts")).signOut);
+const updateSession = later(async () => (await import("./actions/actions.ts")).updateSession);
+const linkAccount = later(async () => (await import("./accounts/accounts.ts")).linkAccount);
+const listAccounts = later(async () => (await import("./accounts/accounts.ts")).listAccounts);
+const unlinkAccount = later(async () => (await import("./accounts/accounts.ts")).unlinkAccount);
+const listSessions = later(async () => (await import("./actions/sessions.ts")).listSessions);
+const revokeSession = later(async () => (await import("./actions/sessions.ts")).revokeSession);
+const revokeSessions = later(async () => (await import("./actions/sessions.ts")).revokeSessions);
+const getAccessToken = later(async () => (await import("./accounts/tokens.ts")).getAccessToken);
+const getToken = later(async () => (await import("./accounts/tokens.ts")).getToken);
 
 /**
  * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can be taken

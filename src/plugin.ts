@@ -21,19 +21,16 @@ import { assertPlainEncoding, BODY_LIMIT, useAuthBodyParsers } from "./http/body
 import { assertNotCrossSite } from "./http/cross_site.ts";
 import { type PublicOrigin, requireOrigin } from "./http/origin.ts";
 import { originContradiction } from "./http/origin_check.ts";
-import { type AuthParams, decorateReceived, keepRequest, receivedRequest } from "./http/received.ts";
+import { type AuthParams, decorateReceived, keepRequest } from "./http/received.ts";
+import { latePayload } from "./http/late_payload.ts";
 import { redactingSerializers } from "./http/redact.ts";
 import { redactSpans } from "./http/redact_spans.ts";
 import { protectReply } from "./http/security_headers.ts";
 import type { ProviderSummary } from "./provider/summary.ts";
-import { sendLogoutFailure } from "./routes/backchannel_logout.ts";
-import { keepCallbackUrl } from "./routes/callback_cookie.ts";
-import { type Mount, requestContext } from "./routes/context.ts";
+import type { LimitedMount } from "./routes/answer_request.ts";
 import { addAssets } from "./routes/assets.ts";
-import { authOperation } from "./routes/openapi.ts";
-import { sendFailedPage } from "./routes/failed_page.ts";
-import { unblockForm } from "./routes/form_redirect.ts";
-import { sendAnswer } from "./routes/reply.ts";
+import type { Mount } from "./routes/context.ts";
+import type { authOperation } from "./routes/openapi.ts";
 import {
   AUTH_ROUTES,
   type AuthRoute,
@@ -42,15 +39,17 @@ import {
   isPostedByProvider,
   methodsFor,
 } from "./routes/table.ts";
-import { observeAction } from "./routes/observed_action.ts";
-import { publishAnswer, publishRefusal } from "./routes/outcome.ts";
-import type { RateLimits } from "./routes/rate_limit/rate_limits.ts";
-import { sendTooManyRequests, TooManyRequests } from "./routes/rate_limit/too_many_requests.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
 import { registerSessions } from "./instance/shared_sessions.ts";
 import { writeBack } from "./session/write_back.ts";
 import { Tenants } from "./instance/tenants.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
+import { later } from "./utils/later.ts";
+
+// What only requests need is loaded with the first one, and not when the application starts.
+const answerRequest = later(async () => (await import("./routes/answer_request.ts")).answerRequest);
+const refuseRequest = later(async () => (await import("./routes/answer_request.ts")).refuseRequest);
+const sendFailedPage = later(async () => (await import("./routes/failed_page.ts")).sendFailedPage);
 
 /** Options of the registration. */
 export interface FastifyAuthPluginOptions {
@@ -154,7 +153,7 @@ async function mountAtBoot(
   const paths = addMount(scope, auth, mountPath);
   assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
   const mount = await limitedMount({ auth, config, scope, paths });
-  addRoutes(scope, () => mount, { config: auth.config, documented: options.openapi === true });
+  addRoutes(scope, () => mount, { config: auth.config, describe: await describing(options) });
   addNotFound(scope, () => mount, Boolean(options.prefix));
   const report = () => {
     assertOwnPages(config.pages, paths().mount);
@@ -176,7 +175,7 @@ async function limitedMount({ auth, config, scope, paths }: MountParts): Promise
   return {
     config: auth.config,
     paths,
-    assets: await auth.assets(),
+    assets: () => auth.assets(),
     limits: await auth.limits(scope),
     settings: (secure) => auth.settings(secure),
     readSession: (request) => readSession(request, config),
@@ -215,7 +214,11 @@ async function mountPerRequest(
   });
   const bare = await bareMount(scope, mountPath);
   const mountOf: MountOf = (request) => (request as { [MOUNT]?: LimitedMount })[MOUNT] ?? bare;
-  addRoutes(scope, mountOf, { config: bare.config, documented: options.openapi === true, perRequest: true });
+  addRoutes(scope, mountOf, {
+    config: bare.config,
+    describe: await describing(options),
+    perRequest: true,
+  });
   addNotFound(scope, mountOf, Boolean(options.prefix));
   // deno-lint-ignore require-await -- as above
   scope.addHook("onReady", async () => reportBoot(scope.log, { mount: mountPath, perRequest: true }, false));
@@ -255,20 +258,22 @@ function noConfiguration(): FastifyAuthError {
   );
 }
 
-/** The mount of a configuration, and its limits on signing in: `undefined` without `rateLimit`. */
-interface LimitedMount extends Mount {
-  readonly limits: RateLimits | undefined;
-}
-
 /** The mount that a request is for. */
 type MountOf = (request: FastifyRequest) => LimitedMount;
+
+/** Describes a route for the document of `@fastify/swagger`. */
+type Describe = typeof authOperation;
+
+async function describing({ openapi }: FastifyAuthPluginOptions): Promise<Describe | undefined> {
+  return openapi === true ? (await import("./routes/openapi.ts")).authOperation : undefined;
+}
 
 /** Which routes there are. */
 interface RoutesSetup {
   /** What they are served for. */
   readonly config: ResolvedConfig;
-  /** Whether the document of the application describes them. */
-  readonly documented: boolean;
+  /** Describes them for the document of the application, where that has them. */
+  readonly describe: Describe | undefined;
   /** Whether configurations may have others. */
   readonly perRequest?: boolean;
 }
@@ -276,7 +281,7 @@ interface RoutesSetup {
 function addRoutes(
   scope: FastifyInstance,
   mountOf: MountOf,
-  { config, documented, perRequest = false }: RoutesSetup,
+  { config, describe, perRequest = false }: RoutesSetup,
 ): void {
   decorateReceived(scope);
   redactSpans(scope);
@@ -285,11 +290,11 @@ function addRoutes(
   for (const route of AUTH_ROUTES) {
     if (!perRequest && route.isServed?.(config) === false) continue;
     pathsOf(scope, route, config).forEach(({ url, id }, index) => {
-      const operations = documented && index === 0 ? operationsOf(scope, route, config) : [];
+      const operations = describe && index === 0 ? operationsOf(scope, route, config, describe) : [];
       addRoute(scope, url, route, { mountOf, id, operations });
     });
   }
-  addAssets(scope, (request) => mountOf(request).assets);
+  addAssets(scope, (request) => mountOf(request).assets());
 }
 
 /** The path of a route; with `id`, one for that provider alone. */
@@ -357,11 +362,8 @@ function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
 }
 
 /** The options that all routes share. */
-function routeDefaults(scope: FastifyInstance, mountOf: MountOf) {
+function routeDefaults() {
   return {
-    errorHandler: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      sendFailedPage(mountOf(request), error, request, reply),
-    method: scope.supportedMethods as string[],
     exposeHeadRoute: false,
     // Plugins of the application may have declared what a `config` has.
     config: { [AUTH_ROUTE]: true } as object,
@@ -378,28 +380,58 @@ function protectOnSend(
   done: DoneFuncWithErrOrRes,
 ): void {
   protectReply(reply);
-  done(null, unblockForm(reply) ?? payload);
+  const late = latePayload(reply);
+  if (late === undefined) done(null, payload);
+  else late.then((page) => done(null, page), done);
 }
 
 /**
  * Answers every other path below the mount path: a misspelled callback URL contains a code as well, which the
- * application's own handler would log and send.
+ * application's own handler would log and send. The routes have only the methods that they are served for, since Fastify
+ * takes its time to register each: others come here.
  *
  * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that
  * Fastify does not know, are left to the handler of the surrounding scope.
  */
 function addNotFound(scope: FastifyInstance, mountOf: MountOf, own: boolean): void {
   const noRoute = () => new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
-  const notFound = () => {
+  const refuse = (request: FastifyRequest, reply: FastifyReply) => {
+    const { config } = mountOf(request);
+    const asked = routeOf(request, config);
+    if (asked !== undefined) assertServed(request, reply, asked.params, asked.route, config);
     throw noRoute();
   };
   // A route, since the application may have one for all paths.
-  register(scope, { ...routeDefaults(scope, mountOf), url: "/*", onRequest: notFound, handler: notFound });
+  register(scope, {
+    ...routeDefaults(),
+    url: "/*",
+    method: scope.supportedMethods as string[],
+    onRequest: refuse,
+    handler: refuse,
+    errorHandler: (error, request, reply) => {
+      const mount = mountOf(request);
+      const asked = routeOf(request, mount.config);
+      return asked === undefined
+        ? sendFailedPage(mount, error, request, reply)
+        : refuseRequest({ route: asked.route, mount, request, reply }, error, asked.params.provider);
+    },
+  });
   // Fastify accepts every hook here; its types have only two.
   if (!own) return;
   const notFoundPage = (request: FastifyRequest, reply: FastifyReply) =>
     sendFailedPage(mountOf(request), noRoute(), request, reply);
   scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFoundPage);
+}
+
+/** The route whose path a request has; the method is another one. */
+function routeOf(
+  { params }: FastifyRequest,
+  config: ResolvedConfig,
+): { route: AuthRoute; params: AuthParams } | undefined {
+  const [action, provider, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
+  const route = AUTH_ROUTES.find((route) => route.action === action && route.provider === Boolean(provider));
+  if (route === undefined || rest.length > 0 || route.isServed?.(config) === false) return undefined;
+  return { route, params: provider === undefined ? {} : { provider } };
 }
 
 /** What a route is made with. */
@@ -417,17 +449,11 @@ function addRoute(
   route: AuthRoute,
   { mountOf, id, operations }: RouteSetup,
 ): void {
-  const defaults = routeDefaults(scope, mountOf);
-  const options: RouteOptions = {
-    ...defaults,
+  const options: Omit<RouteOptions, "method"> = {
+    ...routeDefaults(),
     url,
     errorHandler: (error, request, reply) => {
-      const mount = mountOf(request);
-      publishRefusal(error, route, mount, request, id);
-      if (route.action === "backchannel-logout") return sendLogoutFailure(reply, error);
-      return error instanceof TooManyRequests
-        ? sendTooManyRequests(mount, route, error, request, reply)
-        : defaults.errorHandler(error, request, reply);
+      return refuseRequest({ route, mount: mountOf(request), request, reply }, error, id);
     },
     bodyLimit: BODY_LIMIT,
     // Before the body is parsed.
@@ -450,41 +476,29 @@ function addRoute(
         : limits.countRequest(request);
       counted.then(() => done(), done);
     },
-    handler: async (request, reply) => {
-      const mount = mountOf(request);
-      const { config, limits } = mount;
-      const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
-      const run = () => route.handle(context);
-      const answer = await observeAction(context, request.id, async () => {
-        const made = limits === undefined ? await run() : await limits.answer(context, request, run);
-        return await keepCallbackUrl(made, context);
-      });
-      publishAnswer(answer, context, true);
-      if (answer.status >= 400 && isLimitedWhenRefused(route)) await limits?.countRefusal(request);
-      return sendAnswer(reply, answer, context, {
-        settings: config.pages,
-        assets: mount.assets,
-        mountPath: context.mountPath,
-        origin: context.origin,
-      });
-    },
+    handler: (request, reply) => answerRequest({ route, mount: mountOf(request), request, reply }),
   };
   for (const { method, config } of operations) {
     const { schema: _, ...shown } = options;
     register(scope, { ...shown, method, config });
   }
   const described = operations.map(({ method }) => method);
-  const method = scope.supportedMethods.filter((method) => !described.includes(method));
-  register(scope, { ...options, method });
+  const method = route.methods.filter((method) => !described.includes(method));
+  if (method.length > 0) register(scope, { ...options, method });
 }
 
 /**
  * The methods of a route that `@fastify/swagger` describes, each with the `config` that it reads the operation
  * from. The application's own `transform`, which may expect zod, is not called for it.
  */
-function operationsOf(scope: FastifyInstance, route: AuthRoute, config: ResolvedConfig) {
+function operationsOf(
+  scope: FastifyInstance,
+  route: AuthRoute,
+  config: ResolvedConfig,
+  describe: Describe,
+) {
   return scope.supportedMethods.flatMap((method) => {
-    const operation = authOperation(route, method, config);
+    const operation = describe(route, method, config);
     if (operation === undefined) return [];
     const swaggerTransform = ({ url }: { url: string }) => ({ schema: operation, url });
     return [{ method, config: { [AUTH_ROUTE]: true, swaggerTransform } as object }];

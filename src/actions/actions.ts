@@ -372,7 +372,7 @@ export async function send(
   keepUnstored(reply as FastifyReply);
   await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context, {
     settings: instance.config.pages,
-    assets: await instance.assets(),
+    assets: () => instance.assets(),
     mountPath: context.mountPath,
     origin: context.origin,
   });

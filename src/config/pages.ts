@@ -3,13 +3,13 @@ import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
 import type { AssetOptions } from "../pages/assets.ts";
 import { contrast, luminanceOf } from "../pages/colour.ts";
-import { PageTemplates } from "../pages/page_templates.ts";
 import { PagePolicy, sourceOf } from "../pages/policy.ts";
 import type { Languages } from "../pages/language.ts";
-import type { Look, ProviderView } from "../pages/types.ts";
+import type { Look, Page, PageView, ProviderView } from "../pages/types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { toProviderView } from "../provider/view.ts";
 import type { FastifyAuthConfig } from "../types.ts";
+import { later } from "../utils/later.ts";
 
 /** What the built-in pages are made of. */
 export interface PageSettings {
@@ -25,7 +25,8 @@ export interface PageSettings {
   readonly confirmEmail: string | undefined;
   /** What the pages may reach besides their own origin. */
   readonly policy: PagePolicy;
-  readonly templates: PageTemplates;
+  /** Makes the HTML document of a page. */
+  readonly render: (page: Page, view: PageView) => Promise<string>;
 }
 
 /**
@@ -51,13 +52,19 @@ export function pageSettings(
     languages,
     siteName,
     confirmEmail: pages.confirmEmail,
-    templates: new PageTemplates(),
+    render: later(loadTemplates),
     policy: new PagePolicy({
       forms: sources(summaries.flatMap(({ server }) => [server.issuer, server.authorization])),
       images: sources([look.logo, ...views.map(({ logo }) => logo)]),
       styles: sources([look.style]),
     }),
   };
+}
+
+async function loadTemplates(): Promise<(page: Page, view: PageView) => string> {
+  const { PageTemplates } = await import("../pages/page_templates.ts");
+  const templates = new PageTemplates();
+  return (page, view) => templates.render(page, view);
 }
 
 /** Which assets the pages load. */

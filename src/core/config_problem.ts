@@ -1,12 +1,19 @@
 /** Core's checks of a configuration, at boot instead of with the first request. */
-import { Auth } from "@auth/core";
+import { Auth, skipCSRFCheck } from "@auth/core";
 import type { LoggerInstance } from "@auth/core/types";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
 
-/** Never resolved: core sends no request for its checks. */
-const ORIGIN = "https://fastify-authjs.invalid";
+/**
+ * A request, as far as core reads it. Not a `Request`: with the first one Node loads all of its `fetch`. The host is
+ * never resolved, since core sends no request for its checks.
+ */
+const REQUEST = {
+  method: "GET",
+  url: "https://fastify-authjs.invalid/auth/providers",
+  headers: new Map<string, string>(),
+} as unknown as Request;
 
 /**
  * Has core check the configuration.
@@ -22,11 +29,13 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
     ...core,
     ...(adapter && { adapter }),
     basePath: "/auth",
+    // Which makes no token: Node loads WebCrypto for the first.
+    skipCSRFCheck,
     logger,
   });
   config.experimental = { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn };
 
-  await Auth(new Request(`${ORIGIN}/auth/providers`), config).catch(() => {});
+  await Auth(REQUEST, config).catch(() => {});
   const [error] = errors;
   if (error === undefined) return undefined;
   return new FastifyAuthError(

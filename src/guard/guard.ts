@@ -12,10 +12,15 @@ import { readNow } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
-import { isSteppedUp, startStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up.ts";
+import { type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
 import { Tenants } from "../instance/tenants.ts";
 import type { SessionRead } from "../session/read.ts";
 import { after, type MaybePromise } from "../utils/maybe_promise.ts";
+import { later } from "../utils/later.ts";
+
+// Few guards need them.
+const isSteppedUp = later(async () => (await import("./step_up.ts")).isSteppedUp);
+const startStepUp = later(async () => (await import("./step_up.ts")).startStepUp);
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;

@@ -14,45 +14,13 @@ import { FastifyAuthError } from "../errors.ts";
 import { presentedToken } from "../instance/read_session.ts";
 import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../types.ts";
 import { requireOrigin } from "../http/origin.ts";
-import { invalid } from "../instance/arguments.ts";
-import { type RequireSessionOptions, toList } from "./guard_options.ts";
+import { toList } from "./guard_options.ts";
 import { signInClaims } from "../session/sign_in_cookie.ts";
 import { signInOf } from "../session/sign_in_record.ts";
 import { currentCookies } from "../session/write_back.ts";
 import { returnPath } from "./sign_in_redirect.ts";
+import type { StepUp } from "./step_up_options.ts";
 import { getToken } from "../accounts/tokens.ts";
-
-/** What a guard requires of the authentication. */
-export interface StepUp {
-  /** Seconds. */
-  readonly maxAge: number | undefined;
-  /** One of these, where there are any. */
-  readonly acr: readonly string[];
-  /** All of these. */
-  readonly amr: readonly string[];
-}
-
-/**
- * What checked options require.
- *
- * @param where What they belong to, for the error.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the configuration does not record sign-ins.
- */
-export function stepUpOf(
-  options: RequireSessionOptions,
-  config: FastifyAuthConfig,
-  where: string,
-): StepUp | undefined {
-  const { maxAge } = options;
-  const acr = toList(options.acr), amr = toList(options.amr);
-  if (maxAge === undefined && acr.length === 0 && amr.length === 0) return undefined;
-  if (config.stepUp === true) return { maxAge, acr, amr };
-  throw invalid(
-    where,
-    "`maxAge`, `acr` and `amr` need `stepUp: true` in the configuration, by which it is kept how and when users " +
-      "signed in.",
-  );
-}
 
 /** Whether the user of the session was authenticated as required. */
 export async function isSteppedUp(
@@ -153,15 +121,6 @@ function providerOf(id: string | undefined, { config }: AuthInstance): string | 
   const all = [...config.providers.values()];
   const used = id === undefined ? (all.length === 1 ? all[0] : undefined) : config.providers.get(id);
   return used?.type === "oauth" || used?.type === "oidc" ? used.id : undefined;
-}
-
-/** The challenge for a client that shows no pages (RFC 9470 section 3). */
-export function stepUpChallenge({ maxAge, acr }: StepUp, scheme: string): string {
-  return [
-    `${scheme} error="insufficient_user_authentication"`,
-    ...(maxAge === undefined ? [] : [`max_age="${maxAge}"`]),
-    ...(acr.length === 0 ? [] : [`acr_values="${acr.join(" ")}"`]),
-  ].join(", ");
 }
 
 /** How long a sign-in may take, in seconds. */

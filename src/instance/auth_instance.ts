@@ -5,9 +5,9 @@ import { haveSameLimits } from "../config/rate_limit.ts";
 import { inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
 import type { PublicPaths } from "../config/public_path.ts";
 import { coreProblem } from "../core/config_problem.ts";
-import { type Assets, loadAssets } from "../pages/assets.ts";
+import type { Assets } from "../pages/assets.ts";
 import type { FastifyAuthError } from "../errors.ts";
-import { RateLimits } from "../routes/rate_limit/rate_limits.ts";
+import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
 import { Refreshes } from "../session/refreshes.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -75,7 +75,15 @@ export class AuthInstance {
 
   /** The files that the built-in pages load. */
   assets(): Promise<Assets> {
-    return this.#assets ??= loadAssets(assetOptions(this.config.pages));
+    return this.#assets ??= this.#loadAssets().catch((error) => {
+      this.#assets = undefined;
+      throw error;
+    });
+  }
+
+  async #loadAssets(): Promise<Assets> {
+    const { loadAssets } = await import("../pages/assets.ts");
+    return await loadAssets(assetOptions(this.config.pages));
   }
 
   /**
@@ -87,10 +95,9 @@ export class AuthInstance {
   limits(scope?: FastifyInstance): Promise<RateLimits> | undefined {
     const { rateLimit, core: { secret } } = this.config;
     if (rateLimit !== undefined && scope !== undefined) {
-      this.#limits ??= RateLimits.open(scope, rateLimit, {
-        secret,
-        once: (what, tell) => this.once(what, tell),
-      });
+      this.#limits ??= import("../routes/rate_limit/rate_limits.ts").then(({ RateLimits }) =>
+        RateLimits.open(scope, rateLimit, { secret, once: (what, tell) => this.once(what, tell) })
+      );
     }
     return this.#limits;
   }

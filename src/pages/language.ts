@@ -5,7 +5,6 @@ import { preferredLanguage } from "../http/accept.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
 import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
 import { RecentValues } from "../utils/recent_values.ts";
-import { unpack } from "../utils/unpack.ts";
 import { en } from "./texts/en.ts";
 import { PACKED_LANGUAGES, PACKED_TEXTS } from "./texts/packed.ts";
 import type { Texts } from "./texts/texts.ts";
@@ -59,12 +58,12 @@ export class Languages {
    * The language for a request: that of the application's function, of `ui_locales` (OpenID Connect Core
    * section 3.1.2.1), of an earlier `ui_locales`, or of `Accept-Language`; else English.
    */
-  choose(request: LanguageRequest): Language {
+  async choose(request: LanguageRequest): Promise<Language> {
     const { language } = this.#options;
     const own = this.#match(typeof language === "function" ? language(request) : language);
     const asked = own === undefined ? this.#askedFor(request.url) : undefined;
     const tag = own ?? asked ?? this.#keptFor(request) ?? this.#acceptedBy(request) ?? "en";
-    return { ...this.#language(tag), asked: asked !== undefined };
+    return { ...await this.#language(tag), asked: asked !== undefined };
   }
 
   #askedFor(url: string): string | undefined {
@@ -101,10 +100,10 @@ export class Languages {
     }
   }
 
-  #language(tag: string): Omit<Language, "asked"> {
+  async #language(tag: string): Promise<Omit<Language, "asked">> {
     let language = this.#languages.get(tag);
     if (language === undefined) {
-      const texts = { ...this.#builtIn(tag), ...this.#options.texts?.[tag] };
+      const texts = { ...await this.#builtIn(tag), ...this.#options.texts?.[tag] };
       language = { tag, direction: RIGHT_TO_LEFT.test(tag) ? "rtl" : "ltr", texts };
       this.#languages.set(tag, language);
     }
@@ -112,14 +111,18 @@ export class Languages {
   }
 
   /** The built-in texts. English stands in for those that a language lacks. */
-  #builtIn(tag: string): Texts {
+  async #builtIn(tag: string): Promise<Texts> {
     const index = PACKED_LANGUAGES.indexOf(tag);
     if (index === -1) return en;
-    this.#unpacked ??= JSON.parse(unpack(PACKED_TEXTS)) as string[][];
-    const [keys, ...languages] = this.#unpacked;
+    const [keys, ...languages] = this.#unpacked ??= await unpackTexts();
     const known = languages[index]!.map((text, i) => [keys![i], text]).filter(([, text]) => text !== null);
     return { ...en, ...Object.fromEntries(known) };
   }
+}
+
+async function unpackTexts(): Promise<readonly string[][]> {
+  const { unpack } = await import("../utils/unpack.ts");
+  return JSON.parse(unpack(PACKED_TEXTS));
 }
 
 /** Of `ui_locales`, more are not read. */

@@ -5,7 +5,6 @@
  */
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import type { Languages } from "../pages/language.ts";
-import { signInMail } from "../pages/mail.ts";
 import type { EmailMessage, FastifyAuthOptions, LanguageRequest } from "../types.ts";
 import { MAIL_SERVICES, type MailService } from "./mail_services.ts";
 import { loadSmtp, sendOverSmtp, SMTP, type SmtpParts } from "./smtp.ts";
@@ -56,7 +55,8 @@ async function messageFor(
   { languages, siteName, write }: MailSettings,
 ): Promise<EmailMessage> {
   const site = siteName ?? new URL(url).host;
-  const language = languages.choose(toLanguageRequest(request));
+  const language = await languages.choose(toLanguageRequest(request));
+  const { signInMail } = await import("../pages/mail.ts");
   const message = signInMail({ url, expires, site, language, theme });
   return write === undefined
     ? message

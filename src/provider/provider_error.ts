@@ -1,6 +1,6 @@
 /** Reads the error in a provider's response, and makes it fit for a log. */
 import { FastifyAuthError } from "../errors.ts";
-import { BufferedResponse } from "./buffered_response.ts";
+import type { BufferedResponse } from "./buffered_response.ts";
 import { redactText } from "../http/redact_error.ts";
 import { isJsonObject, parseJsonObject } from "../utils/json.ts";
 
@@ -79,7 +79,8 @@ export function toLogText(
  * Coinbase).
  */
 export async function readOAuthError(response: Response): Promise<OAuthError | undefined> {
-  const text = response instanceof BufferedResponse ? response.peek() : await response.clone().text();
+  // By its method: its class would have Node load `fetch` when the application starts.
+  const text = "peek" in response ? (response as BufferedResponse).peek() : await response.clone().text();
   const body = parseBody(text, response.headers.get("content-type") ?? "");
   if (response.ok) {
     const error = SUCCESS_MEMBERS.some((member) => member in body) ? undefined : plainCodeOf(body);

@@ -1,7 +1,8 @@
 /** Limits for everything that a provider's configuration does over the network. */
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { type Fetch, limitedFetch, type ProviderLimits } from "./fetch.ts";
+import { later } from "../utils/later.ts";
+import type { Fetch, ProviderLimits } from "./fetch.ts";
 import { waitForProvider } from "./provider_unavailable.ts";
 
 /** How long a request to a provider may take by default, in milliseconds. */
@@ -24,7 +25,11 @@ export function limitRequests(provider: Provider, limits: ProviderLimits): Provi
     // As in core, the provider's own comes before the application's.
     const inner = own[customFetch] ?? options?.[customFetch] ??
       ((...args: Parameters<Fetch>) => fetch(...args));
-    limited[customFetch] = limitedFetch(id, inner as Fetch, limits);
+    // Loaded with the first request: it makes responses, for which Node loads all of its `fetch`.
+    limited[customFetch] = later(async () => {
+      const { limitedFetch } = await import("./fetch.ts");
+      return limitedFetch(id, inner as Fetch, limits);
+    });
   }
   return limited as unknown as Provider;
 }

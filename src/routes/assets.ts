@@ -10,11 +10,11 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
 /** Adds the route of the assets. */
 export function addAssets(
   scope: FastifyInstance,
-  assetsOf: (request: FastifyRequest) => Assets,
+  assetsOf: (request: FastifyRequest) => Promise<Assets>,
 ): void {
-  const handler = (request: FastifyRequest<{ Params: { file: string } }>, reply: FastifyReply) => {
+  const handler = async (request: FastifyRequest<{ Params: { file: string } }>, reply: FastifyReply) => {
     const { file } = request.params;
-    const asset = assetsOf(request as FastifyRequest).find(file);
+    const asset = (await assetsOf(request as FastifyRequest)).find(file);
     if (asset === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such file.");
     return reply
       .type(asset.type)

@@ -22,7 +22,7 @@ import { authQuery } from "./query.ts";
 /** What the routes of one registration share, for one configuration. */
 export interface Mount extends ContextMount {
   /** What the built-in pages load. */
-  readonly assets: Assets;
+  readonly assets: () => Promise<Assets>;
 }
 
 /** What the contexts of one registration share, for one configuration. */

@@ -28,7 +28,7 @@ export function sendFailedPage(
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
-): FastifyReply {
+): Promise<FastifyReply> {
   const origin = originOf(request, config.origin);
   if (!(error instanceof FastifyAuthError) || origin === undefined || !wantsPage(request)) throw error;
   const { code, statusCode = 500 } = error;

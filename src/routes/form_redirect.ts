@@ -6,6 +6,7 @@ import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
 import { acceptsHtml } from "../http/accept.ts";
 import { blocksForms } from "../http/form_action.ts";
+import { holdPayload } from "../http/late_payload.ts";
 import type { Page } from "../pages/types.ts";
 import { type PagePlace, preparePage, sendPage } from "./send_page.ts";
 
@@ -20,19 +21,6 @@ function isWithin(url: string, origin: string): boolean {
   return url.startsWith(`${origin}/`) || new URL(url, origin).origin === origin;
 }
 
-/** A redirect that becomes a page where the reply is sent with a policy that blocks it. */
-interface FormRedirect {
-  readonly url: string;
-  readonly page: () => Page;
-  readonly place: PagePlace;
-}
-
-const FORM_REDIRECT: unique symbol = Symbol("fastify-authjs.form-redirect");
-
-interface Holder {
-  [FORM_REDIRECT]?: FormRedirect;
-}
-
 /**
  * Redirects a form. Where a policy of the reply, which the page with the form has as well, blocks that, the reply is a
  * page that goes on by itself: a new navigation, which no `form-action` applies to.
@@ -44,23 +32,15 @@ export function sendFormRedirect(
   url: string,
   page: () => Page,
   place: PagePlace,
-): FastifyReply {
+): FastifyReply | Promise<FastifyReply> {
   if (blocksForms(policiesOf(reply), url)) return sendPage(reply, page(), place);
-  (reply as Holder)[FORM_REDIRECT] = { url, page, place };
+  // A hook of the application may set a policy that blocks it when the reply is sent.
+  holdPayload(reply, () => {
+    if (!blocksForms(policiesOf(reply), url)) return undefined;
+    reply.code(200).removeHeader("location");
+    return preparePage(reply, page(), place);
+  });
   return reply.redirect(url, 302);
-}
-
-/**
- * Has the redirect of a form become a page, where a hook of the application has set a policy that blocks it. To be
- * called after those hooks.
- *
- * @returns The page; `undefined` where the reply stays as it is.
- */
-export function unblockForm(reply: FastifyReply): string | undefined {
-  const { [FORM_REDIRECT]: held } = reply as Holder;
-  if (held === undefined || !blocksForms(policiesOf(reply), held.url)) return undefined;
-  reply.code(200).removeHeader("location");
-  return preparePage(reply, held.page(), held.place);
 }
 
 function policiesOf(reply: FastifyReply): string {

@@ -23,7 +23,7 @@ export function sendAnswer(
   { status, headers, body, page, cookies, redirect, error }: Answer,
   context: RequestContext,
   place: PagePlace,
-): FastifyReply {
+): FastifyReply | Promise<FastifyReply> {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
   if (error !== undefined) context.logger.error(error);
@@ -43,7 +43,7 @@ function sendRedirect(
   context: RequestContext,
   place: PagePlace,
   error: Error | undefined,
-): FastifyReply {
+): FastifyReply | Promise<FastifyReply> {
   const url = isAscii(redirect) ? redirect : toAsciiUrl(redirect);
   const kind = replyKind(context.headers);
   if (kind === "redirect") {

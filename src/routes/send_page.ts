@@ -13,14 +13,14 @@ import type { Nonce, Page } from "../pages/types.ts";
 /** Where a page is shown. */
 export interface PagePlace {
   readonly settings: PageSettings;
-  readonly assets: Assets;
+  readonly assets: () => Promise<Assets>;
   readonly mountPath: string;
   readonly origin: PublicOrigin;
 }
 
 /** Sends a page, with its `Content-Security-Policy`. The status is that of the reply. */
-export function sendPage(reply: FastifyReply, page: Page, place: PagePlace): FastifyReply {
-  return reply.send(preparePage(reply, page, place));
+export async function sendPage(reply: FastifyReply, page: Page, place: PagePlace): Promise<FastifyReply> {
+  return reply.send(await preparePage(reply, page, place));
 }
 
 /**
@@ -28,23 +28,23 @@ export function sendPage(reply: FastifyReply, page: Page, place: PagePlace): Fas
  *
  * @returns The page, rendered for the request.
  */
-export function preparePage(reply: FastifyReply, page: Page, place: PagePlace): string {
-  const { settings, assets, mountPath, origin } = place;
+export async function preparePage(reply: FastifyReply, page: Page, place: PagePlace): Promise<string> {
+  const { settings, mountPath, origin } = place;
   const nonce = nonceOf(reply);
-  const language = settings.languages.choose(reply.request);
+  const language = await settings.languages.choose(reply.request);
   if (language.asked) keepLanguage(reply, language.tag, place);
   const policy = settings.policy.header(nonce, callbackSource(page));
   // Helmet sets one for all pages of the application, too.
   reply.header("content-security-policy", policy);
   beforeHeaders(reply, (headers) => headers.set("content-security-policy", policy));
   reply.type("text/html; charset=utf-8").header("content-language", language.tag);
-  return settings.templates.render(page, {
+  return await settings.render(page, {
     language,
     nonce,
     mountPath,
     site: settings.siteName ?? hostOf(origin),
     look: settings.look,
-    assets: assets.below(mountPath),
+    assets: (await place.assets()).below(mountPath),
   });
 }
 

@@ -2,19 +2,9 @@
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Answer } from "../core/answer.ts";
 import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
-import { csrfAnswer } from "../core/csrf_answer.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { isOpenIdProvider } from "../config/provider_sign_out.ts";
-import { handleBackchannelLogout } from "./backchannel_logout.ts";
-import { handleCallback } from "./callback/callback.ts";
-import { handleErrorPage, handleVerifyRequestPage } from "./pages.ts";
-import { handleSignedOut } from "./provider_sign_out.ts";
-import { handleProviders } from "./providers.ts";
-import { handleSession, handleSessionUpdate } from "./session.ts";
-import { handleSignIn } from "./signin.ts";
-import { handleSignOut } from "./signout.ts";
-import { handleToken } from "./token.ts";
-import { handleWebAuthnOptions } from "./webauthn_options.ts";
+import { later } from "../utils/later.ts";
 
 type Method = "GET" | "POST";
 
@@ -34,29 +24,52 @@ export interface AuthRoute {
   readonly handle: (context: RequestContext) => Promise<Answer>;
 }
 
-/** Every route, under any prefix. */
+const signIn = later(async () => (await import("./signin.ts")).handleSignIn);
+const readSession = later(async () => (await import("./session.ts")).handleSession);
+const updateSession = later(async () => (await import("./session.ts")).handleSessionUpdate);
+
+/** Every route, under any prefix. A handler is loaded with the first request for it. */
 export const AUTH_ROUTES: readonly AuthRoute[] = [
-  route("signin", ["GET", "POST"], handleSignIn),
-  routeOfProvider("signin", ["GET", "POST"], handleSignIn),
-  routeOfProvider("callback", ["GET", "POST"], handleCallback),
-  route("signout", ["GET", "POST"], (context) => handleSignOut(context)),
+  route("signin", ["GET", "POST"], signIn),
+  routeOfProvider("signin", ["GET", "POST"], signIn),
+  routeOfProvider(
+    "callback",
+    ["GET", "POST"],
+    later(async () => (await import("./callback/callback.ts")).handleCallback),
+  ),
+  route("signout", ["GET", "POST"], later(async () => (await import("./signout.ts")).handleSignOut)),
   {
-    ...route("signed-out", ["GET"], handleSignedOut),
+    ...route(
+      "signed-out",
+      ["GET"],
+      later(async () => (await import("./provider_sign_out.ts")).handleSignedOut),
+    ),
     isServed: ({ providerSignOut }) => providerSignOut !== undefined,
   },
   route(
     "session",
     ["GET", "POST"],
-    (context) => context.method === "GET" ? handleSession(context) : handleSessionUpdate(context),
+    (context) => context.method === "GET" ? readSession(context) : updateSession(context),
   ),
-  route("csrf", ["GET"], csrfAnswer),
-  route("providers", ["GET"], handleProviders),
-  route("error", ["GET"], handleErrorPage),
-  route("verify-request", ["GET"], handleVerifyRequestPage),
-  { ...route("token", ["POST"], handleToken), isServed: ({ bearer }) => bearer !== undefined },
-  routeOfProvider("webauthn-options", ["GET"], handleWebAuthnOptions),
+  route("csrf", ["GET"], later(async () => (await import("../core/csrf_answer.ts")).csrfAnswer)),
+  route("providers", ["GET"], later(async () => (await import("./providers.ts")).handleProviders)),
+  route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
+  route("verify-request", ["GET"], later(async () => (await import("./pages.ts")).handleVerifyRequestPage)),
   {
-    ...routeOfProvider("backchannel-logout", ["POST"], handleBackchannelLogout),
+    ...route("token", ["POST"], later(async () => (await import("./token.ts")).handleToken)),
+    isServed: ({ bearer }) => bearer !== undefined,
+  },
+  routeOfProvider(
+    "webauthn-options",
+    ["GET"],
+    later(async () => (await import("./webauthn_options.ts")).handleWebAuthnOptions),
+  ),
+  {
+    ...routeOfProvider(
+      "backchannel-logout",
+      ["POST"],
+      later(async () => (await import("./backchannel_logout.ts")).handleBackchannelLogout),
+    ),
     isServed: ({ logoutTokens }) => logoutTokens !== undefined,
     isServedFor: isOpenIdProvider,
   },

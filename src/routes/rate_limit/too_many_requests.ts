@@ -36,7 +36,7 @@ export function sendTooManyRequests(
   error: TooManyRequests,
   request: FastifyRequest,
   reply: FastifyReply,
-): FastifyReply {
+): FastifyReply | Promise<FastifyReply> {
   reply.headers(error.headers);
   if (route.action === "webauthn-options") return sendFailure(reply, error);
   const received = receivedRequest(request);

@@ -1,0 +1,63 @@
+/** What a route does with a request: how it is answered, and refused. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { receivedRequest } from "../http/received.ts";
+import { sendLogoutFailure } from "./backchannel_logout.ts";
+import { keepCallbackUrl } from "./callback_cookie.ts";
+import { type Mount, requestContext } from "./context.ts";
+import { sendFailedPage } from "./failed_page.ts";
+import { observeAction } from "./observed_action.ts";
+import { publishAnswer, publishRefusal } from "./outcome.ts";
+import type { RateLimits } from "./rate_limit/rate_limits.ts";
+import { sendTooManyRequests, TooManyRequests } from "./rate_limit/too_many_requests.ts";
+import { sendAnswer } from "./reply.ts";
+import { type AuthRoute, isLimitedWhenRefused } from "./table.ts";
+
+/** The mount of a configuration, and its limits on signing in: `undefined` without `rateLimit`. */
+export interface LimitedMount extends Mount {
+  readonly limits: RateLimits | undefined;
+}
+
+/** A request to a route. */
+export interface RouteRequest {
+  readonly route: AuthRoute;
+  readonly mount: LimitedMount;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Answers a request that the hooks have let pass. */
+export async function answerRequest({ route, mount, request, reply }: RouteRequest): Promise<FastifyReply> {
+  const { config, limits } = mount;
+  const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
+  const run = () => route.handle(context);
+  const answer = await observeAction(context, request.id, async () => {
+    const made = limits === undefined ? await run() : await limits.answer(context, request, run);
+    return await keepCallbackUrl(made, context);
+  });
+  publishAnswer(answer, context, true);
+  if (answer.status >= 400 && isLimitedWhenRefused(route)) await limits?.countRefusal(request);
+  return sendAnswer(reply, answer, context, {
+    settings: config.pages,
+    assets: mount.assets,
+    mountPath: context.mountPath,
+    origin: context.origin,
+  });
+}
+
+/**
+ * The error handler of a route.
+ *
+ * @param id The provider, where the path is for that one alone.
+ * @throws The error, where the application's error handler is to answer it.
+ */
+export function refuseRequest(
+  { route, mount, request, reply }: RouteRequest,
+  error: Error,
+  id: string | undefined,
+): FastifyReply | Promise<FastifyReply> {
+  publishRefusal(error, route, mount, request, id);
+  if (route.action === "backchannel-logout") return sendLogoutFailure(reply, error);
+  return error instanceof TooManyRequests
+    ? sendTooManyRequests(mount, route, error, request, reply)
+    : sendFailedPage(mount, error, request, reply);
+}
