@@ -484,19 +484,25 @@ Deno.test("an adapter that lists no sessions stops the boot, and an id that is n
     ...provider,
     issuer: "https://op.example",
   }] as unknown as FastifyAuthConfig["providers"];
-  const bare = listed!({ createUser: () => {} } as never, { sessions: new Map() } as never);
-  const { listSessionsByUserId: _list, ...adapter } = bare as unknown as Record<string, unknown>;
-  const auth = createAuth(testConfig({ providers, adapter: adapter as never, backchannelLogout: true }));
+  const auth = createAuth(testConfig({ providers, adapter: memoryAdapter(), backchannelLogout: true }));
   const error = await Fastify().register(auth.plugin, { prefix: "/auth" }).then(
     () => undefined,
     (error) => error,
   );
   assert(error instanceof FastifyAuthError);
+  assertEquals(error.code, "FST_AUTHJS_ADAPTER_INVALID");
+  assertStringIncludes(error.message, "withSessionList(");
   const profile = (claims: { sub: string; name: string }) => ({ id: `own-${claims.sub}`, name: claims.name });
   await withLogout({ adapter: listed!, provider: { profile } }, async ({ signIn, lines }) => {
     await signIn();
     const [warning] = lines.filter(({ level }) => level >= 40);
     assertEquals(warning!.code, "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
     assertStringIncludes(warning!.msg, "Return `profile.sub` as `id`");
+  });
+  // A sign-out of the user needs no such id.
+  const settings = { config: { providerSignOut: true }, adapter: listed!, provider: { profile } };
+  await withSignOut(settings, async ({ signIn, lines }) => {
+    await signIn();
+    assertEquals(problemsIn(lines), []);
   });
 });

@@ -114,11 +114,15 @@ Deno.test("over https the names keep their prefixes", async () => {
 });
 
 Deno.test("names of cookies that are configured stay, and the cookies are bound all the same", async () => {
-  await using apps = await pair(testConfig({ cookies: { sessionToken: { name: "own" } } }));
-  const client = new Client(apps.a);
-  await client.signIn(MINE);
-  assert(client.cookies.has("own"));
-  assertEquals([await reader(client), await reader(moveTo(apps.b, client))], ["ada", null]);
+  const secret = "a secret of session tokens, 32 characters or more";
+  const configs: Partial<FastifyAuthConfig>[] = [{}, { jwt: { secret } as never }];
+  for (const own of configs) {
+    await using apps = await pair(testConfig({ cookies: { sessionToken: { name: "own" } }, ...own }));
+    const client = new Client(apps.a);
+    await client.signIn(MINE);
+    assert(client.cookies.has("own"));
+    assertEquals([await reader(client), await reader(moveTo(apps.b, client))], ["ada", null]);
+  }
 });
 
 Deno.test("a session of a codec of the application is none of another tenant", async () => {
@@ -357,14 +361,19 @@ Deno.test("a secret can be rotated, and a tenant keeps its sessions", async () =
     "an-old-secret-of-at-least-32-characters",
     "a-new-secret-of-at-least-32-characters",
   ];
-  const config = (secret: string[]) => testConfig({ secret, tenant: "a" });
-  await using before = await testApp(config([old]));
-  await using after = await testApp(config([current, old]));
-  const client = new Client(before);
-  await client.signIn(MINE);
-  const later = new Client(after);
-  for (const [name, value] of client.cookies) later.cookies.set(name, value);
-  assertEquals(await reader(later), "ada");
+  for (const kept of [{}, { adapter: memoryAdapter() }]) {
+    const config = (secret: string[]) => testConfig({ secret, tenant: "a", providers: [], ...kept });
+    await using before = await testApp(config([old]));
+    await using after = await testApp(config([current, old]));
+    await using without = await testApp(config([current]));
+    const { cookie } = await signedIn(before, config([old]), {
+      user: { name: "ada", email: "ada@a.example" },
+    });
+    const readers = [after, without].map(async (app) =>
+      (await app.inject({ url: "/me", headers: { cookie } })).json().session?.user.name
+    );
+    assertEquals(await Promise.all(readers), ["ada", undefined]);
+  }
 });
 
 Deno.test("signing out at one tenant removes the cookies of that one", async () => {

@@ -24,6 +24,7 @@ import {
   type RouteAuthConfig,
   type TenantAuthObject,
 } from "fastify-authjs";
+import GitHub from "fastify-authjs/providers/github";
 import { signedIn, startIssuer } from "fastify-authjs/testing";
 import type { AddressInfo } from "node:net";
 import { captureLog, type LogLine, passwordProvider, SECRET, testConfig } from "./support/app.ts";
@@ -277,6 +278,11 @@ const UNUSABLE: readonly (readonly [what: string, config: unknown, logged: strin
     "credentials",
   ],
   ["has another base path", tenantConfig("acme", { basePath: "/other" }), "basePath"],
+  [
+    "has a built-in page as one of its own",
+    tenantConfig("acme", { pages: { signIn: "/auth/signin" } }),
+    "redirect to itself",
+  ],
   ["is a text", "acme", "something else"],
 ];
 
@@ -523,6 +529,17 @@ Deno.test("the log says at boot that the configuration is chosen for each reques
     await at().get("/me");
     assertEquals(said().length, 2);
     assertMatch(said()[1]!, /providers: credentials/);
+  });
+});
+
+Deno.test("what is warned of at boot is logged with the first request of a tenant, once, with its name", () => {
+  const providers = [GitHub({ clientId: "", clientSecret: "secret" })];
+  return withApp(byHost(twoTenants({ providers })), async ({ at, lines }) => {
+    assertEquals(coded(lines, "FST_AUTHJS_WARN_CREDENTIALS"), []);
+    for (const host of [ACME, UMBRELLA, ACME]) await at(host).get("/me");
+    await at(UMBRELLA).get("/auth/providers");
+    const tenants = coded(lines, "FST_AUTHJS_WARN_CREDENTIALS").map(({ tenant }) => tenant);
+    assertEquals(tenants, ["acme", "umbrella"]);
   });
 });
 
