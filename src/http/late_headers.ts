@@ -3,6 +3,8 @@ import type { FastifyReply } from "fastify";
 
 /** The headers of a reply that are about to be written. */
 export interface LateHeaders {
+  /** The names of those that are set. */
+  names(): readonly string[];
   set(name: string, value: string): void;
   remove(name: string): void;
 }
@@ -46,8 +48,8 @@ function writeHead(this: Response, ...args: unknown[]): unknown {
 class Late implements LateHeaders {
   readonly #reply: FastifyReply;
   readonly #changes: ((headers: LateHeaders) => void)[];
-  /** Whether the headers are among the arguments of `writeHead()`. */
-  #passed = false;
+  /** The headers, where they are among the arguments of `writeHead()`. */
+  #passed: object | undefined;
 
   /**
    * @param writeHead The method that ours stands in place of.
@@ -70,12 +72,20 @@ class Late implements LateHeaders {
   run(args: readonly unknown[]): void {
     // Fastify passes the headers as an argument, or has set them one by one where it sends a stream. What a
     // handler passes that took over the reply (`reply.hijack()`) is added to those that are set here.
-    this.#passed = typeof args.at(-1) === "object" && !this.#reply.sent;
+    const last = args[args.length - 1];
+    this.#passed = typeof last === "object" && last !== null && !this.#reply.sent ? last : undefined;
     for (let at = this.#changes.length - 1; at >= 0; at--) this.#changes[at]!(this);
   }
 
+  names(): readonly string[] {
+    // `getHeaders()` copies all of them.
+    return this.#passed === undefined
+      ? Object.keys(this.#reply.getHeaders())
+      : [...Object.keys(this.#passed), ...this.#reply.raw.getHeaderNames()];
+  }
+
   set(name: string, value: string): void {
-    if (this.#passed) this.#reply.header(name, value);
+    if (this.#passed !== undefined) this.#reply.header(name, value);
     else this.#reply.raw.setHeader(name, value);
   }
 

@@ -23,7 +23,7 @@ interface Holder {
 export function keepUnstored(reply: FastifyReply): void {
   reply.header("cache-control", "no-store");
   beforeHeaders(reply, (headers) => {
-    removeCdnCaching(reply, headers);
+    removeCdnCaching(headers);
     if (!/(?:^|[\s,])no-store\b/i.test(cacheControlOf(reply))) headers.set("cache-control", "no-store");
   });
 }
@@ -47,7 +47,7 @@ export function keepPrivate(reply: FastifyReply): void {
     headers.set("vary", withCookie(reply));
     const final = cacheControlOf(reply);
     if (kept.own !== undefined && final === kept.own && !isFile(reply, final)) return;
-    removeCdnCaching(reply, headers);
+    removeCdnCaching(headers);
     headers.set("cache-control", toPrivate(final));
   });
 }

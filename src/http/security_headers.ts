@@ -21,9 +21,8 @@ const CDN_CACHE_HEADER =
   /^(?:(?:[\w-]+-)?cdn-cache-control|surrogate-control|edge-control|x-accel-expires|x-litespeed-cache-control)$/i;
 
 /** Removes headers by which a shared cache would store the reply despite `Cache-Control`. */
-export function removeCdnCaching(reply: FastifyReply, headers: Pick<LateHeaders, "remove">): void {
-  // Also those of Node's response.
-  for (const name of Object.keys(reply.getHeaders())) {
+export function removeCdnCaching(headers: Pick<LateHeaders, "names" | "remove">): void {
+  for (const name of headers.names()) {
     if (CDN_CACHE_HEADER.test(name)) headers.remove(name);
   }
 }
@@ -41,6 +40,6 @@ export function protectReply(reply: FastifyReply): void {
   (reply as Holder)[PROTECTED] = true;
   beforeHeaders(reply, (headers) => {
     for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
-    removeCdnCaching(reply, headers);
+    removeCdnCaching(headers);
   });
 }

@@ -298,6 +298,7 @@ function addCookies(reply: FastifyReply, { update: { name, lines }, replaces }: 
   // A copy: Fastify adds other cookies to the array that it is given first.
   reply.header("set-cookie", [...lines]);
   keepFromSharedCaches(reply, {
+    names: () => Object.keys(reply.getHeaders()),
     set: (header, value) => void reply.header(header, value),
     remove: (header) => void reply.removeHeader(header),
   });
@@ -326,7 +327,7 @@ function isLineOf(line: string, name: string): boolean {
 
 /** A shared cache would hand one user's session to the next. */
 function keepFromSharedCaches(reply: FastifyReply, headers: LateHeaders): void {
-  removeCdnCaching(reply, headers);
+  removeCdnCaching(headers);
   const given = String(reply.getHeader("cache-control") ?? "");
   if (!PRIVATE.test(given) || SHARED.test(given)) headers.set("cache-control", "no-store");
 }

@@ -55,7 +55,9 @@ function copyMembers(value: object, levels: number): unknown {
   if (prototype !== Object.prototype && prototype !== null) return COMPLEX;
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
-    const member = key === "__proto__" ? COMPLEX : copyPlain((value as Record<string, unknown>)[key], levels);
+    if (key === "__proto__") return COMPLEX;
+    const own = (value as Record<string, unknown>)[key];
+    const member = typeof own === "string" ? own : copyPlain(own, levels);
     if (member === COMPLEX) return COMPLEX;
     if (member !== undefined) copy[key] = member;
   }
