@@ -5,7 +5,7 @@
  * new tokens are hashed with the first secret alone, as sessions are, and tokens of every configured secret
  * are accepted.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** The secrets for hashing. */
 export interface HashSecrets {
@@ -30,5 +30,5 @@ export function hashSecrets(secret: string | readonly string[] | undefined): Has
 
 /** Hashes a token as core does. */
 export function hashToken(token: string, secret: string): string {
-  return createHash("sha256").update(`${token}${secret}`).digest("hex");
+  return hash("sha256", `${token}${secret}`, "hex");
 }

@@ -24,19 +24,23 @@ export function requireTimeout(option: string, value: number | undefined): numbe
  *
  * @param milliseconds The time; 0 or less for no limit.
  */
-export async function withDeadline<T>(
+export function withDeadline<T>(
   work: Promise<T>,
   milliseconds: number,
   onTimeout: () => Error,
 ): Promise<T> {
-  if (milliseconds <= 0) return await work;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(onTimeout()), milliseconds);
+  if (milliseconds <= 0) return work;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(onTimeout()), milliseconds);
+    Promise.resolve(work).then(
+      (result) => {
+        clearTimeout(timer);
+        resolve(result);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
   });
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
