@@ -1,18 +1,20 @@
 /**
  * Builds the npm package: the directory `npm/`, and from it the tarball that is tested and published, in `dist/` beside
- * its checksum.
+ * its checksum. `npm/modules/`, which is not in the tarball, is the package before its modules were joined
+ * (`npm_join.ts`).
  *
  * dnt builds it wherever JSR answers. Elsewhere `deno pack` builds the same (`compare_npm.ts` compares the two).
  * `--with=dnt` or `--with=pack` chooses one; with `--test`, dnt also runs the tests on Node.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { jsrAnswers } from "./deno.ts";
+import { joinModules } from "./npm_join.ts";
 import { removeUnreached } from "./npm_reach.ts";
 import { type DenoConfig, type PackageJson, packageJson } from "./package_json.ts";
 
@@ -33,8 +35,14 @@ export type Builder = "dnt" | "pack";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Builds the package into a directory, as `npm publish` takes it. What was there is removed. */
-export async function buildNpm(builder: Builder, outDir: string, test = false): Promise<PackageJson> {
+/** Where in the directory of the package its modules are as the builder made them. */
+export const MODULES = "modules";
+
+/**
+ * Builds the package into a directory, with a file for each module of the sources. What was there is removed. Tests of
+ * internal modules, and comparisons of builders, need no more.
+ */
+export async function buildModules(builder: Builder, outDir: string, test = false): Promise<PackageJson> {
   // The name is computed to keep dnt, which only JSR has, out of this module's graph
   const { build } = await import(`./npm_${builder}.ts`);
   const config: DenoConfig = JSON.parse(await readFile(join(root, "deno.json"), "utf8"));
@@ -43,9 +51,25 @@ export async function buildNpm(builder: Builder, outDir: string, test = false): 
   await build({ root, outDir, config, package: fields, test } satisfies NpmBuild);
   await removeUnreached(outDir, fields);
   for (const command of Object.values(fields.bin)) await makeCommand(join(outDir, command));
+  await writePapers(outDir, fields);
+  return fields;
+}
+
+/** Builds the package into a directory, as `npm publish` takes it. What was there is removed. */
+export async function buildNpm(builder: Builder, outDir: string, test = false): Promise<PackageJson> {
+  await rm(outDir, { recursive: true, force: true });
+  const modules = join(outDir, MODULES);
+  const fields = await buildModules(builder, modules, test);
+  await cp(join(modules, "esm"), join(outDir, "esm"), { recursive: true });
+  await joinModules(outDir, fields);
+  for (const command of Object.values(fields.bin)) await chmod(join(outDir, command), 0o755);
+  await writePapers(outDir, fields);
+  return fields;
+}
+
+async function writePapers(outDir: string, fields: PackageJson): Promise<void> {
   await writeFile(join(outDir, "package.json"), JSON.stringify(fields, null, 2) + "\n");
   for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await cp(join(root, file), join(outDir, file));
-  return fields;
 }
 
 /** npm links the commands of a package as they are: their first line says what runs them. */

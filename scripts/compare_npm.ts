@@ -1,21 +1,21 @@
 /**
- * Compares what the two builders make of the sources: `deno task compare:npm npm` the build in `npm/` with one of
+ * Compares what the two builders make of the sources, before modules are joined: `deno task compare:npm npm` the build in `npm/` with one of
  * `deno pack`'s, `deno task compare:npm` two new ones, where JSR answers.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { buildNpm } from "./build_npm.ts";
+import { buildModules, MODULES } from "./build_npm.ts";
 import { compareBuilds } from "./npm_compare.ts";
 
 async function main([built]: string[]): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), "fastify-authjs-builds-"));
   try {
     const [dnt, pack] = [join(work, "dnt"), join(work, "pack")];
-    if (!built) await buildNpm("dnt", dnt);
-    await buildNpm("pack", pack);
-    await report(built ? resolve(built) : dnt, pack);
+    if (!built) await buildModules("dnt", dnt);
+    await buildModules("pack", pack);
+    await report(built ? resolve(built, MODULES) : dnt, pack);
   } finally {
     await rm(work, { recursive: true });
   }

@@ -12,6 +12,8 @@ export interface TestFile {
   tie: string | undefined;
   /** Whether it reads files from beside itself. */
   readsFiles: boolean;
+  /** Whether it needs internal modules, which the published package has joined. */
+  internal: boolean;
 }
 
 /**
@@ -45,6 +47,7 @@ async function readTestFile(directory: string, name: string): Promise<TestFile> 
     imports: [...new Set(importsOf(text).filter((specifier) => !specifier.startsWith(".")))],
     tie: TIES.map((tie) => text.match(tie)?.[0]).find(Boolean),
     readsFiles: text.includes("import.meta"),
+    internal: /"(?:\.\.\/)+src\//.test(text),
   };
 }
 

@@ -1,9 +1,10 @@
 /** What the npm package is made of: the files that its entry points load, and the same from either builder. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { compareBuilds, type Comparison } from "../scripts/npm_compare.ts";
+import { joinModules } from "../scripts/npm_join.ts";
 import { removeUnreached } from "../scripts/npm_reach.ts";
 import { packageJson } from "../scripts/package_json.ts";
 
@@ -69,6 +70,70 @@ Deno.test("removeUnreached() keeps what the entry points load, and nothing else"
       "src/types.d.ts",
       "src/types.js",
     ]);
+  });
+});
+
+const SHARED_STATE = {
+  ...BUILD,
+  "esm/src/state.js": "export const seen = new Map();\n",
+  "esm/src/internal.js": `export { seen } from "./state.js";\n`,
+  "esm/src/later.js": `import { seen } from "./state.js";\nexport const size = () => seen.size;\n`,
+  "esm/src/other.js": `import { seen } from "./state.js";\nexport const clear = () => seen.clear();\n`,
+  "esm/mod.js": `import { seen } from "./src/internal.js";
+    export const add = () => seen.set("a", 1);
+    export const size = async () => (await import("./src/later.js")).size();
+    export const clear = async () => (await import("./src/other.js")).clear();\n`,
+  "esm/src/redis.js": `import { seen } from "./state.js";\nexport const size = () => seen.size;\n`,
+};
+
+async function fieldsOf(exports: Record<string, string>) {
+  const config = { version: "1.0.0", license: "MIT", exports, imports: await imports() };
+  return { ...packageJson(config), bin: {} };
+}
+
+async function codeIn(directory: string): Promise<string[]> {
+  const files = await readdir(join(directory, "esm"), { recursive: true });
+  return files.filter((file) => file.endsWith(".js")).map((file) => file.replaceAll("\\", "/")).sort();
+}
+
+Deno.test("joinModules() joins the modules of entry points, which share what has a state", async () => {
+  await withBuilds([SHARED_STATE], async (directory = "") => {
+    await joinModules(directory, await fieldsOf({ ".": "./mod.ts", "./redis": "./src/redis.ts" }));
+    const code = await codeIn(directory);
+    assertEquals(code.filter((file) => !file.startsWith("shared/")), ["mod.js", "src/redis.js"]);
+    assert((await readdir(join(directory, "esm"))).includes("mod.d.ts"));
+    const { add } = await import(`file://${directory}/esm/mod.js`);
+    const { size } = await import(`file://${directory}/esm/src/redis.js`);
+    add();
+    assertEquals(size(), 1);
+  });
+});
+
+Deno.test("joinModules() leaves apart what is loaded later, beside one file of what is loaded first", async () => {
+  await withBuilds([SHARED_STATE], async (directory = "") => {
+    await joinModules(directory, await fieldsOf({ ".": "./mod.ts" }));
+    assertEquals(await codeIn(directory), ["mod.js", "shared/later.js", "shared/mod.js", "shared/other.js"]);
+    const { add, size, clear } = await import(`file://${directory}/esm/mod.js`);
+    add();
+    assertEquals(await size(), 1);
+    await clear();
+    assertEquals(await size(), 0);
+  });
+});
+
+Deno.test("joinModules() refuses two classes of one name: the second would have another one in the log", async () => {
+  const refused = "export class Refused extends Error {}\n";
+  const files = {
+    ...BUILD,
+    "esm/src/one.js": refused,
+    "esm/src/two.js": refused,
+    "esm/mod.js":
+      `export { Refused } from "./src/one.js";\nexport { Refused as Other } from "./src/two.js";\n`,
+  };
+  await withBuilds([files], async (directory = "") => {
+    const fields = await fieldsOf({ ".": "./mod.ts" });
+    const error = await assertRejects(() => joinModules(directory, fields), Error);
+    assertEquals(error.message, "Two classes are called Refused: rename one");
   });
 });
 

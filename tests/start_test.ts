@@ -20,8 +20,11 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   "options": ["sendTooManyRequests", "authOperation"],
 };
 
-/** The most modules of this project at the start: one that is for few applications has to be loaded later. */
-const MOST_MODULES = 170;
+/**
+ * The most modules of this project at the start: one that is for few applications has to be loaded later. In the npm
+ * package they are joined.
+ */
+const MOST_MODULES = process.versions.deno ? 170 : 8;
 
 /** What a process loaded. */
 interface Loaded {

@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { buildModules } from "../../scripts/build_npm.ts";
 import { readTestFiles, type TestFile } from "../../scripts/portable_tests.ts";
 import { install } from "./consumer.ts";
 import type { Result } from "./matrix.ts";
@@ -22,15 +23,28 @@ export interface OwnTests {
   files: string[];
 }
 
-/** Copies the tests that are not tied to Deno into a consumer project, as JavaScript, and installs what they import. */
+/** Below the tests: the package with a file for each module, and the tests that import internal ones. */
+const MODULES = "modules";
+
+/**
+ * Copies the tests that are not tied to Deno into a consumer project, as JavaScript, and installs what they import. They
+ * run against the installed package. Those that import internal modules, which it has joined, have a directory of their
+ * own with a build of the same sources that has them: one process must not have both, since each has its own state.
+ */
 export async function prepareOwnTests(project: string): Promise<OwnTests> {
   const all = await readTestFiles(tests);
   for (const { name, tie } of all) if (tie) console.log(`     on Deno only: ${name}, for its ${tie}`);
   const portable = all.filter(({ tie }) => !tie);
   const directory = join(project, "own");
   await compile(join(directory, "tests"), join(project, "node_modules/fastify-authjs/esm"));
+  const modules = join(directory, MODULES, "node_modules/fastify-authjs");
+  await buildModules("pack", modules);
+  await compile(join(directory, MODULES, "tests"), join(modules, "esm"));
   await install(project, await packagesOf(portable));
-  return { directory, files: portable.map(({ name }) => join("tests", name.replace(/\.ts$/, ".js"))) };
+  const files = portable.map(({ name, internal }) =>
+    join(internal ? MODULES : "", "tests", name.replace(/\.ts$/, ".js"))
+  );
+  return { directory, files };
 }
 
 /** Runs the tests on one Node. */

@@ -27,6 +27,10 @@ export async function checkContents(project: string): Promise<Result> {
   const expected = [...papers, ...[...named, ...Object.values(bin)].map((path) => path.replace("./", ""))];
   const failed = expected.filter((file) => !files.includes(file)).map((file) => `${file} is missing`);
   failed.push(...files.filter((file) => STRANGERS.test(file)).map((file) => `${file} is inside`));
+  const modules = files.filter((file) =>
+    /\.js$/.test(file) && !file.startsWith("esm/shared/") && !expected.includes(file)
+  );
+  failed.push(...modules.map((file) => `${file} is a module that was not joined to others`));
   for (const file of files.filter((file) => /\.(?:js|ts|json|map)$/.test(file))) {
     if ((await readFile(join(directory, file), "utf8")).includes(root)) {
       failed.push(`${file} names this checkout`);

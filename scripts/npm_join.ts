@@ -1,0 +1,133 @@
+/**
+ * Joins the modules of a built package to a few files. Node takes up to a millisecond to find, read and link each, and an
+ * application would load a hundred and fifty of them when it starts. What is loaded later stays apart.
+ */
+import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import type { PackageJson } from "./package_json.ts";
+
+/** Below `esm/`: the files that entry points and modules that are loaded later have in common. */
+const SHARED = "shared";
+
+/** The module that every request to an auth route is answered by. */
+const REQUESTS = "esm/src/routes/answer_request.js";
+
+/** Replaces the code in `esm/`. The entry points keep their names, and the declarations stay as they are. */
+export async function joinModules(
+  outDir: string,
+  { exports, bin }: Pick<PackageJson, "exports" | "bin">,
+): Promise<void> {
+  const targets = Object.values(exports).flatMap((target) =>
+    typeof target === "string" ? [] : target.default
+  );
+  const options = {
+    absWorkingDir: outDir,
+    entryPoints: [...new Set([...targets, ...Object.values(bin)])].map((path) => join(outDir, path)),
+    outdir: join(outDir, "esm"),
+    outbase: join(outDir, "esm"),
+    bundle: true,
+    splitting: true,
+    chunkNames: `${SHARED}/[name]-[hash]`,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    packages: "external",
+    metafile: true,
+    write: false,
+  } as const satisfies BuildOptions;
+  const { metafile: { inputs } } = await build(options);
+  const main = targets[0]!; // the entry point "."
+  const groups = [toSlashes(relative(outDir, join(outDir, main))), REQUESTS];
+  const { outputFiles, metafile } = await build({ ...options, plugins: [grouped(outDir, inputs, groups)] });
+  await removeCode(join(outDir, "esm"));
+  assertOwnNames(outputFiles.map(({ text }) => text).join("\n"));
+  const names = sharedNames(metafile);
+  await mkdir(join(outDir, "esm", SHARED), { recursive: true });
+  for (const { path, text } of outputFiles) {
+    const target = join(dirname(path), names.get(basename(path)) ?? basename(path));
+    await writeFile(target, [...names].reduce((code, [from, to]) => code.replaceAll(from, to), text));
+  }
+}
+
+type Inputs = Metafile["inputs"];
+
+/**
+ * Has modules that are loaded later import the groups that they share modules with: esbuild puts modules into one file
+ * that are imported by the same entry points, and would make one for each combination of these. A group has been loaded
+ * by then anyway.
+ *
+ * @param groups The modules that are loaded first.
+ */
+function grouped(outDir: string, inputs: Inputs, groups: readonly string[]): Plugin {
+  const known = groups.filter((group) => inputs[group] !== undefined);
+  const reached = new Map(known.map((group) => [group, reach(inputs, group)]));
+  const isLater = new Set(
+    Object.values(inputs).flatMap(({ imports }) =>
+      imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path)
+    ),
+  );
+  return {
+    name: "groups",
+    setup({ onLoad }) {
+      onLoad({ filter: /\.js$/ }, async ({ path }) => {
+        const name = toSlashes(relative(outDir, path));
+        if (!isLater.has(name)) return undefined;
+        const own = reach(inputs, name);
+        const joined = known.filter((group) =>
+          !reached.get(group)!.has(name) && [...own].some((module) => reached.get(group)!.has(module))
+        );
+        const imports = joined.map((group) => `import ${JSON.stringify(join(outDir, group))};\n`);
+        return {
+          contents: `${await readFile(path, "utf8")}\n${imports.join("")}`,
+          resolveDir: dirname(path),
+        };
+      });
+    },
+  };
+}
+
+/** A module, and all that are loaded with it. */
+function reach(inputs: Inputs, module: string, reached: Set<string> = new Set()): Set<string> {
+  if (reached.has(module) || inputs[module] === undefined) return reached;
+  reached.add(module);
+  for (const { path, kind } of inputs[module].imports) {
+    if (kind === "import-statement") reach(inputs, path, reached);
+  }
+  return reached;
+}
+
+async function removeCode(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile() && entry.name.endsWith(".js")) await rm(join(entry.parentPath, entry.name));
+  }
+}
+
+/** Names of classes are in logs, and esbuild gives a second class of the same name another one. */
+function assertOwnNames(code: string): void {
+  const declared = [...code.matchAll(/^(?:export )?(?:var (\w+) = )?class (\w+)/gm)];
+  const names = new Set(declared.map(([, variable, name]) => variable ?? name!));
+  const renamed = [...names].find((name) => /\d$/.test(name) && names.has(name.replace(/\d+$/, "")));
+  if (renamed !== undefined) {
+    throw new Error(`Two classes are called ${renamed.replace(/\d+$/, "")}: rename one`);
+  }
+}
+
+/** Names for the shared files, by those with a hash: of the module that is loaded, or that imports most of the others. */
+function sharedNames({ inputs: modules, outputs }: Metafile): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const [output, { inputs, entryPoint }] of Object.entries(outputs)) {
+    if (!output.includes(`/${SHARED}/`)) continue;
+    const importsOf = (module: string) => modules[module]!.imports.length;
+    const [first = basename(output)] = Object.keys(inputs).sort((a, b) => importsOf(b) - importsOf(a));
+    const module = (entryPoint ?? first).replace(/^esm\/(?:src\/)?/, "");
+    const name = module.replaceAll("/", "_");
+    names.set(basename(output), [...names.values()].includes(name) ? `more_${name}` : name);
+  }
+  if (new Set(names.values()).size < names.size) throw new Error("Two shared files would have the same name");
+  return names;
+}
+
+function toSlashes(path: string): string {
+  return path.replaceAll("\\", "/");
+}
