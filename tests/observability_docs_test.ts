@@ -74,7 +74,7 @@ Deno.test("only fastify-authjs/opentelemetry loads OpenTelemetry", async () => {
     const found: string[] = [];
     for await (const { name, isDirectory } of Deno.readDir(new URL(folder, root))) {
       if (isDirectory) found.push(...await loading(`${folder}${name}/`));
-      else if (/(?:from|import\() *"@opentelemetry/.test(await read(`${folder}${name}`))) {
+      else if (/(?:from|import)\s*\(?\s*"@opentelemetry/.test(await read(`${folder}${name}`))) {
         found.push(folder + name);
       }
     }
