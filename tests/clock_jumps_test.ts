@@ -1,9 +1,11 @@
 /** The time of day jumps, as where a machine's clock is corrected: waits do not grow with it, and sessions go on. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import type { FastifyAuthConfig } from "fastify-authjs";
+import Fastify, { type FastifyInstance } from "fastify";
+import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { testApp, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
 import { type Clock, withClock } from "./support/clock.ts";
+import { memoryAdapter } from "./support/memory_adapter.ts";
 import { memoryLock } from "./support/memory_lock.ts";
 import { locationOf, pathOf, signedInName, startSignIn } from "./support/oauth_client.ts";
 import { signInThrough, withProvider } from "./support/scripted_sign_in.ts";
@@ -124,6 +126,67 @@ for (const [direction, by] of [["ahead", HOUR], ["behind", -HOUR]] as const) {
     });
   });
 
+  Deno.test(`a long request reads its session again after some seconds, with a clock set an hour ${direction}`, async () => {
+    await withClock(async (clock) => {
+      let reads = 0;
+      const callbacks: FastifyAuthConfig["callbacks"] = {
+        session({ session }) {
+          reads++;
+          return session;
+        },
+      };
+      const config = testConfig({ callbacks });
+      await using app = Fastify() as FastifyInstance;
+      await app.register(FastifyAuth(config), { prefix: "/auth" });
+      app.get("/long", async (request) => {
+        await getSession(request, config);
+        jump(clock, by);
+        await getSession(request, config);
+        const soon = reads;
+        clock.now += 11_000;
+        await getSession(request, config);
+        return [soon, reads];
+      });
+      const client = new Client(app);
+      await client.signIn({ username: "ada", password: "open" });
+      reads = 0;
+      assertEquals((await client.get("/long")).json(), [1, 2]);
+    });
+  });
+
+  Deno.test(`a sign-in link that another process never gives back is given up, with a clock set an hour ${direction}`, async () => {
+    await withClock(async (clock) => {
+      const links: string[] = [];
+      const mail = {
+        id: "mail",
+        name: "Mail",
+        type: "email" as const,
+        sendVerificationRequest: ({ url }: { url: string }) => void links.push(url),
+      };
+      let jumped = false;
+      const refreshLock = memoryLock();
+      const app = await testApp(testConfig({
+        providers: [mail],
+        adapter: memoryAdapter(),
+        adapterTimeout: 200,
+        refreshLock: {
+          ...refreshLock,
+          acquire: () => {
+            if (!jumped) jump(clock, by);
+            jumped = true;
+            return Promise.resolve(false);
+          },
+        },
+      }));
+      await using _app = app;
+      const client = new Client(app);
+      const form = { csrfToken: await client.csrfToken(), email: "ada@example.com" };
+      await client.post("/auth/signin/mail", form);
+      const answer = await inTime(client.confirm(pathOf(links[0]!)));
+      assertEquals([jumped, answer === "nothing" ? answer : answer.statusCode], [true, 503]);
+    });
+  });
+
   Deno.test(`a refresh under way does not bring a signed-out session back, with a clock set an hour ${direction}`, async () => {
     await withClock(async (clock) => {
       let open = () => {}, reach = () => {};
@@ -138,10 +201,9 @@ for (const [direction, by] of [["ahead", HOUR], ["behind", -HOUR]] as const) {
       tab.cookies.set(NAME, setup.client.cookies.get(NAME)!);
       const reading = tab.get("/me");
       await reached;
-      const signingOut = setup.client.signOut();
+      await setup.client.signOut();
       jump(clock, by);
       open();
-      await signingOut;
       const answer = await reading;
       const written = setCookies(answer).filter((line) =>
         line.startsWith(`${NAME}=`) && !/max-age=0/i.test(line)
