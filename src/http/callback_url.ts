@@ -51,16 +51,23 @@ export function toAsciiUrl(url: string): string {
  * @param origin The public origin, which mostly is its value.
  */
 export function normalizeCallbackCookie(header: string, name: string, origin: string): string {
-  if (!header.includes(name)) return header;
+  const start = header.indexOf(name);
+  if (start === -1) return header;
   const usual = `${name}=${encodeURIComponent(origin)}`;
+  const isAlone = header.indexOf(name, start + 1) === -1;
+  if (isAlone && header.startsWith(usual, start) && isPairEnd(header[start + usual.length])) return header;
   return header.split(";").flatMap((pair) => {
-    if (pair.trim() === usual) return usual;
     const separator = pair.indexOf("=");
     if (separator === -1 || pair.slice(0, separator).trim() !== name) return pair;
     const value = decode(pair.slice(separator + 1).trim());
     const normalized = value === origin ? value : normalizeCallbackUrl(value);
     return normalized === undefined ? [] : `${name}=${encodeURIComponent(normalized)}`;
   }).join(";");
+}
+
+/** Whether a pair of a Cookie header ends where this character follows. */
+function isPairEnd(next: string | undefined): boolean {
+  return next === undefined || next === ";";
 }
 
 function decode(value: string): string {

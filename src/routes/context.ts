@@ -94,16 +94,18 @@ function normalizeCookies(
   { core, hashSecrets }: ResolvedConfig,
   { href, secure }: PublicOrigin,
 ): string {
+  if (header === "") return header;
   const nameOf = (cookie: AuthCookie) => cookieSettings(cookie, core, secure).name;
-  return withKnownCsrfCookie(
-    withoutLookAlikes(
-      normalizeCallbackCookie(header, nameOf("callbackUrl"), href),
-      nameOf("sessionToken"),
-      cookieNames(core, secure).filter((other) => other !== nameOf("sessionToken")),
-    ),
-    nameOf("csrfToken"),
-    hashSecrets,
-  );
+  const session = nameOf("sessionToken");
+  const normalized = normalizeCallbackCookie(header, nameOf("callbackUrl"), href);
+  const own = normalized.includes(session)
+    ? withoutLookAlikes(
+      normalized,
+      session,
+      cookieNames(core, secure).filter((other) => other !== session),
+    )
+    : normalized;
+  return withKnownCsrfCookie(own, nameOf("csrfToken"), hashSecrets);
 }
 
 function normalizeBody({ callbackUrl, ...body }: AuthBody, fallback: string | undefined): AuthBody {
