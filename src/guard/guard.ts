@@ -128,7 +128,7 @@ function guardOf(
 }
 
 /** What a guard returns that has let a request pass at once. */
-const PASSED: Promise<undefined> = Promise.resolve(undefined);
+export const PASSED: Promise<undefined> = Promise.resolve(undefined);
 
 /**
  * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply:

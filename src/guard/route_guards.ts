@@ -1,6 +1,12 @@
 /** The guards that the routes and scopes of an application declare. */
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
-import { GUARD, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteOptions,
+} from "fastify";
+import { GUARD, type MarkedHook, PASSED, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "../instance/arguments.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
@@ -88,7 +94,7 @@ export class RouteGuards {
       const { config } = request.routeOptions;
       if (config === undefined || isSeen(config)) return done();
       const declaration = this.#declarationOf(config, request.server, nameOf(request.routeOptions));
-      return declaration === false ? done() : this.#guardOf(declaration)(request, reply);
+      return declaration === false ? done() : this.#run(declaration, request, reply, done);
     });
   }
 
@@ -113,7 +119,7 @@ export class RouteGuards {
       (around as Decorated)[DEFAULT] === declaration && !(typeof config === "object" && "auth" in config!);
     const hook: onRequestHookHandler = (request, reply, done): unknown =>
       guards(request.routeOptions.config, request.server)
-        ? this.#guardOf(declaration)(request, reply)
+        ? this.#run(declaration, request, reply, done)
         : done();
     scope.addHook("onRequest", this.#mark(hook, declaration, guards));
   }
@@ -143,7 +149,8 @@ export class RouteGuards {
     route.config = { ...route.config, [SEEN]: (route.config as RouteAuthConfig).auth } as object;
     if (options === false) return;
     const declaration = this.#declare({ scope, options, where });
-    const guard: SessionGuard = (request, reply) => this.#guardOf(declaration)(request, reply);
+    const guard: onRequestHookHandler = (request, reply, done): unknown =>
+      this.#run(declaration, request, reply, done);
     // A new array: the given one may be shared among routes.
     route.onRequest = [this.#mark(guard, declaration), ...[route.onRequest ?? []].flat()];
   }
@@ -180,6 +187,17 @@ export class RouteGuards {
     const { mountPath: _, ...options } = declaration.options;
     const { config } = this.#registrationOf(declaration);
     return declaration.guard = sessionGuard(config, options, declaration.where);
+  }
+
+  /** Runs a guard as a hook, without waiting for one that has let the request pass at once. */
+  #run(
+    declaration: Declaration,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: () => void,
+  ): Promise<unknown> | void {
+    const decided = this.#guardOf(declaration)(request, reply);
+    return decided === PASSED ? done() : decided;
   }
 
   #registrationOf({ scope, options: { mountPath }, where }: Declaration): Registration {

@@ -136,6 +136,7 @@ function withoutStamps({ iat: _iat, exp: _exp, jti: _jti, ...claims }: JWT): str
   return JSON.stringify(claims);
 }
 
-const endOf = (token: string) => token.slice(-32);
+/** 72 bits of the tag. V8 copies so few characters; a longer part would keep all of the header it is cut out of. */
+const endOf = (token: string) => token.slice(-12);
 
 const sizeOf = (token: string, { text }: Opened) => token.length + text.length;

@@ -150,9 +150,8 @@ function refresh(opened: OpenToken, context: ReadContext): MaybePromise<JwtRead>
   const { settings } = context;
   const { token } = opened;
   const store = isRefreshDue(opened, context) ? sharedStore(context) : undefined;
-  const work = () => runCallbacks(opened, context);
-  const read = store === undefined ? work() : refreshOnce(store, token, {
-    work: async () => await work(),
+  const read = store === undefined ? runCallbacks(opened, context) : refreshOnce(store, token, {
+    work: async () => await runCallbacks(opened, context),
     async join(sealed) {
       const successor = await openToken(sealed, settings).catch(() => undefined);
       if (successor === undefined) return undefined;
@@ -164,10 +163,14 @@ function refresh(opened: OpenToken, context: ReadContext): MaybePromise<JwtRead>
     hasEnded: () => hasEnded(token, context),
     ended: ENDED,
   });
-  return after(after(read, (read) => recordOutcome(token, read, context)), (outcome) => {
-    if (outcome.sealed !== undefined) settings.refreshes.remember(token, outcome.sealed);
-    return outcome;
-  });
+  const outcome = after(read, (read) => recordOutcome(token, read, context));
+  return outcome instanceof Promise ? outcome.then((read) => remember(token, read, settings)) : outcome;
+}
+
+/** Remembers what replaced a token, which takes a promise to make. */
+function remember(token: string, read: JwtRead, { refreshes }: SessionSettings): JwtRead {
+  if (read.sealed !== undefined) refreshes.remember(token, read.sealed);
+  return read;
 }
 
 /**
