@@ -52,10 +52,13 @@ export async function joinModules(
 
 type Inputs = Metafile["inputs"];
 
+/** Of how many modules of a group an entry point makes it load all. */
+const MUCH = 20;
+
 /**
- * Has modules that are loaded later import the groups that they share modules with: esbuild puts modules into one file
- * that are imported by the same entry points, and would make one for each combination of these. A group has been loaded
- * by then anyway.
+ * Has modules that are loaded later, and entry points that need much of a group, import the groups that they share modules
+ * with: esbuild puts modules into one file that are imported by the same entry points, and would make one for each
+ * combination of these. A group has been loaded by then anyway.
  *
  * @param groups The modules that are loaded first.
  */
@@ -72,11 +75,13 @@ function grouped(outDir: string, inputs: Inputs, groups: readonly string[]): Plu
     setup({ onLoad }) {
       onLoad({ filter: /\.js$/ }, async ({ path }) => {
         const name = toSlashes(relative(outDir, path));
-        if (!isLater.has(name)) return undefined;
         const own = reach(inputs, name);
+        const least = isLater.has(name) ? 1 : MUCH;
         const joined = known.filter((group) =>
-          !reached.get(group)!.has(name) && [...own].some((module) => reached.get(group)!.has(module))
+          !reached.get(group)!.has(name) &&
+          [...own].filter((module) => reached.get(group)!.has(module)).length >= least
         );
+        if (joined.length === 0) return undefined;
         const imports = joined.map((group) => `import ${JSON.stringify(join(outDir, group))};\n`);
         return {
           contents: `${await readFile(path, "utf8")}\n${imports.join("")}`,

@@ -1,5 +1,4 @@
-/** What a client prefers, by its `Accept` and `Accept-Language` headers (RFC 9110 section 12.5). */
-import Negotiator from "negotiator";
+/** What a client accepts, by its `Accept` header (RFC 9110 section 12.5.1). */
 
 /** Whether the client accepts `text/html` by name: browsers do for a page, `fetch()` by default does not. */
 export function acceptsHtml(accept = ""): boolean {
@@ -7,34 +6,4 @@ export function acceptsHtml(accept = ""): boolean {
     const [type, ...parameters] = range.split(";").map((part) => part.trim());
     return type === "text/html" && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));
   });
-}
-
-/** Whether the client prefers JSON to a page. A client that accepts anything does not. */
-export function prefersJson(accept: string | undefined): boolean {
-  if (!accept?.includes("json")) return false;
-  return preferences({ accept }).mediaType(["text/html", "application/json"]) === "application/json";
-}
-
-/**
- * The language that the client prefers among those available, "en" also for one who prefers "en-GB".
- *
- * @param available BCP 47 tags.
- * @returns `undefined` where it accepts none of them, or names none.
- */
-export function preferredLanguage(
-  acceptLanguage: string | undefined,
-  available: readonly string[],
-): string | undefined {
-  if (!acceptLanguage) return undefined;
-  return preferences({ "accept-language": acceptLanguage }).language([...available]);
-}
-
-/** The part of the package that is used; it has no types of its own. */
-interface Preferences {
-  mediaType(available: string[]): string | undefined;
-  language(available: string[]): string | undefined;
-}
-
-function preferences(headers: Readonly<Record<string, string>>): Preferences {
-  return new (Negotiator as unknown as new (request: object) => Preferences)({ headers });
 }

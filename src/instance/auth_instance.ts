@@ -56,7 +56,8 @@ export class AuthInstance {
   }
 
   async #check(): Promise<FastifyAuthError | undefined> {
-    const problem = this.config.problem ?? await coreProblem(this.config);
+    const { config } = this;
+    const problem = config.problem ?? await config.pages.languages.problem() ?? await coreProblem(config);
     this.#ready = problem === undefined;
     return problem;
   }

@@ -5,7 +5,7 @@ import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostOf } from "../http/origin.ts";
-import { prefersJson } from "../http/accept.ts";
+import { prefersJson } from "../http/preferences.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import type { Page } from "../pages/types.ts";
 import { leadsFormElsewhere, sendFormRedirect } from "./form_redirect.ts";

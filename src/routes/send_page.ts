@@ -6,7 +6,7 @@ import type { PageSettings } from "../config/pages.ts";
 import { hostOf, type PublicOrigin } from "../http/origin.ts";
 import { beforeHeaders } from "../http/late_headers.ts";
 import type { Assets } from "../pages/assets.ts";
-import { LANGUAGE_COOKIE } from "../pages/language.ts";
+import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
 import type { Nonce, Page } from "../pages/types.ts";
 

@@ -1,0 +1,81 @@
+/** Which language a page or a mail is in. */
+import { parseCookie } from "cookie";
+import { preferredLanguage } from "../http/preferences.ts";
+import { parseQuery, queryOf } from "../http/query.ts";
+import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
+import { RecentValues } from "../utils/recent_values.ts";
+
+/** The cookie that keeps the language of `ui_locales` for the pages that follow. */
+export const LANGUAGE_COOKIE = "authjs.ui-locales";
+
+/** Values of `Accept-Language` in use. */
+const MOST_ACCEPTED = 200;
+
+/**
+ * Chooses the language for a request: that of the application's function, of `ui_locales` (OpenID Connect Core
+ * section 3.1.2.1), of an earlier `ui_locales`, or of `Accept-Language`; else English.
+ */
+export class LanguageChoice {
+  readonly #configured: FastifyAuthOptions["language"];
+  readonly #available: readonly string[];
+  /** By what `Accept-Language` says. */
+  readonly #accepted = new RecentValues<{ readonly tag: string | undefined }>(MOST_ACCEPTED);
+
+  /**
+   * @param configured The language of the configuration, or the function that tells it.
+   * @param available Language tags.
+   */
+  constructor(configured: FastifyAuthOptions["language"], available: readonly string[]) {
+    this.#configured = configured;
+    this.#available = available;
+  }
+
+  /** The tag of the language, and whether the request named it in `ui_locales`. */
+  choose(request: LanguageRequest): { readonly tag: string; readonly asked: boolean } {
+    const configured = this.#configured;
+    const own = this.match(typeof configured === "function" ? configured(request) : configured);
+    const asked = own === undefined ? this.#askedFor(request.url) : undefined;
+    const tag = own ?? asked ?? this.#keptFor(request) ?? this.#acceptedBy(request) ?? "en";
+    return { tag, asked: asked !== undefined };
+  }
+
+  #askedFor(url: string): string | undefined {
+    const locales = parseQuery(queryOf(url)).get("ui_locales");
+    return locales === null ? undefined : this.match(...locales.trim().split(/\s+/));
+  }
+
+  #keptFor({ headers }: LanguageRequest): string | undefined {
+    const kept = parseCookie(String(headers.cookie ?? ""))[LANGUAGE_COOKIE];
+    return this.#available.find((tag) => tag === kept);
+  }
+
+  #acceptedBy({ headers }: LanguageRequest): string | undefined {
+    const accepted = headers["accept-language"];
+    if (accepted === undefined) return undefined;
+    return this.#accepted.get(String(accepted), () => ({ tag: this.#preferred(String(accepted)) })).tag;
+  }
+
+  /** Where Chinese is written in traditional characters, its tag names the region more often than the script. */
+  #preferred(languages: string): string | undefined {
+    const withScript = languages.replaceAll(TRADITIONAL, (tag) => {
+      const isAvailable = this.#available.some((available) => available.toLowerCase() === tag.toLowerCase());
+      return isAvailable ? tag : "zh-Hant";
+    });
+    return preferredLanguage(withScript, this.#available);
+  }
+
+  /** The available language for the first of these tags that has one. */
+  match(...tags: (string | undefined)[]): string | undefined {
+    for (const tag of tags.slice(0, MOST_LOCALES)) {
+      if (tag === undefined || !/^[a-z\d-]+$/i.test(tag)) continue;
+      const found = this.#preferred(tag);
+      if (found !== undefined) return found;
+    }
+  }
+}
+
+/** Of `ui_locales`, more are not read. */
+const MOST_LOCALES = 10;
+
+/** Chinese in traditional characters (BCP 47). */
+const TRADITIONAL = /\bzh-(?:hant(?:-[a-z]{2})?|tw|hk|mo)\b/gi;
