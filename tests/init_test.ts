@@ -1,12 +1,13 @@
 /** `init`: what it writes is a project whose types are right and whose tests pass. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { PassThrough } from "node:stream";
-import { askForRest, type Given } from "../src/cli/init/questions.ts";
+import { init as initIn } from "../src/cli/init/init.ts";
+import { askForRest, type Given, type Terminal } from "../src/cli/init/questions.ts";
 import { SELF, VERSIONS } from "../src/cli/init/versions.ts";
 import { PROVIDERS } from "../src/cli/init/providers.ts";
 import { run } from "../src/cli/run.ts";
@@ -211,8 +212,25 @@ Deno.test("init leaves a directory with files alone; with --force it says what i
   assert(!(await init(path, "--force")).includes("Replaced"));
 });
 
-/** Asks, with lines that are typed as the answers. */
-async function ask(given: Partial<Given>, lines: string[]) {
+Deno.test("init names the project as npm takes it, and takes a provider that is said twice once", async () => {
+  await using directory = await temporary();
+  const path = join(directory.path, "_My Shop!");
+  await init(path, "--runtime", "node", "--providers", "github,GitHub");
+  const files = await filesIn(path);
+  assertEquals(JSON.parse(files["package.json"]!).name, "my-shop");
+  assertEquals(files["src/auth.ts"]!.match(/providers\/github"/g)?.length, 1);
+});
+
+Deno.test("init says where Auth.js advises against a provider", async () => {
+  await using directory = await temporary();
+  const { module } = PROVIDERS.find(({ deprecated, type }) => deprecated && type === "oidc")!;
+  const output = await init(join(directory.path, "old"), "--providers", `${module},github`);
+  assertStringIncludes(output, `Auth.js advises against "${module}"`);
+  assert(!output.includes('advises against "github"'));
+});
+
+/** A terminal in which lines are typed, each when it is asked for. */
+function typing(lines: string[]): { readonly terminal: Terminal; readonly shown: () => string } {
   const [input, output] = [new PassThrough(), new PassThrough()];
   let shown = "";
   // A person types when asked
@@ -222,9 +240,15 @@ async function ask(given: Partial<Given>, lines: string[]) {
     const line = lines.shift();
     line === undefined ? input.end() : input.write(`${line}\n`);
   });
+  return { terminal: { input, output }, shown: () => shown };
+}
+
+/** Asks, with lines that are typed as the answers. */
+async function ask(given: Partial<Given>, lines: string[]) {
+  const { terminal, shown } = typing(lines);
   const nothing = { directory: undefined, runtime: undefined, providers: undefined, database: undefined };
-  const answers = await askForRest({ ...nothing, ...given }, "node", { input, output }).catch(String);
-  return { answers, shown };
+  const answers = await askForRest({ ...nothing, ...given }, "node", terminal).catch(String);
+  return { answers, shown: shown() };
 }
 
 Deno.test("init asks for what is not said, takes defaults, and asks again where an answer is wrong", async () => {
@@ -246,6 +270,17 @@ Deno.test("init asks for what is not said, takes defaults, and asks again where 
   assertMatch(shown, /did you mean github\?\nProviders/);
   assertMatch(shown, /nodemailer needs a database: .*\nDatabase/);
   assert(!shown.includes("Directory"));
+});
+
+Deno.test("init refuses a directory with files before it asks, or once it is answered", async () => {
+  await using directory = await temporary();
+  await writeFile(join(directory.path, "notes.txt"), "mine");
+  const said = typing([]);
+  await assertRejects(() => initIn({ directory: directory.path }, said.terminal), Error, "is not empty");
+  assertEquals(said.shown(), "");
+  const answered = typing([directory.path, "node", "github", "none"]);
+  await assertRejects(() => initIn({}, answered.terminal), Error, "is not empty");
+  assertEquals(await readdir(directory.path), ["notes.txt"]);
 });
 
 Deno.test("init writes nothing where its questions are left unanswered", async () => {
