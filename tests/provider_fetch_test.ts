@@ -83,6 +83,20 @@ Deno.test("limitedFetch() gives a response that can be read when a copy of it is
   }
 });
 
+Deno.test("limitedFetch() gives a response that is read once, as text or JSON, with or without a byte order mark", async () => {
+  const { inner } = answering((url) => new Response(url.endsWith("page") ? "<p>" : '\ufeff{"sub":"ä"}'));
+  const fetch = limitedFetch("op", inner, DEVELOPMENT);
+  const response = await fetch("https://idp.example/userinfo");
+  assertEquals(await response.clone().text(), '{"sub":"ä"}');
+  assertFalse(response.bodyUsed);
+  assertEquals(await response.json(), { sub: "ä" });
+  assert(response.bodyUsed);
+  await assertRejects(() => response.json(), TypeError);
+  await assertRejects(() => response.text(), TypeError);
+  const page = await fetch("https://idp.example/page");
+  await assertRejects(() => page.json(), SyntaxError);
+});
+
 Deno.test("limitedFetch() takes a Request and a URL as well", async () => {
   const { inner } = answering(() => new Response("x"));
   const bounded = limitedFetch("op", inner, PRODUCTION);

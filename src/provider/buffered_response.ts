@@ -3,6 +3,8 @@
 /** A body that is held in memory. */
 export type HeldBody = Uint8Array<ArrayBuffer> | string | null;
 
+const UTF_8 = new TextDecoder();
+
 /**
  * A response with a body in memory.
  *
@@ -12,6 +14,7 @@ export type HeldBody = Uint8Array<ArrayBuffer> | string | null;
  */
 export class BufferedResponse extends Response {
   readonly #body: HeldBody;
+  #isRead = false;
 
   constructor(body: HeldBody, init?: ResponseInit) {
     super(body, init);
@@ -25,9 +28,26 @@ export class BufferedResponse extends Response {
     return new BufferedResponse(this.#body, { status, statusText, headers });
   }
 
+  override get bodyUsed(): boolean {
+    return this.#isRead || super.bodyUsed;
+  }
+
+  /** As `Response.text()`, without the stream that every other reader needs. */
+  // deno-lint-ignore require-await -- an error is a rejection
+  override async text(): Promise<string> {
+    if (this.bodyUsed) throw new TypeError("The body of the response has been read already.");
+    this.#isRead = this.#body !== null;
+    return this.peek();
+  }
+
+  /** As `Response.json()`. */
+  override async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+
   /** The body as text, which can be read all the same. */
   peek(): string {
-    return typeof this.#body === "string" ? this.#body : new TextDecoder().decode(this.#body ?? undefined);
+    return typeof this.#body === "string" ? this.#body : UTF_8.decode(this.#body ?? undefined);
   }
 
   /** As `Response.json()`. */
