@@ -152,9 +152,10 @@ export interface ActionFailure {
 }
 
 /**
- * A sign-in or an update that the application asked for (`auth.signIn()`, `auth.updateSession()`) failed. Its `code` is
- * `FST_AUTHJS_ACTION_FAILED`, its `cause` the error of Auth.js, its status what a JSON client of the auth routes gets:
- * 401 for a wrong password, 403 where a callback denied access, 500 where the server is at fault.
+ * A sign-in or an update that the application asked for (`auth.signIn()`, `auth.updateSession()`) failed. Its
+ * `code` is `FST_AUTHJS_ACTION_FAILED`, its `cause` the error of Auth.js, its status what a JSON client of
+ * the auth routes gets: 401 for a wrong password, 403 where a callback denied access, 500 where the server is
+ * at fault.
  *
  * @example
  * ```ts

@@ -17,8 +17,8 @@ export interface SessionCallbackParams {
 }
 
 /**
- * The configuration of `createAuth()`: a {@linkcode FastifyAuthConfig}, in which the type of the session follows from
- * what `callbacks.session` returns.
+ * The configuration of `createAuth()`: a {@linkcode FastifyAuthConfig}, in which the type of the session
+ * follows from what `callbacks.session` returns.
  */
 export interface CreateAuthConfig<Returned extends DefaultSession = Session>
   extends Omit<FastifyAuthConfig, "callbacks"> {
@@ -30,8 +30,8 @@ export interface CreateAuthConfig<Returned extends DefaultSession = Session>
 }
 
 /**
- * The session that is read where `callbacks.session` returns `Returned`: as it arrives over HTTP, and with a user,
- * without which it is none.
+ * The session that is read where `callbacks.session` returns `Returned`: as it arrives over HTTP, and with a
+ * user, without which it is none.
  *
  * Where the callback says no more than core's types do, it is `Session`, which an application may extend.
  */

@@ -387,8 +387,8 @@ function protectOnSend(
 
 /**
  * Answers every other path below the mount path: a misspelled callback URL contains a code as well, which the
- * application's own handler would log and send. The routes have only the methods that they are served for, since Fastify
- * takes its time to register each: others come here.
+ * application's own handler would log and send. The routes have only the methods that they are served for,
+ * since Fastify takes its time to register each: others come here.
  *
  * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that
  * Fastify does not know, are left to the handler of the surrounding scope.
@@ -488,8 +488,8 @@ function addRoute(
 }
 
 /**
- * The methods of a route that `@fastify/swagger` describes, each with the `config` that it reads the operation
- * from. The application's own `transform`, which may expect zod, is not called for it.
+ * The methods of a route that `@fastify/swagger` describes, each with the `config` that it reads the
+ * operation from. The application's own `transform`, which may expect zod, is not called for it.
  */
 function operationsOf(
   scope: FastifyInstance,

@@ -95,8 +95,8 @@ export function redisLock(
 export type RedisSessionStoreOptions = RedisLockOptions;
 
 /**
- * Sets a field of a user's hash, each value with the time until which it counts before it, deletes another field, and
- * those whose time is over.
+ * Sets a field of a user's hash, each value with the time until which it counts before it, deletes another
+ * field, and those whose time is over.
  */
 const SET =
   `local key, field, value, now, life = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -110,9 +110,10 @@ if redis.call("pttl", key) < life then redis.call("pexpire", key, life) end
 return 1`;
 
 /**
- * Makes a store in Redis for the `sessionStore` of several processes. Each user has one key, a hash with the records of
- * the user's sessions: when they began and were used, and their `User-Agent` headers, unencrypted. It contains no
- * session tokens. Keys expire with the last session of their user. The commands used are `HMGET` and `EVAL`.
+ * Makes a store in Redis for the `sessionStore` of several processes. Each user has one key, a hash with the
+ * records of the user's sessions: when they began and were used, and their `User-Agent` headers, unencrypted.
+ * It contains no session tokens. Keys expire with the last session of their user. The commands used are
+ * `HMGET` and `EVAL`.
  *
  * What Redis loses, sessions that were ended too, is valid again: let it persist its data, and evict no keys.
  *

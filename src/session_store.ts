@@ -12,8 +12,9 @@ interface UserSessions {
 }
 
 /**
- * Makes a store for `sessionStore` that keeps everything in this process: for tests, and for an application with one
- * process. With a restart it forgets which sessions were ended, and these are valid again until they expire.
+ * Makes a store for `sessionStore` that keeps everything in this process: for tests, and for an application
+ * with one process. With a restart it forgets which sessions were ended, and these are valid again until they
+ * expire.
  *
  * @returns The value for `sessionStore`.
  *

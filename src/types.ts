@@ -104,10 +104,11 @@ export interface SessionState {
 }
 
 /**
- * Keeps records of the sessions whose tokens are JWTs, such as `redisSessionStore()` of `fastify-authjs/redis` or
- * `memorySessionStore()`. A store contains no session tokens.
+ * Keeps records of the sessions whose tokens are JWTs, such as `redisSessionStore()` of
+ * `fastify-authjs/redis` or `memorySessionStore()`. A store contains no session tokens.
  *
- * `milliseconds` is how long what is written has to be kept at least, together with what there is of that user.
+ * `milliseconds` is how long what is written has to be kept at least, together with what there is of that
+ * user.
  */
 export interface SessionStore {
   /** What is known of a session: one look-up, with each read. */
@@ -116,7 +117,9 @@ export interface SessionStore {
   list(
     userId: string,
   ): Promise<{ readonly epoch?: SessionEpoch | undefined; readonly records: readonly SessionRecord[] }>;
-  /** Stores a record, in place of an earlier one of the same session. It brings no session back that ended. */
+  /**
+   * Stores a record, in place of an earlier one of the same session. It brings no session back that ended.
+   */
   put(userId: string, record: SessionRecord, milliseconds: number): Promise<void>;
   /** Remembers that a session has ended. */
   end(userId: string, id: string, milliseconds: number): Promise<void>;
@@ -127,9 +130,9 @@ export interface SessionStore {
 /** What the plugin adds to core's configuration. */
 export interface FastifyAuthOptions {
   /**
-   * The public origin, such as `"https://app.example"`. Overrides `AUTH_URL`. Where users see the auth routes at
-   * another path than Fastify, with that path: `"https://app.example/api/auth"` behind a proxy that removes
-   * `/api`.
+   * The public origin, such as `"https://app.example"`. Overrides `AUTH_URL`. Where users see the auth routes
+   * at another path than Fastify, with that path: `"https://app.example/api/auth"` behind a proxy that
+   * removes `/api`.
    *
    * @default that of `AUTH_URL`, else `request.protocol` and `request.host`
    */
@@ -144,18 +147,18 @@ export interface FastifyAuthOptions {
    */
   trustedOrigins?: readonly string[];
   /**
-   * Ids of providers that may be reached without TLS where `NODE_ENV` is `production`: an identity provider on a
-   * private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. An attacker who can read or change
-   * traffic between this server and the provider can then sign in as any of its users. At boot a warning names
-   * them. No provider of any other id is reached without TLS.
+   * Ids of providers that may be reached without TLS where `NODE_ENV` is `production`: an identity provider
+   * on a private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. An attacker who can
+   * read or change traffic between this server and the provider can then sign in as any of its users. At boot
+   * a warning names them. No provider of any other id is reached without TLS.
    *
    * @default [] every provider is reached over https
    */
   insecureProviders?: readonly string[];
   /**
-   * Whether the log gets a table at boot: the public origin and where it comes from, how sessions are kept, each
-   * provider with the callback URL to register there, the cookies, and the warnings. Without it there is one line.
-   * Both are of the level `info`.
+   * Whether the log gets a table at boot: the public origin and where it comes from, how sessions are kept,
+   * each provider with the callback URL to register there, the cookies, and the warnings. Without it there is
+   * one line. Both are of the level `info`.
    *
    * @default true where `NODE_ENV` is `development`, else false
    */
@@ -185,9 +188,10 @@ export interface FastifyAuthOptions {
    */
   sessionCookieLimit?: number;
   /**
-   * How much of the session tokens of the "jwt" strategy that come again and again is kept in memory, in bytes;
-   * 0 for none. To read a token that is kept takes a tenth of the time of opening it. A user takes some 700
-   * bytes, and those with claims of their own more; sign-ins of one user take at most a 32nd part of it.
+   * How much of the session tokens of the "jwt" strategy that come again and again is kept in memory, in
+   * bytes; 0 for none. To read a token that is kept takes a tenth of the time of opening it. A user takes
+   * some 700 bytes, and those with claims of their own more; sign-ins of one user take at most a 32nd part of
+   * it.
    *
    * @default 4194304
    */
@@ -202,8 +206,8 @@ export interface FastifyAuthOptions {
    * A process waits for the one that refreshes as long as that extends the lock, else for `providerTimeout`
    * at most.
    *
-   * Where sessions may be refreshed and several processes are known of, by `node:cluster`, PM2 or the records of
-   * `sessionStore`, a warning recommends it. `false` silences that.
+   * Where sessions may be refreshed and several processes are known of, by `node:cluster`, PM2 or the records
+   * of `sessionStore`, a warning recommends it. `false` silences that.
    *
    * @default none
    */
@@ -223,18 +227,19 @@ export interface FastifyAuthOptions {
    */
   refreshGrace?: number;
   /**
-   * Keeps records of sessions in a JWT, such as `redisSessionStore()` of `fastify-authjs/redis`: `listSessions()` and
-   * `revokeSession()` of `createAuth()` then work without a database, and a sign-out ends copies of the cookie, too. Each
-   * read makes one look-up in the store. While the store fails, `getSession()` returns `null` and guards respond with
+   * Keeps records of sessions in a JWT, such as `redisSessionStore()` of `fastify-authjs/redis`:
+   * `listSessions()` and `revokeSession()` of `createAuth()` then work without a database, and a sign-out
+   * ends copies of the cookie, too. Each read makes one look-up in the store. While the store fails,
+   * `getSession()` returns `null` and guards respond with
    * 503. Its calls have the timeout of `adapterTimeout`.
    *
    * @default none: a JWT is valid until it expires
    */
   sessionStore?: SessionStore;
   /**
-   * Whether a sign-in with credentials creates a session in the database, as every other sign-in does with the
-   * strategy "database". `authorize()` must then return a user of the adapter, with its `id`; with any other user
-   * the sign-in fails and the log says why. The `jwt` callback is not called.
+   * Whether a sign-in with credentials creates a session in the database, as every other sign-in does with
+   * the strategy "database". `authorize()` must then return a user of the adapter, with its `id`; with any
+   * other user the sign-in fails and the log says why. The `jwt` callback is not called.
    *
    * Core makes a JWT after such a sign-in, so without this option credentials need the strategy "jwt".
    *
@@ -242,60 +247,64 @@ export interface FastifyAuthOptions {
    */
   credentialsDatabaseSessions?: boolean;
   /**
-   * Whether the tokens that OAuth and OpenID Connect providers issue are kept for `auth.getAccessToken()`, which refreshes
-   * an access token that has expired: in the session token, which is encrypted, or with the strategy "database" in the row
-   * of the account. The adapter then needs `withAccountList()` and `withAccountUpdate()`.
+   * Whether the tokens that OAuth and OpenID Connect providers issue are kept for `auth.getAccessToken()`,
+   * which refreshes an access token that has expired: in the session token, which is encrypted, or with the
+   * strategy "database" in the row of the account. The adapter then needs `withAccountList()` and
+   * `withAccountUpdate()`.
    *
    * @default false
    */
   refreshTokens?: boolean;
   /**
-   * Whether a session token is also accepted in `Authorization: Bearer`, for clients without cookies, such as mobile and
-   * command-line programs. `POST <mount path>/token` then issues one to a signed-in user. `maxAge` is how long it lives,
-   * in seconds, at most as long as a session; it is not renewed. Such a header counts in place of the session cookie.
+   * Whether a session token is also accepted in `Authorization: Bearer`, for clients without cookies, such as
+   * mobile and command-line programs. `POST <mount path>/token` then issues one to a signed-in user. `maxAge`
+   * is how long it lives, in seconds, at most as long as a session; it is not renewed. Such a header counts
+   * in place of the session cookie.
    *
    * @default false
    */
   bearer?: boolean | { maxAge?: number };
   /**
-   * Limits attempts to sign in, by the address of the client and by account, through `@fastify/rate-limit`, which
-   * has to be installed (11.2 or later). A request that is too many gets 429 with `Retry-After`.
+   * Limits attempts to sign in, by the address of the client and by account, through `@fastify/rate-limit`,
+   * which has to be installed (11.2 or later). A request that is too many gets 429 with `Retry-After`.
    *
    * @default false, with a recommendation at boot in production
    */
   rateLimit?: boolean | RateLimitOptions;
   /**
-   * Whether it is kept how and when the users of sessions signed in, by the claims `auth_time`, `acr` and `amr` of the ID
-   * token, for guards with `maxAge`, `acr` or `amr`: in the session token, or with the strategy "database" in a cookie that
-   * is signed together with it.
+   * Whether it is kept how and when the users of sessions signed in, by the claims `auth_time`, `acr` and
+   * `amr` of the ID token, for guards with `maxAge`, `acr` or `amr`: in the session token, or with the
+   * strategy "database" in a cookie that is signed together with it.
    *
    * @default false
    */
   stepUp?: boolean;
   /**
-   * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions, cookies, CSRF
-   * tokens and mailed links are then valid for this tenant alone, also where others have the same secret, host and
-   * database, and the names of the cookies have the tenant in them. Users who were signed in before it was set have to
-   * sign in again. A configuration that a function returns for a request must have one.
+   * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions,
+   * cookies, CSRF tokens and mailed links are then valid for this tenant alone, also where others have the
+   * same secret, host and database, and the names of the cookies have the tenant in them. Users who were
+   * signed in before it was set have to sign in again. A configuration that a function returns for a request
+   * must have one.
    *
    * @default none
    */
   tenant?: string;
   /**
-   * Whether a sign-out also ends the user's session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0): the
-   * browser goes there, and comes back to `<mount path>/signed-out`, which has to be registered there as a post-logout
-   * redirect URI. The session here ends first, whatever the provider does.
+   * Whether a sign-out also ends the user's session at the OpenID Provider (OpenID Connect RP-Initiated
+   * Logout 1.0): the browser goes there, and comes back to `<mount path>/signed-out`, which has to be
+   * registered there as a post-logout redirect URI. The session here ends first, whatever the provider does.
    *
-   * The ID token is kept for that in the session token, which is encrypted and gets larger by it; with sessions in a
-   * database it is taken from the table of accounts.
+   * The ID token is kept for that in the session token, which is encrypted and gets larger by it; with
+   * sessions in a database it is taken from the table of accounts.
    *
    * @default false
    */
   providerSignOut?: boolean | ProviderSignOutOptions;
   /**
-   * Whether OpenID Providers may end sessions of their users with a POST to `<mount path>/backchannel-logout/<provider>`
-   * (OpenID Connect Back-Channel Logout 1.0). Needs a `sessionStore`, or sessions in a database and an adapter with
-   * `listSessionsByUserId()` (`withSessionList()`).
+   * Whether OpenID Providers may end sessions of their users with a POST to
+   * `<mount path>/backchannel-logout/<provider>` (OpenID Connect Back-Channel Logout 1.0). Needs a
+   * `sessionStore`, or sessions in a database and an adapter with `listSessionsByUserId()`
+   * (`withSessionList()`).
    *
    * @default false
    */
@@ -348,15 +357,18 @@ export interface ProviderSignOutOptions {
    */
   byDefault?: boolean;
   /**
-   * Whether the ID token is kept and sent to the provider as `id_token_hint`. Without it many providers ask the user
-   * whether to sign out, and some refuse to come back.
+   * Whether the ID token is kept and sent to the provider as `id_token_hint`. Without it many providers ask
+   * the user whether to sign out, and some refuse to come back.
    *
    * @default true
    */
   idTokenHint?: boolean;
 }
 
-/** What every event on the channels of `node:diagnostics_channel` has. None has a token, a code or an e-mail address. */
+/**
+ * What every event on the channels of `node:diagnostics_channel` has. None has a token, a code or an e-mail
+ * address.
+ */
 export interface AuthEvent {
   /** When the request came to its handler: milliseconds since 1970. */
   readonly time: number;
@@ -401,7 +413,9 @@ export interface SignOutEvent extends AuthEvent {
   readonly userId?: string;
 }
 
-/** `fastify-authjs:link`: an account of a provider was linked to a user. A new user's first account is, too. */
+/**
+ * `fastify-authjs:link`: an account of a provider was linked to a user. A new user's first account is, too.
+ */
 export interface LinkEvent extends AuthEvent {
   /** The id of the user. */
   readonly userId?: string;
@@ -409,7 +423,10 @@ export interface LinkEvent extends AuthEvent {
   readonly accountId?: string;
 }
 
-/** `fastify-authjs:unlink`: an account of a provider was unlinked from the signed-in user (`auth.unlinkAccount()`). */
+/**
+ * `fastify-authjs:unlink`: an account of a provider was unlinked from the signed-in user
+ * (`auth.unlinkAccount()`).
+ */
 export interface UnlinkEvent extends AuthEvent {
   /** The id of the user. */
   readonly userId?: string;
@@ -418,8 +435,8 @@ export interface UnlinkEvent extends AuthEvent {
 }
 
 /**
- * `fastify-authjs:access-refused`: a guard refused a request of a user who is signed in, or one with a bearer token. A
- * request without a session is none.
+ * `fastify-authjs:access-refused`: a guard refused a request of a user who is signed in, or one with a bearer
+ * token. A request without a session is none.
  */
 export interface AccessRefusedEvent extends AuthEvent {
   /**
@@ -436,8 +453,8 @@ export interface AccessRefusedEvent extends AuthEvent {
 /** `fastify-authjs:revoke`: a session was ended, and not by a sign-out. */
 export interface RevokeEvent extends AuthEvent {
   /**
-   * `replaced`: its browser has signed in again. `revoked`: by `auth.revokeSession()`, or by `auth.revokeSessions()`,
-   * which is one event for all sessions of a user. They act without a request.
+   * `replaced`: its browser has signed in again. `revoked`: by `auth.revokeSession()`, or by
+   * `auth.revokeSessions()`, which is one event for all sessions of a user. They act without a request.
    */
   readonly reason: "replaced" | "revoked";
   /** The id of the user of the session that ended; none for a session in a database that was replaced. */
@@ -463,9 +480,9 @@ export interface AuthEvents {
 }
 
 /**
- * What subscribers of the tracing channels get: `tracing:<name>:start` before, `tracing:<name>:asyncEnd` after, and
- * `tracing:<name>:error` where it failed, each time the same object. No operation has a token, a code or an e-mail
- * address.
+ * What subscribers of the tracing channels get: `tracing:<name>:start` before, `tracing:<name>:asyncEnd`
+ * after, and `tracing:<name>:error` where it failed, each time the same object. No operation has a token, a
+ * code or an e-mail address.
  */
 export interface Operation {
   /**
@@ -474,8 +491,8 @@ export interface Operation {
    */
   errorType?: string;
   /**
-   * A subscriber of `start` that keeps a context, such as that of a span, sets this to run the operation within it. One
-   * that is there already has to be called, too.
+   * A subscriber of `start` that keeps a context, such as that of a span, sets this to run the operation
+   * within it. One that is there already has to be called, too.
    */
   run?: <Result>(work: () => Result) => Result;
 }
@@ -483,8 +500,9 @@ export interface Operation {
 /** `fastify-authjs.action`: a request to an auth route, or an action of `createAuth()`. */
 export interface AuthActionOperation extends Operation {
   /**
-   * What it does: `"signin"`, `"callback"`, `"signout"`, `"session"`, `"update"`, `"token"`, `"webauthn-options"`,
-   * `"csrf"`, `"providers"`, `"error"`, `"verify-request"`, and `"signin-page"` and `"signout-page"`.
+   * What it does: `"signin"`, `"callback"`, `"signout"`, `"session"`, `"update"`, `"token"`,
+   * `"webauthn-options"`, `"csrf"`, `"providers"`, `"error"`, `"verify-request"`, and `"signin-page"` and
+   * `"signout-page"`.
    */
   readonly action: string;
   /** The id of the provider that it is about. */
@@ -504,7 +522,9 @@ export interface AuthActionOperation extends Operation {
 /** What a request to a provider is for. */
 export type ProviderEndpoint = "discovery" | "jwks" | "other" | "revocation" | "token" | "userinfo";
 
-/** `fastify-authjs.provider-request`: a request to a provider of OAuth or OpenID Connect, its body included. */
+/**
+ * `fastify-authjs.provider-request`: a request to a provider of OAuth or OpenID Connect, its body included.
+ */
 export interface ProviderRequestOperation extends Operation {
   /** The id of the provider. */
   readonly provider: string;
@@ -515,8 +535,8 @@ export interface ProviderRequestOperation extends Operation {
   /** The address, with `[redacted]` in place of the values of its parameters. */
   readonly url: string;
   /**
-   * After the end: the HTTP status; missing where there was no response. `errorType` is the status from 400 on, else
-   * `"timeout"`, `"unreachable"`, or what is wrong with the request.
+   * After the end: the HTTP status; missing where there was no response. `errorType` is the status from 400
+   * on, else `"timeout"`, `"unreachable"`, or what is wrong with the request.
    */
   readonly status?: number;
 }
@@ -524,13 +544,16 @@ export interface ProviderRequestOperation extends Operation {
 /** `fastify-authjs.adapter-call`: a call of the database adapter. */
 export interface AdapterCallOperation extends Operation {
   /**
-   * The method, such as `"getUserByEmail"`. `errorType` is `"unanswered"` for a database that cannot be reached or takes
-   * too long, `"refused"` where it refused the query, else `"failed"`.
+   * The method, such as `"getUserByEmail"`. `errorType` is `"unanswered"` for a database that cannot be
+   * reached or takes too long, `"refused"` where it refused the query, else `"failed"`.
    */
   readonly method: string;
 }
 
-/** `fastify-authjs:session-read`: the session of a request was read, once however often the request asked for it. */
+/**
+ * `fastify-authjs:session-read`: the session of a request was read, once however often the request asked for
+ * it.
+ */
 export interface SessionReadEvent {
   /** How sessions are kept. */
   readonly strategy: "jwt" | "database";
@@ -563,8 +586,8 @@ export interface RateLimit {
 /** How attempts to sign in are limited. `false` turns a limit off. */
 export interface RateLimitOptions {
   /**
-   * Requests from one address: sign-ins, callbacks, mails and options of passkeys. The address is `request.ip`,
-   * which follows Fastify's `trustProxy`; IPv6 addresses of one /64 network count as one.
+   * Requests from one address: sign-ins, callbacks, mails and options of passkeys. The address is
+   * `request.ip`, which follows Fastify's `trustProxy`; IPv6 addresses of one /64 network count as one.
    *
    * @default 60 in a minute
    */
@@ -668,15 +691,16 @@ export interface EmailMessageParams {
 /** The pages of an application. */
 export interface FastifyAuthPages extends Partial<PagesOptions> {
   /**
-   * The page that a mailed sign-in link opens, where `emailConfirm` is on. Its query has the `provider`, `token`,
-   * `email` and `callbackUrl` of the link. Its form posts `token`, `email` and `callbackUrl` with a `csrfToken` to
-   * `<mount path>/callback/<provider>`.
+   * The page that a mailed sign-in link opens, where `emailConfirm` is on. Its query has the `provider`,
+   * `token`, `email` and `callbackUrl` of the link. Its form posts `token`, `email` and `callbackUrl` with a
+   * `csrfToken` to `<mount path>/callback/<provider>`.
    *
    * @default a page that is built in
    */
   confirmEmail?: string;
   /**
-   * A stylesheet for the built-in pages, which is loaded after their own: a path such as `"/auth.css"`, or a URL.
+   * A stylesheet for the built-in pages, which is loaded after their own: a path such as `"/auth.css"`, or a
+   * URL.
    *
    * @default none
    */
@@ -686,8 +710,8 @@ export interface FastifyAuthPages extends Partial<PagesOptions> {
 /** The configuration of the plugin: core's without `raw`, and the options of the plugin. */
 export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, FastifyAuthOptions {
   /**
-   * The application's own pages, each a path that begins with `/` or a URL. Every page that is not named is built
-   * in.
+   * The application's own pages, each a path that begins with `/` or a URL. Every page that is not named is
+   * built in.
    *
    * @default {} all of them are built in
    */
@@ -695,11 +719,12 @@ export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, Fa
 }
 
 /**
- * Chooses the configuration for a request, in place of one that does not change: `(request) =>
- * tenants.get(request.host)`. It is called once for each request, before its body is read. Each configuration needs a
- * `tenant`, and is copied and checked with its first request: return the same object for as long as nothing in it
- * changes. Where there is none, auth routes and guards answer with 404, and `getSession()` returns `null`; where the
- * function throws, they answer with 503, or the `statusCode` of the error.
+ * Chooses the configuration for a request, in place of one that does not change:
+ * `(request) => tenants.get(request.host)`. It is called once for each request, before its body is read. Each
+ * configuration needs a `tenant`, and is copied and checked with its first request: return the same object
+ * for as long as nothing in it changes. Where there is none, auth routes and guards answer with 404, and
+ * `getSession()` returns `null`; where the function throws, they answer with 503, or the `statusCode` of the
+ * error.
  */
 export type ConfigForRequest<Config = FastifyAuthConfig> = (
   request: FastifyRequest,

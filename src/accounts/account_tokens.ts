@@ -64,7 +64,8 @@ async function signedInId(
 }
 
 /**
- * The account of a provider. Of several, the one whose access token expires last: it was used for the latest sign-in.
+ * The account of a provider. Of several, the one whose access token expires last: it was used for the latest
+ * sign-in.
  *
  * @param account The id of one of them.
  */

@@ -50,8 +50,8 @@ export interface LinkAccountResult {
 /** Options of {@linkcode unlinkAccount}. */
 export interface UnlinkAccountOptions {
   /**
-   * Whether the user can sign in by a method that the adapter knows nothing of, such as a password: then the last
-   * account can be unlinked, too.
+   * Whether the user can sign in by a method that the adapter knows nothing of, such as a password: then the
+   * last account can be unlinked, too.
    *
    * @default false
    */
@@ -157,12 +157,17 @@ function isSame(
   return row.provider === provider && row.providerAccountId === providerAccountId;
 }
 
-/** Whether the user can sign in with the account: its provider may have been removed from the configuration. */
+/**
+ * Whether the user can sign in with the account: its provider may have been removed from the configuration.
+ */
 function isUsable({ provider }: ListedAccount, { instance }: ActionAuth): boolean {
   return instance.config.providers.has(provider);
 }
 
-/** Whether a sign-in link can be mailed to the user. An address that was never verified may be that of another person. */
+/**
+ * Whether a sign-in link can be mailed to the user. An address that was never verified may be that of another
+ * person.
+ */
 function canUseMail({ email, emailVerified }: AdapterUser, { instance }: ActionAuth): boolean {
   const hasMail = [...instance.config.providers.values()].some(({ type }) => type === "email");
   return hasMail && Boolean(email) && emailVerified !== null && emailVerified !== undefined;

@@ -1,4 +1,7 @@
-/** What refreshing the tokens of a provider is the same for, wherever they are kept: the provider, and the errors. */
+/**
+ * What refreshing the tokens of a provider is the same for, wherever they are kept: the provider, and the
+ * errors.
+ */
 import type { Provider } from "@auth/core/providers";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { AuthActionError, FastifyAuthError } from "../errors.ts";

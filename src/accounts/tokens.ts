@@ -69,13 +69,18 @@ export async function getAccessToken(
   return null;
 }
 
-/** Throws where it is not known whether there is a session: then it is not known either that there are no tokens. */
+/**
+ * Throws where it is not known whether there is a session: then it is not known either that there are no
+ * tokens.
+ */
 async function assertAvailable({ config }: ActionAuth, request: SessionRequest): Promise<void> {
   const { failure } = await readSession(request, config);
   if (failure !== undefined) throw unavailableError(failure);
 }
 
-/** A new refresh token that does not reach the browser is lost, and the one before may be of no use any more. */
+/**
+ * A new refresh token that does not reach the browser is lost, and the one before may be of no use any more.
+ */
 function replyHasLeft(): FastifyAuthError {
   return invalid(
     "getAccessToken()",

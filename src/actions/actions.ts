@@ -1,6 +1,6 @@
 /**
- * Signing in and out and updating the session from routes of the application: what the auth routes do, without a
- * request to them.
+ * Signing in and out and updating the session from routes of the application: what the auth routes do,
+ * without a request to them.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuthInstance } from "../instance/auth_instance.ts";
@@ -44,15 +44,15 @@ export interface SignOutActionOptions {
    */
   callbackUrl?: string;
   /**
-   * Whether the reply is sent: a redirect, or `{ url }` to a script that asks for JSON. With `false` the reply gets only
-   * its cookies, and the route sends it.
+   * Whether the reply is sent: a redirect, or `{ url }` to a script that asks for JSON. With `false` the
+   * reply gets only its cookies, and the route sends it.
    *
    * @default true
    */
   redirect?: boolean;
   /**
-   * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the callback
-   * URL. Needs `providerSignOut` in the configuration.
+   * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the
+   * callback URL. Needs `providerSignOut` in the configuration.
    *
    * @default what `providerSignOut` says
    */
@@ -62,12 +62,13 @@ export interface SignOutActionOptions {
 /** Options of a sign-in. */
 export interface SignInActionOptions extends Pick<SignOutActionOptions, "callbackUrl" | "redirect"> {
   /**
-   * What the user has entered: the `email` for a sign-in link, the credentials for `authorize()`. A body as Fastify
-   * parsed it can be given as it is. Values are strings, numbers or booleans.
+   * What the user has entered: the `email` for a sign-in link, the credentials for `authorize()`. A body as
+   * Fastify parsed it can be given as it is. Values are strings, numbers or booleans.
    */
   fields?: unknown;
   /**
-   * Parameters that are added to the authorization request of an OAuth provider: `{ login_hint: "ada@example.com" }`.
+   * Parameters that are added to the authorization request of an OAuth provider:
+   * `{ login_hint: "ada@example.com" }`.
    */
   authorizationParams?: Readonly<Record<string, string>>;
 }
@@ -83,8 +84,8 @@ export interface SignInActionResult {
   /** Where the user goes: a provider, the page that says that a link was mailed, or the callback URL. */
   readonly url: string;
   /**
-   * Whether the user is signed in now. A sign-in at a provider or by e-mail has only begun, and the `signIn` callback may
-   * have named a page instead.
+   * Whether the user is signed in now. A sign-in at a provider or by e-mail has only begun, and the `signIn`
+   * callback may have named a page instead.
    */
   readonly signedIn: boolean;
 }
@@ -147,8 +148,8 @@ export async function withinLimits(
 }
 
 /**
- * Begins a sign-in with an OAuth provider for a guard, and sends the redirect. Links of other sites may lead to a
- * guarded page: the user is signed in already, and signs in again with the same provider.
+ * Begins a sign-in with an OAuth provider for a guard, and sends the redirect. Links of other sites may lead
+ * to a guarded page: the user is signed in already, and signs in again with the same provider.
  */
 export async function beginSignIn(
   auth: ActionAuth,
@@ -344,7 +345,9 @@ function setCookies(reply: FastifyReply, { cookies }: Answer): void {
   keepUnstored(reply);
 }
 
-/** @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} where it is an error of Auth.js. */
+/**
+ * @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} where it is an error of Auth.js.
+ */
 export function requireSuccess(what: string, { answer: { error: cause, redirect } }: Outcome): void {
   if (cause === undefined) return;
   if (cause instanceof FastifyAuthError) throw cause;

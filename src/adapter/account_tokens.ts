@@ -20,14 +20,16 @@ export interface AccountTokens {
 
 /** An adapter that updates the tokens of an account. */
 export interface AccountUpdateAdapter extends Adapter {
-  /** Writes the three tokens to the row with this `provider` and `providerAccountId`. Its result is not used. */
+  /**
+   * Writes the three tokens to the row with this `provider` and `providerAccountId`. Its result is not used.
+   */
   updateAccount(account: AccountTokens): unknown;
 }
 
 /**
- * Adds the method to an adapter by which `refreshTokens` keeps the tokens of providers in the rows of accounts, where
- * sessions are in a database: an update of one row. It is for an adapter of {@linkcode withAccountList}, by which the row
- * is read.
+ * Adds the method to an adapter by which `refreshTokens` keeps the tokens of providers in the rows of
+ * accounts, where sessions are in a database: an update of one row. It is for an adapter of
+ * {@linkcode withAccountList}, by which the row is read.
  *
  * @param adapter An adapter of Auth.js; it is not changed.
  * @param update Sets `access_token`, `refresh_token` and `expires_at` of the row with this `provider` and
@@ -62,8 +64,8 @@ type Events = NonNullable<AuthConfig["events"]>;
 type SignInMessage = Parameters<NonNullable<Events["signIn"]>>[0];
 
 /**
- * The events for core, which also write the tokens of a sign-in to the row of its account: core does so only when it
- * links the account.
+ * The events for core, which also write the tokens of a sign-in to the row of its account: core does so only
+ * when it links the account.
  *
  * @param own The application's.
  * @param adapter Its failure must fail the sign-in: core only logs it.

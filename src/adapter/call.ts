@@ -46,7 +46,10 @@ async function runCall(call: AdapterCall): Promise<unknown> {
   }
 }
 
-/** Methods whose key comes from the client, or from `authorize()`. A key that no row can have is "not found", not a failure. */
+/**
+ * Methods whose key comes from the client, or from `authorize()`. A key that no row can have is "not found",
+ * not a failure.
+ */
 const LOOKUPS = new Set([
   "deleteSession",
   "getAccount",

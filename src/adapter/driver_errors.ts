@@ -51,7 +51,9 @@ function matches({ codes, name, message }: ErrorDetails, rule: Rule): boolean {
     !!rule.message?.test(message);
 }
 
-/** The first rule that matches decides. Codes are preferred, since messages change from version to version. */
+/**
+ * The first rule that matches decides. Codes are preferred, since messages change from version to version.
+ */
 const RULES: readonly Rule[] = [
   // Network errors of Node, Deno and Bun.
   {

@@ -19,11 +19,12 @@ export interface SessionListAdapter extends Adapter {
 }
 
 /**
- * Adds the method to an adapter that `listSessions()` and `revokeSessions()` need: a query for the sessions of a user.
+ * Adds the method to an adapter that `listSessions()` and `revokeSessions()` need: a query for the sessions
+ * of a user.
  *
  * @param adapter An adapter of Auth.js; it is not changed.
- * @param list Finds the rows whose `userId` is the given one. They need `sessionToken`, `userId` and `expires`;
- * `createdAt`, `lastSeenAt` and `userAgent` are taken from tables that have them.
+ * @param list Finds the rows whose `userId` is the given one. They need `sessionToken`, `userId` and
+ * `expires`; `createdAt`, `lastSeenAt` and `userAgent` are taken from tables that have them.
  * @returns The value for `adapter`.
  *
  * @example

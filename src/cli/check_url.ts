@@ -13,8 +13,8 @@ const TIMEOUT = 10_000;
 const USUAL_PATH = "/auth";
 
 /**
- * Checks a deployment. It asks for pages, and begins a sign-in with each provider of OAuth or OpenID Connect without
- * following it; it signs in no user.
+ * Checks a deployment. It asks for pages, and begins a sign-in with each provider of OAuth or OpenID Connect
+ * without following it; it signs in no user.
  *
  * @param address Its origin, with the path of the auth routes where that is not `/auth`.
  * @param timeout How long a request may take, in milliseconds.

@@ -1,8 +1,8 @@
 /**
  * Loads the module of an application as its own start would, except that nothing listens.
  *
- * Fastify announces each instance on a diagnostics channel, whichever copy of Fastify made it. So the module need
- * not export anything: also `app.listen()` at its end shows the application, and does not listen.
+ * Fastify announces each instance on a diagnostics channel, whichever copy of Fastify made it. So the module
+ * need not export anything: also `app.listen()` at its end shows the application, and does not listen.
  */
 import { channel } from "node:diagnostics_channel";
 import { access } from "node:fs/promises";
@@ -88,7 +88,9 @@ function exportedBy(module: Record<string, unknown>): unknown {
   return typeof inner === "object" && inner !== null ? inner.default ?? inner : inner;
 }
 
-/** A function without parameters makes the application; one with them is a plugin, as fastify-cli loads it. */
+/**
+ * A function without parameters makes the application; one with them is a plugin, as fastify-cli loads it.
+ */
 async function makeApp(exported: Maker): Promise<void> {
   if (exported.length === 0) {
     await exported();

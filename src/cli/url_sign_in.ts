@@ -1,4 +1,6 @@
-/** Begins a sign-in with each provider of OAuth or OpenID Connect, and looks at where the user would be sent. */
+/**
+ * Begins a sign-in with each provider of OAuth or OpenID Connect, and looks at where the user would be sent.
+ */
 import type { Deployment, ServedProvider } from "./deployment.ts";
 import { error, type Finding, ok } from "./findings.ts";
 import { problemsOf } from "./url_cookies.ts";
@@ -48,7 +50,9 @@ function explainRefusal(status: number, code: unknown, origin: string): string {
   return `${what}: the reason is in the log of the application.`;
 }
 
-/** The request to the provider (RFC 6749, section 4.1.1). A pushed one shows only the client id (RFC 9126). */
+/**
+ * The request to the provider (RFC 6749, section 4.1.1). A pushed one shows only the client id (RFC 9126).
+ */
 function checkTarget({ id, callbackUrl }: ServedProvider, target: URL, origin: string): Finding[] {
   const findings: Finding[] = [];
   if (target.origin === origin && target.searchParams.has("error")) {

@@ -1,6 +1,7 @@
 /**
- * The ceremonies of WebAuthn in the browser, as `@simplewebauthn/server` 9 sends and reads them. It is loaded when a
- * passkey is used. The browser's own `toJSON()` writes the id of a user otherwise than that server reads it.
+ * The ceremonies of WebAuthn in the browser, as `@simplewebauthn/server` 9 sends and reads them. It is loaded
+ * when a passkey is used. The browser's own `toJSON()` writes the id of a user otherwise than that server
+ * reads it.
  */
 
 /** What `GET <prefix>/webauthn-options/:provider` answers. */

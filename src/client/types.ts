@@ -61,8 +61,8 @@ export interface AuthFailure {
   /** The HTTP status of the answer; 0 where there was none. */
   readonly status: number;
   /**
-   * The details: the `code` of the `CredentialsSignin` that `authorize()` threw, or a code of the plugin such as
-   * `"FST_AUTHJS_UNAVAILABLE"`.
+   * The details: the `code` of the `CredentialsSignin` that `authorize()` threw, or a code of the plugin such
+   * as `"FST_AUTHJS_UNAVAILABLE"`.
    */
   readonly code?: string;
   /** For developers. */
@@ -99,8 +99,8 @@ export interface SignOutOptions {
    */
   readonly callbackUrl?: string;
   /**
-   * Whether the page goes to the `url` of a result that is `ok`. With `false` it stays, and the result says where to
-   * go. After a failure it always stays.
+   * Whether the page goes to the `url` of a result that is `ok`. With `false` it stays, and the result says
+   * where to go. After a failure it always stays.
    *
    * @default true
    */
@@ -141,8 +141,8 @@ export interface SignInOptions extends Omit<PasskeyOptions, "provider"> {
    */
   readonly parameters?: Readonly<Record<string, string>>;
   /**
-   * With `"conditional"` passkeys are offered in a field of the page (`autocomplete="username webauthn"`), and the
-   * promise waits for the user to choose one. For providers of passkeys alone.
+   * With `"conditional"` passkeys are offered in a field of the page (`autocomplete="username webauthn"`),
+   * and the promise waits for the user to choose one. For providers of passkeys alone.
    *
    * @default a dialogue of the browser
    */
@@ -208,8 +208,8 @@ export interface AuthClient<S = Session> {
    */
   registerPasskey(options?: PasskeyOptions): Promise<AuthResult>;
   /**
-   * Calls `listener` after this client has changed the session: by a sign-in that did not leave the page, a sign-out or
-   * an update.
+   * Calls `listener` after this client has changed the session: by a sign-in that did not leave the page, a
+   * sign-out or an update.
    *
    * @returns What ends that.
    */

@@ -94,7 +94,10 @@ export function adapterProblem(
   }
 }
 
-/** With sessions in a database the tokens of providers are in the rows of accounts, which core's adapters do not update. */
+/**
+ * With sessions in a database the tokens of providers are in the rows of accounts, which core's adapters do
+ * not update.
+ */
 export function tokenRowProblem(core: AuthConfig): FastifyAuthError | undefined {
   if (strategyOf(core) === "jwt") return undefined;
   const missing = Object.entries(TOKEN_METHODS).filter(([method]) => !(method in (core.adapter ?? {})));

@@ -1,6 +1,6 @@
 /**
- * Says once where a callback of the application returns nothing, which mostly is a forgotten `return`, or a session
- * without its user.
+ * Says once where a callback of the application returns nothing, which mostly is a forgotten `return`, or a
+ * session without its user.
  */
 import type { AuthConfig } from "@auth/core";
 import type { Notices } from "./notices.ts";

@@ -10,8 +10,8 @@ const NAMES: Readonly<Record<Credential, readonly [name: string, variable: "ID" 
 };
 
 /**
- * A warning for each provider without a client id, secret or API key. It does not stop the boot: an application
- * with ten providers is developed with the credentials of one.
+ * A warning for each provider without a client id, secret or API key. It does not stop the boot: an
+ * application with ten providers is developed with the credentials of one.
  */
 export function credentialWarnings(providers: readonly ProviderSummary[]): Notice[] {
   return [...missingWarnings(providers), ...wrappedWarnings(providers)];

@@ -64,8 +64,8 @@ const BUILT_IN = {
 } as const;
 
 /**
- * Checks that no page of the application is the built-in page that it takes the place of, which would redirect to
- * itself.
+ * Checks that no page of the application is the built-in page that it takes the place of, which would
+ * redirect to itself.
  *
  * @param mount The mount path as users see it.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.

@@ -2,7 +2,8 @@
 import type { Log } from "../utils/log.ts";
 
 /**
- * The stable code of a mistake that does not stop the boot, as `code` on its line of the log. It is said once.
+ * The stable code of a mistake that does not stop the boot, as `code` on its line of the log. It is said
+ * once.
  *
  * - `FST_AUTHJS_WARN_OPTION`: A setting is unknown, or a time looks as if it were in another unit.
  * - `FST_AUTHJS_WARN_SECRET`: A secret looks as if it were not random, or not what was meant.

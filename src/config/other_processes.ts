@@ -1,6 +1,7 @@
 /**
- * Whether several processes serve the same users without a `refreshLock`, as far as one of them can know. Two of them can
- * then refresh one session with one refresh token, which providers that rotate these tokens take for theft.
+ * Whether several processes serve the same users without a `refreshLock`, as far as one of them can know. Two
+ * of them can then refresh one session with one refresh token, which providers that rotate these tokens take
+ * for theft.
  */
 import process from "node:process";
 import type { SessionRecord } from "../types.ts";
@@ -8,8 +9,8 @@ import { type Environment, environment } from "./environment.ts";
 import type { Notices } from "./notices.ts";
 
 /**
- * How long after the start of this process another one may use the session store, in milliseconds: with a restart
- * the old process ends while the new one works already.
+ * How long after the start of this process another one may use the session store, in milliseconds: with a
+ * restart the old process ends while the new one works already.
  */
 const OVERLAP_MS = 10 * 60_000;
 

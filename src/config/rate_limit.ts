@@ -115,7 +115,9 @@ interface CredentialsShape {
 /** Types of inputs that name no user. */
 const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "checkbox", "radio", "submit"]);
 
-/** The field with the user's name, by the id of the provider: the first one that users type and that is shown. */
+/**
+ * The field with the user's name, by the id of the provider: the first one that users type and that is shown.
+ */
 function nameFields(providers: readonly Provider[]): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const provider of providers as readonly CredentialsShape[]) {

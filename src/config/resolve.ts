@@ -362,7 +362,10 @@ function toAsciiRedirect(redirect: Redirect): Redirect {
 
 type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
 
-/** Whether a session, or the tokens of an account, may be refreshed: as far as known, any `jwt` callback could. */
+/**
+ * Whether a session, or the tokens of an account, may be refreshed: as far as known, any `jwt` callback
+ * could.
+ */
 function refreshesSessions(core: AuthConfig, keepsTokens: boolean): boolean {
   return keepsTokens || (strategyOf(core) === "jwt" && core.callbacks?.jwt !== undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * The settings that there are, and what each may be. A setting that is misspelled has no effect: a `signin` callback
- * would refuse no user, and no type checks a configuration in JavaScript.
+ * The settings that there are, and what each may be. A setting that is misspelled has no effect: a `signin`
+ * callback would refuse no user, and no type checks a configuration in JavaScript.
  */
 import type { AuthConfig } from "@auth/core";
 import type { Theme } from "@auth/core/types";
@@ -9,8 +9,8 @@ import type { FastifyAuthConfig, FastifyAuthPages } from "../types.ts";
 import { editDistance } from "../utils/edit_distance.ts";
 
 /**
- * What a setting may be: a type, one of several words, or an object with settings of its own. `any` is checked where
- * the setting is read, or by core.
+ * What a setting may be: a type, one of several words, or an object with settings of its own. `any` is
+ * checked where the setting is read, or by core.
  */
 type Kind = "any" | "boolean" | "function" | "object" | "text" | "texts" | readonly string[] | Shape;
 
@@ -145,7 +145,8 @@ const CONFIG = {
  * Compares a configuration with the settings that there are.
  *
  * @returns Warnings of settings that are unknown. A later version of core may know them.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a setting that is misspelled, or of another type.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a setting that is misspelled, or of another
+ * type.
  */
 export function checkShape(config: FastifyAuthConfig): string[] {
   if (typeof (config as { plugin?: unknown }).plugin === "function") {

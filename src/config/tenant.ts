@@ -1,11 +1,11 @@
 /**
- * The `tenant` option: all that a configuration hands out is for its tenant alone. Another tenant that has the same
- * secret, the same host and the same database accepts none of it.
+ * The `tenant` option: all that a configuration hands out is for its tenant alone. Another tenant that has
+ * the same secret, the same host and the same database accepts none of it.
  *
- * Each tenant has secrets of its own, derived from the configured ones: session tokens, check cookies, CSRF tokens,
- * tokens of mailed links and the hashes in other cookies are made with them. A session token in a database, which
- * nothing is encrypted in, ends with a MAC instead. The names of cookies differ, so that users can be signed in at
- * several tenants of one host.
+ * Each tenant has secrets of its own, derived from the configured ones: session tokens, check cookies, CSRF
+ * tokens, tokens of mailed links and the hashes in other cookies are made with them. A session token in a
+ * database, which nothing is encrypted in, ends with a MAC instead. The names of cookies differ, so that
+ * users can be signed in at several tenants of one host.
  */
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
@@ -65,7 +65,10 @@ export function storeForTenant(store: SessionStore, tenant: string): SessionStor
   };
 }
 
-/** The part of the names of cookies that is the tenant's: its own name where a cookie can have it, else a hash. */
+/**
+ * The part of the names of cookies that is the tenant's: its own name where a cookie can have it, else a
+ * hash.
+ */
 function nameIn(tenant: string): string {
   if (/^[A-Za-z0-9_-]{1,40}$/.test(tenant)) return tenant;
   return `~${createHash("sha256").update(tenant).digest("base64url").slice(0, 16)}`;
@@ -116,7 +119,9 @@ function boundCodec(jwt: NonNullable<AuthConfig["jwt"]>, tenant: string): NonNul
   };
 }
 
-/** How many bytes of a MAC a session token ends with: it cannot be guessed, and columns for tokens are short. */
+/**
+ * How many bytes of a MAC a session token ends with: it cannot be guessed, and columns for tokens are short.
+ */
 const MARK_BYTES = 16;
 
 /** The ends of session tokens in a database, by which a tenant knows its own. */

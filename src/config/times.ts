@@ -1,7 +1,9 @@
 /** Warns of times that look as if they were in another unit. */
 import type { FastifyAuthOptions } from "../types.ts";
 
-/** No request to a provider or a database on another machine is sure to be answered in less, in milliseconds. */
+/**
+ * No request to a provider or a database on another machine is sure to be answered in less, in milliseconds.
+ */
 const SHORTEST_TIMEOUT = 100;
 
 /** Less than a second between attempts limits no attempts. */

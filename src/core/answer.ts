@@ -20,7 +20,10 @@ export interface Answer {
    * thrown.
    */
   readonly error?: Error;
-  /** The last error that core logged, and answered as if there were none: a callback or an event of the application. */
+  /**
+   * The last error that core logged, and answered as if there were none: a callback or an event of the
+   * application.
+   */
   readonly logged?: Error;
 }
 

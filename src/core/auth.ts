@@ -131,8 +131,8 @@ function withSignInCookie(
 }
 
 /**
- * The providers that core needs for the action. It prepares all that it is given, for each request: for one of eighty
- * that takes more time than the rest of it.
+ * The providers that core needs for the action. It prepares all that it is given, for each request: for one
+ * of eighty that takes more time than the rest of it.
  */
 function providersFor({ action, provider, config }: RequestContext): AuthConfig["providers"] {
   if (provider !== undefined) return [config.coreProviders.get(provider.id)!];
@@ -140,9 +140,9 @@ function providersFor({ action, provider, config }: RequestContext): AuthConfig[
 }
 
 /**
- * Whether core need not look at the CSRF token: the application asks, or it was found right here. Core's own check hashes
- * it on another thread, which takes more time than the rest of many requests. Where core answers with the token, or sets
- * a cookie with a new one, it has to do that itself.
+ * Whether core need not look at the CSRF token: the application asks, or it was found right here. Core's own
+ * check hashes it on another thread, which takes more time than the rest of many requests. Where core answers
+ * with the token, or sets a cookie with a new one, it has to do that itself.
  */
 function mayProceed(context: RequestContext): boolean {
   return context.fromApplication || (context.action !== "csrf" && hasCsrfToken(context));

@@ -6,8 +6,8 @@ import { FastifyAuthError } from "../errors.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
 
 /**
- * A request, as far as core reads it. Not a `Request`: with the first one Node loads all of its `fetch`. The host is
- * never resolved, since core sends no request for its checks.
+ * A request, as far as core reads it. Not a `Request`: with the first one Node loads all of its `fetch`. The
+ * host is never resolved, since core sends no request for its checks.
  */
 const REQUEST = {
   method: "GET",

@@ -50,8 +50,8 @@ export interface RequestContext {
   /** The normalised `callbackUrl` of the body. */
   readonly callbackUrl: string | undefined;
   /**
-   * Whether the application's own code asks, from a route of its own. Its request was checked by its headers, so
-   * there is no CSRF token, and what goes wrong is an error.
+   * Whether the application's own code asks, from a route of its own. Its request was checked by its headers,
+   * so there is no CSRF token, and what goes wrong is an error.
    */
   readonly fromApplication: boolean;
   /** Publishes what comes of the request; `undefined` where nothing listens. */

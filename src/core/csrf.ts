@@ -54,8 +54,8 @@ export class CsrfRefused extends MissingCSRF {
 }
 
 /**
- * Whether the request has the CSRF cookie and, if it is a POST, its token in the body, as core checks it. Then core
- * would set no other cookie.
+ * Whether the request has the CSRF cookie and, if it is a POST, its token in the body, as core checks it.
+ * Then core would set no other cookie.
  */
 export function hasCsrfToken(context: RequestContext): boolean {
   return csrfProblem(context) === undefined;

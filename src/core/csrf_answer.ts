@@ -1,6 +1,6 @@
 /**
- * The answer with the CSRF token, as core gives it: the token in the body, and the cookies that it and the callback URL
- * are kept in. Core would hash the token on another thread, and prepare what no token needs.
+ * The answer with the CSRF token, as core gives it: the token in the body, and the cookies that it and the
+ * callback URL are kept in. Core would hash the token on another thread, and prepare what no token needs.
  */
 import { skipCSRFCheck } from "@auth/core";
 import { parseCookie } from "cookie";

@@ -10,7 +10,9 @@ export interface Failure {
   readonly status: number;
   /** The type of the error. */
   readonly error: string;
-  /** What is the matter in detail: the `code` of a `CredentialsSignin`, or what is wrong with a CSRF token. */
+  /**
+   * What is the matter in detail: the `code` of a `CredentialsSignin`, or what is wrong with a CSRF token.
+   */
   readonly code?: string;
   /** For developers. */
   readonly message?: string;

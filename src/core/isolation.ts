@@ -20,8 +20,8 @@ export function isolateFromCoreGlobals(config: AuthConfig): AuthConfig {
 }
 
 /**
- * `raw` is no property of its own: core copies all of those, and a copy with an accessor among them takes six times
- * as long.
+ * `raw` is no property of its own: core copies all of those, and a copy with an accessor among them takes six
+ * times as long.
  */
 class IsolatedConfig {
   adapter: Adapter | undefined;
@@ -59,8 +59,8 @@ function withoutImpliedStrategy(
 }
 
 /**
- * Core refuses conditional UI without a field for it. Our sign-in page has it in the fields of other providers,
- * where a passkey button has none of its own.
+ * Core refuses conditional UI without a field for it. Our sign-in page has it in the fields of other
+ * providers, where a passkey button has none of its own.
  */
 function withFieldsForConditionalUi(provider: Provider): Provider {
   const { type, formFields = {} } = provider as { type?: string; formFields?: object };

@@ -25,9 +25,9 @@ const CONNECTION_HEADERS = new Set([
 ]);
 
 /**
- * Makes the request. It has what core reads of a `Request` (`Auth()` and `toInternalRequest()` of 0.41.3), and is no
- * `Request`: making one, with its `Headers` and the stream of its body, takes longer than most of what core then does.
- * Functions of the application get a `Request` that core makes itself.
+ * Makes the request. It has what core reads of a `Request` (`Auth()` and `toInternalRequest()` of 0.41.3),
+ * and is no `Request`: making one, with its `Headers` and the stream of its body, takes longer than most of
+ * what core then does. Functions of the application get a `Request` that core makes itself.
  */
 export function toCoreRequest({ url, method, headers, override, body }: CoreRequestParts): Request {
   const sent = { ...headers, ...override, ...(body !== undefined && { "content-type": "application/json" }) };

@@ -1,4 +1,7 @@
-/** Records of sessions in a JWT (`sessionStore`) for what core encodes: a sign-in begins one, an update keeps it. */
+/**
+ * Records of sessions in a JWT (`sessionStore`) for what core encodes: a sign-in begins one, an update keeps
+ * it.
+ */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import { assertNotEndedAtProvider } from "../session/provider_index.ts";

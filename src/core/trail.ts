@@ -1,4 +1,7 @@
-/** What others may observe of a sign-in: events on `node:diagnostics_channel`, built only where one is listened to. */
+/**
+ * What others may observe of a sign-in: events on `node:diagnostics_channel`, built only where one is
+ * listened to.
+ */
 import type { AuthConfig } from "@auth/core";
 import type { FastifyRequest } from "fastify";
 import { type Channel, channel } from "node:diagnostics_channel";

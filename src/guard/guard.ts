@@ -25,7 +25,9 @@ const startStepUp = later(async () => (await import("./step_up.ts")).startStepUp
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
 
-/** Marks a hook as a guard: tells whose sessions it requires on a route of a scope, if it guards that route. */
+/**
+ * Marks a hook as a guard: tells whose sessions it requires on a route of a scope, if it guards that route.
+ */
 export const GUARD: unique symbol = Symbol("fastify-authjs.guard");
 
 /** A hook, which may be a guard. */

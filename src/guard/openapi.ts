@@ -52,9 +52,9 @@ interface Document {
 /**
  * Completes the documents of one application.
  *
- * `@fastify/swagger` wants a scheme to be there before a route that names it, and an application's `transform`
- * may want schemas of another kind, such as zod's. So routes are only marked, and the finished document is
- * completed.
+ * `@fastify/swagger` wants a scheme to be there before a route that names it, and an application's
+ * `transform` may want schemas of another kind, such as zod's. So routes are only marked, and the finished
+ * document is completed.
  */
 export class OpenApi {
   readonly #guardsOf: GuardsOf;
@@ -115,7 +115,10 @@ export class OpenApi {
   }
 }
 
-/** Marks the HEAD route that Fastify adds to a GET: with an `operationId`, `@fastify/swagger` has a copy of it. */
+/**
+ * Marks the HEAD route that Fastify adds to a GET: with an `operationId`, `@fastify/swagger` has a copy of
+ * it.
+ */
 function markHead(get: Operation | undefined, head: Operation | undefined): void {
   if (get?.[MARK] !== undefined && head?.operationId === `${get.operationId}-head`) head[MARK] = get[MARK];
 }

@@ -5,9 +5,9 @@ import { assertGuardOptions, type RequireSessionOptions } from "./guard_options.
 import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 
 /**
- * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request.
- * Where there is none the answer is a 404, where the function failed a 503, where the configuration cannot be used a
- * 500.
+ * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each
+ * request. Where there is none the answer is a 404, where the function failed a 503, where the configuration
+ * cannot be used a 500.
  *
  * @param choose The same function that was given to `FastifyAuth`.
  * @param options Which signed-in users may pass.
@@ -21,10 +21,10 @@ export function requireSession(choose: ConfigForRequest, options?: RequireSessio
  *
  * As `onRequest` it refuses a request before the body is read. Without a session, a browser that requests a
  * page is redirected to the sign-in page and returns afterwards; every other request gets a 401 in Fastify's
- * error format. A signed-in user who fails `roles` or `authorize` gets a 403, one who fails `maxAge`, `acr` or
- * `amr` signs in again. Where the adapter failed, so
- * that it is not known whether there is a session, the answer is a 503 (`FST_AUTHJS_UNAVAILABLE`).
- * `reply.session` is set where the application has declared it (`app.decorateReply("session", null)`).
+ * error format. A signed-in user who fails `roles` or `authorize` gets a 403, one who fails `maxAge`, `acr`
+ * or `amr` signs in again. Where the adapter failed, so that it is not known whether there is a session, the
+ * answer is a 503 (`FST_AUTHJS_UNAVAILABLE`). `reply.session` is set where the application has declared it
+ * (`app.decorateReply("session", null)`).
  *
  * On an instance it covers routes registered before and after it, HEAD, OPTIONS and unknown paths, but
  * neither the routes of `FastifyAuth` nor the page of `pages.signIn`: its path and, where that has a query,

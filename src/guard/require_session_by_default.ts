@@ -14,13 +14,13 @@ export interface GuardedScope {
 }
 
 /**
- * Lets only signed-in users use the routes of a scope, except where a route declares otherwise in its `config`:
- * `auth: false` opens it, `auth: { roles: "admin" }` restricts it to others.
+ * Lets only signed-in users use the routes of a scope, except where a route declares otherwise in its
+ * `config`: `auth: false` opens it, `auth: { roles: "admin" }` restricts it to others.
  *
  * It is an `onRequest` hook of the scope, so call it after plugins whose hooks are to run before, such as
- * `@fastify/cors`. It covers and answers what {@linkcode requireSession} does as a hook of an instance: routes
- * registered before and after it and in scopes within, HEAD, OPTIONS and unknown paths, but neither the routes
- * of `FastifyAuth` nor the page of `pages.signIn`. A scope within may have a default of its own.
+ * `@fastify/cors`. It covers and answers what {@linkcode requireSession} does as a hook of an instance:
+ * routes registered before and after it and in scopes within, HEAD, OPTIONS and unknown paths, but neither
+ * the routes of `FastifyAuth` nor the page of `pages.signIn`. A scope within may have a default of its own.
  *
  * @param scope The instance of the scope.
  * @param options Which signed-in users may pass.

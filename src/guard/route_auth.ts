@@ -2,7 +2,10 @@
 import { assertGuardOptions, type RequireSessionOptions } from "./guard_options.ts";
 import { invalid } from "../instance/arguments.ts";
 
-/** The options of a guard without a configuration at hand: those of `requireSession()`, and whose sessions count. */
+/**
+ * The options of a guard without a configuration at hand: those of `requireSession()`, and whose sessions
+ * count.
+ */
 export interface RouteAuthOptions extends RequireSessionOptions {
   /**
    * The mount path of the `FastifyAuth` whose sessions count, such as `"/staff/auth"`: needed only where
@@ -18,7 +21,8 @@ export interface RouteAuthOptions extends RequireSessionOptions {
 export type RouteAuth = boolean | RouteAuthOptions;
 
 /**
- * The `config` of a route that declares who may use it. An application adds it to Fastify's types in two lines:
+ * The `config` of a route that declares who may use it. An application adds it to Fastify's types in two
+ * lines:
  *
  * ```ts ignore
  * declare module "fastify" {

@@ -56,7 +56,8 @@ interface Decorated {
  *
  * A route gets its guard as an `onRequest` hook when it is added (`onRoute`), so that other routes are not
  * slowed down. Where the application has routes before, these are not seen: for them a hook of the root
- * instance, which Fastify adds to all routes of all scopes, looks at the `config` of the route of each request.
+ * instance, which Fastify adds to all routes of all scopes, looks at the `config` of the route of each
+ * request.
  */
 export class RouteGuards {
   readonly #registrations: Registration[] = [];
@@ -230,7 +231,10 @@ function isSeen(config: object): boolean {
   return !("auth" in config) || (SEEN in config && auth === seen);
 }
 
-/** Refuses a declaration that an `onRoute` hook made after ours, so that the route has no guard, or another one. */
+/**
+ * Refuses a declaration that an `onRoute` hook made after ours, so that the route has no guard, or another
+ * one.
+ */
 function assertSeen(route: RouteOptions): void {
   const { config } = route;
   if (config === undefined || isSeen(config) || declaredAuth(config, nameOf(route)) === false) return;
@@ -257,8 +261,8 @@ function hooksOf(instance: FastifyInstance, name: typeof GUARD_HOOKS[number]): r
 }
 
 /**
- * Whether the application may have routes that `onRoute` hooks do not see from now on: there are some, or scopes
- * besides those around the instance, which may add some later.
+ * Whether the application may have routes that `onRoute` hooks do not see from now on: there are some, or
+ * scopes besides those around the instance, which may add some later.
  */
 function mayMissRoutes(instance: FastifyInstance): boolean {
   if (instance.printRoutes() !== NO_ROUTES) return true;
@@ -273,7 +277,10 @@ function mayMissRoutes(instance: FastifyInstance): boolean {
 /** What Fastify prints where there is no route. */
 const NO_ROUTES = "(empty tree)";
 
-/** What Fastify keeps of an instance under a symbol of its own. Callers do without where it keeps nothing there. */
+/**
+ * What Fastify keeps of an instance under a symbol of its own. Callers do without where it keeps nothing
+ * there.
+ */
 function internal<T>(instance: object, description: string): T | undefined {
   const symbol = Object.getOwnPropertySymbols(instance).find((symbol) => symbol.description === description);
   return symbol && (instance as Record<symbol, T>)[symbol];

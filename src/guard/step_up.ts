@@ -32,7 +32,10 @@ export async function isSteppedUp(
   return claims !== null && meets(claims, stepUp, Date.now());
 }
 
-/** How the user of the session signed in: claims of its token, or with a session in a database those of a cookie. */
+/**
+ * How the user of the session signed in: claims of its token, or with a session in a database those of a
+ * cookie.
+ */
 async function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Promise<JWT | null> {
   const instance = authInstance(config);
   const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
@@ -127,8 +130,8 @@ function providerOf(id: string | undefined, { config }: AuthInstance): string | 
 const ATTEMPT_SECONDS = 600;
 
 /**
- * A sign-in that a guard has begun, in a cookie: where it does not help, the browser must not be sent to and fro
- * without end. A forged one gets its user a refusal or another sign-in.
+ * A sign-in that a guard has begun, in a cookie: where it does not help, the browser must not be sent to and
+ * fro without end. A forged one gets its user a refusal or another sign-in.
  */
 class Attempt {
   readonly #requirement: string;

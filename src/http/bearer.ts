@@ -6,7 +6,8 @@ const TOKEN = /^[\w.~+/-]+=*$/;
 /**
  * The token of an `Authorization` header.
  *
- * @returns `undefined` where the header is missing or of another scheme, an empty string for what cannot be a token.
+ * @returns `undefined` where the header is missing or of another scheme, an empty string for what cannot be a
+ * token.
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
   const match = authorization === undefined ? null : BEARER.exec(authorization);

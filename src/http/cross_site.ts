@@ -72,7 +72,9 @@ function named(from: unknown): string {
   return typeof from === "string" && ORIGIN.test(from) ? ` (${from})` : "";
 }
 
-/** Whether only scheme or port differ, or the server knows itself by a name or address that users do not type. */
+/**
+ * Whether only scheme or port differ, or the server knows itself by a name or address that users do not type.
+ */
 function mayBeOwnPage(from: unknown, origin: string): boolean {
   if (typeof from !== "string" || !ORIGIN.test(from) || !URL.canParse(from)) return false;
   return new URL(from).hostname === new URL(origin).hostname || isInternal(origin);
@@ -83,10 +85,12 @@ function originHint(from: string): string {
 }
 
 /**
- * Refuses a request to a route of the application, unless the user of a page of ours, or no page at all, sent it.
+ * Refuses a request to a route of the application, unless the user of a page of ours, or no page at all, sent
+ * it.
  *
- * Where a browser sends neither `Sec-Fetch-Site` nor `Origin` (an old one, or a link over http), the `Referer` must be a
- * page of ours. A GET needs one, since links of every site reach it; without one, a POST does not come from a browser.
+ * Where a browser sends neither `Sec-Fetch-Site` nor `Origin` (an old one, or a link over http), the
+ * `Referer` must be a page of ours. A GET needs one, since links of every site reach it; without one, a POST
+ * does not come from a browser.
  *
  * @param request The method and the headers.
  * @param origin The public origin.

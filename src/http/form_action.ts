@@ -1,10 +1,10 @@
 /**
- * The `form-action` directive of a Content-Security-Policy, which browsers apply to the redirects after a form,
- * too (CSP Level 3 section 6.4.2).
+ * The `form-action` directive of a Content-Security-Policy, which browsers apply to the redirects after a
+ * form, too (CSP Level 3 section 6.4.2).
  */
 /**
- * Whether a form on a page with these policies may not lead to a URL of another origin. Of the sources only those
- * that allow every host count: a provider may redirect to a host that the policy does not name.
+ * Whether a form on a page with these policies may not lead to a URL of another origin. Of the sources only
+ * those that allow every host count: a provider may redirect to a host that the policy does not name.
  *
  * @param policies The values of `Content-Security-Policy`, separated by commas.
  * @param url An absolute URL.

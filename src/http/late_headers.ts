@@ -20,7 +20,8 @@ interface Response {
 
 /**
  * Calls `change` when the headers of the reply are written: after every `onSend` hook of any scope, and after
- * the headers of a `Response` that a handler returned. Of several, the one that was given last is called first.
+ * the headers of a `Response` that a handler returned. Of several, the one that was given last is called
+ * first.
  */
 export function beforeHeaders(reply: FastifyReply, change: (headers: LateHeaders) => void): void {
   const raw = reply.raw as unknown as Response;

@@ -1,7 +1,7 @@
 /**
- * Notices where a request contradicts the public origin in use: a proxy whose headers are not trusted or do not
- * come, or an AUTH_URL of another host, scheme or port. Sign-ins then fail at the provider, by cookies that do not
- * come back, or as requests of another site.
+ * Notices where a request contradicts the public origin in use: a proxy whose headers are not trusted or do
+ * not come, or an AUTH_URL of another host, scheme or port. Sign-ins then fail at the provider, by cookies
+ * that do not come back, or as requests of another site.
  *
  * Headers are only compared, never used: a client may forge each of them.
  */
@@ -55,9 +55,9 @@ export function originContradiction(
 }
 
 /**
- * Whether a proxy that works may have caused a difference from the configured origin: it sends the Host header of
- * its upstream, passes on what a client made up as X-Forwarded-Host, or is itself reached over http by a proxy that
- * has TLS.
+ * Whether a proxy that works may have caused a difference from the configured origin: it sends the Host
+ * header of its upstream, passes on what a client made up as X-Forwarded-Host, or is itself reached over http
+ * by a proxy that has TLS.
  */
 function isByProxy(
   { headers }: OriginRequest,
@@ -122,8 +122,8 @@ function first(header: string | string[] | undefined): string | undefined {
 }
 
 /**
- * The scheme of the connection, where it says something: without a word of a proxy, http may be the connection of
- * a proxy that users reach by https.
+ * The scheme of the connection, where it says something: without a word of a proxy, http may be the
+ * connection of a proxy that users reach by https.
  */
 function ownScheme({ protocol, host }: OriginRequest, { from }: OriginInUse): string | undefined {
   if (from === undefined || host === INJECTED) return undefined;

@@ -19,7 +19,10 @@ interface Holder {
   [KEPT]?: Kept;
 }
 
-/** Has no cache store a refusal, whatever hooks of the application set: after signing in, there is another reply. */
+/**
+ * Has no cache store a refusal, whatever hooks of the application set: after signing in, there is another
+ * reply.
+ */
 export function keepUnstored(reply: FastifyReply): void {
   reply.header("cache-control", "no-store");
   beforeHeaders(reply, (headers) => {
@@ -53,8 +56,8 @@ export function keepPrivate(reply: FastifyReply): void {
 }
 
 /**
- * Takes note of what the route has set when it sends its reply, before hooks of the application run. One function
- * for all replies, so that they have one shape.
+ * Takes note of what the route has set when it sends its reply, before hooks of the application run. One
+ * function for all replies, so that they have one shape.
  */
 function sendRecorded(this: FastifyReply, payload?: unknown): FastifyReply {
   const kept = (this as Holder)[KEPT]!;

@@ -17,8 +17,8 @@ interface ReadRequest {
 }
 
 /**
- * Has the parsers of this scope read a body again that something else has read. Without it they would wait for
- * a stream that has ended.
+ * Has the parsers of this scope read a body again that something else has read. Without it they would wait
+ * for a stream that has ended.
  */
 export function acceptReadBodies(scope: FastifyInstance): void {
   scope.addHook("preParsing", (request, _reply, payload, done) => {

@@ -1,9 +1,10 @@
 /**
- * Keeps codes, tokens and addresses out of the spans of OpenTelemetry. `@fastify/otel` and the instrumentation
- * of `node:http` write the address of a request into their spans before it gets to the auth routes.
+ * Keeps codes, tokens and addresses out of the spans of OpenTelemetry. `@fastify/otel` and the
+ * instrumentation of `node:http` write the address of a request into their spans before it gets to the auth
+ * routes.
  *
- * Spans are found without the packages of OpenTelemetry: its API keeps its state under global symbols, so that
- * several copies of it share one.
+ * Spans are found without the packages of OpenTelemetry: its API keeps its state under global symbols, so
+ * that several copies of it share one.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { redactUrl } from "./redact.ts";
@@ -32,8 +33,8 @@ const RPC_METADATA = Symbol.for("OpenTelemetry SDK Context Key RPC_METADATA");
 const ADDRESSES = ["url.full", "url.path", "http.target", "http.url"];
 
 /**
- * Redacts the spans of all requests in this scope. As a hook of each route it runs after all hooks of instances:
- * `@fastify/otel` may be registered after the plugin.
+ * Redacts the spans of all requests in this scope. As a hook of each route it runs after all hooks of
+ * instances: `@fastify/otel` may be registered after the plugin.
  */
 export function redactSpans(scope: FastifyInstance): void {
   scope.addHook("onRequest", redactRequestSpans);

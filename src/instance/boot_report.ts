@@ -25,7 +25,10 @@ export interface Report {
   readonly warnings: readonly Notice[];
 }
 
-/** How a mount is set up whose configuration is chosen for each request: what it is, is known with the request. */
+/**
+ * How a mount is set up whose configuration is chosen for each request: what it is, is known with the
+ * request.
+ */
 export interface RequestReport {
   readonly mount: string;
   readonly perRequest: true;

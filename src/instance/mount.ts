@@ -6,8 +6,8 @@ import { type PublicPaths, publicPaths } from "../config/public_path.ts";
 import { FastifyAuthError } from "../errors.ts";
 
 /**
- * The decorator of the root instance that keeps the configurations mounted in it. Scopes inherit it. The command
- * reads it, which may be of another copy of this package than the application's.
+ * The decorator of the root instance that keeps the configurations mounted in it. Scopes inherit it. The
+ * command reads it, which may be of another copy of this package than the application's.
  */
 const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
 
@@ -97,7 +97,10 @@ export function addTenantMount(
   };
 }
 
-/** The paths of a mount as users see them, found out when they are needed: then the application has all its routes. */
+/**
+ * The paths of a mount as users see them, found out when they are needed: then the application has all its
+ * routes.
+ */
 function pathsOf(
   scope: FastifyInstance,
   { config: { origin } }: AuthInstance,

@@ -6,8 +6,8 @@ import { shareSessions } from "./shared_sessions.ts";
 import type { SessionRequest } from "../types.ts";
 
 /**
- * Warns where a configuration is not the one that the application has mounted. An application that mounts none
- * only reads the sessions of another, which is fine.
+ * Warns where a configuration is not the one that the application has mounted. An application that mounts
+ * none only reads the sessions of another, which is fine.
  */
 export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRequest): void {
   const mounted = mountedIn(server);

@@ -50,7 +50,10 @@ function toWarning(auth: AuthInstance): string {
     "FastifyAuth().";
 }
 
-/** Whether two configurations accept the same sessions. Sessions in a database are only known to their adapter. */
+/**
+ * Whether two configurations accept the same sessions. Sessions in a database are only known to their
+ * adapter.
+ */
 export function shareSessions(a: AuthInstance, b: AuthInstance): boolean {
   if ([a, b].some((auth) => auth.settings(false).strategy !== "jwt")) return false;
   return cookieOf(a) === cookieOf(b) && secretsOf(a).some((secret) => secretsOf(b).includes(secret));

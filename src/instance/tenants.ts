@@ -1,9 +1,9 @@
 /**
  * The configurations that a function returns for requests, such as one for each tenant.
  *
- * The function is called once for each request. What it returns is known again by being the same object: it was
- * copied and checked with its first request. Of each `tenant` the latest object is remembered, so that another one
- * for the same tenant takes over what is known of it, such as how often a password was guessed.
+ * The function is called once for each request. What it returns is known again by being the same object: it
+ * was copied and checked with its first request. Of each `tenant` the latest object is remembered, so that
+ * another one for the same tenant takes over what is known of it, such as how often a password was guessed.
  */
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
@@ -74,8 +74,8 @@ export class Tenants {
   /**
    * The configuration for a request, which was checked and can be used.
    *
-   * @throws {FastifyAuthError} Or rejects: 404 where there is none, 503 where the function failed, 500 where the
-   * configuration cannot be used. An error of the function that has a `statusCode` stays.
+   * @throws {FastifyAuthError} Or rejects: 404 where there is none, 503 where the function failed, 500 where
+   * the configuration cannot be used. An error of the function that has a `statusCode` stays.
    */
   configOf(request: SessionRequest): MaybePromise<FastifyAuthConfig> {
     const known = this.#requests.get(request);
@@ -177,8 +177,8 @@ export class Tenants {
   }
 
   /**
-   * Accounts in a database are known by the id of their provider and the id of the user there: "1" at one issuer is
-   * another person than "1" at the other.
+   * Accounts in a database are known by the id of their provider and the id of the user there: "1" at one
+   * issuer is another person than "1" at the other.
    */
   #accountProblem(
     { config: { tenant = "", providers } }: AuthInstance,

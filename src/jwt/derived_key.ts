@@ -24,8 +24,8 @@ export interface DerivedKey {
 }
 
 /**
- * Secrets and salts come from the configuration: a few secrets for each tenant, and a dozen salts for each. The
- * bounds are for a process that makes configurations without end, such as a long test run.
+ * Secrets and salts come from the configuration: a few secrets for each tenant, and a dozen salts for each.
+ * The bounds are for a process that makes configurations without end, such as a long test run.
  */
 const MOST_SECRETS = 2048;
 const MOST_SALTS = 64;

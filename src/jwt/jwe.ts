@@ -2,9 +2,9 @@
  * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`), opened and sealed synchronously
  * with `node:crypto`.
  *
- * A token that is not sealed with one of our keys is refused here: any client can send one, and core would take
- * fifty times as long to refuse it. An authentic token in a form that this file does not read (compressed,
- * with other members in its header) is left to core.
+ * A token that is not sealed with one of our keys is refused here: any client can send one, and core would
+ * take fifty times as long to refuse it. An authentic token in a form that this file does not read
+ * (compressed, with other members in its header) is left to core.
  */
 import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
@@ -36,7 +36,9 @@ export interface Opened {
    * What a read without callbacks takes from the claims; null where it cannot. Set by the first such read.
    */
   plain?: PlainClaims | null;
-  /** The claims, which each read with callbacks copies; null where it has to parse them. Set by the first one. */
+  /**
+   * The claims, which each read with callbacks copies; null where it has to parse them. Set by the first one.
+   */
   flat?: FlatClaims | null;
 }
 

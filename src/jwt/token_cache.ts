@@ -18,9 +18,9 @@ const USER_BUCKETS = 2 ** 12;
 
 /**
  * The probability that an unknown token is remembered where it displaces another: most are opened a few times
- * before. If all were remembered, more users in turn than the cache holds would displace one another. Of 12,000 users' tokens
- * half are found so, otherwise none; and what remembering costs, a third of opening, is paid for a token that
- * comes again.
+ * before. If all were remembered, more users in turn than the cache holds would displace one another. Of
+ * 12,000 users' tokens half are found so, otherwise none; and what remembering costs, a third of opening, is
+ * paid for a token that comes again.
  */
 const ADMISSION = 1 / 8;
 
@@ -136,7 +136,10 @@ function withoutStamps({ iat: _iat, exp: _exp, jti: _jti, ...claims }: JWT): str
   return JSON.stringify(claims);
 }
 
-/** 72 bits of the tag. V8 copies so few characters; a longer part would keep all of the header it is cut out of. */
+/**
+ * 72 bits of the tag. V8 copies so few characters; a longer part would keep all of the header it is cut out
+ * of.
+ */
 const endOf = (token: string) => token.slice(-12);
 
 const sizeOf = (token: string, { text }: Opened) => token.length + text.length;

@@ -24,9 +24,9 @@ export interface FastifyAuthInstrumentationConfig {
    */
   enabled?: boolean;
   /**
-   * Whether requests to providers get spans. Other instrumentations (of `fetch`, of `undici`) then make none of the same
-   * requests, and add no `traceparent` header to them. With `false` the requests are left to those; their spans have
-   * whole addresses, and some providers get an access token in one.
+   * Whether requests to providers get spans. Other instrumentations (of `fetch`, of `undici`) then make none
+   * of the same requests, and add no `traceparent` header to them. With `false` the requests are left to
+   * those; their spans have whole addresses, and some providers get an access token in one.
    *
    * @default true
    */
@@ -40,8 +40,8 @@ const NAME = "fastify-authjs";
 const VERSION = "0.1.0";
 
 /**
- * With this key of `@opentelemetry/core` in the context, other instrumentations make no spans, and add no header to
- * requests.
+ * With this key of `@opentelemetry/core` in the context, other instrumentations make no spans, and add no
+ * header to requests.
  */
 const SUPPRESS_TRACING = createContextKey("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
 
@@ -49,9 +49,10 @@ const SUPPRESS_TRACING = createContextKey("OpenTelemetry SDK Context Key SUPPRES
 const EVENTS = ["sign-in", "sign-in-failure", "sign-out", "link", "unlink", "revoke", "access-refused"];
 
 /**
- * Makes spans and metrics of what the plugin does, in all applications of the process. It is an `Instrumentation` of
- * `@opentelemetry/instrumentation`, so `NodeSDK` and `registerInstrumentations()` take it; without either, it uses the
- * global providers of `@opentelemetry/api`, also those that are registered later.
+ * Makes spans and metrics of what the plugin does, in all applications of the process. It is an
+ * `Instrumentation` of `@opentelemetry/instrumentation`, so `NodeSDK` and `registerInstrumentations()` take
+ * it; without either, it uses the global providers of `@opentelemetry/api`, also those that are registered
+ * later.
  *
  * @example
  * ```ts

@@ -1,4 +1,7 @@
-/** The metrics: what they are called, and what they are told apart by. No attribute has more than some hundred values. */
+/**
+ * The metrics: what they are called, and what they are told apart by. No attribute has more than some hundred
+ * values.
+ */
 import type { Attributes, Counter, Histogram, Meter } from "@opentelemetry/api";
 import type {
   AdapterCallOperation,

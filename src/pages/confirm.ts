@@ -14,8 +14,8 @@ export function confirmPage(page: ConfirmPage, view: PageView): PageContent {
   const words = { site: view.site, ...(email !== undefined && { email }) };
   return {
     title,
-    // The address has the token of the link, which stays out of `Referer`. Not "no-referrer", with which the form
-    // would send `Origin: null`.
+    // The address has the token of the link, which stays out of `Referer`. Not "no-referrer", with which the
+    // form would send `Origin: null`.
     head: html`<meta name="referrer" content="strict-origin">`,
     main: html`
             ${icon("confirm")}
@@ -32,8 +32,8 @@ export function confirmPage(page: ConfirmPage, view: PageView): PageContent {
 }
 
 /**
- * Sends the form once: a second click would use a link that is used up, and the browser drops the answer to the
- * first. A page that is rendered in advance waits until its user sees it.
+ * Sends the form once: a second click would use a link that is used up, and the browser drops the answer to
+ * the first. A page that is rendered in advance waits until its user sees it.
  */
 function script(automatic: boolean): string {
   return `const form = document.getElementById("confirm");

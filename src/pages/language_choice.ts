@@ -12,8 +12,8 @@ export const LANGUAGE_COOKIE = "authjs.ui-locales";
 const MOST_ACCEPTED = 200;
 
 /**
- * Chooses the language for a request: that of the application's function, of `ui_locales` (OpenID Connect Core
- * section 3.1.2.1), of an earlier `ui_locales`, or of `Accept-Language`; else English.
+ * Chooses the language for a request: that of the application's function, of `ui_locales` (OpenID Connect
+ * Core section 3.1.2.1), of an earlier `ui_locales`, or of `Accept-Language`; else English.
  */
 export class LanguageChoice {
   readonly #configured: FastifyAuthOptions["language"];
@@ -55,7 +55,9 @@ export class LanguageChoice {
     return this.#accepted.get(String(accepted), () => ({ tag: this.#preferred(String(accepted)) })).tag;
   }
 
-  /** Where Chinese is written in traditional characters, its tag names the region more often than the script. */
+  /**
+   * Where Chinese is written in traditional characters, its tag names the region more often than the script.
+   */
   #preferred(languages: string): string | undefined {
     const withScript = languages.replaceAll(TRADITIONAL, (tag) => {
       const isAvailable = this.#available.some((available) => available.toLowerCase() === tag.toLowerCase());

@@ -12,8 +12,8 @@ export interface PolicySources {
 }
 
 /**
- * The `Content-Security-Policy` of the pages. Nothing is loaded from another origin, unless the application configured
- * it.
+ * The `Content-Security-Policy` of the pages. Nothing is loaded from another origin, unless the application
+ * configured it.
  */
 export class PagePolicy {
   readonly #forms: readonly string[];

@@ -26,8 +26,8 @@ export interface ProviderLimits {
 }
 
 /**
- * `fetch`, or a function that replaces it. Not `typeof fetch`: where an application loads the types of Node, that has
- * overloads with options of another, empty type on Deno 2.8.
+ * `fetch`, or a function that replaces it. Not `typeof fetch`: where an application loads the types of Node,
+ * that has overloads with options of another, empty type on Deno 2.8.
  */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 

@@ -32,7 +32,10 @@ export function isTokenRequest({ body }: RequestInit): boolean {
   return ["authorization_code", "refresh_token"].includes(body.get("grant_type") ?? "");
 }
 
-/** What a request is for, by what RFC 6749, RFC 6750, RFC 7009, RFC 7517 and OpenID Connect Discovery have in it. */
+/**
+ * What a request is for, by what RFC 6749, RFC 6750, RFC 7009, RFC 7517 and OpenID Connect Discovery have in
+ * it.
+ */
 function endpointOf(url: URL, init: RequestInit, method: string): ProviderEndpoint {
   if (isTokenRequest(init)) return "token";
   const headers = new Headers(init.headers);

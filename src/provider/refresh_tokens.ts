@@ -36,7 +36,8 @@ interface TokenEndpoint {
  * Exchanges a refresh token at the provider's token endpoint, with the client authentication of the sign-in.
  *
  * @param provider The prepared provider, whose `fetch` is limited in time and size.
- * @throws {ProviderUnavailable} Somewhere in the causes, where the provider did not answer; the errors of oauth4webapi.
+ * @throws {ProviderUnavailable} Somewhere in the causes, where the provider did not answer; the errors of
+ * oauth4webapi.
  */
 export async function refreshTokens(provider: Provider, refreshToken: string): Promise<RefreshedTokens> {
   const { options = {}, ...own } = provider as unknown as ProviderShape;

@@ -1,9 +1,10 @@
 /**
  * A sign-in at a provider that links its account to the signed-in user, and does nothing else.
  *
- * Core links an account to the user who is signed in when the callback comes, and signs in as another user, or as a new
- * user, where no session came with it. The cookie here has two hashes: one of the check cookies of the sign-in, so
- * that it counts for that sign-in alone, and one of the user who started it. Only that user gets the account.
+ * Core links an account to the user who is signed in when the callback comes, and signs in as another user,
+ * or as a new user, where no session came with it. The cookie here has two hashes: one of the check cookies
+ * of the sign-in, so that it counts for that sign-in alone, and one of the user who started it. Only that
+ * user gets the account.
  */
 import type { Adapter } from "@auth/core/adapters";
 import { AuthError, OAuthAccountNotLinked } from "@auth/core/errors";
@@ -48,8 +49,8 @@ export async function beginLink(context: ProviderContext, userId: string): Promi
 }
 
 /**
- * Answers the callback: links the account where the sign-in was started for that, and has `finish` answer it as it is
- * otherwise.
+ * Answers the callback: links the account where the sign-in was started for that, and has `finish` answer it
+ * as it is otherwise.
  */
 export async function finishLink(
   context: ProviderContext,
@@ -85,7 +86,10 @@ async function link(
   return refusal === undefined ? answer : { ...errorAnswer(refusal, context), cookies: answer.cookies };
 }
 
-/** The adapter, which only links, and only to this user: whatever core finds of the session when it reads it again. */
+/**
+ * The adapter, which only links, and only to this user: whatever core finds of the session when it reads it
+ * again.
+ */
 function forLinking(adapter: Adapter, userId: string, { provider: { id } }: ProviderContext): Adapter {
   const ended = () =>
     new LinkSessionRequired(`No account of "${id}" was linked: the session has just ended.`);
@@ -102,7 +106,9 @@ function forLinking(adapter: Adapter, userId: string, { provider: { id } }: Prov
   };
 }
 
-/** An answer with an error leads back to where the link was started, with the type of the error as `error`. */
+/**
+ * An answer with an error leads back to where the link was started, with the type of the error as `error`.
+ */
 async function leadBack(answer: Answer, context: ProviderContext): Promise<Answer> {
   if (answer.error === undefined || answer.redirect === undefined) return answer;
   const { config, cookies, origin } = context;

@@ -18,7 +18,8 @@ export function addAssets(
     if (asset === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such file.");
     return reply
       .type(asset.type)
-      // While processes are replaced, a page of the one may load a file from the other, which has another content.
+      // While processes are replaced, a page of the one may load a file from the other, which has another
+      // content.
       .header("cache-control", asset.file === file ? IMMUTABLE : "no-cache")
       .header("x-content-type-options", "nosniff")
       .header("cross-origin-resource-policy", "same-origin")

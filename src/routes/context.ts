@@ -117,7 +117,10 @@ function sentCallbackUrl(url: string): string | null {
   return url.includes("callbackUrl=") ? parseQuery(queryOf(url)).get("callbackUrl") : null;
 }
 
-/** Why a `callbackUrl` is not where the user will go, with what to change. A `redirect` callback decides itself. */
+/**
+ * Why a `callbackUrl` is not where the user will go, with what to change. A `redirect` callback decides
+ * itself.
+ */
 function refusedCallbackUrl(
   sent: unknown,
   origin: PublicOrigin,

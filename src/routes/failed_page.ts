@@ -19,8 +19,8 @@ const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
 };
 
 /**
- * The error handler of the routes. A browser gets a page, unless the application has an error page of its own;
- * every other error is for the application's error handler.
+ * The error handler of the routes. A browser gets a page, unless the application has an error page of its
+ * own; every other error is for the application's error handler.
  *
  * @throws The error, where there is no page for it.
  */

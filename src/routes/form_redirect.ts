@@ -1,6 +1,7 @@
 /**
  * The redirect of a form on a page of the application. A policy such as that of `@fastify/helmet`
- * (`form-action 'self'`) blocks redirects to another origin after a form, and the button would seem to do nothing.
+ * (`form-action 'self'`) blocks redirects to another origin after a form, and the button would seem to do
+ * nothing.
  */
 import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
@@ -22,8 +23,8 @@ function isWithin(url: string, origin: string): boolean {
 }
 
 /**
- * Redirects a form. Where a policy of the reply, which the page with the form has as well, blocks that, the reply is a
- * page that goes on by itself: a new navigation, which no `form-action` applies to.
+ * Redirects a form. Where a policy of the reply, which the page with the form has as well, blocks that, the
+ * reply is a page that goes on by itself: a new navigation, which no `form-action` applies to.
  *
  * @param page Makes the page that leads to `url`.
  */

@@ -1,6 +1,6 @@
 /**
- * The pages: sign-in, sign-out, error and verify-request. Where the configuration names one of the application's
- * own, core redirects there.
+ * The pages: sign-in, sign-out, error and verify-request. Where the configuration names one of the
+ * application's own, core redirects there.
  */
 import { parseCookie } from "cookie";
 import { cookieSettings } from "../config/cookies.ts";

@@ -11,7 +11,10 @@ import {
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
-/** The context of a sign-in or an update of the session, where `providerSignOut` or `backchannelLogout` is set. */
+/**
+ * The context of a sign-in or an update of the session, where `providerSignOut` or `backchannelLogout` is
+ * set.
+ */
 export function keepingProviderSession<Context extends RequestContext>(context: Context): Context {
   const { config, settings, provider } = context;
   if (!settings.keepsProviderSessions) return context;
@@ -26,7 +29,10 @@ export function keepingProviderSession<Context extends RequestContext>(context: 
   return provider?.type === "oidc" ? taggingRows(context, callbacks, parts) : context;
 }
 
-/** Names the provider session at the end of the row's session token. Core makes that after the `signIn` callback. */
+/**
+ * Names the provider session at the end of the row's session token. Core makes that after the `signIn`
+ * callback.
+ */
 function taggingRows<Context extends RequestContext>(
   context: Context,
   callbacks: Partial<Callbacks>,

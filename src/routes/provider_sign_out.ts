@@ -1,6 +1,6 @@
 /**
- * A sign-out that also ends the session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0): the browser goes
- * there, and comes back to `<prefix>/signed-out`.
+ * A sign-out that also ends the session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0): the
+ * browser goes there, and comes back to `<prefix>/signed-out`.
  */
 import { InvalidCheck } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";

@@ -60,9 +60,9 @@ function sendRedirect(
 
 /**
  * Whether a form of ours leads elsewhere, which then gets a page instead of a redirect. Chromium applies the
- * `form-action` of a form's page to every redirect that follows, also to those of other servers: a provider may send
- * its users on to another origin, as may the application behind the callback URL, and the button would seem to do
- * nothing.
+ * `form-action` of a form's page to every redirect that follows, also to those of other servers: a provider
+ * may send its users on to another origin, as may the application behind the callback URL, and the button
+ * would seem to do nothing.
  */
 function isFormOfOurs(url: string, context: RequestContext): boolean {
   const { method, origin, mountPath } = context;

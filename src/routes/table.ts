@@ -106,7 +106,10 @@ export function isPostedByProvider({ action }: AuthRoute, provider: ProviderSumm
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }
 
-/** Whether `rateLimit` counts only refused requests of a route: a provider may send many logout tokens at once. */
+/**
+ * Whether `rateLimit` counts only refused requests of a route: a provider may send many logout tokens at
+ * once.
+ */
 export function isLimitedWhenRefused({ action }: AuthRoute): boolean {
   return action === "backchannel-logout";
 }
@@ -117,7 +120,10 @@ export function isOfSignIn(route: AuthRoute, method: string): boolean {
     route.action !== "webauthn-options";
 }
 
-/** Whether `rateLimit` counts the requests of a route: those with something to guess. A GET of `signin/:provider` only redirects to the page. */
+/**
+ * Whether `rateLimit` counts the requests of a route: those with something to guess. A GET of
+ * `signin/:provider` only redirects to the page.
+ */
 export function isLimited({ action, provider }: AuthRoute, method: string): boolean {
   return provider && !(action === "signin" && method === "GET");
 }

@@ -1,9 +1,9 @@
 /**
- * Finds sessions in a JWT by the session at the OpenID Provider that they were made from, so that the provider can end
- * them (`backchannelLogout`).
+ * Finds sessions in a JWT by the session at the OpenID Provider that they were made from, so that the
+ * provider can end them (`backchannelLogout`).
  *
- * They are kept in the `sessionStore`, under keys in place of the id of a user. A read makes no further look-up: to end a
- * session, its record is ended.
+ * They are kept in the `sessionStore`, under keys in place of the id of a user. A read makes no further
+ * look-up: to end a session, its record is ended.
  */
 import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
@@ -25,8 +25,8 @@ export function indexKeysOf(claims: JWT): string[] {
 }
 
 /**
- * Refuses a sign-in whose session the provider has ended in the meantime. Call it once the record is stored: of two that
- * run at the same time, one sees the other.
+ * Refuses a sign-in whose session the provider has ended in the meantime. Call it once the record is stored:
+ * of two that run at the same time, one sees the other.
  *
  * @throws {AccessDenied}
  * @throws {SessionStoreFailure}

@@ -5,8 +5,8 @@ import { endRows, liveRowsOf } from "./session_rows.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /**
- * Ends the sessions of the user that has this account at the provider. With a `sid` these are the ones that were made
- * from that session at the provider.
+ * Ends the sessions of the user that has this account at the provider. With a `sid` these are the ones that
+ * were made from that session at the provider.
  *
  * @param provider The id of the provider.
  * @param settings For both schemes.

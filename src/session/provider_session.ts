@@ -1,6 +1,6 @@
 /**
- * Which session at an OpenID Provider a session was made from, so that either can end the other: a claim of the session
- * token (`providerSession`), or with sessions in a database the end of the row's session token.
+ * Which session at an OpenID Provider a session was made from, so that either can end the other: a claim of
+ * the session token (`providerSession`), or with sessions in a database the end of the row's session token.
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
@@ -107,8 +107,8 @@ export type EndedAtProvider = Pick<ProviderSession, "sub" | "sid"> & {
 };
 
 /**
- * The keys of the sessions to end. With a `sid` these are the sessions of that one; and those of the user of which the
- * provider has not named any.
+ * The keys of the sessions to end. With a `sid` these are the sessions of that one; and those of the user of
+ * which the provider has not named any.
  */
 export function keysToEnd({ iss, sub, sid }: EndedAtProvider): string[] {
   if (sid === undefined) return sub === undefined ? [] : [keyOf(iss, "sub", sub)];
@@ -121,13 +121,19 @@ export function keysToEnd({ iss, sub, sid }: EndedAtProvider): string[] {
 /** Characters of the digests at the end of a session token. */
 const PROVIDER_LENGTH = 8, KEY_LENGTH = 22;
 
-/** The end of a session token, which names the provider session: the adapters of Auth.js know no further columns. */
+/**
+ * The end of a session token, which names the provider session: the adapters of Auth.js know no further
+ * columns.
+ */
 export function tagFor(session: ProviderSession): string {
   const [key = ""] = keysOfSession(session);
   return `.${providerTag(session.provider)}.${key.slice(0, KEY_LENGTH)}`;
 }
 
-/** The tag of a session token, for another token of the same provider session. The MAC of a `tenant` may follow it. */
+/**
+ * The tag of a session token, for another token of the same provider session. The MAC of a `tenant` may
+ * follow it.
+ */
 export function tagOf(token: string): string {
   return /\.[\w-]{8}\.(?:[\w-]{22})?(?=$|\.[0-9a-f]{32}$)/.exec(token)?.[0] ?? "";
 }

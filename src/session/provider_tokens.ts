@@ -1,6 +1,6 @@
 /**
- * The tokens of OAuth providers, in a claim of the session token (`refreshTokens`). They stay on the server: the session
- * token is encrypted, and a session never has the claim.
+ * The tokens of OAuth providers, in a claim of the session token (`refreshTokens`). They stay on the server:
+ * the session token is encrypted, and a session never has the claim.
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
@@ -46,8 +46,8 @@ export function isExpired({ expires_at }: ProviderTokens, early: number): boolea
  * The `jwt` callback for core, which also keeps the tokens of a sign-in.
  *
  * @param own The application's.
- * @param held The claims of the session that the browser has. The tokens of other providers stay, where the same user
- * signs in.
+ * @param held The claims of the session that the browser has. The tokens of other providers stay, where the
+ * same user signs in.
  */
 export function keepTokens(own: JwtCallback | undefined, held: () => Promise<JWT | undefined>): JwtCallback {
   return async (params) => {

@@ -174,8 +174,8 @@ function remember(token: string, read: JwtRead, { refreshes }: SessionSettings):
 }
 
 /**
- * Whether other processes have to wait. They do for a renewal, too, where the token has refresh tokens: a reply
- * with an old one must not follow one with the new one.
+ * Whether other processes have to wait. They do for a renewal, too, where the token has refresh tokens: a
+ * reply with an old one must not follow one with the new one.
  */
 function isRefreshDue({ claims, due: isRenewed }: OpenToken, { settings, refresh }: ReadContext): boolean {
   if (refresh?.isDue(claims) || (isRenewed && settings.keepsTokens)) return true;

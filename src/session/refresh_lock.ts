@@ -27,8 +27,8 @@ const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_PAUSE_MS = 5_000;
 
 /**
- * A lock that fails open: while it is down sessions are read and refreshed, and sign-in links used, without it,
- * as in one process.
+ * A lock that fails open: while it is down sessions are read and refreshed, and sign-in links used, without
+ * it, as in one process.
  */
 export class FailOpenLock {
   readonly #lock: RefreshLock;

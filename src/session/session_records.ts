@@ -1,8 +1,9 @@
 /**
- * Records of the sessions whose tokens are JWTs (`sessionStore`): they can be listed, and ended from elsewhere.
+ * Records of the sessions whose tokens are JWTs (`sessionStore`): they can be listed, and ended from
+ * elsewhere.
  *
- * A claim of the token names the session. It stays the same in every token that the session has, so that one which a
- * refresh makes while the session is ended has ended, too.
+ * A claim of the token names the session. It stays the same in every token that the session has, so that one
+ * which a refresh makes while the session is ended has ended, too.
  */
 import type { JWT } from "@auth/core/jwt";
 import type { OtherProcesses } from "../config/other_processes.ts";
@@ -156,7 +157,9 @@ export class SessionRecords {
     return true;
   }
 
-  /** Ends a session, also one whose record is lost. Resolves with whether it is known that it had not ended. */
+  /**
+   * Ends a session, also one whose record is lost. Resolves with whether it is known that it had not ended.
+   */
   async endKnown({ user, id }: Pick<KnownSession, "user" | "id">): Promise<boolean> {
     const state = await this.#get(user, id);
     await this.#end(user, id);
@@ -219,7 +222,10 @@ export function claimOf(claims: JWT): RecordClaim | undefined {
     : undefined;
 }
 
-/** What stands in for the claim in a token from before `sessionStore` was set: all sessions of its user can be ended. */
+/**
+ * What stands in for the claim in a token from before `sessionStore` was set: all sessions of its user can be
+ * ended.
+ */
 export function claimBefore({ sub, iat }: JWT): RecordClaim | undefined {
   return typeof sub === "string" && sub !== "" && typeof iat === "number"
     ? { id: "", user: sub, createdAt: iat * 1000 }

@@ -27,7 +27,9 @@ export interface SessionSettings extends Lifetimes {
   readonly nameInCore: string;
   /** Makes the token of a new session in a database. */
   readonly generateSessionToken: TokenGenerator;
-  /** The name of the cookie that says how users signed in, where that is kept beside sessions in a database. */
+  /**
+   * The name of the cookie that says how users signed in, where that is kept beside sessions in a database.
+   */
   readonly signInCookie: string | undefined;
   /** The most bytes of the cookie where it holds a token. */
   readonly cookieLimit: number;
@@ -44,7 +46,9 @@ export interface SessionSettings extends Lifetimes {
   readonly secrets: readonly string[] | undefined;
   /** Whether session tokens have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
-  /** Whether session tokens have the sessions at OpenID Providers (`providerSignOut`, `backchannelLogout`). */
+  /**
+   * Whether session tokens have the sessions at OpenID Providers (`providerSignOut`, `backchannelLogout`).
+   */
   readonly keepsProviderSessions: boolean;
   /** Whether session tokens have claims that no session may have. */
   readonly hidesClaims: boolean;
@@ -72,8 +76,8 @@ export interface SessionSettings extends Lifetimes {
  * Works out the settings for requests over https (`secure`) or http, which mostly differ in the cookie's name
  * and so in the key.
  *
- * @param known Those `other` ones for the other scheme, where they are known: of a session with the same cookie both
- * remember the same. And those `before`, of an earlier configuration of the same tenant.
+ * @param known Those `other` ones for the other scheme, where they are known: of a session with the same
+ * cookie both remember the same. And those `before`, of an earlier configuration of the same tenant.
  */
 export function sessionSettings(
   resolved: ResolvedConfig,

@@ -1,7 +1,7 @@
 /**
- * How and when the user of a session in a database signed in (`stepUp`), in a cookie beside that of the session: the
- * tables of Auth.js have no columns for it. It is signed together with the session token, so that it counts for that
- * session alone, and a new one needs a new sign-in.
+ * How and when the user of a session in a database signed in (`stepUp`), in a cookie beside that of the
+ * session: the tables of Auth.js have no columns for it. It is signed together with the session token, so
+ * that it counts for that session alone, and a new one needs a new sign-in.
  */
 import type { JWT } from "@auth/core/jwt";
 import { parseCookie } from "cookie";

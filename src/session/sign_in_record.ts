@@ -1,6 +1,6 @@
 /**
- * How and when the user of a session signed in, in claims of the session token (`stepUp`). The names are those of
- * ID tokens (OpenID Connect Core 1.0 section 2).
+ * How and when the user of a session signed in, in claims of the session token (`stepUp`). The names are
+ * those of ID tokens (OpenID Connect Core 1.0 section 2).
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
@@ -26,7 +26,8 @@ export function signInOf(claims: JWT): SignInRecord | undefined {
 }
 
 /**
- * The `jwt` callback for core, which also records sign-ins. Of the claims, those of the application's callback win.
+ * The `jwt` callback for core, which also records sign-ins. Of the claims, those of the application's
+ * callback win.
  *
  * @param own The application's.
  */
@@ -46,7 +47,9 @@ export interface SignIn {
   readonly profile?: object | undefined;
 }
 
-/** The claims of a sign-in: when and how the user was authenticated, as far as that is known, and the record. */
+/**
+ * The claims of a sign-in: when and how the user was authenticated, as far as that is known, and the record.
+ */
 export function claimsOfSignIn(signIn: SignIn): JWT {
   return { ...authenticationOf(signIn), ...recordOf(signIn) };
 }

@@ -1,6 +1,6 @@
 /**
- * Buckets that tokens are counted in, by their ends. Most tokens are in an empty one, and need no look-up by the
- * whole token, which would have to hash it.
+ * Buckets that tokens are counted in, by their ends. Most tokens are in an empty one, and need no look-up by
+ * the whole token, which would have to hash it.
  */
 
 /** How many there are; a power of two. */

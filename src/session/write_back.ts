@@ -196,7 +196,9 @@ export function readOnce(
   return reads.once(request, config, read);
 }
 
-/** Reads once more, with other results than a read that may have been before: the later ones see them, too. */
+/**
+ * Reads once more, with other results than a read that may have been before: the later ones see them, too.
+ */
 export function readAnew(
   request: SessionRequest,
   config: FastifyAuthConfig,

@@ -9,9 +9,9 @@ export interface TestedApp {
 }
 
 /**
- * The application's `inject()`, with the cookies of a browser of its own: they are sent with each request, and
- * those that a reply sets or removes are kept. So a session is renewed as in a browser, and ends with a sign-out.
- * Paths, domains and `Secure` do not count: every cookie is sent with every request.
+ * The application's `inject()`, with the cookies of a browser of its own: they are sent with each request,
+ * and those that a reply sets or removes are kept. So a session is renewed as in a browser, and ends with a
+ * sign-out. Paths, domains and `Secure` do not count: every cookie is sent with every request.
  */
 export interface InjectWithCookies {
   /**
@@ -22,8 +22,8 @@ export interface InjectWithCookies {
    */
   (options: InjectOptions | string): Promise<LightMyRequestResponse>;
   /**
-   * The Cookie header as it is now, for requests by other means: `fetch()`, a WebSocket, a browser. Empty where
-   * there are no cookies.
+   * The Cookie header as it is now, for requests by other means: `fetch()`, a WebSocket, a browser. Empty
+   * where there are no cookies.
    */
   readonly cookie: string;
 }

@@ -40,8 +40,8 @@ export interface TestIssuer extends AsyncDisposable {
   /** The user who signs in next. No password is asked for: the authorization endpoint redirects at once. */
   user: IssuerUser;
   /**
-   * The error that the authorization endpoint answers with, such as `"access_denied"` (RFC 6749 section 4.1.2.1).
-   * While it is set, no user signs in.
+   * The error that the authorization endpoint answers with, such as `"access_denied"` (RFC 6749 section
+   * 4.1.2.1). While it is set, no user signs in.
    *
    * @default undefined
    */
@@ -49,8 +49,8 @@ export interface TestIssuer extends AsyncDisposable {
   /** The requests so far, such as `"POST /token"`. */
   readonly requests: readonly string[];
   /**
-   * The provider for `providers`, with the id "issuer". Every other OpenID Connect provider can be led here as well,
-   * by its `issuer`: `Keycloak({ issuer: issuer.url, clientId: "any", clientSecret: "any" })`.
+   * The provider for `providers`, with the id "issuer". Every other OpenID Connect provider can be led here
+   * as well, by its `issuer`: `Keycloak({ issuer: issuer.url, clientId: "any", clientSecret: "any" })`.
    *
    * @param overrides Replaces any of its fields.
    */

@@ -19,8 +19,9 @@ import { refuseInProduction } from "./refuse_in_production.ts";
 /** Who is signed in, and how. */
 export interface SignedInOptions {
   /**
-   * The user, with the fields that a sign-in gives the `jwt` callback, or that a row in the table of users has.
-   * With sessions in a database the user is looked up by `id`, then by `email`, and is created if there is none.
+   * The user, with the fields that a sign-in gives the `jwt` callback, or that a row in the table of users
+   * has. With sessions in a database the user is looked up by `id`, then by `email`, and is created if there
+   * is none.
    */
   readonly user: User | (User & Record<string, unknown>);
   /**
@@ -36,22 +37,23 @@ export interface SignedInOptions {
    */
   readonly profile?: Profile;
   /**
-   * Claims of the session token, which replace what the `jwt` callback returned: `{ expires_at: 0 }` for an access
-   * token that has to be refreshed. With sessions in a database only those of `stepUp`: `{ auth_time, acr, amr }`.
+   * Claims of the session token, which replace what the `jwt` callback returned: `{ expires_at: 0 }` for an
+   * access token that has to be refreshed. With sessions in a database only those of `stepUp`:
+   * `{ auth_time, acr, amr }`.
    *
    * @default {} those of the callback
    */
   readonly claims?: Readonly<Record<string, unknown>>;
   /**
-   * When the session ends; with a date in the past it has ended. The first read renews one that ends soon, as it
-   * does in a browser.
+   * When the session ends; with a date in the past it has ended. The first read renews one that ends soon, as
+   * it does in a browser.
    *
    * @default after `session.maxAge`
    */
   readonly expires?: Date;
   /**
-   * Whether users reach the application over https, where neither `origin` nor `AUTH_URL` says it: the name of the
-   * cookie depends on it.
+   * Whether users reach the application over https, where neither `origin` nor `AUTH_URL` says it: the name
+   * of the cookie depends on it.
    *
    * @default false
    */
@@ -73,17 +75,17 @@ interface NewSession {
 /**
  * Signs a user in.
  *
- * The cookie is the one that a sign-in would have set: with the name, the key and the chunks that the configuration
- * says, and the claims that its `jwt` callback returns for a sign-in (`trigger: "signIn"`); or with a row in the
- * database, where sessions are kept there. The `signIn` callback and events are not called, and no account is
- * linked: `startIssuer()` is there for tests of the sign-in itself.
+ * The cookie is the one that a sign-in would have set: with the name, the key and the chunks that the
+ * configuration says, and the claims that its `jwt` callback returns for a sign-in (`trigger: "signIn"`); or
+ * with a row in the database, where sessions are kept there. The `signIn` callback and events are not called,
+ * and no account is linked: `startIssuer()` is there for tests of the sign-in itself.
  *
  * @param app The application; it may still be starting.
  * @param auth The configuration that was given to `FastifyAuth()`, or the object of `createAuth()`.
  * @param options The user, and the details of the session.
  * @returns The application's `inject()`, which sends the cookie.
- * @throws {FastifyAuthError} What is wrong with the configuration, or `FST_AUTHJS_CONFIG_INVALID` for other arguments
- * than these, and under `NODE_ENV=production`.
+ * @throws {FastifyAuthError} What is wrong with the configuration, or `FST_AUTHJS_CONFIG_INVALID` for other
+ * arguments than these, and under `NODE_ENV=production`.
  * @throws What a callback, the encoder or the adapter throws.
  *
  * @example

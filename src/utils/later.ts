@@ -1,7 +1,11 @@
-/** Functions whose modules are loaded when they are first called, so that an application does not wait for them at its start. */
+/**
+ * Functions whose modules are loaded when they are first called, so that an application does not wait for
+ * them at its start.
+ */
 
 /**
- * A function that is loaded with its first call. Where that fails, the call rejects, and the next one tries again.
+ * A function that is loaded with its first call. Where that fails, the call rejects, and the next one tries
+ * again.
  *
  * @param load Imports the module, and gives the function.
  */

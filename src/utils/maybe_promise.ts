@@ -1,4 +1,7 @@
-/** Values that may be there at once: waiting for one that is costs a promise and a turn of the event loop's queue. */
+/**
+ * Values that may be there at once: waiting for one that is costs a promise and a turn of the event loop's
+ * queue.
+ */
 export type MaybePromise<T> = T | Promise<T>;
 
 /** Goes on with a value: at once where it is there, and then throws what `next` throws. */

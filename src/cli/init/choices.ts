@@ -31,9 +31,11 @@ export function oneOf<Value extends string>(what: string, values: readonly Value
 }
 
 /**
- * The providers of a list such as `github, google`. Each is named by its id, or by the subpath it is imported from.
+ * The providers of a list such as `github, google`. Each is named by its id, or by the subpath it is imported
+ * from.
  *
- * @throws {ChoiceError} Where the list is empty, or names what is no provider; the message has names that are near.
+ * @throws {ChoiceError} Where the list is empty, or names what is no provider; the message has names that are
+ * near.
  */
 export function toProviders(text: string): Provider[] {
   const names = text.split(/[\s,]+/).filter(Boolean).map((name) => name.toLowerCase());

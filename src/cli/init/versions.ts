@@ -1,5 +1,6 @@
 /**
- * The versions that a new project begins with: those that this package is tested with, as in scripts/packages/deno.json.
+ * The versions that a new project begins with: those that this package is tested with, as in
+ * scripts/packages/deno.json.
  */
 
 /** This package itself. */

@@ -1,7 +1,8 @@
 /**
  * Counters of `@fastify/rate-limit`.
  *
- * It is an optional peer, so nothing here imports it by name: bundlers and Deno would want it for every application.
+ * It is an optional peer, so nothing here imports it by name: bundlers and Deno would want it for every
+ * application.
  */
 import type { FastifyInstance } from "fastify";
 import { FastifyAuthError } from "../../errors.ts";
@@ -77,7 +78,10 @@ export interface CounterStore {
   readonly prefix: string;
 }
 
-/** Events that are counted at most in the memory of a process, of each kind: with more, the oldest are forgotten. */
+/**
+ * Events that are counted at most in the memory of a process, of each kind: with more, the oldest are
+ * forgotten.
+ */
 const MOST_IN_MEMORY = 50_000;
 
 /**
@@ -93,8 +97,9 @@ export async function openCounter(
   { commands, prefix }: CounterStore,
 ): Promise<Counter> {
   const made: { createRateLimit?: () => (request: KeyedRequest, options?: object) => Promise<Count> } = {};
-  // The application may have registered the plugin, which decorates an instance once: its counters stay apart. Its
-  // hooks and decorators are not needed, and a configuration may be read after the application has started.
+  // The application may have registered the plugin, which decorates an instance once: its counters stay
+  // apart. Its hooks and decorators are not needed, and a configuration may be read after the application has
+  // started.
   const instance = Object.assign(Object.create(scope), {
     hasDecorator: () => false,
     addHook: () => {},

@@ -1,6 +1,6 @@
 /**
- * The limits on signing in: on the requests of an address, on failed attempts on an account, on mails to a recipient,
- * and on how much of it runs at the same time.
+ * The limits on signing in: on the requests of an address, on failed attempts on an account, on mails to a
+ * recipient, and on how much of it runs at the same time.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createHmac, hkdfSync } from "node:crypto";
@@ -109,7 +109,10 @@ export class RateLimits {
     return await run();
   }
 
-  /** Runs an attempt, and counts it where it fails. It is bounded what can start before the first one has failed. */
+  /**
+   * Runs an attempt, and counts it where it fails. It is bounded what can start before the first one has
+   * failed.
+   */
   async #attempt(
     context: RequestContext,
     request: FastifyRequest,
@@ -154,7 +157,10 @@ async function lookAt(counter: Counter, key: string): Promise<void> {
   if (remaining <= 0) throw new TooManyRequests(ttlInSeconds);
 }
 
-/** Keys are digests, so that no address or name of a user is in Redis; without the secret they cannot be guessed. */
+/**
+ * Keys are digests, so that no address or name of a user is in Redis; without the secret they cannot be
+ * guessed.
+ */
 function digestWith(secret: string): (text: string) => string {
   const key = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));
   return (text) => createHmac("sha256", key).update(text).digest("base64url");

@@ -22,8 +22,8 @@ const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
 const NONE = [0, 0] as const;
 
 /**
- * The part of a client of `ioredis` that is used, over any client. While Redis fails nothing is counted: a user who
- * cannot sign in at all is worse off than one who is not protected by a limit for a while.
+ * The part of a client of `ioredis` that is used, over any client. While Redis fails nothing is counted: a
+ * user who cannot sign in at all is worse off than one who is not protected by a limit for a while.
  */
 export function redisCommands(client: NonNullable<RateLimitOptions["redis"]>, log: Log): RedisCommands {
   let failing = false;

@@ -25,8 +25,8 @@ export class TooManyRequests extends FastifyAuthError {
 }
 
 /**
- * Sends the answer: for a script as other failures are sent to it; for a browser a page, that of the application where
- * it has one.
+ * Sends the answer: for a script as other failures are sent to it; for a browser a page, that of the
+ * application where it has one.
  *
  * @throws {TooManyRequests} For every other client: the application's error handler answers it.
  */
