@@ -60,7 +60,7 @@ const MUCH = 20;
  * with: esbuild puts modules into one file that are imported by the same entry points, and would make one for each
  * combination of these. A group has been loaded by then anyway.
  *
- * @param groups The modules that are loaded first.
+ * @param groups The module that is loaded first, and one that is with the first request.
  */
 function grouped(outDir: string, inputs: Inputs, groups: readonly string[]): Plugin {
   const known = groups.filter((group) => inputs[group] !== undefined);
@@ -76,10 +76,11 @@ function grouped(outDir: string, inputs: Inputs, groups: readonly string[]): Plu
       onLoad({ filter: /\.js$/ }, async ({ path }) => {
         const name = toSlashes(relative(outDir, path));
         const own = reach(inputs, name);
-        const least = isLater.has(name) ? 1 : MUCH;
-        const joined = known.filter((group) =>
+        const isEntry = !isLater.has(name);
+        // What is loaded first must not load what is loaded later.
+        const joined = (isEntry ? known.slice(0, 1) : known).filter((group) =>
           !reached.get(group)!.has(name) &&
-          [...own].filter((module) => reached.get(group)!.has(module)).length >= least
+          [...own].filter((module) => reached.get(group)!.has(module)).length >= (isEntry ? MUCH : 1)
         );
         if (joined.length === 0) return undefined;
         const imports = joined.map((group) => `import ${JSON.stringify(join(outDir, group))};\n`);
