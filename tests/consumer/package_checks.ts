@@ -28,7 +28,7 @@ export async function checkContents(project: string): Promise<Result> {
   const failed = expected.filter((file) => !files.includes(file)).map((file) => `${file} is missing`);
   failed.push(...files.filter((file) => STRANGERS.test(file)).map((file) => `${file} is inside`));
   const modules = files.filter((file) =>
-    /\.js$/.test(file) && !file.startsWith("esm/shared/") && !expected.includes(file)
+    /^esm\/.*\.js$/.test(file) && !file.startsWith("esm/shared/") && !expected.includes(file)
   );
   failed.push(...modules.map((file) => `${file} is a module that was not joined to others`));
   for (const file of files.filter((file) => /\.(?:js|ts|json|map)$/.test(file))) {
