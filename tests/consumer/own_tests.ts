@@ -72,11 +72,12 @@ async function compile(outDir: string, installed: string): Promise<void> {
   for (const file of files) {
     const target = join(outDir, file.replace(/\.ts$/, ".js"));
     await mkdir(dirname(target), { recursive: true });
-    if (!file.endsWith(".ts")) await cp(join(tests, file), target);
-    else {await writeFile(
-        target,
-        toJavaScript(await readFile(join(tests, file), "utf8"), target, outDir, installed),
-      );}
+    if (!file.endsWith(".ts")) {
+      await cp(join(tests, file), target);
+    } else {
+      const source = await readFile(join(tests, file), "utf8");
+      await writeFile(target, toJavaScript(source, target, outDir, installed));
+    }
   }
 }
 
