@@ -25,35 +25,49 @@ const CONNECTION_HEADERS = new Set([
 ]);
 
 /**
- * Makes the request. It has what core reads of a `Request` (`Auth()` and `toInternalRequest()` of 0.41.3),
- * and is no `Request`: making one, with its `Headers` and the stream of its body, takes longer than most of
- * what core then does. Functions of the application get a `Request` that core makes itself.
+ * Makes the request. It has what core reads of a `Request` (`Auth()` and `toInternalRequest()` of 0.41.3): making one,
+ * with its `Headers` and the stream of its body, takes longer than most of what core then does. It is made where anything
+ * else is read. Functions of the application get a `Request` that core makes itself.
  */
 export function toCoreRequest({ url, method, headers, override, body }: CoreRequestParts): Request {
   const sent = { ...headers, ...override, ...(body !== undefined && { "content-type": "application/json" }) };
-  const request: ReadByCore = {
-    url,
-    method,
-    headers: new CoreHeaders(sent),
-    // Only looked at for whether there is one.
-    body: body ?? null,
-    json: () => Promise.resolve(copyOf(body!)),
-  };
-  return request as unknown as Request;
+  return new CoreRequest(url, method, new CoreHeaders(sent), body) as unknown as Request;
 }
 
 /** What core reads of a `Request`. */
-interface ReadByCore {
+class CoreRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: CoreHeaders;
-  readonly body: unknown;
-  json(): Promise<unknown>;
+  /** Only looked at for whether there is one. */
+  readonly body: NonNullable<CoreRequestParts["body"]> | null;
+  #whole: Request | undefined;
+
+  constructor(url: string, method: string, headers: CoreHeaders, body: CoreRequestParts["body"]) {
+    this.url = url;
+    this.method = method;
+    this.headers = headers;
+    this.body = body ?? null;
+  }
+
+  json(): Promise<unknown> {
+    return Promise.resolve(copyOf(this.body!));
+  }
+
+  whole(): Request {
+    const { url, method, headers, body } = this;
+    return this.#whole ??= new Request(url, {
+      method,
+      headers: headers.whole(),
+      body: body === null ? null : JSON.stringify(body),
+    });
+  }
 }
 
 /** What core reads of `Headers`. */
 class CoreHeaders {
   readonly #entries: [name: string, value: string][] = [];
+  #whole: Headers | undefined;
 
   constructor(headers: IncomingHttpHeaders) {
     for (const [name, value] of Object.entries(headers)) {
@@ -77,7 +91,23 @@ class CoreHeaders {
   [Symbol.iterator](): Iterator<[name: string, value: string]> {
     return this.#entries[Symbol.iterator]();
   }
+
+  whole(): Headers {
+    return this.#whole ??= new Headers(this.#entries);
+  }
 }
+
+/** Has a class answer for all that it does not have itself, such as what another release of core reads. */
+function completeBy<T extends object>(part: { readonly prototype: { whole(): T } }): void {
+  const get = (_: object, name: string | symbol, receiver: { whole(): T }) => {
+    const whole = receiver.whole();
+    const value = Reflect.get(whole, name, whole);
+    return typeof value === "function" ? value.bind(whole) : value;
+  };
+  Object.setPrototypeOf(part.prototype, new Proxy({}, { get }));
+}
+completeBy(CoreRequest);
+completeBy(CoreHeaders);
 
 /** A name of a header as Node gives it (RFC 9110 section 5.6.2). */
 const NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
