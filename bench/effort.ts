@@ -14,6 +14,8 @@ export interface Effort {
   readonly most: number;
   /** Seconds of load in a round, for each contestant. */
   readonly load: number;
+  /** The same in the round that warms up. */
+  readonly warmUp: number;
 }
 
 /** How long a server is loaded: for so many seconds, or until each request was sent so often. */
@@ -23,9 +25,9 @@ export type Extent = { readonly seconds: number } | { readonly turns: number };
  * How long a contestant is loaded in a round. In the one that warms up, code that has just started gets time to become
  * fast, and of many users each is seen twice.
  */
-export function extentOf({ load }: Effort, warm: boolean, manyUsers = false): Extent {
+export function extentOf({ load, warmUp }: Effort, warm: boolean, manyUsers = false): Extent {
   if (warm) return { seconds: load };
-  return manyUsers ? { turns: 2 } : { seconds: 2 * load };
+  return manyUsers ? { turns: 2 } : { seconds: warmUp };
 }
 
 /** What each section gets of the time, in parts of all of it. */
@@ -43,7 +45,10 @@ export type Section = keyof typeof SHARES;
 export function effortOf(section: Section, seconds: number, parts: number): Effort {
   const own = seconds * SHARES[section] / parts;
   const [least, most, turns] = LOADS[section];
-  return { seconds: own, least: 2, most: 30, load: Math.min(most, Math.max(least, own / (turns * 5))) };
+  const load = Math.min(most, Math.max(least, own / (turns * 5)));
+  // Of an operation that takes milliseconds, twice the load of a round is too little to become fast.
+  const warmUp = section === "operations" ? Math.max(own / turns, 2 * load) : 2 * load;
+  return { seconds: own, least: 2, most: 30, load, warmUp };
 }
 
 /** The least and the most seconds of load for one contestant, and about how many of them a round has. */

@@ -3,7 +3,8 @@
  *
  * `--minutes=25` is about how long it takes. `--quick` takes three minutes, on Node 24 alone unless `--only` says
  * otherwise, and only prints. `--only=node` or `--only=deno` leaves the others out. `--package=<directory>` takes a package
- * that is built already. `--report` writes the last results again.
+ * that is built already. `--section=operations` measures that section again, and keeps the last results of the others.
+ * `--report` writes the last results again.
  *
  * @module
  */
@@ -18,9 +19,9 @@ import { measureHttp } from "./http.ts";
 import { measureOperations } from "./operations.ts";
 import { profileReads } from "./profile.ts";
 import { measureReads } from "./reads.ts";
-import { type Measured, tables } from "./report.ts";
+import { type Measured, type Pass, tables } from "./report.ts";
 import { measureStart } from "./start.ts";
-import { findRuntimes, install, installedVersions } from "./setup.ts";
+import { findRuntimes, install, installedVersions, type Runtime } from "./setup.ts";
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const RESULTS = pathOf("results.json");
@@ -34,6 +35,7 @@ const { values: options } = parseArgs({
     report: { type: "boolean", default: false },
     minutes: { type: "string", default: "25" },
     only: { type: "string" },
+    section: { type: "string" },
     package: { type: "string" },
   },
 });
@@ -60,7 +62,7 @@ async function measure(): Promise<Measured> {
   const node24 = runtimes.find(({ name }) => name.startsWith("Node 24"))!;
   const only = options.only ?? (options.quick ? "node 24" : "");
   const chosen = runtimes.filter(({ name }) => name.toLowerCase().startsWith(only));
-  const measured: Measured = {
+  const measured: Measured = options.section !== undefined ? await lastMeasured(chosen) : {
     date: new Date().toISOString().slice(0, 10),
     machine: machine(),
     versions: await installedVersions(),
@@ -73,13 +75,47 @@ async function measure(): Promise<Measured> {
   for (let pass = 0; pass < passes; pass++) {
     for (const [index, runtime] of chosen.entries()) {
       console.log(`${new Date().toISOString()} ${runtime.name}, pass ${pass + 1} of ${passes}`);
+      const measurements: Measurements = {
+        reads: () => measureReads(runtime, effort("reads")),
+        http: () => measureHttp(runtime, node24, effort("http")),
+        operations: () => measureOperations(runtime, node24, effort("operations")),
+        start: () => measureStart(runtime, effort("start")),
+      };
+      const again = measured.runtimes[index]!.passes[pass];
+      if (again !== undefined) {
+        await measureAgain(again, measurements);
+        continue;
+      }
       measured.runtimes[index]!.passes.push({
-        reads: await measureReads(runtime, effort("reads")),
-        http: await measureHttp(runtime, node24, effort("http")),
-        operations: await measureOperations(runtime, node24, effort("operations")),
-        start: await measureStart(runtime, effort("start")),
+        reads: await measurements.reads(),
+        http: await measurements.http(),
+        operations: await measurements.operations(),
+        start: await measurements.start(),
       });
     }
+  }
+  return measured;
+}
+
+/** How each section is measured on a runtime. */
+type Measurements = { readonly [Name in Section]: () => Promise<Pass[Name]> };
+
+/** Measures the section of `--section` in place of what it was. */
+async function measureAgain(pass: Pass, measurements: Measurements): Promise<void> {
+  const measureOne = async <Name extends Section>(name: Name) => pass[name] = await measurements[name]();
+  const { section = "" } = options;
+  if (!Object.hasOwn(measurements, section)) {
+    throw new Error(`--section is one of ${Object.keys(measurements).join(", ")}`);
+  }
+  await measureOne(section as Section);
+}
+
+/** The last results, of which one section is measured again. */
+async function lastMeasured(runtimes: readonly Runtime[]): Promise<Measured> {
+  const measured: Measured = JSON.parse(await readFile(RESULTS, "utf8"));
+  const names = measured.runtimes.map(({ name }) => name).join(", ");
+  if (names !== runtimes.map(({ name }) => name).join(", ")) {
+    throw new Error(`The last results are of ${names}: measure everything`);
   }
   return measured;
 }
