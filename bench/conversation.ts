@@ -71,6 +71,15 @@ export class Server {
     return this.#conversation.ask("used?");
   }
 
+  /**
+   * Collects all its garbage, as every server has done that ran for some minutes. On Node a collection while nothing is
+   * under way makes each later `process.nextTick()` dearer, some 10 % of a short request. It comes at the start of a
+   * process that loads much, and without this never in one that loads little.
+   */
+  async collectGarbage(): Promise<void> {
+    await this.#conversation.ask("collect");
+  }
+
   end(): void {
     this.#conversation.end();
   }

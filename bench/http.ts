@@ -4,7 +4,7 @@
  * @module
  */
 import { type Cookie, Generator, type Load, Server } from "./conversation.ts";
-import { type Effort, type Extent, extentOf, repeat } from "./effort.ts";
+import { type Effort, type Extent, repeat, warmUpOf } from "./effort.ts";
 import { quiet } from "./measured/quiet.js";
 import type { Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
@@ -105,17 +105,52 @@ export type ContestantName = keyof typeof CONTESTANTS;
 /** What all contestants did on one runtime. */
 export type HttpResults = Record<ContestantName, HttpResult>;
 
-const NAMES = Object.keys(CONTESTANTS) as ContestantName[];
+/** Contestants that are measured beside each other, in turn. */
+interface Group {
+  readonly names: readonly ContestantName[];
+  /** How often they are measured, in proportion to others: more where a target is near. */
+  readonly weight: number;
+}
+
+/** Bare Fastify is in each, so that all rates compare. A few servers disturb each other less than thirty do. */
+const GROUPS: readonly Group[] = [
+  { weight: 3, names: ["bare", "own", "typical", "guarded", "secureSession", "jwt", "jwtCached"] },
+  { weight: 1, names: ["bare", "betterAuthCached", "betterAuth", "port", "express", "hono"] },
+  { weight: 1, names: ["bare", "ownRoute", "typicalRoute", "portRoute", "expressRoute", "honoRoute"] },
+  { weight: 2, names: ["bare", "manyByHand", "many", "manyTypical", "manyCached"] },
+  { weight: 1, names: ["bare", "database", "portDatabase"] },
+  {
+    weight: 1,
+    names: ["bare", "anonymous", "forged", "forgedChunks", "secureSessionAnonymous", "secureSessionForged"],
+  },
+];
 
 const CONNECTIONS = 32;
 
 /** Measures every contestant on one runtime. */
 export async function measureHttp(runtime: Runtime, node: Runtime, effort: Effort): Promise<HttpResults> {
+  const shareOf = ({ names, weight }: Group) => names.length * weight;
+  const all = GROUPS.reduce((sum, group) => sum + shareOf(group), 0);
+  const results: Partial<HttpResults> = {};
+  for (const group of GROUPS) {
+    const share = { ...effort, seconds: effort.seconds * shareOf(group) / all };
+    // The tables show what bare Fastify did in the first group.
+    Object.assign(results, { ...await measureGroup(group.names, runtime, node, share), ...results });
+  }
+  return results as HttpResults;
+}
+
+async function measureGroup(
+  names: readonly ContestantName[],
+  runtime: Runtime,
+  node: Runtime,
+  effort: Effort,
+): Promise<Partial<HttpResults>> {
   const generator = new Generator(node);
   const servers = new Map<ContestantName, Server>();
   try {
     // Each in a process of its own, also an application that is asked for something else: memory must not add up.
-    for (const name of NAMES) {
+    for (const name of names) {
       const { app, parameter }: Contestant = CONTESTANTS[name];
       servers.set(name, await Server.start(runtime, app, parameter));
       await assertAnswers(CONTESTANTS[name], servers.get(name)!);
@@ -133,24 +168,35 @@ export async function measureHttp(runtime: Runtime, node: Runtime, effort: Effor
         ...extent,
       });
     };
-    const rounds: Record<ContestantName, Load>[] = [];
-    await repeat(effort, async (warm) => {
-      const round: Partial<Record<ContestantName, Load>> = {};
-      for (const name of NAMES) {
-        const { manyUsers }: Contestant = CONTESTANTS[name];
+    const rounds: ReadonlyMap<ContestantName, Load>[] = [];
+    await repeat(effort, {
+      async warmUp() {
+        for (const name of names) {
+          const { manyUsers }: Contestant = CONTESTANTS[name];
+          await load(name, warmUpOf(effort, manyUsers));
+          await servers.get(name)!.collectGarbage();
+          await load(name, { seconds: effort.warmUp });
+        }
+      },
+      async round() {
         await quiet();
-        round[name] = await load(name, extentOf(effort, warm, manyUsers));
-      }
-      if (warm) rounds.push(round as Record<ContestantName, Load>);
+        const round = new Map<ContestantName, Load>();
+        for (const name of names) round.set(name, await load(name, { seconds: effort.load }));
+        rounds.push(round);
+      },
     });
-    const medianOf = (value: (round: Record<ContestantName, Load>) => number) => median(rounds.map(value));
-    const results = NAMES.map((name): [ContestantName, HttpResult] => [name, {
-      perSecond: medianOf((round) => round[name].perSecond),
-      ofBare: medianOf((round) => round[name].perSecond / round.bare.perSecond),
-      memory: Math.max(...rounds.map((round) => round[name].memory)),
-      cpu: medianOf((round) => round[name].cpu),
-    }]);
-    return Object.fromEntries(results) as HttpResults;
+    const results = names.map((name): [ContestantName, HttpResult] => {
+      const loads = rounds.map((round) => round.get(name)!);
+      return [name, {
+        perSecond: median(loads.map(({ perSecond }) => perSecond)),
+        ofBare: median(
+          loads.map(({ perSecond }, index) => perSecond / rounds[index]!.get("bare")!.perSecond),
+        ),
+        memory: Math.max(...loads.map(({ memory }) => memory)),
+        cpu: median(loads.map(({ cpu }) => cpu)),
+      }];
+    });
+    return Object.fromEntries(results);
   } finally {
     for (const each of [...servers.values(), generator]) each.end();
   }

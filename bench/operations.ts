@@ -5,7 +5,7 @@
  * @module
  */
 import { Generator, type LoadRequest, Server } from "./conversation.ts";
-import { type Effort, extentOf, repeat } from "./effort.ts";
+import { type Effort, type Extent, repeat, warmUpOf } from "./effort.ts";
 import { quiet } from "./measured/quiet.js";
 import type { Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
@@ -212,7 +212,7 @@ export async function measureOperations(
     const loads: {
       operation: string;
       contestant: OperationsContestant;
-      run: (warm: boolean) => Promise<number>;
+      run: (extent: Extent) => Promise<number>;
     }[] = [];
     for (
       const [operation, { config, status, manyUsers = false, requests, isRight }] of Object.entries(
@@ -227,17 +227,21 @@ export async function measureOperations(
         loads.push({
           operation,
           contestant,
-          run: async (warm) => (await generator.load(server, { ...order, ...extentOf(effort, warm) })).cpu,
+          run: async (extent) => (await generator.load(server, { ...order, ...extent })).cpu,
         });
       }
     }
     const measured = new Map(loads.map((load) => [load, [] as number[]]));
-    await repeat(effort, async (warm) => {
-      for (const [index, load] of loads.entries()) {
-        if (index % servers.length === 0) await quiet();
-        const cpu = await load.run(warm);
-        if (warm) measured.get(load)!.push(cpu);
-      }
+    await repeat(effort, {
+      async warmUp() {
+        for (const { run } of loads) await run(warmUpOf(effort));
+        for (const { server } of servers) await server.collectGarbage();
+        for (const { run } of loads) await run({ seconds: effort.load });
+      },
+      async round() {
+        await quiet();
+        for (const load of loads) measured.get(load)!.push(await load.run({ seconds: effort.load }));
+      },
     });
     const result: Record<string, Record<string, number>> = {};
     for (const [{ operation, contestant }, values] of measured) {

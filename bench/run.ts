@@ -1,7 +1,7 @@
 /**
  * Measures this package against its peers and writes `docs/benchmarks.md` and its chart: `deno task bench`.
  *
- * `--minutes=25` is about how long it takes. `--quick` takes three minutes, on Node 24 alone unless `--only` says
+ * `--minutes=30` is about how long it takes. `--quick` takes three minutes, on Node 24 alone unless `--only` says
  * otherwise, and only prints. `--only=node` or `--only=deno` leaves the others out. `--package=<directory>` takes a package
  * that is built already. `--section=operations` measures that section again, and keeps the last results of the others.
  * `--report` writes the last results again.
@@ -33,7 +33,7 @@ const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     report: { type: "boolean", default: false },
-    minutes: { type: "string", default: "25" },
+    minutes: { type: "string", default: "30" },
     only: { type: "string" },
     section: { type: "string" },
     package: { type: "string" },

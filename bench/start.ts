@@ -23,11 +23,13 @@ export interface Start {
 /** Measures on one runtime. */
 export async function measureStart(runtime: Runtime, effort: Effort): Promise<Record<StartName, Start>> {
   const measured: Record<StartName, Start[]> = { bare: [], port: [], registered: [], answered: [] };
-  await repeat(effort, async (warm) => {
-    for (const name of STARTS) {
-      const start = await runMeasured<Start>(runtime, "start.js", name);
-      if (warm) measured[name].push(start);
-    }
+  await repeat(effort, {
+    async warmUp() {
+      for (const name of STARTS) await runMeasured(runtime, "start.js", name);
+    },
+    async round() {
+      for (const name of STARTS) measured[name].push(await runMeasured<Start>(runtime, "start.js", name));
+    },
   });
   const result = STARTS.map((name) => [name, {
     cpu: median(measured[name].map(({ cpu }) => cpu)),
