@@ -30,8 +30,8 @@ export interface NpmBuild {
   test: boolean;
 }
 
-/** What builds the package. */
-export type Builder = "dnt" | "pack";
+/** What builds the package, or (`tsc`) makes what dnt would, to compare with. */
+export type Builder = "dnt" | "pack" | "tsc";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 

@@ -41,6 +41,7 @@ const CHECKS: Step[] = [
   { name: "docs/compatibility.md up to date", args: script("generate_compatibility_docs", "--check") },
   { name: "docs/adapters.md up to date", args: script("generate_adapter_docs", "--check") },
   { name: "site built, its links and its search good", args: script("build_docs", "--check") },
+  { name: "the same package from either builder", args: script("compare_npm") },
   { name: "publishable, no slow types", args: ["publish", "--dry-run", "--allow-dirty"] },
 ];
 

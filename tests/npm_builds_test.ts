@@ -176,6 +176,20 @@ for (const [what, other, fault] of differences) {
   });
 }
 
+Deno.test("compareBuilds() accounts for private members, which one builder leaves out", async () => {
+  const even = (member: string) => ({
+    ...BUILD,
+    "esm/src/types.d.ts": `export declare class Even {\n${member}    value: number;\n}\n`,
+  });
+  await withBuilds([even("    #private;\n"), even("")], async (one = "", two = "") => {
+    const { accounted, faults } = await compareBuilds(one, two);
+    assertEquals(accounted, [
+      "the declaration of esm/src/types.d.ts#Even says in one alone that it has private members",
+    ]);
+    assertEquals(faults, []);
+  });
+});
+
 Deno.test("compareBuilds() accounts for declarations that no entry point shows", async () => {
   const { accounted, faults } = await compare({
     ...BUILD,

@@ -16,17 +16,17 @@ import type {
 export class AuthClientError extends Error {
   /** The name of the class. */
   override readonly name = "AuthClientError";
+  /** What went wrong. */
+  readonly failure: AuthFailure;
 
   /**
    * Makes an error.
    *
    * @param failure What went wrong.
    */
-  constructor(
-    /** What went wrong. */
-    readonly failure: AuthFailure,
-  ) {
+  constructor(failure: AuthFailure) {
     super(failure.message ?? failure.error);
+    this.failure = failure;
   }
 }
 

@@ -88,8 +88,13 @@ class CoreHeaders {
     return this.get(name) !== null;
   }
 
-  [Symbol.iterator](): Iterator<[name: string, value: string]> {
-    return this.#entries[Symbol.iterator]();
+  static {
+    // The builders of the npm package write a member `[Symbol.iterator]()` in two ways.
+    Object.defineProperty(this.prototype, Symbol.iterator, {
+      value(this: CoreHeaders): Iterator<[name: string, value: string]> {
+        return this.#entries[Symbol.iterator]();
+      },
+    });
   }
 
   whole(): Headers {

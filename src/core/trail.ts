@@ -38,8 +38,11 @@ export class Trail {
   #signIn: Message<"signIn"> | undefined;
   #signOut: Message<"signOut"> | undefined;
   readonly #links: Message<"linkAccount">[] = [];
+  readonly #base: AuthEvent;
 
-  private constructor(private readonly base: AuthEvent) {}
+  private constructor(base: AuthEvent) {
+    this.#base = base;
+  }
 
   /** Begins a trail; `undefined` where no channel has a subscriber. */
   static begin({ request, mountPath, provider }: TrailStart): Trail | undefined {
@@ -83,46 +86,46 @@ export class Trail {
     for (const { user, account } of this.#links) {
       publish(
         "fastify-authjs:link",
-        () => ({ ...this.base, ...userOf(user.id), ...accountOf(account) }),
+        () => ({ ...this.#base, ...userOf(user.id), ...accountOf(account) }),
       );
     }
     if (this.#signIn !== undefined && hasSession) {
       const { user, account, isNewUser = false } = this.#signIn;
       publish(
         "fastify-authjs:sign-in",
-        () => ({ ...this.base, ...userOf(user.id), ...accountOf(account), isNewUser }),
+        () => ({ ...this.#base, ...userOf(user.id), ...accountOf(account), isNewUser }),
       );
     }
     if (this.#signOut !== undefined) {
       const { token, session } = this.#signOut as { token?: { sub?: string }; session?: { userId?: string } };
       const userId = token?.sub ?? session?.userId;
-      publish("fastify-authjs:sign-out", () => ({ ...this.base, ...userOf(userId) }));
+      publish("fastify-authjs:sign-out", () => ({ ...this.#base, ...userOf(userId) }));
     }
   }
 
   /** Publishes that a session of a user was ended by the provider. */
   endAtProvider(userId: string): void {
-    publish("fastify-authjs:sign-out", () => ({ ...this.base, userId }));
+    publish("fastify-authjs:sign-out", () => ({ ...this.#base, userId }));
   }
 
   /** Publishes a failed sign-in. */
   fail(describe: () => Pick<SignInFailureEvent, "reason" | "code" | "status">): void {
-    publish("fastify-authjs:sign-in-failure", () => ({ ...this.base, ...describe() }));
+    publish("fastify-authjs:sign-in-failure", () => ({ ...this.#base, ...describe() }));
   }
 
   /** Publishes that an account was unlinked. */
   unlink(userId: string, accountId: string): void {
-    publish("fastify-authjs:unlink", () => ({ ...this.base, userId, accountId }));
+    publish("fastify-authjs:unlink", () => ({ ...this.#base, userId, accountId }));
   }
 
   /** Publishes that a guard refused a request. */
   refuseAccess(why: Pick<AccessRefusedEvent, "reason" | "route" | "userId">): void {
-    publish("fastify-authjs:access-refused", () => ({ ...this.base, ...why }));
+    publish("fastify-authjs:access-refused", () => ({ ...this.#base, ...why }));
   }
 
   /** Publishes that a session was ended other than by a sign-out. */
   revoke(reason: RevokeEvent["reason"], userId: string | undefined): void {
-    publish("fastify-authjs:revoke", () => ({ ...this.base, reason, ...userOf(userId) }));
+    publish("fastify-authjs:revoke", () => ({ ...this.#base, reason, ...userOf(userId) }));
   }
 }
 

@@ -27,14 +27,16 @@ const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
 
 /** The limits of one configuration. */
 export class RateLimits {
-  readonly #running = new InFlight();
+  readonly #running: InFlight;
 
   private constructor(
     private readonly settings: RateLimitSettings,
     private readonly counters: Readonly<Partial<Record<LimitName, Counter>>>,
     private readonly addressOf: (request: FastifyRequest) => string,
     private readonly digest: (text: string) => string,
-  ) {}
+  ) {
+    this.#running = new InFlight();
+  }
 
   /**
    * Loads `@fastify/rate-limit` and makes the counters.
