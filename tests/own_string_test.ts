@@ -4,7 +4,7 @@ import { memoryUsage } from "node:process";
 import { runInNewContext } from "node:vm";
 import { TokenCache } from "../src/jwt/token_cache.ts";
 import { Refreshes } from "../src/session/refreshes.ts";
-import { tagOf, TokenFamilies } from "../src/session/token_families.ts";
+import { TokenFamilies } from "../src/session/token_families.ts";
 
 const TOKENS = 2_000;
 /** As long as Node lets headers be. */
@@ -38,7 +38,7 @@ function assertKeepsLittle(what: string, remember: (token: string) => void): voi
 Deno.test("what is remembered of a token does not keep the Cookie header that it came in", () => {
   const cache = new TokenCache(2 ** 22);
   assertKeepsLittle("TokenCache", (token) => cache.set(token, { text: "{}", current: true }, { sub: token }));
-  const families = new TokenFamilies(tagOf);
+  const families = new TokenFamilies();
   assertKeepsLittle("TokenFamilies", (token) => void families.end(token));
   const refreshes = new Refreshes(60_000);
   assertKeepsLittle("Refreshes", (token) => refreshes.remember(token, "successor"));

@@ -1,8 +1,12 @@
-import { assert, assertEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
 import type { JWT } from "@auth/core/jwt";
 import { authInstance } from "../src/instance/auth_instance.ts";
 import { TokenCache } from "../src/jwt/token_cache.ts";
+import type { FastifyAuthConfig } from "fastify-authjs";
 import { testApp, testConfig } from "./support/app.ts";
+import { Client } from "./support/client.ts";
+
+const NAME = "authjs.session-token";
 
 /** The default. */
 const CAPACITY = 4 * 1024 * 1024;
@@ -75,6 +79,93 @@ Deno.test("TokenCache gives nothing for a token that ends as another does: a tag
   assertStrictEquals(cache.get(`header..iv.ada.${tag}`), undefined);
   assertEquals(cache.get(`header..iv.grace.${tag}`)?.text, "grace");
 });
+
+Deno.test("TokenCache keeps tokens apart whose last characters are equal, and counts what it holds rightly", () => {
+  const end = "t".repeat(20);
+  const tokens = ["ada", "eve"].map((user) => `header..iv.text.${user}${end}`) as [string, string];
+  const size = tokens[0].length + "ada".length;
+  const cache = new TokenCache(3 * size, 2 * size);
+  const texts = () => tokens.map((token) => cache.get(token)?.text);
+  for (let i = 0; i < 10; i++) {
+    remember(cache, tokens[0], opened("ada"), { sub: "ada" });
+    assertEquals(texts(), ["ada", undefined]);
+    remember(cache, tokens[1], opened("eve"), { sub: "eve" });
+    assertEquals(texts(), [undefined, "eve"]);
+  }
+  const others = ["a", "b"].map((letter) => letter.repeat(tokens[0].length));
+  for (const token of others) remember(cache, token, opened("own"));
+  assertEquals(others.map((token) => cache.get(token)?.text), ["own", "own"]);
+  assertEquals(texts(), [undefined, "eve"], "one took the place of the other");
+});
+
+/** Ways to read a session: without callbacks, with one that is synchronous, and with one that may renew it. */
+const READS: readonly [string, FastifyAuthConfig["callbacks"]][] = [
+  ["without callbacks", undefined],
+  ["with a session callback", { session: ({ session }) => session }],
+  ["with a jwt callback", { jwt: ({ token }) => Promise.resolve(token) }],
+];
+
+/** Tokens that nobody issued, made of two that were: each ends as `token` does. */
+function forgedFrom(token: string, other: string): [string, string][] {
+  const [header, , iv, text, tag] = token.split(".") as [string, string, string, string, string];
+  const [, , otherIv, otherText, otherTag] = other.split(".") as [string, string, string, string, string];
+  const of = (...parts: string[]) => [header, "", ...parts].join(".");
+  const changed = (part: string) => `${part[0] === "A" ? "B" : "A"}${part.slice(1)}`;
+  return [
+    ["another text", of(iv, otherText, tag)],
+    ["another text and iv", of(otherIv, otherText, tag)],
+    ["another beginning of the tag", of(iv, text, `${otherTag.slice(0, -12)}${tag.slice(-12)}`)],
+    ["one other character of the tag", of(iv, text, changed(tag))],
+    ["one other character of the text", of(iv, changed(text), tag)],
+    ["one other character of the iv", of(changed(iv), text, tag)],
+    ["another header", `${changed(header)}..${iv}.${text}.${tag}`],
+    ["something before it", `A${token}`],
+    ["only the tag", of("", "", tag)],
+    ["only the end of the tag", tag.slice(-12)],
+  ];
+}
+
+for (const [how, callbacks] of READS) {
+  Deno.test(`a forged token that ends as a remembered one is refused, and the remembered one goes on (${how})`, async () => {
+    const config = testConfig(callbacks && { callbacks });
+    await using app = await testApp(config);
+    const nameOf = async (client: Client) => (await client.get("/me")).json().session?.user.name;
+    const [ada, eve] = [new Client(app), new Client(app)];
+    await ada.signIn({ username: "ada", password: "open" });
+    await eve.signIn({ username: "eve", password: "open" });
+    assertEquals([await nameOf(ada), await nameOf(eve)], ["ada", "eve"]);
+    const token = ada.cookies.get(NAME)!;
+    const { cache } = authInstance(config).settings(false);
+    const known = cache.get(token);
+    assert(known !== undefined);
+    for (const [what, forged] of forgedFrom(token, eve.cookies.get(NAME)!)) {
+      assertNotEquals(forged, token);
+      assertEquals(forged.slice(-12), token.slice(-12));
+      // Each with a browser of its own, since the answer removes the cookie.
+      const mallory = () => {
+        const client = new Client(app);
+        client.cookies.set(NAME, forged);
+        return client;
+      };
+      assertEquals(await nameOf(mallory()), undefined, what);
+      const updating = mallory();
+      const csrfToken = await updating.csrfToken();
+      const updated = await updating.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
+      assertEquals(updated.json(), null, what);
+      await mallory().signOut();
+      assertEquals(await nameOf(ada), "ada", `${what}, signed out`);
+      const signingIn = mallory();
+      await signingIn.signIn({ username: "mallory", password: "open" });
+      assertEquals([await nameOf(signingIn), await nameOf(ada)], ["mallory", "ada"], `${what}, signed in`);
+      assertStrictEquals(cache.get(token), known, `${what} displaces nothing`);
+    }
+    assertEquals(ada.cookies.get(NAME), token, "its browser has kept it");
+    await ada.signOut();
+    assertEquals(await nameOf(eve), "eve");
+    ada.cookies.set(NAME, token);
+    assertEquals(await nameOf(ada), undefined);
+  });
+}
 
 Deno.test("TokenCache holds so many characters, and forgets what came first", () => {
   const cache = new TokenCache(30, 30);

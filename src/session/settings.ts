@@ -15,7 +15,7 @@ import { otherSalts } from "./salts.ts";
 import { TokenCache } from "../jwt/token_cache.ts";
 import { indexKeysOf } from "./provider_index.ts";
 import { SessionRecords } from "./session_records.ts";
-import { digestOf, REQUEST_LIMIT_MS, tagOf, TokenFamilies } from "./token_families.ts";
+import { REQUEST_LIMIT_MS, TokenFamilies } from "./token_families.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
@@ -128,7 +128,7 @@ function resolveSettings(
     indexKeysOf: logoutTokens === undefined ? () => [] : indexKeysOf,
     keepFor: (ownTokens ? lifetimes.tokenMaxAge : COOKIE_MAX_AGE) * 1000 + REQUEST_LIMIT_MS,
   });
-  const families = new TokenFamilies(strategy === "jwt" && secrets ? tagOf : digestOf);
+  const families = new TokenFamilies();
   return {
     strategy,
     ...lifetimes,

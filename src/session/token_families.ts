@@ -7,7 +7,6 @@
  */
 import { createHash } from "node:crypto";
 import { monotonicNow } from "../utils/monotonic.ts";
-import { ownString } from "../utils/own_string.ts";
 import { bucketOf, newBuckets } from "./token_buckets.ts";
 
 /**
@@ -41,21 +40,14 @@ interface Member {
 
 /** The sessions of one configuration in this process. */
 export class TokenFamilies {
-  readonly #keyOf: (token: string) => string;
+  /** By a digest of the whole token: a forged one may have the tag of another. */
   readonly #members = new Map<string, Member>();
-  /**
-   * How many tokens of ended sessions each bucket has.
-   */
+  /** How many tokens of ended sessions each bucket has. */
   readonly #ended = newBuckets();
-
-  /** @param keyOf What a token is remembered by: never the same for two tokens. */
-  constructor(keyOf: (token: string) => string = digestOf) {
-    this.#keyOf = keyOf;
-  }
 
   /** How often the session of this token ended; 0 for one that has not ended or is not known. */
   endings(token: string): number {
-    return this.#ended[bucketOf(token)] === 0 ? 0 : this.#member(token)?.family.endings ?? 0;
+    return this.#endedFamily(token)?.endings ?? 0;
   }
 
   /**
@@ -63,8 +55,8 @@ export class TokenFamilies {
    * remembered for longer.
    */
   endedFor(token: string): number | undefined {
-    if (this.endings(token) === 0) return undefined;
-    const { family } = this.#member(token)!;
+    const family = this.#endedFamily(token);
+    if (family === undefined) return undefined;
     this.#remember(token, family);
     return monotonicNow() - family.endedAt;
   }
@@ -82,7 +74,7 @@ export class TokenFamilies {
 
   /** Begins a session. The application's own codec may give it the token of a session that ended. */
   begin(token: string): void {
-    this.#forget(this.#keyOf(token));
+    this.#forget(digestOf(token));
   }
 
   /** Remembers that a token was renewed: both are of one session. */
@@ -104,8 +96,13 @@ export class TokenFamilies {
     this.#remember(token, family);
   }
 
+  #endedFamily(token: string): Family | undefined {
+    const family = this.#ended[bucketOf(token)] === 0 ? undefined : this.#member(token)?.family;
+    return family !== undefined && family.endings > 0 ? family : undefined;
+  }
+
   #member(token: string): Member | undefined {
-    const member = this.#members.get(this.#keyOf(token));
+    const member = this.#members.get(digestOf(token));
     return member !== undefined && member.until > monotonicNow() ? member : undefined;
   }
 
@@ -115,10 +112,10 @@ export class TokenFamilies {
 
   /** All are remembered equally long, so the map is in the order in which they are forgotten. */
   #remember(token: string, family: Family): void {
-    const key = this.#keyOf(token);
+    const key = digestOf(token);
     this.#forget(key);
     const member = { family, until: monotonicNow() + REQUEST_LIMIT_MS, bucket: bucketOf(token) };
-    this.#members.set(ownString(key), member);
+    this.#members.set(key, member);
     family.members.add(member);
     if (family.endings > 0) this.#ended[member.bucket]!++;
     this.#forgetOld();
@@ -141,12 +138,6 @@ export class TokenFamilies {
   }
 }
 
-/** A digest of all of a token, whatever it looks like. */
-export function digestOf(token: string): string {
+function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("base64url");
-}
-
-/** The end of a token in core's format, which is its authentication tag and so its own. */
-export function tagOf(token: string): string {
-  return token.slice(-43);
 }

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { TokenCache } from "../../src/jwt/token_cache.ts";
 import { DiscoveryCache } from "../../src/provider/discovery_cache.ts";
 import { Refreshes } from "../../src/session/refreshes.ts";
-import { digestOf, TokenFamilies } from "../../src/session/token_families.ts";
+import { TokenFamilies } from "../../src/session/token_families.ts";
 
 const COUNT = 20_000;
 /** In characters: of a large session. */
@@ -17,7 +17,7 @@ const TOKEN = 6_000;
 const cache = new TokenCache(4 * 2 ** 20);
 const documents = new DiscoveryCache();
 const refreshes = new Refreshes<string>(30_000);
-const families = new TokenFamilies(digestOf);
+const families = new TokenFamilies();
 for (let index = 0; index < COUNT; index++) {
   // Random, since equal texts would share their memory
   const token = randomBytes(TOKEN / 2).toString("hex");
