@@ -106,6 +106,7 @@ export type Order = Extent & {
 
 /** What a server did in a round. */
 export interface Load {
+  readonly requests: number;
   /** Requests a second. */
   readonly perSecond: number;
   /** Resident memory in bytes after it. */
@@ -146,7 +147,7 @@ export class Generator {
           `failed, and the statuses are ${JSON.stringify(statuses)}`,
       );
     }
-    return { perSecond, memory, cpu: (cpu - before.cpu) / requests };
+    return { requests, perSecond, memory, cpu: (cpu - before.cpu) / requests };
   }
 
   end(): void {

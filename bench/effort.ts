@@ -18,19 +18,30 @@ export interface Effort {
   readonly warmUp: number;
 }
 
-/** How long a server is loaded: for so many seconds, or until each request was sent so often. */
-export type Extent = { readonly seconds: number } | { readonly turns: number };
+/** How long a server is loaded: for so many seconds, for so many requests, or until each request was sent so often. */
+export type Extent = { readonly seconds: number } | { readonly amount: number } | { readonly turns: number };
+
+/** How many requests it takes until a server is about as fast as it will be: code is compiled after some hundreds. */
+const WARM = 1500;
 
 /**
- * How long a contestant is loaded before the rounds: code that has just started gets time to become fast, and of many
- * users each is seen twice.
+ * Loads a contestant before the rounds: for the time of the effort, and until it is warm, or until each of many users
+ * was seen twice.
+ *
+ * @param load Gives the number of requests that were sent.
  */
-export function warmUpOf({ warmUp }: Effort, manyUsers = false): Extent {
-  return manyUsers ? { turns: 2 } : { seconds: warmUp };
+export async function warmUp(
+  { warmUp }: Effort,
+  load: (extent: Extent) => Promise<number>,
+  manyUsers = false,
+): Promise<void> {
+  if (manyUsers) return void await load({ turns: 2 });
+  const sent = await load({ seconds: warmUp });
+  if (sent < WARM) await load({ amount: WARM - sent });
 }
 
 /** What each section gets of the time, in parts of all of it. */
-const SHARES = { reads: 0.12, http: 0.56, operations: 0.26, start: 0.06 } as const;
+const SHARES = { reads: 0.11, http: 0.5, operations: 0.34, start: 0.05 } as const;
 
 /** A section of the measurements. */
 export type Section = keyof typeof SHARES;
@@ -45,9 +56,7 @@ export function effortOf(section: Section, seconds: number, parts: number): Effo
   const own = seconds * SHARES[section] / parts;
   const [least, most, turns] = LOADS[section];
   const load = Math.min(most, Math.max(least, own / (turns * 7)));
-  // Of an operation that takes milliseconds, twice the load of a round is too little to become fast.
-  const warmUp = section === "operations" ? Math.max(own / turns, 2 * load) : 2 * load;
-  return { seconds: own, least: 2, most: 30, load, warmUp };
+  return { seconds: own, least: 2, most: 30, load, warmUp: 2 * load };
 }
 
 /** The least and the most seconds of load for one contestant, and about how many of them a round has. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Cookie, Generator, type Load, Server } from "./conversation.ts";
-import { type Effort, type Extent, repeat, warmUpOf } from "./effort.ts";
+import { type Effort, type Extent, repeat, warmUp } from "./effort.ts";
 import { quiet } from "./measured/quiet.js";
 import type { Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
@@ -173,7 +173,7 @@ async function measureGroup(
       async warmUp() {
         for (const name of names) {
           const { manyUsers }: Contestant = CONTESTANTS[name];
-          await load(name, warmUpOf(effort, manyUsers));
+          await warmUp(effort, async (extent) => (await load(name, extent)).requests, manyUsers);
           await servers.get(name)!.collectGarbage();
           await load(name, { seconds: effort.warmUp });
         }

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { Generator, type LoadRequest, Server } from "./conversation.ts";
-import { type Effort, type Extent, repeat, warmUpOf } from "./effort.ts";
+import { Generator, type Load, type LoadRequest, Server } from "./conversation.ts";
+import { type Effort, type Extent, repeat, warmUp } from "./effort.ts";
 import { quiet } from "./measured/quiet.js";
 import type { Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
@@ -212,7 +212,7 @@ export async function measureOperations(
     const loads: {
       operation: string;
       contestant: OperationsContestant;
-      run: (extent: Extent) => Promise<number>;
+      run: (extent: Extent) => Promise<Load>;
     }[] = [];
     for (
       const [operation, { config, status, manyUsers = false, requests, isRight }] of Object.entries(
@@ -227,20 +227,18 @@ export async function measureOperations(
         loads.push({
           operation,
           contestant,
-          run: async (extent) => (await generator.load(server, { ...order, ...extent })).cpu,
+          run: (extent) => generator.load(server, { ...order, ...extent }),
         });
       }
     }
     const measured = new Map(loads.map((load) => [load, [] as number[]]));
     await repeat(effort, {
       async warmUp() {
-        for (const { run } of loads) await run(warmUpOf(effort));
-        for (const { server } of servers) await server.collectGarbage();
-        for (const { run } of loads) await run({ seconds: effort.load });
+        for (const { run } of loads) await warmUp(effort, async (extent) => (await run(extent)).requests);
       },
       async round() {
         await quiet();
-        for (const load of loads) measured.get(load)!.push(await load.run({ seconds: effort.load }));
+        for (const load of loads) measured.get(load)!.push((await load.run({ seconds: effort.load })).cpu);
       },
     });
     const result: Record<string, Record<string, number>> = {};
