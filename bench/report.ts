@@ -184,6 +184,12 @@ const TARGETS: Target[] = [
     unit: "ms",
   },
   {
+    measure: "the same, in proportion to what Fastify with core takes",
+    limit: NO_LIMIT,
+    value: ({ start }) => (start.registered.cpu - start.bare.cpu) / start.bare.cpu,
+    digits: 2,
+  },
+  {
     measure: "CPU of a request with a forged session cookie, against one without a cookie",
     limit: atMost(3),
     value: (pass) => cpuOver(pass, "forged", "anonymous"),
