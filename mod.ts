@@ -34,12 +34,12 @@ export type {
   UnlinkAccountOptions,
 } from "./src/accounts/accounts.ts";
 export type {
-  ActionRequest,
   SignInActionOptions,
   SignInActionResult,
   SignOutActionOptions,
   SignOutActionResult,
 } from "./src/actions/actions.ts";
+export type { ActionRequest } from "./src/actions/perform.ts";
 export { type AccountListAdapter, type ListedAccount, withAccountList } from "./src/adapter/account_list.ts";
 export {
   type AccountTokens,

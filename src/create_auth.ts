@@ -1,13 +1,12 @@
 /** One object for everything that an application does with Auth.js. */
 import type { FastifyPluginAsync } from "fastify";
 import type {
-  ActionAuth,
-  ActionRequest,
   SignInActionOptions,
   SignInActionResult,
   SignOutActionOptions,
   SignOutActionResult,
 } from "./actions/actions.ts";
+import type { ActionAuth, ActionRequest } from "./actions/perform.ts";
 import type {
   LinkAccountOptions,
   LinkAccountResult,

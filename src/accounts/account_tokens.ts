@@ -1,5 +1,5 @@
 /** The access tokens of providers where sessions are in a database: in the rows of accounts. */
-import type { ActionAuth } from "../actions/actions.ts";
+import type { ActionAuth } from "../actions/perform.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { AccountTokens, AccountUpdateAdapter } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";

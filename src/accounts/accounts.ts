@@ -1,16 +1,15 @@
 /** The accounts that a signed-in user signs in with: linking one, unlinking one, listing them. */
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
+import { type SignInActionOptions, withinLimits } from "../actions/actions.ts";
 import {
   type ActionAuth,
   type ActionRequest,
   perform,
   requireSuccess,
   send,
-  type SignInActionOptions,
   urlOf,
-  withinLimits,
-} from "../actions/actions.ts";
+} from "../actions/perform.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { ListedAccount } from "../adapter/account_list.ts";
 import { unavailableError } from "../adapter/failure.ts";

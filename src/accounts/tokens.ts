@@ -1,6 +1,6 @@
 /** The claims of the session token, and the access tokens of providers. */
 import { accessTokenOfAccount } from "./account_tokens.ts";
-import type { ActionAuth } from "../actions/actions.ts";
+import type { ActionAuth } from "../actions/perform.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { strategyOf } from "../config/adapter_problem.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";

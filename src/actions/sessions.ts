@@ -1,5 +1,5 @@
 /** The sessions of a user: listing them, and ending them from elsewhere. */
-import type { ActionAuth } from "./actions.ts";
+import type { ActionAuth } from "./perform.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { publishRevoked } from "../core/trail.ts";
 import { FastifyAuthError } from "../errors.ts";

@@ -1,0 +1,193 @@
+/**
+ * An action from a route of the application: its request is checked, an auth route's handler answers, and
+ * the reply gets the cookies. An error is thrown.
+ */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { AuthInstance } from "../instance/auth_instance.ts";
+import { type Answer, cookiesAfter, toSetCookieLine } from "../core/answer.ts";
+import type { AuthAction, RequestContext } from "../core/context.ts";
+import { failureOf } from "../core/failure.ts";
+import { AuthActionError, FastifyAuthError } from "../errors.ts";
+import { readSession } from "../instance/read_session.ts";
+import type { FastifyAuthConfig, GuardedReply, SessionRequest } from "../types.ts";
+import { invalid } from "../instance/arguments.ts";
+import { bearerToken } from "../http/bearer.ts";
+import { assertOwnRequest } from "../http/cross_site.ts";
+import { requireOrigin } from "../http/origin.ts";
+import { isPrefetch } from "../http/prefetch.ts";
+import { keepUnstored } from "../http/private_reply.ts";
+import { keepCallbackUrl } from "../routes/callback_cookie.ts";
+import { observeAction } from "../routes/observed_action.ts";
+import { publishAnswer } from "../routes/outcome.ts";
+import { requestContext } from "../routes/context.ts";
+import { sendAnswer } from "../routes/reply.ts";
+import type { SessionRead } from "../session/read.ts";
+import { changeCookies, currentCookies } from "../session/write_back.ts";
+
+/** The part of a request that the functions read, so that it fits instances of every type. */
+export type ActionRequest = SessionRequest & Pick<FastifyRequest, "method"> & {
+  /** The instance of the route. */
+  readonly server: { readonly server: object };
+};
+
+/** The configuration that the application gave, with its instance. */
+export interface ActionAuth {
+  readonly config: FastifyAuthConfig;
+  readonly instance: AuthInstance;
+}
+
+/** What is to be done. */
+interface Action {
+  readonly action: AuthAction;
+  readonly provider?: string | undefined;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** Whether links of other sites may ask for it. */
+  readonly isLinked?: boolean;
+  readonly body: object;
+  readonly handle: (context: RequestContext) => Promise<Answer>;
+  /** What a read of the session gives from now on, where the answer says that. */
+  readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
+}
+
+/** What was done. */
+interface Outcome {
+  readonly context: RequestContext;
+  readonly answer: Answer;
+  /** What a read of the session gives from now on, where that is known. */
+  readonly read: SessionRead | undefined;
+}
+
+/** Does it, puts the cookies on the reply, and has later reads of the request see them. */
+export async function perform(
+  auth: ActionAuth,
+  request: ActionRequest,
+  reply: GuardedReply,
+  { handle, read: readOf, ...asked }: Action,
+): Promise<Outcome> {
+  const context = await contextOf(auth, request, asked);
+  const answer = await observeAction(
+    context,
+    (request as unknown as FastifyRequest).id,
+    async () => await keepCallbackUrl(await handle(context), context),
+  );
+  publishAnswer(answer, context, false);
+  setCookies(reply as FastifyReply, answer);
+  const { error, logged } = answer;
+  if (error !== undefined && error !== logged && !(error instanceof FastifyAuthError)) {
+    context.logger.error(error);
+  }
+  const read = error === undefined ? readOf?.(answer, context) : undefined;
+  if (read !== undefined || answer.cookies.length > 0) {
+    changeCookies(request, auth.config, cookiesAfter(answer, context.headers.cookie ?? ""), read);
+  }
+  if (read !== undefined && "session" in reply) reply.session = read.session;
+  return { context, answer, read };
+}
+
+async function contextOf(
+  { config, instance }: ActionAuth,
+  request: ActionRequest,
+  { action, provider, query = {}, body, isLinked = false }: Omit<Action, "handle" | "read">,
+): Promise<RequestContext> {
+  const problem = await instance.problem();
+  if (problem !== undefined) throw problem;
+  const { config: resolved } = instance;
+  const origin = requireOrigin(request, resolved.origin);
+  if (!isLinked) assertOwnRequest(request, origin.href, resolved.trustedOrigins);
+  if (isPrefetch(request.headers)) {
+    throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", "This page cannot be fetched in advance.");
+  }
+  const [paths] = instance.mountsIn(request.server.server);
+  if (paths === undefined) {
+    throw invalid(
+      "createAuth()",
+      "register its `plugin` in this application, before the routes that sign in or out.",
+    );
+  }
+  const isBearer = resolved.bearer !== undefined && bearerToken(request.headers.authorization) !== undefined;
+  if (isBearer && (action === "session" || action === "signout")) {
+    throw new FastifyAuthError(
+      "FST_AUTHJS_UNAUTHENTICATED",
+      "A bearer token is neither updated nor signed out: only the session of a cookie is.",
+    );
+  }
+  const cookie = currentCookies(request, config);
+  const { cookie: _cookie, ...headers } = request.headers;
+  const parameters = new URLSearchParams(query);
+  const context = requestContext(request as unknown as FastifyRequest, {
+    action,
+    method: "POST",
+    url: `/?${parameters}`,
+    origin,
+    headers: cookie === undefined ? headers : { ...headers, cookie },
+    params: provider === undefined ? {} : { provider },
+    body,
+    fromApplication: true,
+  }, {
+    config: resolved,
+    paths,
+    settings: (secure) => instance.settings(secure),
+    readSession: (request) => readSession(request, config),
+    once: (what, tell) => instance.once(what, tell),
+  });
+  assertPassed(parameters, context);
+  return context;
+}
+
+/** Refuses parameters that the flow decides about, such as `state`: over HTTP they are left out. */
+function assertPassed(parameters: URLSearchParams, { query }: RequestContext): void {
+  const passed = new URLSearchParams(query);
+  const refused = [...parameters.keys()].find((name) => !passed.has(name));
+  if (refused === undefined) return;
+  throw invalid(
+    "signIn()",
+    `\`authorizationParams\` cannot have "${refused}": only the configuration decides about it.`,
+  );
+}
+
+/** Adds the cookies of the answer to the reply, in place of those that an earlier action has set. */
+function setCookies(reply: FastifyReply, { cookies }: Answer): void {
+  if (cookies.length === 0) return;
+  const names = new Set(cookies.map(({ name }) => name));
+  const lines = [reply.getHeader("set-cookie") ?? []].flat().map(String);
+  reply.removeHeader("set-cookie");
+  const kept = lines.filter((line) => !names.has(line.slice(0, line.indexOf("="))));
+  for (const line of [...kept, ...cookies.map(toSetCookieLine)]) reply.header("set-cookie", line);
+  keepUnstored(reply);
+}
+
+/**
+ * @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} where it is an error of Auth.js.
+ */
+export function requireSuccess(what: string, { answer: { error: cause, redirect } }: Outcome): void {
+  if (cause === undefined) return;
+  if (cause instanceof FastifyAuthError) throw cause;
+  const { status: statusCode, error: type, code: reason, retryAfter } = failureOf(cause);
+  throw new AuthActionError(`${what} failed: ${type}.`, {
+    type,
+    statusCode,
+    ...(reason !== undefined && { reason }),
+    ...(redirect !== undefined && { url: redirect }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  }, { cause });
+}
+
+export function urlOf({ answer: { redirect, body }, context }: Outcome): string {
+  const { url } = (body ?? {}) as { url?: unknown };
+  return redirect ?? (typeof url === "string" ? url : context.origin.href);
+}
+
+/** Sends the reply, as an auth route does. Resolves when it is sent, as a reply does that is awaited. */
+export async function send(
+  { instance }: ActionAuth,
+  { answer, context }: Outcome,
+  reply: GuardedReply,
+): Promise<void> {
+  keepUnstored(reply as FastifyReply);
+  await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context, {
+    settings: instance.config.pages,
+    assets: () => instance.assets(),
+    mountPath: context.mountPath,
+    origin: context.origin,
+  });
+}
