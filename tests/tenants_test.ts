@@ -28,7 +28,7 @@ import GitHub from "fastify-authjs/providers/github";
 import { signedIn, startIssuer } from "fastify-authjs/testing";
 import type { AddressInfo } from "node:net";
 import { captureLog, type LogLine, passwordProvider, SECRET, testConfig } from "./support/app.ts";
-import { Client } from "./support/client.ts";
+import { Client, setCookies } from "./support/client.ts";
 import { withClock } from "./support/clock.ts";
 import { overHttp } from "./support/http_transport.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
@@ -365,6 +365,19 @@ Deno.test("what a new object changes counts at once: a secret that is gone opens
     for (let i = 0; i < 4; i++) assertEquals(await reader(client), "ada");
     config = tenantConfig("acme", { secret: "another-secret-of-at-least-32-characters" });
     assertEquals(await reader(client), null);
+  });
+});
+
+Deno.test("what a new object changes counts at once: sessions kept in memory have its life", () => {
+  let config = tenantConfig("acme", { session: { maxAge: 3600 } });
+  return withApp(() => config, async ({ at }) => {
+    const client = at();
+    await client.signIn(MINE);
+    for (let i = 0; i < 4; i++) assertEquals(await reader(client), "ada");
+    config = tenantConfig("acme", { session: { maxAge: 600 } });
+    const answer = await client.get("/me");
+    assert(Date.parse(answer.json().session.expires) <= Date.now() + 600_000);
+    assertEquals(setCookies(answer).length, 1);
   });
 });
 

@@ -90,7 +90,8 @@ export function sessionSettings(
     return Object.freeze({ ...settings, adapter, cache, refreshes, families });
   }
   if (before === undefined || !haveSameSessions(settings, before)) return Object.freeze(settings);
-  const { cache, refreshes, families } = before;
+  const { refreshes, families } = before;
+  const cache = haveSameLives(settings, before) ? before.cache : settings.cache;
   const adapter = resolved.core.adapter && endWithRows(resolved.core.adapter, families);
   return Object.freeze({ ...settings, adapter, cache, refreshes, families });
 }
@@ -99,6 +100,11 @@ export function sessionSettings(
 function haveSameSessions(a: SessionSettings, b: SessionSettings): boolean {
   return a.strategy === b.strategy && a.cookie.name === b.cookie.name && a.ownTokens && b.ownTokens &&
     JSON.stringify(a.jwt.secret) === JSON.stringify(b.jwt.secret);
+}
+
+/** Whether tokens are renewed and end as before, which is remembered with them. */
+function haveSameLives(a: Lifetimes, b: Lifetimes): boolean {
+  return a.maxAge === b.maxAge && a.tokenMaxAge === b.tokenMaxAge && a.updateAge === b.updateAge;
 }
 
 /** Members are merged as core merges them. */
