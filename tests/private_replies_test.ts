@@ -215,6 +215,21 @@ Deno.test("a guarded reply that its handler took over is private, unless the han
   assertEquals((await app.get("/same")).cacheControl, "public");
 });
 
+Deno.test("a guarded reply whose handler writes its headers is private, unless the handler says otherwise", async () => {
+  await using app = await application(() => {}, (scope) => {
+    for (const [url, headers] of Object.entries({ "/events": {}, "/same": { "Cache-Control": "public" } })) {
+      scope.get(url, (_request, reply) => {
+        reply.raw.writeHead(200, "Fine", { "Content-Type": "text/event-stream", ...headers });
+        reply.raw.end("data: secret\n\n");
+      });
+    }
+  });
+  const { answer, cacheControl, vary } = await app.get("/events");
+  assertEquals([answer.headers["content-type"], answer.body], ["text/event-stream", "data: secret\n\n"]);
+  assertEquals([answer.statusMessage, cacheControl, vary], ["Fine", "private", "Cookie"]);
+  assertEquals((await app.get("/same")).cacheControl, "public");
+});
+
 Deno.test("a guarded reply that renews the session is private, also with a `writeHead` of its handler's", async () => {
   const called: string[] = [];
   const wrapping: Prepare = (app) =>

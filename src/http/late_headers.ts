@@ -87,7 +87,8 @@ class Late implements LateHeaders {
 
   set(name: string, value: string): void {
     if (this.#passed !== undefined) this.#reply.header(name, value);
-    else this.#reply.raw.setHeader(name, value);
+    // They are not Fastify's where a handler passes them that did not take over the reply.
+    if (this.#passed === undefined || !(name in this.#passed)) this.#reply.raw.setHeader(name, value);
   }
 
   remove(name: string): void {
