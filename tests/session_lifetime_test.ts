@@ -522,3 +522,26 @@ Deno.test("a young token that a callback changes is renewed, and the end is that
     }, NOON);
   }
 });
+
+Deno.test("a session that has a toJSON() is what that says, also where its end is that of a new token", async () => {
+  class View {
+    constructor(readonly user: object, readonly expires: unknown) {}
+    toJSON() {
+      return { user: { ...this.user, role: "admin" }, expires: this.expires };
+    }
+  }
+  const jwt = ({ token }: { token: JWT }) => ({ ...token, read: ((token.read as number) ?? 0) + 1 });
+  const session = ({ session }: { session: { user: object; expires: unknown } }) =>
+    new View(session.user, session.expires);
+  const callbacks = { jwt, session } as unknown as NonNullable<FastifyAuthConfig["callbacks"]>;
+  await withClock(async (clock) => {
+    await using app = await testApp(testConfig({ callbacks, session: { maxAge: 1800 } }));
+    const browser = new Browser(app, clock);
+    await browser.signIn({ username: "ada", password: "open" });
+    for (let read = 0; read < 2; read++) {
+      clock.now += 60_000;
+      const { user, expires } = (await browser.get("/me")).json().session;
+      assertEquals([user, Date.parse(expires)], [{ name: "ada", role: "admin" }, browser.ends]);
+    }
+  }, NOON);
+});

@@ -10,6 +10,7 @@
 import type { AuthConfig } from "@auth/core";
 import { FastifyAuthError } from "../errors.ts";
 import type { TokenLife } from "../jwt/jwe.ts";
+import { throughJson } from "../utils/json.ts";
 
 const DAY = 24 * 60 * 60;
 
@@ -152,5 +153,9 @@ export function isDue({ issued, renewFrom }: TokenLife): boolean {
 export function withEnd(session: unknown, given: string | undefined, expires: string): unknown {
   if (typeof session !== "object" || session === null || !("expires" in session)) return session;
   const returned = session.expires instanceof Date ? session.expires.toISOString() : session.expires;
-  return returned !== given || given === expires ? session : { ...session, expires };
+  if (returned !== given || given === expires) return session;
+  if (!("toJSON" in session)) return { ...session, expires };
+  // A copy would say something else in JSON, such as one of an instance of a class.
+  const toJSON = () => withEnd(throughJson(session), given, expires);
+  return Object.create(session, { expires: { value: expires, enumerable: true }, toJSON: { value: toJSON } });
 }
