@@ -2,7 +2,14 @@
 import { inspect } from "node:util";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
-import { type AuthObject, createAuth, type FastifyAuthConfig, memorySessionStore } from "fastify-authjs";
+import {
+  type AuthObject,
+  createAuth,
+  type FastifyAuthConfig,
+  type JWT,
+  memorySessionStore,
+} from "fastify-authjs";
+import type { Provider } from "fastify-authjs/providers";
 import { captureLog, SECRET } from "./support/app.ts";
 import { setCookies } from "./support/client.ts";
 import { memoryLock } from "./support/memory_lock.ts";
@@ -185,6 +192,38 @@ Deno.test("a provider that refuses the client is a 500, one that cannot be reach
   assertEquals([unreachable.statusCode, unreachable.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
   acme.answer = undefined;
   assertEquals(await access(client), { token: "access-2" });
+});
+
+Deno.test("a refresh that fails is the failure of its provider alone, also for calls at the same time", async () => {
+  const umbrella = new Acme();
+  umbrella.lifetime = 5;
+  const acme = new Acme();
+  const jwt = ({ token, account }: { token: JWT; account?: object | null }) =>
+    account ? { ...token, sub: "ada" } : token;
+  await using opened = await signedInApp({
+    acme,
+    lifetime: 5,
+    config: {
+      providers: [acme.provider, { ...umbrella.provider, id: "umbrella" } as Provider],
+      callbacks: { jwt },
+    },
+    routes: (app, auth) =>
+      app.get("/both", async (request) => {
+        const calls = ["acme", "umbrella"].map((id) => auth.getAccessToken(request, id));
+        return (await Promise.allSettled(calls)).map((call) =>
+          call.status === "fulfilled" ? call.value : call.reason.code
+        );
+      }),
+  });
+  const { client } = opened;
+  const started = await client.post("/auth/signin/umbrella", { csrfToken: await client.csrfToken() });
+  const state = new URL(String(started.headers.location)).searchParams.get("state")!;
+  await client.get(`/auth/callback/umbrella?${new URLSearchParams({ code: "code", state })}`);
+  umbrella.lifetime = 3600;
+  acme.answer = () => Response.json({ error: "invalid_grant" }, { status: 400 });
+  const answer = await later(6, () => client.get("/both"));
+  assertEquals(answer.json(), ["FST_AUTHJS_ACCESS_TOKEN_EXPIRED", "access-2"]);
+  assertEquals([acme.refreshes, umbrella.refreshes], [1, 1]);
 });
 
 Deno.test("the tokens of providers are never in the session, whatever the callback returns", async () => {

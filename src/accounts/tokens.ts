@@ -63,7 +63,9 @@ export async function getAccessToken(
     if (!canCarryCookies(request)) return whileValid(tokens, replyHasLeft());
     const read = await readRefreshing(request, config, refresh);
     if (read.failure !== undefined) throw unavailableError(read.failure);
-    if (read.refreshFailure !== undefined) return whileValid(tokens, toError(read.refreshFailure, id));
+    // One read serves requests of the same time, which may have asked for the tokens of other providers.
+    const { refreshFailure } = read;
+    if (refreshFailure?.provider === id) return whileValid(tokens, toError(refreshFailure.cause, id));
     claims = read.session === null ? null : read.claims ?? null;
   }
   return null;
@@ -97,6 +99,7 @@ function isBearer({ instance }: ActionAuth, { headers }: SessionRequest): boolea
 function refreshOf(id: string, config: ResolvedConfig): TokenRefresh {
   const provider = oauthProvider(id, config);
   return {
+    provider: id,
     isDue(claims) {
       const tokens = tokensOf(claims, id);
       return tokens?.refresh_token !== undefined && isExpired(tokens, EARLY_MS);

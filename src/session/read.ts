@@ -6,6 +6,7 @@ import type { Log } from "../utils/log.ts";
 import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
 import type { Refusal } from "../jwt/refusal.ts";
 import { leaveOutTokens } from "./provider_tokens.ts";
+import type { RefreshFailure } from "./refreshes.ts";
 import { throughJson } from "../utils/json.ts";
 import { isPromiseLike, type MaybePromise } from "../utils/maybe_promise.ts";
 import type { SessionSettings } from "./settings.ts";
@@ -26,11 +27,13 @@ export interface SessionRead {
   /** The claims of the session token, where the read has made new ones. */
   readonly claims?: JWT;
   /** Why the tokens of a provider could not be refreshed. */
-  readonly refreshFailure?: unknown;
+  readonly refreshFailure?: RefreshFailure | undefined;
 }
 
 /** The refresh of a provider's tokens, for reads that are to have a valid access token. */
 export interface TokenRefresh {
+  /** The id of the provider. */
+  readonly provider: string;
   /** Whether the claims have tokens that are to be refreshed. */
   isDue(claims: JWT): boolean;
   /** Refreshes them. Rejects where that fails. */

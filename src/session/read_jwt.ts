@@ -303,11 +303,11 @@ async function replaceToken(
 async function attemptRefresh(
   refresh: TokenRefresh,
   token: JWT,
-): Promise<{ token: JWT; refreshFailure?: unknown }> {
+): Promise<Pick<JwtRead, "refreshFailure"> & { readonly token: JWT }> {
   try {
     return { token: await refresh.run(token) };
-  } catch (refreshFailure) {
-    return { token, refreshFailure };
+  } catch (cause) {
+    return { token, refreshFailure: { provider: refresh.provider, cause } };
   }
 }
 

@@ -12,6 +12,13 @@ import { monotonicNow } from "../utils/monotonic.ts";
 import { ownString } from "../utils/own_string.ts";
 import { bucketOf, newBuckets } from "./token_buckets.ts";
 
+/** Why the tokens of a provider could not be refreshed. */
+export interface RefreshFailure {
+  /** The id of the provider. */
+  readonly provider: string;
+  readonly cause: unknown;
+}
+
 /** The result of reading a token. */
 export interface JwtRead {
   /** What the `jwt` callback made of the claims; null ends the session. */
@@ -24,8 +31,8 @@ export interface JwtRead {
   readonly sealed?: string;
   /** Why the claims could not be sealed. */
   readonly error?: Error;
-  /** Why the tokens of a provider could not be refreshed. */
-  readonly refreshFailure?: unknown;
+  /** Where a refresh failed: requests that carry the token may have asked for that of another provider. */
+  readonly refreshFailure?: RefreshFailure;
   /** How often the session ended by now, where it did: the callback said so, or it signed out meanwhile. */
   readonly endings?: number;
 }
