@@ -1,12 +1,12 @@
 /** A session that ended stays so, whatever requests of its browser were under way: in one process and in several. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import type { JWT } from "@auth/core/jwt";
+import { encode, type JWT } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import type { RefreshLock } from "fastify-authjs/redis";
 import { TokenFamilies } from "../src/session/token_families.ts";
-import { testApp, testConfig } from "./support/app.ts";
+import { SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 import { identityProvider, signedIn as signedInByProvider, signInAs } from "./support/identity.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
@@ -240,6 +240,56 @@ Deno.test("after a sign-in as another user no read of the session before sets th
   }
 });
 
+Deno.test("a read that finds no session leaves the cookie of a sign-in alone that was faster than its reply", async () => {
+  const expired = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME, maxAge: -60 });
+  for (const token of [expired, "no-token"]) {
+    const gates = new Gates();
+    const config = testConfig();
+    await using app = await testApp(config);
+    app.get("/slow", async (request) => {
+      const session = await getSession(request, config);
+      await gates.pass();
+      return { session };
+    });
+    const browser = new Client(app);
+    browser.cookies.set(NAME, token);
+    const tab = copyOf(app, browser);
+    assertEquals(sessionCookies(await copyOf(app, browser).get("/slow")).length, 1, "it is removed");
+    const gate = gates.next();
+    const reading = tab.get("/slow");
+    await gate.reached;
+    await browser.signIn(GRACE);
+    gate.open();
+    assertEquals(sessionCookies(await reading), []);
+  }
+});
+
+Deno.test("so does one whose jwt callback fails while its browser signs in", async () => {
+  const gates = new Gates();
+  let fails = true;
+  await using app = await testApp(testConfig({
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account) return token;
+        await gates.pass();
+        if (fails) throw new Error("down");
+        return token;
+      },
+    },
+  }));
+  const browser = await signedIn(app);
+  const tab = copyOf(app, browser);
+  assertEquals(sessionCookies(await copyOf(app, browser).get("/me")).length, 1, "it is removed");
+  const gate = gates.next();
+  const reading = tab.get("/me");
+  await gate.reached;
+  await browser.signIn(GRACE);
+  gate.open();
+  assertEquals(sessionCookies(await reading), []);
+  fails = false;
+  assertEquals(userOf(await browser.get("/me")), "grace");
+});
+
 Deno.test("an update of the session that is under way when its browser signs out answers null", async () => {
   for (const where of ["jwt", "session"] as const) {
     const gates = new Gates();
@@ -413,6 +463,27 @@ Deno.test("database: the next sign-in ends the session before, with whatever is 
   gate.open();
   await assertOver(app, await reading, tab);
   assertEquals(tables.sessions.size, 1);
+  assertEquals(userOf(await browser.get("/me")), "ada");
+});
+
+Deno.test("database: a read that finds no row leaves the cookie of the sign-in alone that deleted it", async () => {
+  const gates = new Gates();
+  const adapter = memoryAdapter();
+  const { getSessionAndUser } = adapter;
+  adapter.getSessionAndUser = async (token) => {
+    await gates.pass();
+    return await getSessionAndUser(token);
+  };
+  await using app = await testApp(testConfig({ providers: [identityProvider("one")], adapter }));
+  const browser = await signedInByProvider(app, "one", PERSON);
+  const tab = copyOf(app, browser);
+  const gate = gates.next();
+  const reading = tab.get("/me");
+  await gate.reached;
+  await signInAs(browser, "one", PERSON);
+  gate.open();
+  const answer = await reading;
+  assertEquals([userOf(answer), sessionCookies(answer)], [null, []]);
   assertEquals(userOf(await browser.get("/me")), "ada");
 });
 

@@ -129,6 +129,23 @@ export function refuseToken(
   { settings, logger }: ReadContext,
 ): SessionRead {
   logger().refusal(refusal);
-  if (refusal.unknownKey) return SIGNED_OUT;
-  return { session: null, update: clearSessionCookie(cookie.names, settings.cookie) };
+  return refusal.unknownKey ? SIGNED_OUT : removeCookie(cookie, settings);
+}
+
+/**
+ * There is no session: the cookie is removed, unless its browser has signed in when the reply leaves, which
+ * ends whatever the cookie held.
+ *
+ * @param endings How often it had ended when it was read.
+ */
+export function removeCookie(
+  { token, names }: SessionCookie,
+  { cookie, families }: SessionSettings,
+  endings: number = families.endings(token),
+): SessionRead {
+  return {
+    session: null,
+    update: clearSessionCookie(names, cookie),
+    isOutdated: () => families.endings(token) !== endings,
+  };
 }

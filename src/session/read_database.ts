@@ -1,12 +1,13 @@
 /** Sessions kept in a database: core's session action with one call of the adapter. */
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, SessionTokenError } from "@auth/core/errors";
-import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
+import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { endChecks, hasEnded, readEndedSession } from "./ending.ts";
 import { newExpiry, rowEnd } from "../config/lifetime.ts";
 import {
   emitSessionEvent,
   type ReadContext,
+  removeCookie,
   type SessionRead,
   SIGNED_OUT,
   toSession,
@@ -27,9 +28,9 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
     const found = await callAdapter(context, "getSessionAndUser", sessionToken);
     expired = found !== null && found.session.expires.valueOf() < Date.now();
     if (expired) await callAdapter(context, "deleteSession", sessionToken);
-    if (!found || expired) {
-      return { session: null, update: clearSessionCookie(cookie.names, settings.cookie) };
-    }
+    // The row may be gone because it ended since. Deleting an expired one ends it, too.
+    if (!found) return removeCookie(cookie, settings, 0);
+    if (expired) return removeCookie(cookie, settings);
 
     const { user, session } = found;
     const due = session.expires.valueOf() - (maxAge - updateAge) * 1000 <= Date.now();

@@ -16,6 +16,7 @@ import {
   emitSessionEvent,
   type ReadContext,
   refuseToken,
+  removeCookie,
   type SessionRead,
   SIGNED_OUT,
   type TokenRefresh,
@@ -83,7 +84,8 @@ function failedRead(error: unknown, cookie: SessionCookie, context: ReadContext)
     return { session: null, failure: error };
   }
   context.logger().error(wrapError(JWTSessionError, error));
-  return { session: null, update: clearSessionCookie(cookie.names, context.settings.cookie) };
+  // It may have ended since: a read begins with a session that has not.
+  return removeCookie(cookie, context.settings, 0);
 }
 
 /** Emits the event, and says what becomes of the cookie. */
@@ -109,7 +111,7 @@ function toSessionRead(
   const { settings } = context;
   if (settings.families.endings(cookie.token) > 0) return SIGNED_OUT;
   const read = { session: toSession(session, context), claims, refreshFailure };
-  if (error) return { ...read, update: clearSessionCookie(cookie.names, settings.cookie) };
+  if (error) return { ...removeCookie(cookie, settings), ...read };
   if (sealed === undefined) return read;
   return {
     ...read,
