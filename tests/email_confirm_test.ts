@@ -257,6 +257,22 @@ Deno.test("L7: the form may lead to another origin that the redirect callback al
   }, { callbacks: { redirect } });
 });
 
+Deno.test("a link for which the redirect callback throws leads to the error page", async () => {
+  const redirect = ({ url }: { url: string }) => {
+    if (url.endsWith("/home")) throw new Error("no such place");
+    return url;
+  };
+  await withLinks(async ({ app, log }) => {
+    const query = new URLSearchParams({ token: "1", email: ADA, callbackUrl: "/home" });
+    const { statusCode, headers } = await new Client(app).get(`/auth/callback/email?${query}`);
+    assertEquals(
+      [statusCode, headers.location],
+      [302, "http://localhost/auth/error?error=Configuration"],
+    );
+    assertEquals(log.filter(({ level }) => level >= 50).map(({ msg }) => msg), ["Auth.js: no such place"]);
+  }, { callbacks: { redirect } });
+});
+
 Deno.test("L6: what a link holds cannot change the page", () =>
   withLinks(async ({ app }) => {
     const query = new URLSearchParams({

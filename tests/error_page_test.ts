@@ -7,7 +7,7 @@ import { Auth, type AuthConfig } from "@auth/core";
 import * as errors from "@auth/core/errors";
 import { assert, assertEquals } from "@std/assert";
 import Credentials from "fastify-authjs/providers/credentials";
-import { SECRET, testApp, testConfig } from "./support/app.ts";
+import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 
 type ErrorClass = new (message?: string) => Error;
@@ -89,6 +89,23 @@ Deno.test("an error page keeps the query it is configured with, and may be on an
     expected.searchParams.set("error", "Configuration");
     assertEquals(answer, [302, expected.href]);
   }
+});
+
+Deno.test("the error page does not lead to itself where the redirect callback throws", async () => {
+  const { logger, lines } = captureLog();
+  const redirect = () => {
+    throw new Error("no such place");
+  };
+  await using app = await testApp(testConfig({ callbacks: { redirect } }), { logger });
+  const client = new Client(app, { host: "localhost" });
+  await client.csrfToken();
+  const { headers } = await client.get("/auth/signin");
+  assertEquals(headers.location, "http://localhost/auth/error?error=Configuration");
+  const page = await client.get("/auth/error?error=Configuration");
+  assertEquals([page.statusCode, page.headers.location], [200, undefined]);
+  assert(page.body.includes('data-page="error"'));
+  const logged = lines.filter(({ level }) => level >= 50).map(({ msg }) => msg);
+  assertEquals(logged, ["Auth.js: no such place", "Auth.js: no such place"]);
 });
 
 Deno.test("a session update without a CSRF token is a 400, as in core", async () => {

@@ -541,6 +541,20 @@ Deno.test("passkeys: a malformed credential is a refusal, never a server error, 
   for (const { transports } of tables.authenticators.values()) assertEquals(transports, "internal,hybrid");
 });
 
+Deno.test("passkeys: where the redirect callback throws for the page of the signIn callback, it is the error page", async () => {
+  let decide: unknown = true;
+  const redirect = ({ url }: { url: string }) => {
+    if (url === "/banned") throw new Error("no such place");
+    return url;
+  };
+  const scene = await setUp({ callbacks: { signIn: () => decide as boolean, redirect } });
+  const { client, device } = scene;
+  decide = "/banned";
+  const answer = await client.authenticate(device);
+  assertEquals(answer.headers.location, `${ORIGIN}/auth/error?error=Configuration`);
+  assertEquals(await client.user(), null);
+});
+
 Deno.test("passkeys: bodies that are no form of texts are refused before core sees them", async () => {
   const { client, device, lines } = await setUp();
   const { options } = await client.options();

@@ -63,6 +63,11 @@ async function answerWithPage(
   if (context.config.core.pages?.[name]) return await callCore(context);
   // Core's page sets the same cookies as its CSRF token.
   const answer = await csrfAnswer(context);
+  if (answer.error !== undefined && name === "error") {
+    // The answer leads to this page, and would do so again.
+    const shown = page({ csrfToken: undefined, callbackUrl: undefined });
+    return { ...pageAnswer(shown, status), error: answer.error };
+  }
   if (answer.redirect !== undefined || answer.error !== undefined) return answer;
   const { csrfToken } = (answer.body ?? {}) as { csrfToken?: string };
   const flow = { csrfToken, callbackUrl: callbackUrlOf(answer, context) };

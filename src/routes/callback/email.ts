@@ -20,7 +20,10 @@ export async function handleEmailCallback(context: ProviderContext): Promise<Ans
   const link = linkOf(context);
   const { emailConfirm } = context.config;
   if (context.method === "GET" && isPrefetch(context.headers)) return NOT_IN_ADVANCE;
-  if (emailConfirm && context.method === "GET" && link.get("token")) return await confirm(link, context);
+  if (emailConfirm && context.method === "GET" && link.get("token")) {
+    // The `redirect` callback may throw.
+    return await confirm(link, context).catch((error) => errorAnswer(error as Error, context));
+  }
   const refused = emailConfirm && context.method === "POST" ? csrfProblem(context) : undefined;
   return refused === undefined
     ? forgetBrowser(await signIn(link, context), context)

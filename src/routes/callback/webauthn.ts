@@ -34,7 +34,10 @@ async function fromCore(context: ProviderContext, registers: boolean): Promise<A
   const { error } = answer;
   // The adapter failed: an error of its own.
   if (error === undefined || error instanceof FastifyAuthError) return answer;
-  if (error instanceof SignInRedirect) return redirectAnswer(await allowedRedirect(error.url, context));
+  if (error instanceof SignInRedirect) {
+    return await allowedRedirect(error.url, context)
+      .then(redirectAnswer, (thrown) => errorAnswer(thrown as Error, context));
+  }
   const refusal = refusalIn(error);
   return refusal === undefined ? answer : errorAnswer(refusal, context);
 }
