@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
+import { createAuth, FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
@@ -165,6 +165,28 @@ Deno.test("helmet: what is not blocked stays a redirect", async () => {
   }
   // Two policies hold both, whichever blocks.
   assertEquals((await startFromForm(policy("form-action *, form-action 'self'"))).statusCode, 200);
+});
+
+Deno.test("helmet: a form to a route of the application goes on, whichever hook sets the policy", async () => {
+  await using server = await authorizationServer();
+  const start = async (prepare: Prepare) => {
+    await using app = Fastify() as unknown as FastifyInstance;
+    await prepare(app);
+    const auth = createAuth(testConfig({ providers: [server.provider] }));
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.post("/login", (request, reply) => auth.signIn(request, reply, "op"));
+    return await app.inject({ method: "POST", url: "/login", headers: FORM });
+  };
+  for (const [name, prepare] of Object.entries(POLICIES)) {
+    const answer = await start(prepare);
+    assertEquals([answer.statusCode, answer.headers.location], [200, undefined], name);
+    const [, refresh = ""] = /<meta http-equiv="refresh" content="0;url=([^"]+)"/.exec(answer.body) ?? [];
+    assertMatch(refresh, /^http:\/\/127\.0\.0\.1:\d+\/authorize\?/, name);
+    assertMatch(String(answer.headers["set-cookie"]), /authjs\.state=/, name);
+  }
+  const free = await start(policy("form-action *"));
+  assertEquals(free.statusCode, 302);
+  assertMatch(String(free.headers.location), /\/authorize\?/);
 });
 
 Deno.test("helmet: a program, a script and a redirect to the same origin are redirected", async () => {

@@ -194,6 +194,24 @@ Deno.test("a form of ours gets a page that leads on: browsers apply form-action 
   assertMatch(String(wrong.headers.location), /\/auth\/signin\?error=CredentialsSignin/);
 });
 
+Deno.test("a form ends where the redirect callback says: without a scheme, and where that is no URL", async () => {
+  for (const url of ["//spa.example/a", "http://"]) {
+    await using app = await testApp(testConfig({ callbacks: { redirect: () => url } }));
+    const answer = await new Client(app, BROWSER).signIn({ username: "ada", password: "open" });
+    assertEquals([answer.statusCode, answer.headers.location], [302, url]);
+    const ours = new Client(app, { ...BROWSER, referer: "http://localhost/auth/signin" });
+    assert((await ours.signIn({ username: "ada", password: "open" })).statusCode < 400, url);
+  }
+});
+
+Deno.test("a form that signs in names where it leads to, and not what the user signed in with", async () => {
+  const redirect = () => "https://spa.example/a";
+  await using app = await testApp(testConfig({ callbacks: { redirect } }));
+  const client = new Client(app, { ...BROWSER, referer: "http://localhost/auth/signin" });
+  const { body } = await client.signIn({ username: "ada", password: "open" });
+  assertMatch(body, /<h1>Continuing to spa\.example<\/h1>/);
+});
+
 Deno.test("every error has a title, a text and a link to go on, without a technical word", async () => {
   await using app = await testApp(pagesConfig());
   for (const error of ERRORS) {

@@ -9,6 +9,11 @@ export interface LateHeaders {
   remove(name: string): void;
 }
 
+/** A reply whose headers are about to be written. */
+export interface LateReply extends LateHeaders {
+  setStatus(code: number): void;
+}
+
 /** The property of Node's response that keeps the changes. */
 const LATE: unique symbol = Symbol("fastify-authjs.lateHeaders");
 
@@ -23,7 +28,7 @@ interface Response {
  * the headers of a `Response` that a handler returned. Of several, the one that was given last is called
  * first.
  */
-export function beforeHeaders(reply: FastifyReply, change: (headers: LateHeaders) => void): void {
+export function beforeHeaders(reply: FastifyReply, change: (headers: LateReply) => void): void {
   const raw = reply.raw as unknown as Response;
   const known = raw[LATE];
   if (known !== undefined && raw.writeHead === writeHead) return known.add(change);
@@ -46,11 +51,13 @@ function writeHead(this: Response, ...args: unknown[]): unknown {
 }
 
 /** The changes of the headers of a reply. */
-class Late implements LateHeaders {
+class Late implements LateReply {
   readonly #reply: FastifyReply;
-  readonly #changes: ((headers: LateHeaders) => void)[];
+  readonly #changes: ((headers: LateReply) => void)[];
   /** The headers, where they are among the arguments of `writeHead()`. */
   #passed: object | undefined;
+  /** The arguments of `writeHead()`. */
+  #args: unknown[] | undefined;
 
   /**
    * @param writeHead The method that ours stands in place of.
@@ -58,7 +65,7 @@ class Late implements LateHeaders {
    */
   constructor(
     reply: FastifyReply,
-    change: (headers: LateHeaders) => void,
+    change: (headers: LateReply) => void,
     readonly writeHead: Response["writeHead"],
     readonly inner: Late | undefined,
   ) {
@@ -66,16 +73,21 @@ class Late implements LateHeaders {
     this.#changes = [change];
   }
 
-  add(change: (headers: LateHeaders) => void): void {
+  add(change: (headers: LateReply) => void): void {
     this.#changes.push(change);
   }
 
-  run(args: readonly unknown[]): void {
+  run(args: unknown[]): void {
+    this.#args = args;
     // Fastify passes the headers as an argument, or has set them one by one where it sends a stream. What a
     // handler passes that took over the reply (`reply.hijack()`) is added to those that are set here.
     const last = args[args.length - 1];
     this.#passed = typeof last === "object" && last !== null && !this.#reply.sent ? last : undefined;
     for (let at = this.#changes.length - 1; at >= 0; at--) this.#changes[at]!(this);
+  }
+
+  setStatus(code: number): void {
+    this.#args![0] = code;
   }
 
   names(): readonly string[] {

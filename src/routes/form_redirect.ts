@@ -6,7 +6,9 @@
 import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
 import { acceptsHtml } from "../http/accept.ts";
+import { isAuthRoute } from "../http/auth_route.ts";
 import { blocksForms } from "../http/form_action.ts";
+import { beforeHeaders } from "../http/late_headers.ts";
 import { holdPayload } from "../http/late_payload.ts";
 import type { Page } from "../pages/types.ts";
 import { type PagePlace, preparePage, sendPage } from "./send_page.ts";
@@ -18,14 +20,16 @@ export function leadsFormElsewhere({ method, headers, origin }: RequestContext, 
     acceptsHtml(headers.accept);
 }
 
+/** What is no URL leads nowhere. */
 function isWithin(url: string, origin: string): boolean {
-  return url.startsWith(`${origin}/`) || new URL(url, origin).origin === origin;
+  return url.startsWith(`${origin}/`) || !URL.canParse(url, origin) || new URL(url, origin).origin === origin;
 }
 
 /**
  * Redirects a form. Where a policy of the reply, which the page with the form has as well, blocks that, the
  * reply is a page that goes on by itself: a new navigation, which no `form-action` applies to.
  *
+ * @param url A URL that {@linkcode leadsFormElsewhere}.
  * @param page Makes the page that leads to `url`.
  */
 export function sendFormRedirect(
@@ -34,16 +38,48 @@ export function sendFormRedirect(
   page: () => Page,
   place: PagePlace,
 ): FastifyReply | Promise<FastifyReply> {
-  if (blocksForms(policiesOf(reply), url)) return sendPage(reply, page(), place);
+  // A `redirect` callback may return "//host/path".
+  const target = new URL(url, place.origin.href).href;
+  if (blocksForms(policiesOf(reply), target)) return sendPage(reply, page(), place);
   // A hook of the application may set a policy that blocks it when the reply is sent.
+  if (!isAuthRoute(reply.request.routeOptions.config)) {
+    return redirectWithPage(reply, { url, target, page: page() }, place);
+  }
   holdPayload(reply, () => {
-    if (!blocksForms(policiesOf(reply), url)) return undefined;
+    if (!blocksForms(policiesOf(reply), target)) return undefined;
     reply.code(200).removeHeader("location");
     return preparePage(reply, page(), place);
   });
   return reply.redirect(url, 302);
 }
 
+/** The redirect of a form, and the page that takes its place. */
+interface FormRedirect {
+  readonly url: string;
+  /** The same as an absolute URL. */
+  readonly target: string;
+  readonly page: Page;
+}
+
+/** For a route of the application, whose hooks all run after ours: its redirect has the page with it. */
+async function redirectWithPage(
+  reply: FastifyReply,
+  { url, target, page }: FormRedirect,
+  place: PagePlace,
+): Promise<FastifyReply> {
+  const html = await preparePage(reply, page, place);
+  // That of the page is set when the headers are written. Until then only hooks of the application set one.
+  reply.removeHeader(POLICY);
+  beforeHeaders(reply, (late) => {
+    if (!blocksForms(policiesOf(reply), target)) return;
+    late.setStatus(200);
+    late.remove("location");
+  });
+  return reply.code(302).header("location", url).send(html);
+}
+
+const POLICY = "content-security-policy";
+
 function policiesOf(reply: FastifyReply): string {
-  return [reply.getHeader("content-security-policy") ?? []].flat().join(",");
+  return [reply.getHeader(POLICY) ?? []].flat().join(",");
 }

@@ -66,14 +66,16 @@ function sendRedirect(
  */
 function isFormOfOurs(url: string, context: RequestContext): boolean {
   const { method, origin, mountPath } = context;
-  if (method !== "POST" || !isFromOurPage(context)) return false;
+  if (method !== "POST" || !isFromOurPage(context) || !URL.canParse(url, origin.href)) return false;
   // Our own pages redirect nowhere.
   return !new URL(url, origin.href).href.startsWith(`${origin.href}${mountPath}/`);
 }
 
 function redirectPageFor(url: string, { origin, provider, config }: RequestContext): Page {
   const target = new URL(url, origin.href);
-  const name = config.pages.providers.find(({ id }) => id === provider?.id)?.name;
+  // With the other types a sign-in leads to an address of the application.
+  const begins = provider?.type === "oauth" || provider?.type === "oidc";
+  const name = begins ? config.pages.providers.find(({ id }) => id === provider.id)?.name : undefined;
   const host = hostOf(origin);
   return { kind: "redirect", url, to: target.host === host ? host : name ?? target.host };
 }
