@@ -329,10 +329,15 @@ function longestParameter({ initialConfig }: FastifyInstance): number {
 }
 
 /** Where versions of Fastify keep the options of the router. */
-interface RouterConfig {
+interface RouterConfig extends RouterOptions {
+  routerOptions?: RouterOptions;
+}
+
+/** The options of the router that matter here. */
+interface RouterOptions {
+  caseSensitive?: boolean;
   ignoreTrailingSlash?: boolean;
   maxParamLength?: number;
-  routerOptions?: { ignoreTrailingSlash?: boolean; maxParamLength?: number };
 }
 
 /** Logs every request in the scope without its secrets, also those that match no route. */
@@ -395,6 +400,7 @@ function protectOnSend(
  */
 function addNotFound(scope: FastifyInstance, mountOf: MountOf, own: boolean): void {
   const noRoute = () => new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
+  const routeOf = routesByPath(scope);
   const refuse = (request: FastifyRequest, reply: FastifyReply) => {
     const { config } = mountOf(request);
     const asked = routeOf(request, config);
@@ -423,15 +429,22 @@ function addNotFound(scope: FastifyInstance, mountOf: MountOf, own: boolean): vo
   scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFoundPage);
 }
 
-/** The route whose path a request has; the method is another one. */
-function routeOf(
-  { params }: FastifyRequest,
-  config: ResolvedConfig,
-): { route: AuthRoute; params: AuthParams } | undefined {
-  const [action, provider, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
-  const route = AUTH_ROUTES.find((route) => route.action === action && route.provider === Boolean(provider));
-  if (route === undefined || rest.length > 0 || route.isServed?.(config) === false) return undefined;
-  return { route, params: provider === undefined ? {} : { provider } };
+/** Finds the route whose path a request has; the method is another one. */
+function routesByPath({ initialConfig }: FastifyInstance) {
+  const { caseSensitive, routerOptions } = initialConfig as RouterConfig;
+  const ignoresCase = caseSensitive === false || routerOptions?.caseSensitive === false;
+  return (
+    { params }: FastifyRequest,
+    config: ResolvedConfig,
+  ): { route: AuthRoute; params: AuthParams } | undefined => {
+    const [first = "", provider, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
+    const action = ignoresCase ? first.toLowerCase() : first;
+    const route = AUTH_ROUTES.find((route) =>
+      route.action === action && route.provider === Boolean(provider)
+    );
+    if (route === undefined || rest.length > 0 || route.isServed?.(config) === false) return undefined;
+    return { route, params: provider === undefined ? {} : { provider } };
+  };
 }
 
 /** What a route is made with. */

@@ -478,6 +478,17 @@ Deno.test("M1: other methods are a 405 that names those served", async () => {
   assertEquals((await app.inject({ method: "GET", url: "/auth/callback/credentials" })).statusCode, 405);
 });
 
+Deno.test("M1: other methods are a 405 in any spelling that the router takes for the path", async () => {
+  await using app = await testApp(testConfig(), { routerOptions: { caseSensitive: false } });
+  const paths = ["/AUTH/SIGNIN", "/auth/Callback/credentials", "/auth/csrf"];
+  for (const url of paths) {
+    assertEquals((await app.inject({ method: "PUT", url })).statusCode, 405, url);
+  }
+  assertEquals((await app.inject({ method: "PUT", url: "/auth/callback/CREDENTIALS" })).statusCode, 404);
+  await using sensitive = await testApp();
+  assertEquals((await sensitive.inject({ method: "PUT", url: "/auth/SIGNIN" })).statusCode, 404);
+});
+
 Deno.test("M2: unknown actions and providers are a 404 without an error in the log", async () => {
   const { logger, lines } = captureLog();
   await using app = await testApp(testConfig(), { logger });
