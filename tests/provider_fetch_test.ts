@@ -209,6 +209,13 @@ Deno.test("limitedFetch() refuses an error where core would read a profile, and 
   assertEquals((await bounded("http://idp.example/emails")).status, 403);
 });
 
+Deno.test("limitedFetch() names a status that no Response can have", async () => {
+  const response = { status: 999, statusText: "", headers: new Headers(), body: null } as unknown as Response;
+  const bounded = limitedFetch("op", () => Promise.resolve(response), DEVELOPMENT);
+  const error = await assertRejects(() => bounded("http://idp.example/token"), FastifyAuthError);
+  assertEquals(error.message, '"op" answered 999 at http://idp.example/token.');
+});
+
 Deno.test("limitedFetch() asks for a discovery document once, and every answer can be read", async () => {
   const { inner, asked } = answering(document);
   const bounded = limitedFetch("op", inner, PRODUCTION);

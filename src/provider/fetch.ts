@@ -105,7 +105,7 @@ async function exchange(
   const abort = new AbortController();
   const signal = init?.signal ? AbortSignal.any([init.signal, abort.signal]) : abort.signal;
   try {
-    return await waitForProvider(readWhole(inner(input, { ...init, signal })), {
+    return await waitForProvider(readWhole(inner(input, { ...init, signal }), provider, href), {
       provider,
       timeout,
       unreachable: `"${provider}" cannot be reached at ${href}.`,
@@ -125,9 +125,11 @@ const NULL_BODY_STATUS = new Set([101, 204, 205, 304]);
 /** Headers that describe the bytes on the connection, not the body that was read. */
 const TRANSFER_HEADERS = ["content-encoding", "content-length", "transfer-encoding"];
 
-async function readWhole(responding: Promise<Response>): Promise<Response> {
+async function readWhole(responding: Promise<Response>, provider: string, href: string): Promise<Response> {
   const response = await responding;
   const { status, statusText } = response;
+  // Some sites answer programs with 999, which no `Response` can be made with.
+  if (status > 599) throw unavailable(`"${provider}" answered ${status} at ${href}.`, { provider, status });
   const body = await readLimited(response);
   const { headers } = response;
   const read = new BufferedResponse(NULL_BODY_STATUS.has(status) ? null : body, {
