@@ -83,6 +83,16 @@ Deno.test("?ui_locales= wins over Accept-Language, in its order", async () => {
   }
 });
 
+Deno.test("the language of ui_locales stays below any mount path", async () => {
+  for (const [prefix, path] of [["/a;b", "/"], ["/x/a;b/c", "/x"], ["/a,b", "/a,b"]]) {
+    await using app = await testApp(testConfig(), { prefix: prefix! });
+    const client = new Client(app);
+    const answer = await client.get(`${prefix}/signin?ui_locales=de`);
+    assertEquals(languageOf(answer)[0], "de");
+    assertStringIncludes(setCookies(answer).find((line) => line.includes("ui-locales"))!, `Path=${path};`);
+  }
+});
+
 Deno.test("the language of ui_locales stays for the pages that follow, and another replaces it", async () => {
   await using app = await testApp();
   const client = new Client(app, { "accept-language": "fr" });

@@ -50,7 +50,9 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
 
 /** Keeps the language of `ui_locales` for the pages and mails that follow, until the browser is closed. */
 function keepLanguage(reply: FastifyReply, tag: string, { mountPath, origin }: PagePlace): void {
-  const options = { path: mountPath, httpOnly: true, sameSite: "lax", secure: origin.secure } as const;
+  // The path of a cookie cannot have a semicolon.
+  const path = mountPath.replace(/\/[^/]*;.*$/, "") || "/";
+  const options = { path, httpOnly: true, sameSite: "lax", secure: origin.secure } as const;
   reply.header("set-cookie", stringifySetCookie(LANGUAGE_COOKIE, tag, options));
 }
 
