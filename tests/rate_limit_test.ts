@@ -141,6 +141,35 @@ Deno.test("IPv6 addresses of one /64 network count as one, and mapped IPv4 addre
   assertEquals(await post("::ffff:192.0.2.7"), 429);
 });
 
+Deno.test("an address counts without the port that some proxies add", async () => {
+  await using app = await limitedApp({ address: limit(1) });
+  const post = async (address: string) =>
+    statusOf(await at(app, address).post("/auth/callback/credentials", GUESS));
+  assertEquals(await post("192.0.2.1:50001"), 302);
+  assertEquals(await post("192.0.2.1:50002"), 429);
+  assertEquals(await post("192.0.2.1"), 429);
+  assertEquals(await post("[2001:db8::1]:50001"), 302);
+  assertEquals(await post("[2001:db8::2]:50002"), 429);
+  assertEquals(await post("2001:db8::3"), 429);
+});
+
+Deno.test("an account counts once, however databases may take its name to be spelled", async () => {
+  await using app = await limitedApp({ account: limit(1) });
+  const names = ["Zoë", "zoe", "ZOË", "zoe\u0308", "z\u200Bo\u0000e", "ｚｏｅ", " zoe\t"];
+  const [first, ...others] = names.map((username) => ({ ...GUESS, username }));
+  assertEquals(statusOf(await at(app).signIn(first!)), 302);
+  for (const other of others) assertEquals(statusOf(await at(app).signIn(other)), 429, other.username);
+  assertEquals(statusOf(await at(app).signIn({ ...GUESS, username: "zo" })), 302);
+});
+
+Deno.test("Retry-After is that of the limit that is over last", async () => {
+  const accountFromAddress = { max: 1, timeWindow: 60_000 };
+  await using app = await limitedApp({ account: limit(1), accountFromAddress });
+  assertEquals(statusOf(await at(app).signIn(GUESS)), 302);
+  const refused = await at(app).signIn(ADA);
+  assertEquals([refused.statusCode, refused.headers["retry-after"]], [429, "3600"]);
+});
+
 Deno.test("a limit starts anew when its time is over", async () => {
   await using app = await limitedApp({ account: { max: 1, timeWindow: 60_000 } });
   await withClock(async (clock) => {
@@ -233,6 +262,35 @@ Deno.test("mails to one recipient are limited, however it is spelled and whoever
     "ada@example.com",
     "grace@example.com",
   ]);
+});
+
+Deno.test("mails to sub-addresses count as mails to their mailbox", async () => {
+  const { sent, config } = mailing();
+  await using app = await limitedApp({ mail: limit(2) }, config);
+  const statuses = [];
+  for (const email of ["ada+a@example.com", "Ada+b@example.com", "ada+c@example.com", "ada@example.com"]) {
+    statuses.push(statusOf(await ask(at(app), email)));
+  }
+  assertEquals(statuses, [302, 302, 429, 429]);
+  assertEquals(statusOf(await ask(at(app), "+ada@example.com")), 302, "no sub-address");
+  assertEquals(sent.map(({ identifier }) => identifier), [
+    "ada+a@example.com",
+    "ada+b@example.com",
+    "+ada@example.com",
+  ]);
+});
+
+Deno.test("requests without a CSRF token, which send no mail, use up none of the recipient's", async () => {
+  const { sent, config } = mailing();
+  await using app = await limitedApp({ mail: limit(1) }, config);
+  const email = "ada@example.com";
+  for (const csrfToken of ["", "wrong"]) {
+    await at(app).post("/auth/signin/nodemailer", { csrfToken, email });
+  }
+  assertEquals(sent, []);
+  assertEquals(statusOf(await ask(at(app), email)), 302);
+  assertEquals(statusOf(await ask(at(app), email)), 429);
+  assertEquals(sent.length, 1);
 });
 
 for (const emailConfirm of [true, false]) {
@@ -536,6 +594,21 @@ Deno.test("while Redis fails sign-ins go on, and the log says so once, and when 
   await client.signIn(GUESS);
   assertEquals(statusOf(await client.signIn(GUESS)), 429);
   assertEquals(told(), [50, 40]);
+});
+
+Deno.test("a client of Redis that throws, instead of rejecting, fails in the same way", async () => {
+  const { logger, lines } = captureLog();
+  const call = () => {
+    throw new Error("The client is closed");
+  };
+  await using app = await testApp(testConfig({ rateLimit: { redis: { call } } }), { logger });
+  const client = new Client(app);
+  await client.signIn(ADA);
+  assertEquals((await client.get("/me")).json().session.user.name, "ada");
+  assertEquals(
+    lines.filter(({ level, msg }) => level === 50 && msg.endsWith("The client is closed")).length,
+    1,
+  );
 });
 
 const redisUrl = serverUrl("TEST_REDIS_URL", "the tests of rate limits in Redis");

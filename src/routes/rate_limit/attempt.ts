@@ -1,8 +1,10 @@
 /** What a request is counted as: an attempt to sign in to an account, or a mail to an address. */
+import { skipCSRFCheck } from "@auth/core";
 import { MissingCSRF } from "@auth/core/errors";
 import type { EmailConfig } from "@auth/core/providers";
 import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
+import { hasCsrfToken } from "../../core/csrf.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { givenSession } from "../session_change.ts";
@@ -19,11 +21,27 @@ export interface Subject {
 export function subjectOf(context: RequestContext): Subject | undefined {
   const { action, method, provider } = context;
   if (action === "signin" && method === "POST" && provider?.type === "email") {
-    return { kind: "mail", account: recipientOf(context) };
+    return maySendMail(context) ? { kind: "mail", account: folded(recipientOf(context)) } : undefined;
   }
   if (action !== "callback" || !mayBeGuess(context)) return undefined;
-  const account = ACCOUNTS[provider?.type ?? ""]?.(context);
-  return { kind: "attempt", account: account?.normalize("NFKC").trim().toLowerCase() };
+  return { kind: "attempt", account: folded(ACCOUNTS[provider?.type ?? ""]?.(context)) };
+}
+
+/** General combining marks, and characters that are not shown. */
+const IGNORED = /[\p{Script=Inherited}\p{Cc}\p{Cf}]/gu;
+
+/**
+ * One spelling of all that a database may take for the same name: many compare without regard to case,
+ * accents and characters that are not shown.
+ */
+function folded(name: string | undefined): string | undefined {
+  return name?.normalize("NFKD").replace(IGNORED, "").trim().toUpperCase();
+}
+
+/** Without a valid CSRF token no mail is sent: such requests must not use up the mails of a user. */
+function maySendMail(context: RequestContext): boolean {
+  return context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck ||
+    hasCsrfToken(context);
 }
 
 /** Whether the answer to an attempt is that of a failure which a guess may be behind. */
@@ -51,13 +69,17 @@ const ACCOUNTS: Readonly<Record<string, (context: RequestContext) => string | un
   webauthn: ({ body }) => credentialId(body?.data),
 };
 
-/** The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one. */
+/**
+ * The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one, and
+ * so are sub-addresses (RFC 5233), such as "ada+news@example.com".
+ */
 function recipientOf(context: RequestContext): string | undefined {
   const { body, provider, config } = context;
   const email = (config.core.providers as readonly EmailShape[])
     .find(({ id, options }) => (options?.id ?? id) === provider!.id);
   try {
-    return email?.options?.normalizeIdentifier?.(textOf(body?.email) ?? "");
+    const address = email?.options?.normalizeIdentifier?.(textOf(body?.email) ?? "");
+    return address?.replace(/^([^@+]+)\+[^@]*(?=@)/, "$1");
   } catch {
     // Core refuses it for the same reason.
     return undefined;

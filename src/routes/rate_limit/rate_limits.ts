@@ -25,6 +25,9 @@ export interface RateLimitParts {
 
 const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
 
+/** A counter, and what it counts. */
+type CountedKey = readonly [counter: Counter, key: string];
+
 /** The limits of one configuration. */
 export class RateLimits {
   readonly #running: InFlight;
@@ -60,7 +63,7 @@ export class RateLimits {
       if (isBehindProxy(request)) {
         once("rate limit of a proxy", () => request.log.warn({ code: CODE }, BEHIND_PROXY));
       }
-      return loaded.normalizeIP(request.ip ?? "");
+      return loaded.normalizeIP(withoutPort(request.ip ?? ""));
     };
     return new RateLimits(settings, counters, addressOf, digestWith(hashSecrets(secret).current));
   }
@@ -82,7 +85,7 @@ export class RateLimits {
    */
   async lookAtRequest(request: FastifyRequest): Promise<void> {
     const { address } = this.counters;
-    if (address !== undefined) await lookAt(address, this.digest(`address ${this.addressOf(request)}`));
+    if (address !== undefined) await lookAt([[address, this.digest(`address ${this.addressOf(request)}`)]]);
   }
 
   /** Counts a refused request of an address. */
@@ -130,7 +133,7 @@ export class RateLimits {
     if (end === undefined) throw new TooManyRequests(1);
     try {
       const failures = account === undefined ? [] : this.#failuresOf(account, address);
-      for (const [counter, key] of failures) await lookAt(counter, key);
+      await lookAt(failures);
       const answer = await run();
       if (hasFailed(answer, context)) await Promise.all(failures.map(([counter, key]) => counter.count(key)));
       return answer;
@@ -140,7 +143,7 @@ export class RateLimits {
   }
 
   /** The counters of failed attempts on an account. */
-  #failuresOf(account: string, address: string): (readonly [Counter, string])[] {
+  #failuresOf(account: string, address: string): readonly CountedKey[] {
     const { accountFromAddress, account: fromAnywhere } = this.counters;
     return [
       ...(accountFromAddress ? [[accountFromAddress, this.digest(`${account} ${address}`)] as const] : []),
@@ -154,9 +157,11 @@ async function countOne(counter: Counter, key: string): Promise<void> {
   if (isExceeded) throw new TooManyRequests(ttlInSeconds);
 }
 
-async function lookAt(counter: Counter, key: string): Promise<void> {
-  const { remaining, ttlInSeconds } = await counter.look(key);
-  if (remaining <= 0) throw new TooManyRequests(ttlInSeconds);
+/** @throws {TooManyRequests} Where one of them is used up; with the time of the one that starts anew last. */
+async function lookAt(keys: readonly CountedKey[]): Promise<void> {
+  const counts = await Promise.all(keys.map(([counter, key]) => counter.look(key)));
+  const waits = counts.filter(({ remaining }) => remaining <= 0).map(({ ttlInSeconds }) => ttlInSeconds);
+  if (waits.length > 0) throw new TooManyRequests(Math.max(...waits));
 }
 
 /**
@@ -166,6 +171,12 @@ async function lookAt(counter: Counter, key: string): Promise<void> {
 function digestWith(secret: string): (text: string) => string {
   const key = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));
   return (text) => createHmac("sha256", key).update(text).digest("base64url");
+}
+
+/** The address alone: some proxies add the port, which differs with each connection, to X-Forwarded-For. */
+function withoutPort(address: string): string {
+  const [, ipv4, ipv6] = /^(?:([\d.]+)|\[([^\]]+)\])(?::\d+)?$/.exec(address) ?? [];
+  return ipv4 ?? ipv6 ?? address;
 }
 
 /** Whether the address of a request is that of a proxy. */

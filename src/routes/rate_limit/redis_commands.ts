@@ -44,8 +44,8 @@ export function redisCommands(client: NonNullable<RateLimitOptions["redis"]>, lo
     defineCommand(name, { lua }) {
       this[name] = (key: string, ...rest: unknown[]) => {
         const reply = rest.pop() as Callback;
-        const command = sendCommand(client, "EVAL", lua, "1", key, ...rest.map(String));
-        const answer = withDeadline(command, DEADLINE_MS, () => new Error("no answer within a second"));
+        const send = async () => await sendCommand(client, "EVAL", lua, "1", key, ...rest.map(String));
+        const answer = withDeadline(send(), DEADLINE_MS, () => new Error("no answer within a second"));
         answer.then(works, tell).then((result) => reply(null, result));
       };
     },
