@@ -1,6 +1,7 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import {
   AdapterError,
+  CallbackRouteError,
   CredentialsSignin,
   JWTSessionError,
   MissingCSRF,
@@ -38,6 +39,16 @@ Deno.test("stacks are written for errors of ours alone, not for what a client go
     assertEquals(written() > 0, level === "error", error.name);
     assertEquals("stack" in lines[0]!.authjs, level === "error");
   }
+});
+
+Deno.test("addresses in errors are written without the values of their parameters", () => {
+  const address = "https://api.example/me?access_token=s3cret&v=1";
+  const err = new TypeError(`error sending request for url (${address}): client error (Connect)`);
+  const { log, lines } = setUp();
+  logError(log, new CallbackRouteError(err as never));
+  const text = JSON.stringify(lines);
+  assertFalse(text.includes("s3cret"), text);
+  assertStringIncludes(text, "(https://api.example/me?access_token=[redacted]&v=[redacted]): client error");
 });
 
 Deno.test("a refused token is told as core's JWTSessionError would be; the application's own logger gets one", () => {

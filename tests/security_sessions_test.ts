@@ -400,6 +400,7 @@ const LOGGED: Sent[] = [
   { url: `/auth/callback/github%3F${QUERY}` },
   { url: `/auth/callback/github%3f${encodeURIComponent(QUERY)}` },
   { url: `/auth/callback/github%23${QUERY}` },
+  { url: `/auth/callback/github%253F${encodeURIComponent(encodeURIComponent(QUERY))}` },
   { url: `/auth/callback/github&${QUERY}` },
   { url: `/auth/callback/github;${QUERY}` },
   { url: `/auth/callback/${QUERY}` },
@@ -415,6 +416,15 @@ const LOGGED: Sent[] = [
   {
     url: `/auth/callback/github?${QUERY}`,
     headers: { cookie: `authjs.state=${SECRETS[2]}`, authorization: `Bearer ${SECRETS[1]}` },
+  },
+  {
+    url: `/auth/callback/github?${QUERY}`,
+    headers: Object.fromEntries(
+      ["x-forwarded-uri", "x-original-uri", "x-original-url", "x-rewrite-url"].map((name) => [
+        name,
+        `/auth/callback/github?${QUERY}`,
+      ]),
+    ),
   },
   { method: "HEAD", url: `/auth/callback/github?${QUERY}` },
   { method: "PUT", url: `/auth/callback/github?${QUERY}` },
@@ -514,6 +524,41 @@ Deno.test("S13: nor do they through the application's own serializer, whatever i
     const lines = await logOf(requests, { serializers: { req } });
     assertNoSecret(lines);
     assert(lines.some((line) => line.req !== undefined));
+  }
+});
+
+Deno.test("S13: nor do they, or cookies, through the application's own serializer of replies", async () => {
+  interface Reply {
+    statusCode: number;
+    request: { url: string };
+    raw: { statusCode: number; req: { url: string }; getHeaders(): object; getHeader(name: string): unknown };
+    getHeaders(): object;
+    getHeader(name: string): unknown;
+  }
+  const serializers: ((reply: Reply) => unknown)[] = [
+    ({ request, statusCode }) => ({ statusCode, url: request.url }),
+    ({ raw }) => ({ statusCode: raw.statusCode, url: raw.req.url, headers: raw.getHeaders() }),
+    (reply) => ({ statusCode: reply.statusCode, headers: reply.getHeaders() }),
+    (reply) => ({
+      statusCode: reply.statusCode,
+      headers: ["Set-Cookie", "Location"].map((name) => [reply.getHeader(name), reply.raw.getHeader(name)]),
+    }),
+  ];
+  for (const res of serializers) {
+    const { logger, lines } = captureLog();
+    await using app = Fastify({
+      logger: { ...logger as object, level: "trace", serializers: { res: res as never } },
+    }) as FastifyInstance;
+    await app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+    const client = new Client(app);
+    await client.get(`/auth/callback/github?${QUERY}`);
+    await client.signIn({ ...ada, callbackUrl: `/?token=${SECRETS[1]}` });
+    assertNoSecret(lines);
+    for (const value of client.cookies.values()) {
+      assert(!JSON.stringify(lines).includes(value), `${value} in ${JSON.stringify(lines)}`);
+    }
+    const told = lines.flatMap(({ res }) => res === undefined ? [] : (res as Reply).statusCode);
+    assertEquals([...new Set(told)], [404, 200, 302], "replies are logged all the same");
   }
 });
 

@@ -3,6 +3,7 @@
  */
 import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
+import { redactUrl } from "../http/redact.ts";
 import type { AuthLogger } from "../session/read.ts";
 import { reasonIn } from "../utils/error_chain.ts";
 import type { Log } from "../utils/log.ts";
@@ -126,8 +127,9 @@ function levelOf(error: Error, answer: Partial<ProviderError> | undefined): "err
  */
 function summarize(error: Error, withStack: boolean, depth = 0): ErrorSummary {
   const { type = error.name } = error as { type?: string };
-  const summary: ErrorSummary = { type, message: error.message.replace(/\.? ?Read more at .*$/, "") };
-  if (withStack && error.stack !== undefined) summary.stack = error.stack;
+  const message = error.message.replace(/\.? ?Read more at .*$/, "");
+  const summary: ErrorSummary = { type, message: withoutQueries(message) };
+  if (withStack && error.stack !== undefined) summary.stack = withoutQueries(error.stack);
   const { code } = error as { code?: unknown };
   if (typeof code === "string" && code.startsWith("FST_AUTHJS_")) summary.code = code;
   const { provider } = (error.cause ?? {}) as { provider?: unknown };
@@ -135,6 +137,11 @@ function summarize(error: Error, withStack: boolean, depth = 0): ErrorSummary {
   const cause = causeOf(error);
   if (cause !== undefined && depth < 4) summary.cause = summarize(cause, withStack, depth + 1);
   return summary;
+}
+
+/** Deno writes the address of a request into its error, and some providers get an access token in one. */
+function withoutQueries(text: string): string {
+  return text.replace(/https?:\/\/[^\s"'<>()?]+\?[^\s"'<>()]*/gi, (address) => redactUrl(address));
 }
 
 /** Auth.js wraps what it caught as `cause.err`; others use `cause` itself. */

@@ -15,8 +15,11 @@ const PINO_SERIALIZERS = Symbol.for("pino.serializers");
  */
 export function redactingSerializers(log: FastifyBaseLogger): Record<string, Serializer> {
   const own = (log as { [PINO_SERIALIZERS]?: Record<string, Serializer> })[PINO_SERIALIZERS];
-  const serialize = own?.req ?? onlyTheLine;
-  return { req: (request) => serialize(redactRequest(request)) };
+  const { req = onlyTheLine, res } = own ?? {};
+  return {
+    req: (request) => req(redactRequest(request)),
+    ...(res && { res: (reply) => res(redactReply(reply)) }),
+  };
 }
 
 /** For a logger without a serializer. */
@@ -50,8 +53,35 @@ function redactRequest(request: unknown): unknown {
   return Object.create(request, Object.fromEntries(properties));
 }
 
-/** What may separate the parameters of a malformed URL from its path. */
-const PARAMETERS = /[?#&;]|%(?:3f|23|26|3b)/i;
+/** What is redacted of a reply, and of Node's response (`raw`). */
+interface ReplyParts {
+  readonly request?: unknown;
+  readonly req?: unknown;
+  readonly raw?: unknown;
+  /** Node's response has its head as text, once that is sent. */
+  readonly _header?: unknown;
+  getHeaders?(): object;
+}
+
+/** The reply with its request and its headers redacted, where they are read; it inherits the rest. */
+function redactReply(reply: unknown): unknown {
+  if (typeof reply !== "object" || reply === null) return reply;
+  const parts = reply as ReplyParts;
+  const headers = () => redactHeaders(parts.getHeaders!()) as Record<string, unknown>;
+  const getters: Record<string, () => unknown> = {
+    request: () => redactRequest(parts.request),
+    req: () => redactRequest(parts.req),
+    raw: () => redactReply(parts.raw),
+    _header: () => typeof parts._header === "string" ? HIDDEN : parts._header,
+    getHeaders: () => headers,
+    getHeader: () => (name: string) => headers()[name.toLowerCase()],
+  };
+  const properties = Object.entries(getters).filter(([name]) => name in reply);
+  return Object.create(reply, Object.fromEntries(properties.map(([name, get]) => [name, { get }])));
+}
+
+/** What may separate the parameters of a malformed URL from its path; it may be encoded more than once. */
+const PARAMETERS = /[?#&;]|%(?:25)*(?:3f|23|26|3b)/i;
 
 /** As {@linkcode redactUrl}, for values of any type. */
 function redactAddress(address: unknown): unknown {
@@ -62,7 +92,7 @@ function redactAddress(address: unknown): unknown {
 export function redactUrl(address: string): string {
   const [separator = ""] = PARAMETERS.exec(address) ?? [];
   const end = separator === "" ? address.length : address.indexOf(separator);
-  const path = address.slice(0, end).replace(/(=|%3d).*$/is, `$1${HIDDEN}`);
+  const path = address.slice(0, end).replace(/(=|%(?:25)*3d).*$/is, `$1${HIDDEN}`);
   if (separator === "") return path;
   const start = end + separator.length;
   const parameters = address.slice(start).split("&").map((parameter) => {
@@ -81,12 +111,26 @@ function redactParams(params: unknown): unknown {
 function redactHeaders(headers: unknown): unknown {
   if (typeof headers !== "object" || headers === null) return headers;
   const redacted: Record<string, unknown> = { ...headers };
-  for (const name of ["authorization", "cookie"]) if (name in redacted) redacted[name] = HIDDEN;
-  for (const name of ["referer", ":path"]) {
+  for (const name of CREDENTIALS) if (name in redacted) redacted[name] = HIDDEN;
+  for (const name of ADDRESSES) {
     if (name in redacted) redacted[name] = redactAddress(redacted[name]);
   }
   return redacted;
 }
+
+const CREDENTIALS = ["authorization", "cookie", "set-cookie"];
+
+/** Headers with an address: those of HTTP, and those in which proxies repeat the address of the request. */
+const ADDRESSES = [
+  "location",
+  "referer",
+  ":path",
+  "x-envoy-original-path",
+  "x-forwarded-uri",
+  "x-original-uri",
+  "x-original-url",
+  "x-rewrite-url",
+];
 
 function redactValues(values: unknown): unknown {
   if (typeof values !== "object" || values === null) return values === undefined ? values : HIDDEN;
