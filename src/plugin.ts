@@ -140,6 +140,8 @@ async function registerFor<Source extends FastifyAuthConfig | ConfigForRequest>(
   const guards = RouteGuards.of(instance);
   const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
     const mountPath = toMountPath(scope.prefix);
+    // Before any other hook of the scope: one of them may refuse the request.
+    redactSpans(scope);
     guards.add({ scope: instance, config: source, mountPath });
     await mount({ source, scope, mountPath, options });
   };
@@ -284,7 +286,6 @@ function addRoutes(
   { config, describe, perRequest = false }: RoutesSetup,
 ): void {
   decorateReceived(scope);
-  redactSpans(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of AUTH_ROUTES) {

@@ -56,6 +56,29 @@ for (const registerOnInitialization of [false, true]) {
   });
 }
 
+Deno.test("nor where a hook refuses the request: of the application, or the choice of a tenant", async () => {
+  const recorder = new Recorder();
+  const instrumentation = new FastifyOtelInstrumentation({ registerOnInitialization: true });
+  instrumentation.setTracerProvider(recorder.tracerProvider);
+  try {
+    const choose = () => Promise.reject(new Error("The database is gone"));
+    for (const source of [config(), choose]) {
+      await using app = Fastify() as unknown as FastifyInstance;
+      if (source !== choose) app.addHook("onRequest", (_request, reply) => reply.code(503).send("Closed"));
+      await app.register(FastifyAuth(source as never), { prefix: "/auth" });
+      for (const path of PATHS) assertEquals((await app.inject(path)).statusCode, 503, path);
+    }
+    assertEquals(
+      recorder.spans.filter(({ attributes }) => "url.path" in attributes).length,
+      2 * PATHS.length,
+    );
+    const text = await recorder.text();
+    for (const secret of SECRETS) assert(!text.includes(secret), `${secret} in ${text}`);
+  } finally {
+    instrumentation.disable();
+  }
+});
+
 /** The attributes of a request as the instrumentation of `node:http` sets them, today's and the older ones. */
 const HTTP_ATTRIBUTES: Record<string, (path: string) => Record<string, string>> = {
   "stable": (path) => ({ "url.path": path.split("?")[0]!, "url.query": path.split("?")[1]! }),

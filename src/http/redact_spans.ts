@@ -34,10 +34,14 @@ const ADDRESSES = ["url.full", "url.path", "http.target", "http.url"];
 
 /**
  * Redacts the spans of all requests in this scope. As a hook of each route it runs after all hooks of
- * instances: `@fastify/otel` may be registered after the plugin.
+ * instances: `@fastify/otel` may be registered after the plugin. Before a reply is sent it runs as well, since
+ * hooks of the application may reply before any hook of the scope runs.
  */
 export function redactSpans(scope: FastifyInstance): void {
   scope.addHook("onRequest", redactRequestSpans);
+  scope.addHook("onSend", (request, _reply, payload, done) => {
+    redactRequestSpans(request, undefined, () => done(null, payload));
+  });
   scope.addHook("onRoute", (route) => {
     route.onRequest = [redactRequestSpans, ...[route.onRequest ?? []].flat()];
   });
