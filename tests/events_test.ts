@@ -262,6 +262,35 @@ Deno.test("nothing is built where nothing is subscribed to", async () => {
   assert(reads > 0);
 });
 
+Deno.test("the reason of a failure is a name, whatever an error of the application has as its type", async () => {
+  await observed(async (events) => {
+    await using app = Fastify() as unknown as FastifyInstance;
+    app.addHook("preHandler", (request, _reply, done) => {
+      const error = Object.assign(new Error("refused"), { type: "no user ada@example.com" });
+      done(request.url.startsWith("/auth/callback/") ? error : undefined);
+    });
+    await app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+    await new Client(app, AGENT).signIn(ADA);
+    assertEquals(events.map(({ channel, reason }) => [channel, reason]), [["sign-in-failure", "_OTHER"]]);
+  });
+});
+
+Deno.test("each part of a tracing channel can be subscribed to by itself", async () => {
+  for (const part of ["start", "end", "asyncStart", "asyncEnd", "error"]) {
+    const name = `tracing:fastify-authjs.action:${part}`;
+    let told = 0;
+    const listener = () => void told++;
+    subscribe(name, listener);
+    try {
+      await using app = await testApp(testConfig());
+      await new Client(app).signIn({ ...ADA, password: "guess" });
+    } finally {
+      unsubscribe(name, listener);
+    }
+    assert(told > 0, part);
+  }
+});
+
 Deno.test("sessions that the application ends are events without a request", async () => {
   await observed(async (events) => {
     const auth = createAuth(testConfig({ sessionStore: memorySessionStore() }) as never);

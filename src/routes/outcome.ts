@@ -6,6 +6,7 @@ import { failureOf } from "../core/failure.ts";
 import { Trail } from "../core/trail.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { AuthParams } from "../http/received.ts";
+import { errorTypeOf } from "../telemetry/error_type.ts";
 import type { Mount } from "./context.ts";
 import { givenSession } from "./session_change.ts";
 import { type AuthRoute, isOfSignIn } from "./table.ts";
@@ -29,11 +30,11 @@ export function publishAnswer(answer: Answer, context: RequestContext, isThrown:
 /** Publishes that a sign-in failed. */
 export function publishFailure(trail: Trail | undefined, error: Error): void {
   trail?.fail(() => {
-    const { type = error.name } = error as { type?: string };
+    const reason = errorTypeOf(error);
     const { status, code } = failureOf(error);
     return error instanceof FastifyAuthError
-      ? { reason: error.code, status: error.statusCode ?? status }
-      : { reason: type, status, ...(code !== undefined && { code }) };
+      ? { reason, status: error.statusCode ?? status }
+      : { reason, status, ...(code !== undefined && { code }) };
   });
 }
 

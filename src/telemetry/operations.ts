@@ -37,8 +37,9 @@ export class Operations<Message extends Operation> {
 
   /** Whether something listens. Without that, call the work itself. */
   get isObserved(): boolean {
-    const { start, asyncEnd } = this.#channel;
-    return start.hasSubscribers || asyncEnd.hasSubscribers;
+    const { start, end, asyncStart, asyncEnd, error } = this.#channel;
+    return start.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers || end.hasSubscribers ||
+      asyncStart.hasSubscribers;
   }
 
   /**
