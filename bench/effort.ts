@@ -31,12 +31,12 @@ const WARM = 1500;
  * @param load Gives the number of requests that were sent.
  */
 export async function warmUp(
-  { warmUp }: Effort,
+  effort: Effort,
   load: (extent: Extent) => Promise<number>,
   manyUsers = false,
 ): Promise<void> {
   if (manyUsers) return void await load({ turns: 2 });
-  const sent = await load({ seconds: warmUp });
+  const sent = await load({ seconds: effort.warmUp });
   if (sent < WARM) await load({ amount: WARM - sent });
 }
 

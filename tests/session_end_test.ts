@@ -44,6 +44,16 @@ class Gates {
     return this.#next = new Gate();
   }
 
+  /** Holds the request up until the work is done. */
+  async during(request: () => Promise<Answer>, work: () => Promise<unknown>): Promise<Answer> {
+    const gate = this.next();
+    const answer = request();
+    await gate.reached;
+    await work();
+    gate.open();
+    return await answer;
+  }
+
   async pass(): Promise<void> {
     const gate = this.#next;
     this.#next = undefined;
@@ -98,12 +108,8 @@ Deno.test("a read that is in the jwt callback when its browser signs out brings 
   await using app = await testApp(testConfig(config));
   const browser = await signedIn(app);
   const tab = copyOf(app, browser);
-  const gate = gates.next();
-  const reading = tab.get("/me");
-  await gate.reached;
-  await browser.signOut();
-  gate.open();
-  await assertOver(app, await reading, tab);
+  const reading = await gates.during(() => tab.get("/me"), () => browser.signOut());
+  await assertOver(app, reading, tab);
   assertEquals(reads(), 1, "with a token of an ended session no callback is called");
 });
 
@@ -123,12 +129,8 @@ Deno.test("nor one that is in the session callback, or in the event", async () =
     }));
     const browser = await signedIn(app);
     const tab = copyOf(app, browser);
-    const gate = gates.next();
-    const reading = tab.get("/me");
-    await gate.reached;
-    await browser.signOut();
-    gate.open();
-    await assertOver(app, await reading, tab);
+    const reading = await gates.during(() => tab.get("/me"), () => browser.signOut());
+    await assertOver(app, reading, tab);
   }
 });
 
@@ -145,12 +147,8 @@ Deno.test("nor one whose route took longer than the read: it writes nothing back
     });
     const browser = await signedIn(app);
     const tab = copyOf(app, browser);
-    const gate = gates.next();
-    const reading = tab.get("/slow");
-    await gate.reached;
-    await browser.signOut();
-    gate.open();
-    assertEquals(sessionCookies(await reading), []);
+    const reading = await gates.during(() => tab.get("/slow"), () => browser.signOut());
+    assertEquals(sessionCookies(reading), []);
     await assertRefused(app, tab);
   }
 });
@@ -177,12 +175,8 @@ Deno.test("a read with a token that was replaced is of the session that signs ou
   const browser = await signedIn(app);
   const tab = copyOf(app, browser);
   await browser.get("/me");
-  const gate = gates.next();
-  const reading = tab.get("/me");
-  await gate.reached;
-  await browser.signOut();
-  gate.open();
-  await assertOver(app, await reading, tab);
+  const reading = await gates.during(() => tab.get("/me"), () => browser.signOut());
+  await assertOver(app, reading, tab);
 });
 
 Deno.test("a session that the jwt callback ended is not brought back by a read that was under way", async () => {
@@ -229,12 +223,8 @@ Deno.test("after a sign-in as another user no read of the session before sets th
   for (ends of [false, true]) {
     const browser = await signedIn(app);
     const tab = copyOf(app, browser);
-    const gate = gates.next();
-    const reading = tab.get("/me");
-    await gate.reached;
-    await browser.signIn(GRACE);
-    gate.open();
-    await assertOver(app, await reading, tab);
+    const reading = await gates.during(() => tab.get("/me"), () => browser.signIn(GRACE));
+    await assertOver(app, reading, tab);
     ends = false;
     assertEquals(userOf(await browser.get("/me")), "grace");
   }
@@ -255,12 +245,8 @@ Deno.test("a read that finds no session leaves the cookie of a sign-in alone tha
     browser.cookies.set(NAME, token);
     const tab = copyOf(app, browser);
     assertEquals(sessionCookies(await copyOf(app, browser).get("/slow")).length, 1, "it is removed");
-    const gate = gates.next();
-    const reading = tab.get("/slow");
-    await gate.reached;
-    await browser.signIn(GRACE);
-    gate.open();
-    assertEquals(sessionCookies(await reading), []);
+    const reading = await gates.during(() => tab.get("/slow"), () => browser.signIn(GRACE));
+    assertEquals(sessionCookies(reading), []);
   }
 });
 
@@ -280,12 +266,8 @@ Deno.test("so does one whose jwt callback fails while its browser signs in", asy
   const browser = await signedIn(app);
   const tab = copyOf(app, browser);
   assertEquals(sessionCookies(await copyOf(app, browser).get("/me")).length, 1, "it is removed");
-  const gate = gates.next();
-  const reading = tab.get("/me");
-  await gate.reached;
-  await browser.signIn(GRACE);
-  gate.open();
-  assertEquals(sessionCookies(await reading), []);
+  const reading = await gates.during(() => tab.get("/me"), () => browser.signIn(GRACE));
+  assertEquals(sessionCookies(reading), []);
   fails = false;
   assertEquals(userOf(await browser.get("/me")), "grace");
 });
@@ -303,12 +285,10 @@ Deno.test("an update of the session that is under way when its browser signs out
     const browser = await signedIn(app);
     const tab = copyOf(app, browser);
     const csrfToken = await tab.csrfToken();
-    const gate = gates.next();
-    const updating = tab.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
-    await gate.reached;
-    await browser.signOut();
-    gate.open();
-    const answer = await updating;
+    const answer = await gates.during(
+      () => tab.request("POST", "/auth/session", { json: { csrfToken, data: {} } }),
+      () => browser.signOut(),
+    );
     assertEquals([answer.statusCode, answer.json(), sessionCookies(answer)], [200, null, []]);
     // And one that comes afterwards.
     const later = await tab.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
@@ -423,12 +403,8 @@ Deno.test("database: a read that is prolonging the session when its browser sign
   const browser = await signedInByProvider(app, "one", PERSON);
   assertEquals(tables.sessions.size, 1);
   const tab = copyOf(app, browser);
-  const gate = gates.next();
-  const reading = tab.get("/me");
-  await gate.reached;
-  await browser.signOut();
-  gate.open();
-  await assertOver(app, await reading, tab);
+  const reading = await gates.during(() => tab.get("/me"), () => browser.signOut());
+  await assertOver(app, reading, tab);
   assertEquals(tables.sessions.size, 0);
 });
 
@@ -439,12 +415,10 @@ Deno.test("database: nor does one that is about to prolong it, nor an update of 
     const browser = await signedInByProvider(app, "one", PERSON);
     const tab = copyOf(app, browser);
     const csrfToken = await tab.csrfToken();
-    const gate = gates.next();
-    const asking = tab.request(method, "/auth/session", method === "POST" ? { json: { csrfToken } } : {});
-    await gate.reached;
-    await browser.signOut();
-    gate.open();
-    const answer = await asking;
+    const answer = await gates.during(
+      () => tab.request(method, "/auth/session", method === "POST" ? { json: { csrfToken } } : {}),
+      () => browser.signOut(),
+    );
     assertEquals([answer.json(), sessionCookies(answer)], [null, []]);
     await assertRefused(app, tab);
     assertEquals(tables.sessions.size, 0);
@@ -456,12 +430,8 @@ Deno.test("database: the next sign-in ends the session before, with whatever is 
   await using _app = app;
   const browser = await signedInByProvider(app, "one", PERSON);
   const tab = copyOf(app, browser);
-  const gate = gates.next();
-  const reading = tab.get("/me");
-  await gate.reached;
-  await signInAs(browser, "one", PERSON);
-  gate.open();
-  await assertOver(app, await reading, tab);
+  const reading = await gates.during(() => tab.get("/me"), () => signInAs(browser, "one", PERSON));
+  await assertOver(app, reading, tab);
   assertEquals(tables.sessions.size, 1);
   assertEquals(userOf(await browser.get("/me")), "ada");
 });
@@ -477,12 +447,7 @@ Deno.test("database: a read that finds no row leaves the cookie of the sign-in a
   await using app = await testApp(testConfig({ providers: [identityProvider("one")], adapter }));
   const browser = await signedInByProvider(app, "one", PERSON);
   const tab = copyOf(app, browser);
-  const gate = gates.next();
-  const reading = tab.get("/me");
-  await gate.reached;
-  await signInAs(browser, "one", PERSON);
-  gate.open();
-  const answer = await reading;
+  const answer = await gates.during(() => tab.get("/me"), () => signInAs(browser, "one", PERSON));
   assertEquals([userOf(answer), sessionCookies(answer)], [null, []]);
   assertEquals(userOf(await browser.get("/me")), "ada");
 });

@@ -141,7 +141,10 @@ function summarize(error: Error, withStack: boolean, depth = 0): ErrorSummary {
 
 /** Deno writes the address of a request into its error, and some providers get an access token in one. */
 function withoutQueries(text: string): string {
-  return text.replace(/https?:\/\/[^\s"'<>()?]+\?[^\s"'<>()]*/gi, (address) => redactUrl(address));
+  return text.replace(
+    /https?:\/\/[^\s"'<>()]+/gi,
+    (address) => address.includes("?") ? redactUrl(address) : address,
+  );
 }
 
 /** Auth.js wraps what it caught as `cause.err`; others use `cause` itself. */

@@ -99,7 +99,7 @@ class Late implements LateReply {
 
   set(name: string, value: string): void {
     if (this.#passed !== undefined) this.#reply.header(name, value);
-    // They are not Fastify's where a handler passes them that did not take over the reply.
+    // Without `reply.hijack()` they may still be the handler's own, to which Fastify adds none.
     if (this.#passed === undefined || !(name in this.#passed)) this.#reply.raw.setHeader(name, value);
   }
 
