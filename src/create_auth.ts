@@ -114,7 +114,8 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * provider.
    * @throws {FastifyAuthError} `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401) where the provider issued no refresh
    * token or refuses it: the user has to sign in again; `FST_AUTHJS_UNAVAILABLE` (503) where the provider or
-   * the database does not answer; `FST_AUTHJS_NOT_FOUND` (404) where there is no such provider;
+   * the database does not answer, or the provider with 429 or 5xx; `FST_AUTHJS_NOT_FOUND` (404) where there is
+   * no such provider;
    * `FST_AUTHJS_CONFIG_INVALID` without `refreshTokens`; {@linkcode AuthActionError} (500) where the provider
    * refuses the client.
    */

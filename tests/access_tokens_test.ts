@@ -194,6 +194,39 @@ Deno.test("a provider that refuses the client is a 500, one that cannot be reach
   assertEquals(await access(client), { token: "access-2" });
 });
 
+Deno.test("a provider with a failure of its own, or too many requests, is a 503, and no user signs in again", async () => {
+  await using opened = await signedInApp({ lifetime: 5 });
+  const { acme, client } = opened;
+  const failures: [status: number, body: object | string][] = [
+    [503, { error: "temporarily_unavailable" }],
+    [400, { error: "server_error" }],
+    [500, { message: "Internal server error" }],
+    [429, { error: "too_many_requests" }],
+    [502, "<h1>Bad gateway</h1>"],
+    [429, "Slow down"],
+  ];
+  for (const [status, body] of failures) {
+    acme.answer = () =>
+      typeof body === "string" ? new Response(body, { status }) : Response.json(body, { status });
+    const answer = await later(6, () => client.get("/access"));
+    assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"], `${status}`);
+  }
+  acme.answer = () => Response.json({ error: "invalid_grant" }, { status: 500 });
+  assertEquals((await later(6, () => client.get("/access"))).statusCode, 401);
+});
+
+Deno.test("members that are null and a lifetime of 0 say nothing in the response to a refresh", async () => {
+  await using opened = await signedInApp({ lifetime: 5 });
+  const { acme, client } = opened;
+  const none = { refresh_token: null, scope: null, expires_in: null };
+  for (const others of [none, { expires_in: 0 }]) {
+    acme.answer = () => Response.json({ access_token: "access-9", token_type: "bearer", ...others });
+    assertEquals(await later(6, () => access(client)), { token: "access-9" });
+    const { acme: tokens } = (await client.get("/claims")).json().claims.providerTokens;
+    assertEquals(tokens, { access_token: "access-9", refresh_token: "refresh-1" });
+  }
+});
+
 Deno.test("a refresh that fails is the failure of its provider alone, also for calls at the same time", async () => {
   const umbrella = new Acme();
   umbrella.lifetime = 5;

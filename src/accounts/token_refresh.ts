@@ -6,7 +6,7 @@ import type { Provider } from "@auth/core/providers";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { AuthActionError, FastifyAuthError } from "../errors.ts";
 import { findUnavailable, unavailableProviderError } from "../provider/provider_unavailable.ts";
-import { isRefused } from "../provider/refresh_tokens.ts";
+import { isRefused, isTemporary } from "../provider/refresh_tokens.ts";
 import { isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
 
 /** How often tokens are refreshed for one call: others may change them at the same time. */
@@ -39,6 +39,13 @@ export function toError(failure: unknown, id: string): FastifyAuthError {
   if (failure instanceof FastifyAuthError && failure.code === "FST_AUTHJS_UNAVAILABLE") return failure;
   const unavailable = findUnavailable(failure);
   if (unavailable !== undefined) return unavailableProviderError(unavailable);
+  if (isTemporary(failure)) {
+    return new FastifyAuthError(
+      "FST_AUTHJS_UNAVAILABLE",
+      `The provider "${id}" cannot refresh the access token now. Try again in a moment.`,
+      { cause: withoutResponse(failure) },
+    );
+  }
   if (isRefused(failure)) return expired(id, withoutResponse(failure));
   return new AuthActionError(
     `Refreshing the access token of "${id}" failed.`,

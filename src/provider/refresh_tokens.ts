@@ -59,12 +59,13 @@ export async function refreshTokens(provider: Provider, refreshToken: string): P
     requestOptions,
   );
   const conformed = await token.conform?.(response.clone()) ?? response;
-  const tokens = await oauth.processRefreshTokenResponse(server, client, await withoutIdToken(conformed));
+  const tokens = await oauth.processRefreshTokenResponse(server, client, await tokensAlone(conformed));
   const { access_token, refresh_token, expires_in } = tokens;
   return {
     access_token,
     ...(refresh_token !== undefined && { refresh_token }),
-    ...(expires_in !== undefined && { expires_at: Math.floor(Date.now() / 1000) + Number(expires_in) }),
+    // As in core, 0 says nothing.
+    ...(expires_in && { expires_at: Math.floor(Date.now() / 1000 + expires_in) }),
   };
 }
 
@@ -116,12 +117,15 @@ function clientAuthentication(
   }
 }
 
-/** The response without an ID token, which nothing reads here. */
-async function withoutIdToken(response: Response): Promise<Response> {
+/**
+ * The response without an ID token, which nothing reads here, and without members that are null: so some
+ * servers say that there is no new refresh token, which oauth4webapi takes for a wrong one.
+ */
+async function tokensAlone(response: Response): Promise<Response> {
   const body = response.ok ? parseJsonObject(await response.clone().text()) : undefined;
-  if (body?.id_token === undefined) return response;
-  const { id_token: _, ...rest } = body;
-  return Response.json(rest, { status: response.status });
+  if (body === undefined) return response;
+  const members = Object.entries(body).filter(([name, value]) => name !== "id_token" && value !== null);
+  return Response.json(Object.fromEntries(members), { status: response.status });
 }
 
 /** What is wrong with the request itself, whatever the refresh token is (RFC 6749 section 5.2). */
@@ -133,8 +137,29 @@ const CONFIGURATION_ERRORS: ReadonlySet<unknown> = new Set([
   "unsupported_grant_type",
 ]);
 
+/** What is wrong with the provider (RFC 6749 section 4.1.2.1, which some use at the token endpoint, too). */
+const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set(["server_error", "temporarily_unavailable"]);
+
+interface RefreshFailure {
+  readonly code?: unknown;
+  /** The code of the provider. */
+  readonly error?: unknown;
+  readonly status?: number;
+  /** The body, whose `cause` has the status that the provider answered with, or the response. */
+  readonly cause?: { readonly status?: unknown; readonly cause?: { readonly status?: unknown } };
+}
+
 /** Whether a provider refused the refresh token: it expired, was revoked, or was used before. */
-export function isRefused(error: unknown): boolean {
-  const { code, error: named } = (error ?? {}) as { code?: unknown; error?: unknown };
-  return code === oauth.RESPONSE_BODY_ERROR && !CONFIGURATION_ERRORS.has(named);
+export function isRefused(failure: unknown): boolean {
+  const { code, error } = (failure ?? {}) as RefreshFailure;
+  return code === oauth.RESPONSE_BODY_ERROR && !CONFIGURATION_ERRORS.has(error) && !isTemporary(failure);
+}
+
+/** Whether a provider answered that it has too many requests, or a failure of its own: trying again helps. */
+export function isTemporary(failure: unknown): boolean {
+  const { code, error, status, cause } = (failure ?? {}) as RefreshFailure;
+  if (code !== oauth.RESPONSE_BODY_ERROR && code !== oauth.RESPONSE_IS_NOT_CONFORM) return false;
+  if (error === "invalid_grant") return false;
+  const answered = Number(cause?.cause?.status ?? cause?.status ?? status);
+  return TEMPORARY_ERRORS.has(error) || answered === 429 || answered >= 500;
 }
