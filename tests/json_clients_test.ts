@@ -231,8 +231,14 @@ Deno.test("MissingCSRF says which half is missing in the address of the page, an
     client.cookies.clear();
     const page = (await client.post("/auth/signout", { csrfToken })).headers.location;
     assertEquals(page, "http://localhost/auth/signin?error=MissingCSRF&code=csrf_cookie_missing");
-    const update = await client.post("/auth/session", {});
-    assertEquals([update.statusCode, update.json()], [400, null]);
+    for (const accept of ["application/json", "*/*"]) {
+      const update = await client.post("/auth/session", {}, { accept });
+      const [status, error, code] = accept === "*/*"
+        ? [400] // as in core
+        : [403, "MissingCSRF", "csrf_token_missing"];
+      assertEquals(update.statusCode, status);
+      assertEquals([update.json()?.error, update.json()?.code], [error, code]);
+    }
     assertStringIncludes(String(log.at(-1)?.msg ?? ""), "request completed");
     assert(log.some(({ msg }) => msg.includes("The body has no `csrfToken`")));
   }));

@@ -28,6 +28,9 @@ export function sendAnswer(
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
   if (error !== undefined) context.logger.error(error);
   if (redirect !== undefined) return sendRedirect(reply, redirect, context, place, error);
+  // Such as of a session update: core answers with 400 and `null`.
+  const isFailure = error !== undefined && page === undefined;
+  if (isFailure && replyKind(context.headers) === "status") return sendFailure(reply, error);
   reply.code(status).headers(headers);
   if (page !== undefined) return sendPage(reply, page, place);
   const type = headers["content-type"];
