@@ -144,6 +144,18 @@ Deno.test("client: requests at the same time share a CSRF token", async () => {
   });
 });
 
+Deno.test("client: requests at the same time share the CSRF token that replaces another", async () => {
+  await withClient({}, async ({ auth, browser, requests }) => {
+    await auth.signIn("credentials", { fields: OPEN });
+    // The page was open for so long that its cookies have gone.
+    browser.cookies.clear();
+    requests.length = 0;
+    const results = await Promise.all([1, 2, 3].map((data) => auth.updateSession(data)));
+    assertEquals(results, Array(3).fill({ ok: true, session: null }));
+    assertEquals(requests.filter((request) => request === "GET /auth/csrf").length, 1);
+  });
+});
+
 Deno.test("client: updates the session, and says so", async () => {
   const callbacks: FastifyAuthConfig["callbacks"] = {
     jwt: ({ token, trigger, session }) => trigger === "update" ? { ...token, name: session.name } : token,

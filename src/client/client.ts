@@ -88,8 +88,11 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   /** With a CSRF token. One that is refused, since its cookie has gone, is replaced once. */
   async function post(path: string, fields: Record<string, unknown>, asJson = false): Promise<Sent> {
     for (let isFirst = true;; isFirst = false) {
-      const found = await (csrf ??= request("/csrf"));
-      if (!found.ok) csrf = undefined;
+      const asked = csrf ??= request("/csrf");
+      const found = await asked;
+      /** Another call may have asked for the next one: of two tokens the browser keeps one cookie. */
+      const forget = () => csrf === asked && (csrf = undefined);
+      if (!found.ok) forget();
       if (!found.ok) return found;
       const all = { ...fields, ...found.body as { csrfToken: string } };
       // A form needs no preflight on another origin.
@@ -99,7 +102,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
         ...(asJson && { headers: { "content-type": "application/json" } }),
       });
       if (sent.ok || sent.error !== "MissingCSRF" || !isFirst) return sent;
-      csrf = undefined;
+      forget();
     }
   }
 
