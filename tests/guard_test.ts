@@ -625,6 +625,9 @@ Deno.test("getSession() with arguments that cannot be meant is an error that say
     nothing: () => read(),
     config: () => read(config, config),
     text: (request) => read(request, "config"),
+    raw: (request) => read((request as FastifyRequest).raw, config),
+    web: () => read(new Request("http://localhost/"), config),
+    chosen: (request) => read((request as FastifyRequest).raw, () => config),
   };
   app.get<{ Params: { name: string } }>(
     "/:name",

@@ -13,14 +13,24 @@ export function isRequestOrReply(value: unknown): boolean {
  */
 export function assertSessionArguments(request: unknown, config: unknown): void {
   const isConfig = typeof config === "object" && config !== null && !isRequestOrReply(config);
-  const isRequest = typeof (request as { headers?: unknown } | null | undefined)?.headers === "object";
+  const isRequest = isFastifyRequest(request);
   if (isConfig && isRequest) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
     "getSession() takes the request and then the configuration that FastifyAuth() was given: " +
       "`await getSession(request, config)`. " +
-      (isRequest ? "The second argument is no configuration." : "The first argument is no Fastify request."),
+      (isRequest ? "The second argument is no configuration." : NO_REQUEST),
   );
+}
+
+const NO_REQUEST =
+  "The first argument is no Fastify request. Where there is only that of Node (`request.raw`), such as in " +
+  "`verifyClient` of a WebSocket server, read the session in a hook of the route.";
+
+/** Whether a value is a request of Fastify: those of Node and of the web have headers, too, but no log. */
+function isFastifyRequest(value: unknown): boolean {
+  const { headers, log, server } = (value ?? {}) as { headers?: unknown; log?: unknown; server?: unknown };
+  return typeof headers === "object" && headers !== null && Boolean(log) && Boolean(server);
 }
 
 /** An error of arguments or of a guard's declaration. */
