@@ -545,7 +545,8 @@ export interface ProviderRequestOperation extends Operation {
 export interface AdapterCallOperation extends Operation {
   /**
    * The method, such as `"getUserByEmail"`. `errorType` is `"unanswered"` for a database that cannot be
-   * reached or takes too long, `"refused"` where it refused the query, else `"failed"`.
+   * reached or takes too long, `"conflict"` where there is a row with the same unique key, `"refused"` where
+   * it refused the query for another reason, else `"failed"`.
    */
   readonly method: string;
 }

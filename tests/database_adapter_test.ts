@@ -10,13 +10,13 @@ import {
 import type { Adapter } from "@auth/core/adapters";
 import { UnstorageAdapter } from "@auth/unstorage-adapter";
 import Fastify from "fastify";
-import { FastifyAuth, FastifyAuthError } from "fastify-authjs";
+import { createAuth, FastifyAuth, FastifyAuthError } from "fastify-authjs";
 import { createStorage } from "unstorage";
 import { bindAdapter } from "../src/adapter/bind.ts";
 import { UnfinishedUsers } from "../src/adapter/unfinished_users.ts";
 import { redactError } from "../src/http/redact_error.ts";
 import { testApp, testConfig } from "./support/app.ts";
-import { Client } from "./support/client.ts";
+import { Client, setCookies } from "./support/client.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
 
 /** An adapter with one method that does as told. */
@@ -85,6 +85,109 @@ Deno.test("what is no error becomes one", () => {
   const loop = new Error("a");
   loop.cause = loop;
   assertEquals(redactError(loop, []).message, "a");
+});
+
+Deno.test("what clients of databases throw as a plain object keeps its message and code", async () => {
+  const thrown = {
+    code: "42501",
+    message: "permission denied for ada@example.com",
+    details: null,
+    hint: null,
+  };
+  const bound = bindAdapter(adapterOf({ getUserByEmail: () => Promise.reject(thrown) }));
+  const error = await causeOf(bound.getUserByEmail!("ada@example.com"));
+  assertEquals([error.message, error.code], ["permission denied for [redacted]", "42501"]);
+});
+
+Deno.test("a look-up that returns undefined has found nothing", async () => {
+  const bound = bindAdapter(adapterOf({ getSessionAndUser: () => undefined, getUser: () => undefined }));
+  assertEquals([await bound.getSessionAndUser!("a"), await bound.getUser!("a")], [null, null]);
+});
+
+Deno.test("a session whose user is gone is none, and that is said once", async () => {
+  const session = { sessionToken: "token", userId: "1", expires: new Date(Date.now() + 60_000) };
+  const warnings: string[] = [];
+  const bound = bindAdapter(adapterOf({ getSessionAndUser: () => ({ session, user: null }) }), {
+    warn: (message) => warnings.push(message),
+  });
+  assertEquals(await bound.getSessionAndUser!("token"), null);
+  assertEquals(await bound.getSessionAndUser!("token"), null);
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(warnings[0]!, "getSessionAndUser() returned no `user`");
+});
+
+Deno.test("a session whose user is gone passes no guard", async () => {
+  const adapter = memoryAdapter();
+  const user = await adapter.createUser({ id: "1", email: "ada@example.com", emailVerified: null });
+  const expires = new Date(Date.now() + 1e9);
+  const session = await adapter.createSession({ sessionToken: "token", userId: user.id, expires });
+  let found: unknown = { session, user };
+  const auth = createAuth(testConfig({
+    adapter: { ...adapter, getSessionAndUser: () => found } as Adapter,
+    session: { strategy: "database" },
+    providers: [],
+  }));
+  await using app = Fastify();
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.get("/guarded", { onRequest: auth.requireSession() }, () => "in");
+  const headers = { cookie: "authjs.session-token=token" };
+  assertEquals((await app.inject({ url: "/guarded", headers })).statusCode, 200);
+  found = { session, user: null };
+  assertEquals((await app.inject({ url: "/guarded", headers })).statusCode, 401);
+  const answer = await app.inject({ url: "/auth/session", headers });
+  assertEquals([answer.body, setCookies(answer).length], ["null", 1]);
+});
+
+Deno.test("a write whose result has no key is an error: core would go on without one", async () => {
+  const written = { id: "1", email: "ada@example.com", emailVerified: null };
+  const session = { sessionToken: "token", userId: "1", expires: new Date() };
+  for (const result of [undefined, null, true, { changes: 1 }]) {
+    const bound = bindAdapter(
+      adapterOf({ createUser: () => result, updateUser: () => result, createSession: () => result }),
+    );
+    for (
+      const [call, key] of [
+        [bound.createUser!(written), "id"],
+        [bound.updateUser!(written), "id"],
+        [bound.createSession!(session), "sessionToken"],
+      ] as const
+    ) assertStringIncludes((await causeOf(call)).message, `its result has no \`${key}\``);
+  }
+  const bound = bindAdapter(adapterOf({ createUser: () => ({ ...written, id: 0 }), linkAccount: () => {} }));
+  assertEquals(((await bound.createUser!(written)) as { id: unknown }).id, 0);
+  assertEquals(await bound.linkAccount!({} as never), undefined);
+});
+
+Deno.test("a row that is gone is no failure of what ends it, nor of the renewal of its session", async () => {
+  const gone = () =>
+    Promise.reject(Object.assign(new Error("Record to delete does not exist."), { code: "P2025" }));
+  const bound = bindAdapter(adapterOf({
+    deleteSession: gone,
+    deleteUser: gone,
+    unlinkAccount: gone,
+    updateSession: gone,
+    updateUser: gone,
+  }));
+  assertEquals(await bound.deleteSession!("token"), null);
+  assertEquals(await bound.deleteUser!("1"), null);
+  assertEquals(await bound.unlinkAccount!({ provider: "a", providerAccountId: "b" }), null);
+  assertEquals(await bound.updateSession!({ sessionToken: "token" }), null);
+  await assertRejects(() => Promise.resolve(bound.updateUser!({ id: "1" })), FastifyAuthError);
+});
+
+Deno.test("a sign-out succeeds where the row of the session is gone", async () => {
+  const adapter = memoryAdapter();
+  const deleteSession = () =>
+    Promise.reject(Object.assign(new Error("Record to delete does not exist."), { code: "P2025" }));
+  await using app = await testApp(testConfig({
+    adapter: { ...adapter, deleteSession } as Adapter,
+    session: { strategy: "database" },
+    providers: [],
+  }));
+  const client = new Client(app);
+  client.cookies.set("authjs.session-token", "gone");
+  assertEquals((await client.signOut()).statusCode, 302);
+  assertFalse(client.cookies.has("authjs.session-token"));
 });
 
 Deno.test("a key that no row can have is not found", async () => {

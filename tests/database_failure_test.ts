@@ -1,8 +1,8 @@
 /** Whether a database did not answer or refused, by what its drivers throw. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import { createClient } from "@libsql/client";
 import { AdapterError } from "@auth/core/errors";
-import { failureKind } from "../src/adapter/driver_errors.ts";
+import { failureKind, isMissingRow } from "../src/adapter/driver_errors.ts";
 import { AdapterFailure, unavailableError } from "../src/adapter/failure.ts";
 
 /** An error with members, as drivers make them. */
@@ -13,7 +13,10 @@ function thrown(members: Record<string, unknown>): Error {
 const codes = (...list: (string | number)[]) => list.map((code) => ({ code }));
 
 /** What drivers and ORMs throw, by what it means. */
-const THROWN: Record<"unanswered" | "refused" | "failed", Record<string, Record<string, unknown>[]>> = {
+const THROWN: Record<
+  "unanswered" | "conflict" | "refused" | "failed",
+  Record<string, Record<string, unknown>[]>
+> = {
   unanswered: {
     "operating system": [
       ...codes("ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENOTFOUND", "EAI_AGAIN"),
@@ -64,13 +67,37 @@ const THROWN: Record<"unanswered" | "refused" | "failed", Record<string, Record<
       { name: "DrizzleQueryError", cause: { code: "ECONNRESET" } },
     ],
   },
+  conflict: {
+    PostgreSQL: [...codes("23505"), {
+      name: "DrizzleQueryError",
+      message: "Failed query",
+      cause: { code: "23505" },
+    }],
+    MySQL: [{ code: "ER_DUP_ENTRY", errno: 1062, sqlState: "23000" }],
+    SQLite: [
+      ...codes("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"),
+      { code: "SQLITE_CONSTRAINT", message: "SQLITE_CONSTRAINT: UNIQUE constraint failed: user.email" },
+      { code: "ERR_SQLITE_ERROR", message: "UNIQUE constraint failed: user.email" },
+      { message: "D1_ERROR: UNIQUE constraint failed: users.email: SQLITE_CONSTRAINT" },
+    ],
+    Prisma: codes("P2002"),
+    MongoDB: [{ name: "MongoServerError", code: 11000 }],
+    "SQL Server": [
+      { code: "EREQUEST", number: 2627, message: "Violation of UNIQUE KEY constraint 'UQ_user'." },
+      { code: "EREQUEST", number: 2601, message: "Cannot insert duplicate key row in object 'dbo.user'." },
+    ],
+    ORMs: [
+      { name: "SequelizeUniqueConstraintError" },
+      { name: "UniqueConstraintViolationException" },
+      { name: "QueryFailedError", driverError: { code: "23505" } },
+    ],
+  },
   refused: {
     PostgreSQL: codes(
       "42P01",
       "42703",
       "42501",
       "22001",
-      "23505",
       "23503",
       "23502",
       "28P01",
@@ -80,7 +107,6 @@ const THROWN: Record<"unanswered" | "refused" | "failed", Record<string, Record<
     MySQL: [
       { code: "ER_NO_SUCH_TABLE", errno: 1146, sqlState: "42S02" },
       { code: "ER_DATA_TOO_LONG", errno: 1406, sqlState: "22001" },
-      { code: "ER_DUP_ENTRY", errno: 1062, sqlState: "23000" },
       { code: "ER_ACCESS_DENIED_ERROR", errno: 1045, sqlState: "28000" },
       { code: "ER_NO_DEFAULT_FOR_FIELD", errno: 1364, sqlState: "HY000" },
     ],
@@ -88,17 +114,17 @@ const THROWN: Record<"unanswered" | "refused" | "failed", Record<string, Record<
       ...codes(
         "SQLITE_ERROR",
         "SQLITE_CONSTRAINT",
-        "SQLITE_CONSTRAINT_UNIQUE",
+        "SQLITE_CONSTRAINT_NOTNULL",
         "SQLITE_READONLY",
         "ERR_SQLITE_ERROR",
       ),
       { message: "D1_ERROR: no such table: users: SQLITE_ERROR" },
     ],
     Prisma: [
-      ...codes("P2002", "P2021", "P2022", "P2000", "P1000", "P1003", "P1010"),
+      ...codes("P2021", "P2022", "P2000", "P1000", "P1003", "P1010"),
       { name: "PrismaClientValidationError" },
     ],
-    MongoDB: [{ name: "MongoServerError", code: 11000 }, { name: "MongoServerError", code: 13 }],
+    MongoDB: [{ name: "MongoServerError", code: 13 }],
     Redis: [
       { name: "ReplyError", message: "WRONGTYPE Operation against a key holding the wrong kind of value" },
       { name: "ReplyError", message: "NOAUTH Authentication required." },
@@ -106,7 +132,7 @@ const THROWN: Record<"unanswered" | "refused" | "failed", Record<string, Record<
     "SQL Server": [{ code: "EREQUEST", number: 208 }, { code: "ELOGIN" }],
     "over HTTP": [{ status: 404 }, { name: "ResourceNotFoundException", $metadata: { httpStatusCode: 400 } }],
     ORMs: [
-      { name: "SequelizeUniqueConstraintError" },
+      { name: "SequelizeForeignKeyConstraintError" },
       { name: "QueryFailedError", driverError: { code: "42P01" } },
       { name: "DrizzleQueryError", message: "Failed query", cause: { code: "42P01" } },
     ],
@@ -137,12 +163,12 @@ Deno.test("failureKind() tells what libSQL throws", async () => {
   assertEquals(await kindOf("SELECT * FROM nothing"), "refused");
   await client.execute("CREATE TABLE a (b TEXT UNIQUE)");
   await client.execute("INSERT INTO a VALUES ('x')");
-  assertEquals(await kindOf("INSERT INTO a VALUES ('x')"), "refused");
+  assertEquals(await kindOf("INSERT INTO a VALUES ('x')"), "conflict");
   client.close();
 });
 
 Deno.test("a client is told whether trying again helps, and nothing of what was asked", () => {
-  const messages = (["unanswered", "refused", "failed"] as const).map((kind) => {
+  const messages = (["unanswered", "conflict", "refused", "failed"] as const).map((kind) => {
     const cause = new AdapterFailure("createUser", kind, { cause: new Error("value too long: ada") });
     const wrapped = new AdapterError(cause as never);
     for (const error of [cause, wrapped]) {
@@ -152,7 +178,27 @@ Deno.test("a client is told whether trying again helps, and nothing of what was 
     return unavailableError(wrapped).message;
   });
   assertStringIncludes(messages[0]!, "did not answer. Try again");
-  assertStringIncludes(messages[1]!, "refused the request. Trying again will not help");
-  assertEquals(new Set(messages).size, 3);
-  assertEquals(unavailableError(new Error("?")).message, messages[2]);
+  assertStringIncludes(messages[1]!, "at the same time. Try again.");
+  assertStringIncludes(messages[2]!, "refused the request. Trying again will not help");
+  assertEquals(new Set(messages).size, 4);
+  assertEquals(unavailableError(new Error("?")).message, messages[3]);
+});
+
+Deno.test("isMissingRow() tells a row that is gone from a query that failed", () => {
+  const gone = [
+    { code: "P2025" },
+    { code: "PGRST116" },
+    { message: "no result" },
+    { name: "EntityNotFoundError" },
+    { name: "DriverAdapterError", cause: { code: "P2025" } },
+  ];
+  for (const members of gone) assert(isMissingRow(thrown(members)), JSON.stringify(members));
+  for (
+    const members of [{ code: "P2021" }, { code: "42P01" }, { name: "NotFoundError" }, {
+      message: "no results table",
+    }]
+  ) {
+    assertFalse(isMissingRow(thrown(members)), JSON.stringify(members));
+  }
+  assertFalse(isMissingRow("no result"));
 });

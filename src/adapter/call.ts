@@ -1,11 +1,11 @@
 /**
- * One call of an adapter: with a deadline, Dates in its result, no secrets in its errors, and a check that
- * the row is the one that was looked for.
+ * One call of an adapter: with a deadline, Dates in its result, no secrets in its errors, and a check of what
+ * it returns.
  */
-import type { VerificationToken } from "@auth/core/adapters";
+import { checked } from "./checked_results.ts";
 import { type DatedCall, withDates } from "./dated_results.ts";
 import { withDeadline } from "../utils/deadline.ts";
-import { failureKind } from "./driver_errors.ts";
+import { failureKind, isMissingRow } from "./driver_errors.ts";
 import { AdapterFailure } from "./failure.ts";
 import { redactError } from "../http/redact_error.ts";
 import { adapterCalls } from "../telemetry/operations.ts";
@@ -39,9 +39,14 @@ async function callInTime(call: AdapterCall): Promise<unknown> {
 async function runCall(call: AdapterCall): Promise<unknown> {
   const { name, args, run } = call;
   try {
-    return withDates(call, validated(name, args, await run()));
+    const result = await run();
+    // Some adapters return what their query gives for no row.
+    if (result === undefined && LOOKUPS.has(name)) return null;
+    return withDates(call, checked(call, result));
   } catch (error) {
     if (LOOKUPS.has(name) && isImpossibleKey(args, error)) return null;
+    // Another request was faster, or the row was deleted elsewhere.
+    if (ENDINGS.has(name) && isMissingRow(error)) return null;
     throw new AdapterFailure(name, failureKind(error), { cause: redactError(error, args) });
   }
 }
@@ -61,6 +66,9 @@ const LOOKUPS = new Set([
   "useVerificationToken",
 ]);
 
+/** Methods for which a row that is gone is no failure: it was to be deleted, or its session has ended. */
+const ENDINGS = new Set(["deleteSession", "deleteUser", "unlinkAccount", "updateSession"]);
+
 /**
  * Whether the database refused the key itself. SQL databases answer with a "data exception" (for a cookie of
  * "%00"), unstorage with a message (for ".."), and some drivers refuse `undefined` (a sign-in link without
@@ -77,35 +85,4 @@ function isImpossibleKey([key]: readonly unknown[], error: unknown): boolean {
 
 function isDataException(state: unknown): boolean {
   return typeof state === "string" && /^22[0-9A-Z]{3}$/.test(state);
-}
-
-/**
- * Checks that the row is the one that was looked for. A collation that ignores accents, or a key-value store
- * that cuts keys at a character, may return another one: then the owner of a similar address could sign in as
- * this user.
- */
-function validated(name: string, [key]: readonly unknown[], result: unknown): unknown {
-  if (typeof result !== "object" || result === null) return result;
-  if (name === "useVerificationToken") {
-    const { identifier, token } = key as Partial<VerificationToken>;
-    const row = result as Partial<VerificationToken>;
-    return matches(row.token, token) && matches(row.identifier, identifier) ? result : null;
-  }
-  const { email } = result as { email?: unknown };
-  if (
-    name === "getUserByEmail" && typeof email === "string" && foldAddress(email) !== foldAddress(String(key))
-  ) {
-    // Not null: core would create a user, and in a key-value store overwrite the other user's key.
-    throw new Error("The adapter's getUserByEmail() answered with a user of another e-mail address.");
-  }
-  return result;
-}
-
-/** Some adapters leave columns out, and some sign-in links have no address: what is missing matches. */
-function matches(actual: string | undefined, expected: string | undefined): boolean {
-  return actual === undefined || expected === undefined || actual === expected;
-}
-
-function foldAddress(email: string): string {
-  return email.normalize("NFKC").toLowerCase().trim();
 }

@@ -13,6 +13,20 @@ export function failureKind(error: unknown): FailureKind {
   return "failed";
 }
 
+/**
+ * Whether a query failed because its row does not exist: Prisma, PostgREST, and queries of Kysely, TypeORM and
+ * Sequelize that are to find one.
+ */
+export function isMissingRow(error: unknown): boolean {
+  return [...errorChain(error)].map(detailsOf).some((details) => matches(details, MISSING_ROW));
+}
+
+const MISSING_ROW: Omit<Rule, "kind"> = {
+  code: /^(?:P2025|PGRST116)$/,
+  name: /^(?:EntityNotFoundError|SequelizeEmptyResultError)$/,
+  message: /^no result$/,
+};
+
 /** The parts of an error that are compared. */
 interface ErrorDetails {
   /** Codes of all kinds, labels of MongoDB, and the HTTP status as "HTTP 503". */
@@ -45,7 +59,7 @@ interface Rule {
   readonly message?: RegExp;
 }
 
-function matches({ codes, name, message }: ErrorDetails, rule: Rule): boolean {
+function matches({ codes, name, message }: ErrorDetails, rule: Omit<Rule, "kind">): boolean {
   if (rule.only && !rule.only.test(name)) return false;
   return codes.some((code) => rule.code?.test(code)) || !!rule.name?.test(name) ||
     !!rule.message?.test(message);
@@ -55,6 +69,15 @@ function matches({ codes, name, message }: ErrorDetails, rule: Rule): boolean {
  * The first rule that matches decides. Codes are preferred, since messages change from version to version.
  */
 const RULES: readonly Rule[] = [
+  // Unique keys, before the other constraints: PostgreSQL, MySQL, SQLite, Prisma, SQL Server; MongoDB; ORMs.
+  {
+    kind: "conflict",
+    code: /^(?:23505|ER_DUP_ENTRY|SQLITE_CONSTRAINT_(?:UNIQUE|PRIMARYKEY|ROWID)|P2002)$/,
+    name: /^(?:SequelizeUniqueConstraintError|UniqueConstraintViolationException)$/,
+    message:
+      /\bUNIQUE constraint failed\b|^Violation of (?:UNIQUE|PRIMARY) KEY constraint|^Cannot insert duplicate key/,
+  },
+  { kind: "conflict", only: /^Mongo/, code: /^11000$/ },
   // Network errors of Node, Deno and Bun.
   {
     kind: "unanswered",

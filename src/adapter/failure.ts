@@ -4,10 +4,11 @@ import { FastifyAuthError } from "../errors.ts";
 
 /**
  * - `unanswered`: no connection, no answer in time, or too busy. Trying again may help.
+ * - `conflict`: there is a row with the same unique key. Another request may have written it a moment ago.
  * - `refused`: the database refused the query: no such table, a value too long, a constraint, a permission.
  * - `failed`: anything else.
  */
-export type FailureKind = "unanswered" | "refused" | "failed";
+export type FailureKind = "unanswered" | "conflict" | "refused" | "failed";
 
 /** A call of the adapter failed (503). Its `cause` is what the adapter threw, without secrets. */
 export class AdapterFailure extends FastifyAuthError {
@@ -33,6 +34,13 @@ export class AdapterFailure extends FastifyAuthError {
 
 const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined) => string> = {
   unanswered: (method, why) => `The database did not answer the adapter's ${method}()${because(why)}`,
+  conflict: (method, why) =>
+    `The database refused the adapter's ${method}(), since there is a row with the same unique key${
+      because(why)
+    } ` +
+    "If two requests wrote it at the same time, such as two first sign-ins of one user, the second one succeeds " +
+    "when it is repeated. If it fails each time, another column is unique, or the database takes texts for equal " +
+    "that the adapter's look-ups tell apart, such as by their case.",
   refused: (method, why) =>
     `The database refused the adapter's ${method}()${because(why)} ` +
     (why !== undefined && NO_TABLE.test(why)
@@ -66,12 +74,15 @@ export class DatabaseUnavailable extends FastifyAuthError {
 
   constructor(kind: FailureKind) {
     super("FST_AUTHJS_UNAVAILABLE", CLIENT_MESSAGES[kind]);
-    this.temporary = kind === "unanswered";
+    this.temporary = kind === "unanswered" || kind === "conflict";
   }
 }
 
 const CLIENT_MESSAGES: Record<FailureKind, string> = {
   unanswered: "The database did not answer. Try again in a moment.",
+  conflict:
+    "Another request may have stored the same at the same time. Try again. If that fails, too, the reason is in " +
+    "the application's log.",
   refused:
     "The database refused the request. Trying again will not help: the reason is in the application's log.",
   failed: "The database failed. The reason is in the application's log.",

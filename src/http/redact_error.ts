@@ -22,14 +22,19 @@ export function redactText(text: string, secrets: unknown): string {
 }
 
 function copy(error: unknown, clean: (text: string) => string, depth: number): Error {
-  if (!(error instanceof Error)) return new Error(clean(String(error)));
+  if (!isError(error)) return new Error(clean(String(error)));
   const result = new Error(clean(error.message));
-  result.name = error.name;
-  if (error.stack !== undefined) result.stack = clean(error.stack);
+  if (typeof error.name === "string") result.name = error.name;
+  if (typeof error.stack === "string") result.stack = clean(error.stack);
   const { code } = error as { code?: unknown };
   if (typeof code === "string") Object.assign(result, { code });
   if (error.cause !== undefined && depth < 4) result.cause = copy(error.cause, clean, depth + 1);
   return result;
+}
+
+/** Some clients of databases throw plain objects, such as those of PostgREST. */
+function isError(error: unknown): error is Error {
+  return typeof (error as Partial<Error> | null | undefined)?.message === "string";
 }
 
 function textsIn(value: unknown, depth = 0): string[] {
