@@ -141,9 +141,17 @@ Deno.test("without a callback, and for a FastifyAuthConfig, the session is a Ses
   assert(config !== undefined);
 });
 
+/** JSON asks what `toJSON()` returns for no other. */
+interface Chain {
+  at: Date;
+  toJSON(): Chain;
+}
+
 Deno.test("JsonOf is what JSON delivers", () => {
   holds<Same<JsonOf<{ a: Date; b: { c: Date[] } }>, { a: string; b: { c: string[] } }>>();
   holds<Same<JsonOf<{ a: string | null; b: () => void }>, { a: string | null }>>();
   holds<Same<JsonOf<unknown>, unknown>>();
+  holds<Same<JsonOf<URL | { id: { toHex(): string; toJSON(): string } }>, string | { id: string }>>();
+  holds<Same<JsonOf<Chain>, { at: string }>>();
   holds<Same<JWT["sub"], string | undefined>>();
 });
