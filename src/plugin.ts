@@ -158,7 +158,7 @@ async function mountAtBoot(
   addRoutes(scope, () => mount, { config: auth.config, describe: await describing(options) });
   addNotFound(scope, () => mount, Boolean(options.prefix));
   const report = () => {
-    assertOwnPages(config.pages, paths().mount);
+    assertOwnPages(config.pages, paths().mount, auth.config.origin);
     reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
   };
   // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
@@ -199,7 +199,7 @@ async function mountPerRequest(
     assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
     assertShortIds(scope, auth.config);
     const mount = await limitedMount({ auth, config, scope, paths: addTo(auth) });
-    assertOwnPages(config.pages, mount.paths().mount);
+    assertOwnPages(config.pages, mount.paths().mount, auth.config.origin);
     reportBoot(scope.log, reportOf(auth, mount.paths().mount), auth.config.doctor);
     return mount;
   };

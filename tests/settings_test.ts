@@ -158,6 +158,12 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     "would redirect to itself",
   ],
   [
+    "a page that is the built-in one, as a URL",
+    { origin: "https://app.example", pages: { error: "https://app.example/auth/error" } },
+    INVALID,
+    "would redirect to itself",
+  ],
+  [
     "a provider without a type",
     { providers: [{ id: "x", name: "X" }] },
     PROVIDER,

@@ -1,5 +1,6 @@
 /** The path that the routes are mounted at. */
 import { FastifyAuthError } from "../errors.ts";
+import type { PublicOrigin } from "../http/origin.ts";
 import type { FastifyAuthPages } from "../types.ts";
 
 /**
@@ -68,13 +69,21 @@ const BUILT_IN = {
  * redirect to itself.
  *
  * @param mount The mount path as users see it.
+ * @param origin The configured origin; without one it is that of each request, and URLs are not looked at.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
  */
-export function assertOwnPages(pages: FastifyAuthPages = {}, mount: string): void {
+export function assertOwnPages(
+  pages: FastifyAuthPages = {},
+  mount: string,
+  origin: PublicOrigin | undefined,
+): void {
+  const base = origin?.href ?? "http://origin.invalid";
   for (const name of Object.keys(BUILT_IN) as (keyof typeof BUILT_IN)[]) {
     const page = pages[name];
-    const action = BUILT_IN[name];
-    if (page?.replace(/\/*(?:[?#].*)?$/, "") !== `${mount}/${action}`) continue;
+    if (page === undefined) continue;
+    const address = new URL(page, base);
+    const path = address.pathname.replace(/\/+$/, "");
+    if (address.origin !== base || path !== `${mount}/${BUILT_IN[name]}`) continue;
     throw new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
       `\`pages.${name}\` is ${
