@@ -9,6 +9,7 @@ import type {
 } from "fastify";
 import fp from "fastify-plugin";
 import { type AuthInstance, authInstance } from "./instance/auth_instance.ts";
+import { cookieWarnings } from "./config/cookie_warnings.ts";
 import type { NoticeCode } from "./config/notices.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path.ts";
@@ -45,6 +46,7 @@ import { writeBack } from "./session/write_back.ts";
 import { Tenants } from "./instance/tenants.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
 import { later } from "./utils/later.ts";
+import type { Log } from "./utils/log.ts";
 
 // What only requests need is loaded with the first one, and not when the application starts.
 const answerRequest = later(async () => (await import("./routes/answer_request.ts")).answerRequest);
@@ -158,7 +160,9 @@ async function mountAtBoot(
   addRoutes(scope, () => mount, { config: auth.config, describe: await describing(options) });
   addNotFound(scope, () => mount, Boolean(options.prefix));
   const report = () => {
-    assertOwnPages(config.pages, paths().mount, auth.config.origin);
+    const { origin } = auth.config;
+    assertOwnPages(config.pages, paths().mount, origin);
+    if (origin !== undefined) reportCookies(scope.log, origin, mount);
     reportBoot(scope.log, reportOf(auth, paths().mount), auth.config.doctor);
   };
   // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
@@ -199,7 +203,9 @@ async function mountPerRequest(
     assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
     assertShortIds(scope, auth.config);
     const mount = await limitedMount({ auth, config, scope, paths: addTo(auth) });
-    assertOwnPages(config.pages, mount.paths().mount, auth.config.origin);
+    const { origin } = auth.config;
+    assertOwnPages(config.pages, mount.paths().mount, origin);
+    if (origin !== undefined) reportCookies(scope.log, origin, mount);
     reportBoot(scope.log, reportOf(auth, mount.paths().mount), auth.config.doctor);
     return mount;
   };
@@ -480,6 +486,7 @@ function addRoute(
       assertPlainEncoding(request);
       const origin = requireOrigin(request, config.origin);
       reportOrigin(request, origin, mount);
+      reportCookies(request.log, origin, mount);
       if (request.method === "POST" && !isPostedByProvider(route, provider)) {
         assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
       }
@@ -542,6 +549,16 @@ function reportOrigin(request: FastifyRequest, origin: PublicOrigin, { config, o
   const level = found.certain ? "warn" : "info";
   const code: NoticeCode = "FST_AUTHJS_WARN_ORIGIN";
   once(`origin ${level}`, () => request.log[level]({ code }, found.message));
+}
+
+/** Says once for each scheme which cookies cannot work. */
+function reportCookies(log: Log, origin: PublicOrigin, { config, once, paths }: Mount): void {
+  if (config.core.cookies === undefined) return;
+  once(`cookies ${origin.secure}`, () => {
+    for (const { message, code } of cookieWarnings(config.core, origin, paths().mount)) {
+      log.warn({ code }, message);
+    }
+  });
 }
 
 /**

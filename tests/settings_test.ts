@@ -314,7 +314,49 @@ const WARNED: [what: string, settings: Settings, warning: string][] = [
     { providers: [github({ callbackURL: "https://app.example/cb" })] },
     "the callback URL follows from `AUTH_URL` and the `prefix`",
   ],
+  [
+    "a cookie with the prefix of secure ones over http",
+    { origin: "http://localhost:3000", cookies: { sessionToken: { name: "__Host-session" } } },
+    'FST_AUTHJS_WARN_COOKIE `cookies.sessionToken`: at http://localhost:3000 browsers refuse "__Host-session", which is ' +
+    "not `Secure`, as __Host- requires.",
+  ],
+  [
+    "a cookie for other sites over http",
+    { origin: "http://app.example", cookies: { state: { options: { sameSite: "none" } } } },
+    '"authjs.state", which is not `Secure`, as `sameSite: "none"` requires',
+  ],
+  [
+    "a domain where the name allows none",
+    { origin: "https://app.example", cookies: { csrfToken: { options: { domain: "app.example" } } } },
+    'browsers refuse "__Host-authjs.csrf-token" with a `domain`',
+  ],
+  [
+    "a domain of another host",
+    {
+      origin: "https://app.example:8443",
+      cookies: { sessionToken: { options: { domain: ".notapp.example" } } },
+    },
+    'at https://app.example:8443 browsers refuse "__Secure-authjs.session-token", whose `domain` is ".notapp.example"',
+  ],
+  [
+    "a path beside the auth routes",
+    { origin: "https://app.example/api/auth", cookies: { sessionToken: { options: { path: "/app" } } } },
+    'whose `path` is "/app", to the auth routes at /api/auth',
+  ],
 ];
+
+Deno.test("without a configured origin, cookies that browsers refuse are logged with the first request", async () => {
+  const { logger, lines } = captureLog();
+  const cookies = { sessionToken: { name: "__Secure-sid", options: { domain: ".app.example" } } };
+  await using app = await testApp(testConfig({ cookies }), { logger, trustProxy: true });
+  const logged = () => lines.filter(({ code }) => code === "FST_AUTHJS_WARN_COOKIE").length;
+  const https = { host: "www.app.example", "x-forwarded-proto": "https" };
+  await app.inject({ url: "/auth/csrf", headers: https });
+  assertEquals(logged(), 0);
+  await app.inject({ url: "/auth/csrf", headers: { host: "www.app.example" } });
+  await app.inject({ url: "/auth/csrf", headers: { host: "localhost:3000" } });
+  assertEquals(logged(), 1);
+});
 
 for (const [what, settings, warning] of WARNED) {
   Deno.test(`a doubtful setting is logged at boot: ${what}`, async () => {
@@ -332,7 +374,12 @@ Deno.test("settings that are right are not logged, nor a scope that a factory ta
         AzureDevOps({ clientId: "id", clientSecret: "secret", scope: "vso.work" } as never),
       ],
       callbacks: { session: undefined },
-      cookies: { sessionToken: { name: "sid", options: { sameSite: "Strict" } } },
+      cookies: {
+        sessionToken: { name: "sid", options: { sameSite: "Strict" } },
+        csrfToken: { options: { path: "/" } },
+        state: { options: { domain: "example", path: "/auth/", partitioned: true } },
+        nonce: { name: "__Host-nonce" },
+      },
       logger: { warn: () => {} },
       session: { strategy: "jwt", maxAge: 3600 },
       jwt: { maxAge: 3600 },

@@ -1,5 +1,6 @@
 /** What the log gets at boot: how this application was set up, in a line or as a table. */
 import type { AuthInstance } from "./auth_instance.ts";
+import { cookieWarnings } from "../config/cookie_warnings.ts";
 import { cookieNames } from "../config/cookies.ts";
 import type { Notice } from "../config/notices.ts";
 import { isOpenIdProvider } from "../config/provider_sign_out.ts";
@@ -97,7 +98,7 @@ export function reportOf(auth: AuthInstance, mount: string): Report {
       ...toProviderReport(provider, base),
       ...signOutUrls(provider, base, config),
     })),
-    warnings,
+    warnings: origin === undefined ? warnings : [...warnings, ...cookieWarnings(core, origin, mount)],
   };
 }
 

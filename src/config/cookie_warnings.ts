@@ -1,0 +1,63 @@
+/** Configured cookies that browsers refuse, or do not send to the auth routes. */
+import { type AuthCookie, type CookieSettings, cookieSettings, type CoreConfig } from "./cookies.ts";
+import { type Notice, toNotices } from "./notices.ts";
+import { hostOf, type PublicOrigin } from "../http/origin.ts";
+
+/**
+ * Warnings of cookies that cannot work at an origin (RFC 6265bis, sections 4.1.3 and 5.7).
+ *
+ * @param core The configuration.
+ * @param origin The public origin.
+ * @param mount The mount path as users see it.
+ */
+export function cookieWarnings(core: CoreConfig, origin: PublicOrigin, mount: string): Notice[] {
+  const configured = Object.keys(core.cookies ?? {}) as AuthCookie[];
+  return toNotices(
+    "FST_AUTHJS_WARN_COOKIE",
+    configured.flatMap((cookie) => {
+      const settings = cookieSettings(cookie, core, origin.secure);
+      const problem = refusal(settings, origin) ?? detour(settings, mount);
+      return problem === undefined ? [] : [`\`cookies.${cookie}\`: ${problem}`];
+    }),
+  );
+}
+
+/** Why browsers refuse a cookie. */
+function refusal({ name, options }: CookieSettings, origin: PublicOrigin): string | undefined {
+  const { secure, domain, path, sameSite, partitioned } = options;
+  const [prefix] = /^__(?:Host|Secure)-/i.exec(name) ?? [];
+  const needsSecure = [
+    prefix,
+    partitioned && "`partitioned`",
+    String(sameSite).toLowerCase() === "none" && '`sameSite: "none"`',
+  ].find(Boolean);
+  if (needsSecure && !secure) {
+    return `at ${origin.href} browsers refuse "${name}", which is not \`Secure\`, as ${needsSecure} requires. ` +
+      "Set it only over https.";
+  }
+  if (prefix?.toLowerCase() === "__host-" && (domain || path !== "/")) {
+    return `browsers refuse "${name}" with a \`domain\`, or a \`path\` other than "/". Give it another name, or ` +
+      "leave them out.";
+  }
+  if (domain && !isDomainOf(domain, hostnameOf(origin))) {
+    return `at ${origin.href} browsers refuse "${name}", whose \`domain\` is "${domain}". Leave it out, or name ` +
+      "a domain of that host.";
+  }
+  return undefined;
+}
+
+/** Why browsers do not send a cookie to the auth routes. */
+function detour({ name, options: { path = "/" } }: CookieSettings, mount: string): string | undefined {
+  if (`${mount}/`.startsWith(path.endsWith("/") ? path : `${path}/`)) return undefined;
+  return `browsers do not send "${name}", whose \`path\` is "${path}", to the auth routes at ${mount}. Leave it ` +
+    'out, or write "/".';
+}
+
+function hostnameOf(origin: PublicOrigin): string {
+  return hostOf(origin).replace(/:\d+$/, "");
+}
+
+function isDomainOf(domain: string, hostname: string): boolean {
+  const name = domain.toLowerCase().replace(/^\./, "");
+  return hostname === name || hostname.endsWith(`.${name}`);
+}
