@@ -198,6 +198,15 @@ Deno.test("the first account of a user is linked", async () => {
     assertEquals(withoutBase(events), [
       { channel: "sign-in-failure", provider: "op", reason: "InvalidCheck", status: 500 },
     ]);
+    events.length = 0;
+    const profile = () => {
+      throw new Error("no such field");
+    };
+    await using failing = await trusting(testConfig({ providers: [{ ...oidc, profile } as typeof oidc] }));
+    await signInThrough(new Client(failing, AGENT), provider);
+    assertEquals(withoutBase(events), [
+      { channel: "sign-in-failure", provider: "op", reason: "OAuthProfileParseError", status: 500 },
+    ]);
   });
 });
 

@@ -577,6 +577,20 @@ Deno.test("A6: a profile that cannot be read leads to the sign-in page, not to t
   }, { profile });
 });
 
+Deno.test("A6: a profile that cannot be read is a failure for a script, too, and logged once", async () => {
+  const profile = () => {
+    throw new Error("no such field");
+  };
+  await withProvider({}, async ({ client, provider, lines }) => {
+    const url = provider.authorize(locationOf(await startSignIn(client)));
+    const answer = await client.get(pathOf(url), { headers: { accept: "application/json" } });
+    assertEquals([answer.statusCode, answer.json()], [500, { error: "OAuthCallbackError" }]);
+    assertEquals(lines.filter(({ level }) => level >= 40).map(({ msg }) => msg), [
+      "Auth.js: OAuthProfileParseError: no such field",
+    ]);
+  }, { profile });
+});
+
 Deno.test("A7: a provider without checks is named at boot", async () => {
   const warned = async (checks: string[] | undefined) => {
     const { logger, lines } = captureLog();

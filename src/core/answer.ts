@@ -16,8 +16,8 @@ export interface Answer {
   /** A path or an absolute URL. */
   readonly redirect?: string;
   /**
-   * Why the request failed: logged when the answer is sent. A `FastifyAuthError` without a redirect is
-   * thrown.
+   * Why the request failed: logged when the answer is sent, unless it is `logged`. A `FastifyAuthError`
+   * without a redirect is thrown.
    */
   readonly error?: Error;
   /**

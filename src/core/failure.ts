@@ -1,5 +1,10 @@
 /** What a client may know of a failed request: for the query of a page, and for a script. */
-import { CredentialsSignin, EmailSignInError } from "@auth/core/errors";
+import {
+  CredentialsSignin,
+  EmailSignInError,
+  OAuthCallbackError,
+  OAuthProfileParseError,
+} from "@auth/core/errors";
 import { errorChain } from "../utils/error_chain.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
 import { CsrfRefused } from "./csrf.ts";
@@ -76,7 +81,10 @@ function failureByType(error: Error, status: number | undefined): Failure {
     return { error: "EmailSignin", status: type === "EmailAddressRefused" ? 400 : 503 };
   }
   if (Object.hasOwn(CLIENT_ERRORS, type)) return { error: type, status: CLIENT_ERRORS[type]! };
-  return status === 429 ? { error: TOO_MANY_REQUESTS, status } : { error: "Configuration", status: 500 };
+  if (status === 429) return { error: TOO_MANY_REQUESTS, status };
+  // Core names it as the other failures of a callback.
+  const isProfile = error instanceof OAuthProfileParseError;
+  return { error: isProfile ? OAuthCallbackError.type : "Configuration", status: 500 };
 }
 
 function codeOf(error: Error): Pick<Failure, "code" | "message"> {

@@ -26,6 +26,6 @@ export async function orUnavailable<Context extends ProviderContext>(
   const answer = await handle({ ...context, logger: { ...logger, error } });
   unavailable ??= findUnavailable(answer.error);
   if (unavailable === undefined) return answer;
-  if (answer.error !== undefined) logger.error(answer.error);
+  if (answer.error !== undefined && answer.error !== answer.logged) logger.error(answer.error);
   return { status: 503, headers: {}, cookies: answer.cookies, error: unavailableProviderError(unavailable) };
 }

@@ -2,11 +2,12 @@
  * The callback of an OAuth or OpenID Connect provider. An invalid one is refused before any request to the
  * provider, and a failed sign-in leaves no check cookie that could be used again.
  */
-import { InvalidCheck, OAuthCallbackError } from "@auth/core/errors";
+import { InvalidCheck, OAuthCallbackError, OAuthProfileParseError } from "@auth/core/errors";
 import type { Answer } from "../../core/answer.ts";
 import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
+import { failureOf } from "../../core/failure.ts";
 import { errorIn, type ProviderError, toLoggable } from "../../provider/provider_error.ts";
 import { orUnavailable } from "../provider_unavailable.ts";
 import {
@@ -131,11 +132,13 @@ async function findProblem(
 }
 
 /**
- * Where the profile cannot be read core means to redirect to the sign-in page, but redirects to the callback.
+ * Where the profile cannot be read core means to redirect to the sign-in page, but redirects to the callback,
+ * as if nothing had failed.
  */
 async function fromCore(context: ProviderContext, overrides: CoreOverrides): Promise<Answer> {
   const answer = await callCore(context, overrides);
   if (answer.redirect !== `${new URL(addressOf(context)).href}/signin`) return answer;
-  const { type } = OAuthCallbackError;
-  return { ...answer, redirect: errorPage("signIn", { error: type }, context) };
+  const { logged: error = new OAuthProfileParseError(`"${context.provider.id}" gave no data of the user`) } =
+    answer;
+  return { ...answer, error, redirect: errorPage("signIn", { error: failureOf(error).error }, context) };
 }
