@@ -133,6 +133,23 @@ Deno.test("a failed sign-in is an event with its reason, and without what was ty
   });
 });
 
+Deno.test("a sign-in that the signIn callback answers with a page is refused", async () => {
+  let page: string | true = "/denied";
+  await observed(async (events) => {
+    await using app = await trusting(testConfig({ callbacks: { signIn: () => page } }));
+    const client = new Client(app, AGENT);
+    const answer = await client.signIn({ username: "ada", password: "open" });
+    assert(String(answer.headers.location).endsWith("/denied"));
+    assertEquals(withoutBase(events), [
+      { channel: "sign-in-failure", provider: "credentials", reason: "AccessDenied", status: 403 },
+    ]);
+    events.length = 0;
+    page = true;
+    await client.signIn({ username: "ada", password: "open" });
+    assertEquals(events.map(({ channel }) => channel), ["sign-in"]);
+  });
+});
+
 Deno.test("a mailed link that signs a new user in names no address and no token", async () => {
   const sent: string[] = [];
   const provider = Nodemailer({

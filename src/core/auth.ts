@@ -62,7 +62,7 @@ async function callWith(
 ): Promise<Answer> {
   const log = deferLast(context.logger);
   let signIn: SignIn | undefined;
-  const { core, hashSecrets, keepsTokens, recordsSignIns } = context.config;
+  const { core, hashSecrets } = context.config;
   const size = limitSize(jwt ?? core.jwt!, context);
   const recorded = recordSessions(size.jwt, context);
   const named = namedCookies(cookies ?? core.cookies, core, context.origin.secure);
@@ -76,10 +76,9 @@ async function callWith(
     ...(adapter && { adapter }),
     ...(session.cookies && { cookies: session.cookies }),
     providers: providers ?? providersFor(context),
-    ...(callbacks && { callbacks: { ...core.callbacks, ...callbacks } }),
+    ...callbacksFor(context, callbacks),
     ...(mayProceed(context) && { skipCSRFCheck }),
     ...eventsFor(context, adapter, (message) => signIn = message),
-    ...((keepsTokens || recordsSignIns) && { callbacks: withOwnClaims(context, callbacks) }),
     basePath: context.mountPath,
     logger: log.logger,
   });
@@ -175,16 +174,30 @@ function eventsFor(
   return { events: { ...others, signIn } };
 }
 
-/** The callbacks, with a `jwt` callback that keeps the tokens of a provider, or how the user signed in. */
+/** The callbacks, where core gets others than those of the application. */
+function callbacksFor(
+  context: RequestContext,
+  overrides: AuthConfig["callbacks"],
+): Pick<AuthConfig, "callbacks"> {
+  const { config: { core, keepsTokens, recordsSignIns }, trail } = context;
+  const given = { ...core.callbacks, ...overrides };
+  const signIn = given.signIn && trail?.watchSignIn(given.signIn);
+  const jwt = keepsTokens || recordsSignIns ? withOwnClaims(context, given.jwt) : undefined;
+  if (overrides === undefined && signIn === undefined && jwt === undefined) return {};
+  return { callbacks: { ...given, ...(signIn && { signIn }), ...(jwt && { jwt }) } };
+}
+
+type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
+
+/** The `jwt` callback, which also keeps the tokens of a provider, or how the user signed in. */
 function withOwnClaims(
   { config, cookies, settings }: RequestContext,
-  overrides: AuthConfig["callbacks"],
-): NonNullable<AuthConfig["callbacks"]> {
-  const callbacks = { ...config.core.callbacks, ...overrides };
+  own: JwtCallback | undefined,
+): JwtCallback {
   const { token } = readSessionCookie(cookies, settings.cookie.name);
   const held = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
-  const jwt = config.recordsSignIns ? recordSignIns(callbacks.jwt) : callbacks.jwt;
-  return { ...callbacks, jwt: config.keepsTokens ? keepTokens(jwt, held) : jwt! };
+  const jwt = config.recordsSignIns ? recordSignIns(own) : own;
+  return config.keepsTokens ? keepTokens(jwt, held) : jwt!;
 }
 
 /** The functions for tokens, which refuse to make a session that is too large for its cookie. */

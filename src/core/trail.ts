@@ -3,6 +3,7 @@
  * listened to.
  */
 import type { AuthConfig } from "@auth/core";
+import { AccessDenied } from "@auth/core/errors";
 import type { FastifyRequest } from "fastify";
 import { type Channel, channel } from "node:diagnostics_channel";
 import type { AccessRefusedEvent, AuthEvent, AuthEvents, RevokeEvent, SignInFailureEvent } from "../types.ts";
@@ -31,12 +32,15 @@ export interface TrailStart {
 }
 
 type Events = NonNullable<AuthConfig["events"]>;
+type SignInCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["signIn"]>;
 type Message<Name extends keyof Events> = Parameters<NonNullable<Events[Name]>>[0];
 
 /** The events of one request. */
 export class Trail {
   #signIn: Message<"signIn"> | undefined;
   #signOut: Message<"signOut"> | undefined;
+  /** Whether the `signIn` callback has the user go elsewhere, which core answers as if nothing had failed. */
+  #isTurnedAway = false;
   readonly #links: Message<"linkAccount">[] = [];
   readonly #base: AuthEvent;
 
@@ -77,12 +81,24 @@ export class Trail {
     };
   }
 
+  /** The `signIn` callback for core: that of the application, whose answer is kept, too. */
+  watchSignIn(own: SignInCallback): SignInCallback {
+    return async (params) => {
+      // Of WebAuthn it throws a page.
+      this.#isTurnedAway = true;
+      const answer = await own(params);
+      this.#isTurnedAway = typeof answer === "string";
+      return answer;
+    };
+  }
+
   /**
    * Publishes what has happened, where the request succeeded.
    *
    * @param hasSession Whether the answer sets a session.
    */
   succeed(hasSession: boolean): void {
+    if (this.#isTurnedAway && !hasSession) this.fail(() => ({ reason: AccessDenied.type, status: 403 }));
     for (const { user, account } of this.#links) {
       publish(
         "fastify-authjs:link",
