@@ -667,6 +667,40 @@ Deno.test("A8: with form_post the check cookies are SameSite=None and Secure, an
   );
 });
 
+Deno.test("A8: a form_post that brings the check cookies alone leads to the callback URL", async () => {
+  const through = async (client: Client, provider: ScriptedProvider, callbackUrl: string) => {
+    const started = await startSignIn(client, "op", { callbackUrl });
+    const address = new URL(provider.authorize(locationOf(started)));
+    const sent = [...client.cookies].filter(([name]) => CHECK_COOKIES.some((check) => name.endsWith(check)));
+    assertEquals(sent.every(([, value]) => value.length <= 4000), true);
+    const answer = await client.post("/auth/callback/op", Object.fromEntries(address.searchParams), {
+      cookie: sent.map(([name, value]) => `${name}=${value}`).join("; "),
+    });
+    return locationOf(answer);
+  };
+  await withProvider(
+    {},
+    async ({ client, provider }) => {
+      for (const path of ["/reports?year=2026", "/", `/${"long".repeat(500)}`]) {
+        assertEquals(await through(client, provider, path), `https://app.example${path}`);
+        assertEquals(await signedInName(client), "Ada");
+      }
+    },
+    FORM_POST,
+    { origin: "https://app.example" },
+  );
+  // What leads elsewhere is for the `redirect` callback to decide, as ever.
+  const redirect = ({ baseUrl }: { baseUrl: string }) => `${baseUrl}/home`;
+  await withProvider(
+    {},
+    async ({ client, provider }) => {
+      assertEquals(await through(client, provider, "/reports"), "https://app.example/home");
+    },
+    FORM_POST,
+    { origin: "https://app.example", callbacks: { redirect } },
+  );
+});
+
 Deno.test("A8: the next sign-in with another provider has Lax cookies again", async () => {
   await withProvider({}, async ({ provider }) => {
     const { issuer } = provider;

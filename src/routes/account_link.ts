@@ -20,13 +20,10 @@ import { failureOf } from "../core/failure.ts";
 import { allowedRedirect } from "../core/redirect.ts";
 import { ownerOf } from "../session/owner.ts";
 import { errorChain } from "../utils/error_chain.ts";
-import { checkCookies, clearChecks } from "./callback/check_cookies.ts";
+import { CHECK_MAX_AGE, checkCookies, clearChecks } from "./callback/check_cookies.ts";
 import { oauthOverrides } from "./callback/oauth.ts";
 import { heldSession } from "./session_change.ts";
 import { handleSignIn } from "./signin.ts";
-
-/** As long as core's check cookies, in seconds. */
-const MAX_AGE = 900;
 
 /** The user who started the link is not signed in any more. */
 class LinkSessionRequired extends AuthError {
@@ -44,7 +41,7 @@ export async function beginLink(context: ProviderContext, userId: string): Promi
   const value = `${attempt}.${userHash(current, attempt, userId)}`;
   return {
     ...answer,
-    cookies: [...answer.cookies, { name, value, options: { ...options, maxAge: MAX_AGE } }],
+    cookies: [...answer.cookies, { name, value, options: { ...options, maxAge: CHECK_MAX_AGE } }],
   };
 }
 

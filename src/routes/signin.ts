@@ -3,6 +3,7 @@ import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { oauthOverrides } from "./callback/oauth.ts";
+import { keepPostedCallbackUrl } from "./callback/posted_callback_url.ts";
 import { rememberBrowser } from "./email_browser.ts";
 import { handleSignInPage } from "./pages.ts";
 import { orUnavailable } from "./provider_unavailable.ts";
@@ -17,9 +18,9 @@ export async function handleSignIn(context: RequestContext): Promise<Answer> {
   if (method === "GET") return redirectAnswer(`${mountPath}/signin${query && `?${query}`}`);
   return await orUnavailable(
     context as ProviderContext,
-    (context) =>
+    async (context) =>
       context.provider.type === "email"
-        ? rememberBrowser(context, (overrides) => callCore(context, overrides))
-        : callCore(context, oauthOverrides(context)),
+        ? await rememberBrowser(context, (overrides) => callCore(context, overrides))
+        : await keepPostedCallbackUrl(await callCore(context, oauthOverrides(context)), context),
   );
 }

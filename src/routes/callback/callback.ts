@@ -5,6 +5,7 @@ import { finishLink } from "../account_link.ts";
 import { handleCredentialsCallback } from "./credentials.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback } from "./oauth.ts";
+import { withPostedCallbackUrl } from "./posted_callback_url.ts";
 import { keepingProviderSession } from "../provider_session.ts";
 import { replaceSession, withoutEndedSession } from "../session_change.ts";
 import { handleWebAuthnCallback } from "./webauthn.ts";
@@ -16,11 +17,16 @@ export async function handleCallback(context: ProviderContext): Promise<Answer> 
   return answer;
 }
 
+async function finishOAuth(received: ProviderContext): Promise<Answer> {
+  const context = await withPostedCallbackUrl(received);
+  return await finishLink(context, (overrides) => handleOAuthCallback(context, overrides));
+}
+
 function handleByType(context: ProviderContext): Promise<Answer> {
   switch (context.provider.type) {
     case "oauth":
     case "oidc":
-      return finishLink(context, (overrides) => handleOAuthCallback(context, overrides));
+      return finishOAuth(context);
     case "email":
       return handleEmailCallback(context);
     case "webauthn":

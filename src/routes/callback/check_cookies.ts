@@ -8,9 +8,12 @@ import { type CookieSettings, cookieSettings } from "../../config/cookies.ts";
 import { type Answer, removalOf } from "../../core/answer.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { open } from "../../jwt/jwe.ts";
-import { decode, secretList } from "../../jwt/codec.ts";
+import { decode, encode, secretList } from "../../jwt/codec.ts";
 import { Refusal } from "../../jwt/refusal.ts";
 import { otherSalts } from "../../session/salts.ts";
+
+/** How long core's check cookies live, in seconds. */
+export const CHECK_MAX_AGE = 900;
 
 /** The checks of core, with the keys of their cookies in the configuration. */
 const CHECKS = {
@@ -63,16 +66,47 @@ export function crossSiteCookies(cookies: AuthConfig["cookies"]): NonNullable<Au
   return crossSite;
 }
 
-/** The decrypted value of a check cookie; `undefined` where it is invalid, or of another provider. */
-export async function openCheck(
+/** What a check cookie holds. */
+interface CheckContent {
+  readonly value: string;
+  /** Where the sign-in leads, where {@linkcode resealCheck} has added it. */
+  readonly callbackUrl: string | undefined;
+}
+
+/** The decrypted content of a check cookie; `undefined` where it is invalid, or of another provider. */
+export async function openContent(
   { name, sealed }: CheckCookie,
   { provider, config: { core } }: ProviderContext,
-): Promise<string | undefined> {
-  const secret = (core.jwt as { secret?: string | string[] } | undefined)?.secret ?? core.secret;
+): Promise<CheckContent | undefined> {
+  const secret = secretOf(core);
   if (!sealed || secret === undefined) return undefined;
-  const { value, provider: owner } = await decode({ token: sealed, secret, salt: name })
+  const { value, provider: owner, callbackUrl } = await decode({ token: sealed, secret, salt: name })
     .catch(() => null) ?? {};
-  return typeof value === "string" && owner === provider.id ? value : undefined;
+  if (typeof value !== "string" || owner !== provider.id) return undefined;
+  return { value, callbackUrl: typeof callbackUrl === "string" ? callbackUrl : undefined };
+}
+
+/** The decrypted value of a check cookie; `undefined` where it is invalid, or of another provider. */
+export async function openCheck(cookie: CheckCookie, context: ProviderContext): Promise<string | undefined> {
+  return (await openContent(cookie, context))?.value;
+}
+
+/** A check cookie of core, sealed with a callback URL as well. */
+export async function resealCheck(
+  cookie: CheckCookie,
+  callbackUrl: string,
+  context: ProviderContext,
+): Promise<string | undefined> {
+  const { provider, config: { core } } = context;
+  const value = await openCheck(cookie, context);
+  const secret = secretOf(core);
+  if (value === undefined || secret === undefined) return undefined;
+  const token = { value, provider: provider.id, callbackUrl };
+  return await encode({ token, secret, salt: cookie.name, maxAge: CHECK_MAX_AGE });
+}
+
+function secretOf({ jwt, secret }: ProviderContext["config"]["core"]): string | string[] | undefined {
+  return (jwt as { secret?: string | string[] } | undefined)?.secret ?? secret;
 }
 
 function hasUnknownKey({ name, sealed = "" }: CheckCookie, { settings, config }: ProviderContext): boolean {
