@@ -269,6 +269,21 @@ Deno.test("checkedDocument() accepts the issuer with and without a slash, and no
   for (const issuer of others) assertThrows(() => check(issuer), FastifyAuthError, "it names the issuer");
 });
 
+Deno.test("checkedDocument() names an issuer that is configured with a slash too many or too few", () => {
+  const url = new URL("https://idp.example/tenant/.well-known/openid-configuration");
+  const check = (published: string, configured: string) =>
+    checkedDocument(JSON.stringify({ issuer: published }), url, "op", true, configured);
+  const [plain, slash] = ["https://idp.example/tenant", "https://idp.example/tenant/"] as const;
+  for (const [published, configured] of [[plain, slash], [slash, plain]] as const) {
+    const message = `it names the issuer "${published}", so \`issuer\` has to be that one`;
+    assertThrows(() => check(published, configured), FastifyAuthError, message);
+  }
+  check(plain, plain);
+  check(slash, slash);
+  // Core finds the tenant of Microsoft's providers later, by another issuer.
+  check(plain, "https://idp.example/common");
+});
+
 const LIFETIME = 10 * 60_000;
 
 Deno.test("DiscoveryCache keeps a document for its lifetime", async () => {

@@ -17,10 +17,17 @@ export function isDiscoveryUrl(url: URL): boolean {
  * Checks a document before the cache keeps it.
  *
  * @param production Whether an endpoint must be https.
+ * @param issuer The configured one, if there is one.
  * @returns The document, without `none` among the signing algorithms.
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`
  */
-export function checkedDocument(text: string, url: URL, provider: string, production: boolean): string {
+export function checkedDocument(
+  text: string,
+  url: URL,
+  provider: string,
+  production: boolean,
+  issuer?: string,
+): string {
   const refuse = (why: string) =>
     new FastifyAuthError(
       "FST_AUTHJS_PROVIDER_INVALID",
@@ -28,7 +35,7 @@ export function checkedDocument(text: string, url: URL, provider: string, produc
     );
   const document = parseJsonObject(text);
   if (document === undefined) throw refuse("it is not a JSON object");
-  if (!isIssuerAt(document.issuer, url)) {
+  if (!isIssuerAt(document.issuer, url) || differsInSlash(document.issuer, issuer)) {
     throw refuse(`it names the issuer ${JSON.stringify(document.issuer)}, so \`issuer\` has to be that one`);
   }
   const plain = ENDPOINTS.find((name) => /^http:/i.test(String(document[name])));
@@ -39,10 +46,24 @@ export function checkedDocument(text: string, url: URL, provider: string, produc
 }
 
 /** Whether the issuer is the one that publishes at this address (section 4.3): against a mix-up attack. */
-function isIssuerAt(issuer: unknown, url: URL): boolean {
+function isIssuerAt(issuer: unknown, url: URL): issuer is string {
   if (typeof issuer !== "string" || !URL.canParse(issuer)) return false;
   const expected = url.href.slice(0, url.href.indexOf(WELL_KNOWN));
-  return new URL(issuer).href.replace(/\/+$/, "") === expected.replace(/\/+$/, "");
+  return withoutSlash(issuer) === withoutSlash(expected);
+}
+
+/**
+ * Whether the configured issuer is the published one but for a slash at its end, which the address of the
+ * document does not show: core refuses it without saying so.
+ */
+function differsInSlash(published: string, configured: string | undefined): boolean {
+  if (configured === undefined || !URL.canParse(configured)) return false;
+  return withoutSlash(published) === withoutSlash(configured) &&
+    new URL(published).href !== new URL(configured).href;
+}
+
+function withoutSlash(url: string): string {
+  return new URL(url).href.replace(/\/+$/, "");
 }
 
 /** Core accepts unsigned ID tokens of a provider that advertises `none`. */

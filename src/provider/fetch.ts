@@ -35,8 +35,14 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
  * Makes the `fetch` that core uses for one provider.
  *
  * @param inner Sends the requests: the provider's `customFetch` or the global `fetch`.
+ * @param issuer Its configured issuer, if there is one.
  */
-export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLimits): Fetch {
+export function limitedFetch(
+  provider: string,
+  inner: Fetch,
+  limits: ProviderLimits,
+  issuer?: string,
+): Fetch {
   const documents = new DiscoveryCache();
   const production = limits.production && !limits.insecure?.includes(provider);
 
@@ -70,7 +76,7 @@ export function limitedFetch(provider: string, inner: Fetch, limits: ProviderLim
         provider,
         () => send(input, { ...init, redirect: "manual" }, url),
       );
-      return checkedDocument(await response.text(), url, provider, production);
+      return checkedDocument(await response.text(), url, provider, production, issuer);
     });
     return new BufferedResponse(document, { headers: { "content-type": "application/json" } });
   };

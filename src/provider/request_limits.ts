@@ -25,10 +25,11 @@ export function limitRequests(provider: Provider, limits: ProviderLimits): Provi
     // As in core, the provider's own comes before the application's.
     const inner = own[customFetch] ?? options?.[customFetch] ??
       ((...args: Parameters<Fetch>) => fetch(...args));
+    const issuer = options?.issuer ?? own.issuer;
     // Loaded with the first request: it makes responses, for which Node loads all of its `fetch`.
     limited[customFetch] = later(async () => {
       const { limitedFetch } = await import("./fetch.ts");
-      return limitedFetch(id, inner as Fetch, limits);
+      return limitedFetch(id, inner as Fetch, limits, typeof issuer === "string" ? issuer : undefined);
     });
   }
   return limited as unknown as Provider;
