@@ -225,6 +225,17 @@ Deno.test("a user's id becomes the text that the token has, and one without gets
   assertEquals(ids[2], ids[3]);
 });
 
+Deno.test("the user that authorize() returns may be frozen, and stays as it is", async () => {
+  const users = [{ id: 1, name: "ada" }, Object.freeze({ id: "2", name: "grace" })];
+  await withApp(async ({ client }) => {
+    for (const { name } of users) {
+      await client.signIn({ username: name });
+      assertEquals((await client.get("/me")).json().session.user.name, name);
+    }
+  }, { authorize: ({ username }) => users.find(({ name }) => name === username) });
+  assertEquals(users.map(({ id }) => id), [1, "2"]);
+});
+
 Deno.test("the signIn callback refuses, or leads elsewhere, and no session is opened", async () => {
   const answers = [
     [() => false, "http://localhost/auth/error?error=AccessDenied"],

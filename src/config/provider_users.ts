@@ -19,7 +19,8 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
     for (const name of FUNCTIONS) {
       const own = holder?.[name];
       if (typeof own !== "function") continue;
-      holder![name] = watch(own as Returns, `\`${name}()\` of the provider "${options?.id ?? id}"`, notices);
+      const watched = watch(own as Returns, `\`${name}()\` of the provider "${options?.id ?? id}"`, notices);
+      holder![name] = name === "authorize" ? returningCopy(watched) : watched;
     }
   }
   return provider;
@@ -43,6 +44,23 @@ export function requireAuthorize(provider: Provider): void {
 }
 
 type Returns = (this: unknown, ...args: unknown[]) => unknown;
+
+/**
+ * Core writes the id as a text into the user that `authorize()` returns, which may be the application's only
+ * copy, or frozen.
+ */
+function returningCopy(authorize: Returns): Returns {
+  return async function (...args) {
+    const user = await authorize.apply(this, args);
+    return isPlain(user) && (Object.isFrozen(user) || typeof user.id !== "string") ? { ...user } : user;
+  };
+}
+
+function isPlain(value: unknown): value is { readonly id?: unknown } {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
 
 function watch(own: Returns, what: string, notices: Notices): Returns {
   let told = false;
