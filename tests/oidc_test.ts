@@ -222,6 +222,14 @@ Deno.test("a public client has PKCE in place of a secret", async () => {
   }, { client: method, settings: { client: method, clientSecret: undefined } });
 });
 
+Deno.test("settings that are null are unset, as in core", async () => {
+  const unset = { authorization: null, token: null, userinfo: null, client: null, checks: null };
+  await withOpenId(async ({ client, there }) => {
+    await signIn(client, there);
+    assertEquals(await signedInName(client), "Ada");
+  }, { settings: unset });
+});
+
 Deno.test("form_post: the provider's answer arrives as a POST from its own site", async () => {
   await withOpenId(async ({ client, there }) => {
     const { url, form = {} } = await there.visit(locationOf(await startSignIn(client)));

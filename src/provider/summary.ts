@@ -43,15 +43,16 @@ type ServerUrl = typeof SERVER_URLS[number];
 /** The authorization server of a provider, as far as it is configured. */
 export type ProviderServer = Readonly<Record<ServerUrl, string | undefined>>;
 
+/** As core takes them, null is the same as unset. */
 interface ProviderShape extends Partial<Record<ServerUrl, unknown>> {
   id?: string;
   type?: string;
-  checks?: readonly string[];
+  checks?: readonly string[] | null;
   redirectProxyUrl?: string;
   clientId?: unknown;
   clientSecret?: unknown;
   apiKey?: unknown;
-  client?: { client_id?: unknown; token_endpoint_auth_method?: unknown };
+  client?: { client_id?: unknown; token_endpoint_auth_method?: unknown } | null;
   options?: ProviderShape;
 }
 
@@ -147,8 +148,8 @@ export function summarizeProviders(
 const SECRET_METHODS = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];
 
 /** A client id or secret that is not set or empty: core would send the text "undefined", or fail. */
-function missingOf({ clientId, clientSecret, client = {} }: ProviderShape): Credential[] {
-  const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = client;
+function missingOf({ clientId, clientSecret, client }: ProviderShape): Credential[] {
+  const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = client ?? {};
   return [
     ...(isUnset(clientId) ? ["clientId" as const] : []),
     ...(isUnset(clientSecret) && SECRET_METHODS.includes(String(method)) ? ["clientSecret" as const] : []),
@@ -165,7 +166,8 @@ function isUnset(value: unknown): boolean {
 }
 
 /** A redirect proxy reads from `state` which deployment a callback is for. */
-function checksOf({ checks = ["pkce"] }: ProviderShape, proxy: string | undefined): readonly string[] {
+function checksOf({ checks: own }: ProviderShape, proxy: string | undefined): readonly string[] {
+  const checks = own ?? ["pkce"];
   return proxy === undefined || checks.includes("state") ? checks : [...checks, "state"];
 }
 

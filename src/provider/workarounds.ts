@@ -151,7 +151,8 @@ function withCommonFixes(provider: OAuthProvider): OAuthProvider {
   const fixed = { ...provider };
   for (const name of ["authorization", "token", "userinfo"] as const) {
     const endpoint = provider[name];
-    if (typeof endpoint === "object" && endpoint.params) {
+    // Core takes null for unset.
+    if (typeof endpoint === "object" && endpoint?.params) {
       fixed[name] = { ...endpoint, params: withoutUndefined(endpoint.params) };
     }
   }
