@@ -177,6 +177,18 @@ browserTest(
   },
 );
 
+browserTest(
+  "client in a browser: where its code for passkeys cannot be loaded, that is a result",
+  async (page) => {
+    await using elsewhere = await startClientPage();
+    await open(page, elsewhere, elsewhere.origin);
+    await page.route("**/client/passkeys.ts", (route) => route.abort());
+    await page.route("**/webauthn-options/**", (route) => route.fulfill({ json: {} }));
+    const result = await call(page, "registerPasskey") as { error: string; status: number };
+    assertEquals([result.error, result.status], ["Unreachable", 0]);
+  },
+);
+
 Deno.test("the client is less than 3 KB, passkeys included", async () => {
   const files: Record<string, string> = {};
   for (const name of ["mod.ts", "client.ts", "passkeys.ts"]) files[name] = await compileClient(name);

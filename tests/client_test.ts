@@ -54,6 +54,17 @@ async function withClient(
   await use(clientOf(app));
 }
 
+/** A client that gets these answers, one after the other. */
+function answers(...list: (Response | Error)[]): AuthClient {
+  return createAuthClient({
+    baseUrl: BASE,
+    fetch: () => {
+      const next = list.shift()!;
+      return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
+    },
+  });
+}
+
 async function failure(result: Promise<{ ok: boolean }>): Promise<AuthFailure> {
   const found = await result;
   assertEquals(found.ok, false);
@@ -195,16 +206,6 @@ Deno.test("client: what a listener throws is no result", async () => {
 });
 
 Deno.test("client: a session that is not known is no null", async () => {
-  const answers = (...list: (Response | Error)[]) => {
-    const auth = createAuthClient({
-      baseUrl: BASE,
-      fetch: () => {
-        const next = list.shift()!;
-        return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
-      },
-    });
-    return auth;
-  };
   const unavailable = { error: "Service Unavailable", code: "FST_AUTHJS_UNAVAILABLE", message: "Try again." };
   const down = await assertRejects(() => answers(Response.json(unavailable, { status: 503 })).getSession());
   assertInstanceOf(down, AuthClientError);
@@ -220,7 +221,7 @@ Deno.test("client: a session that is not known is no null", async () => {
   // The page that a single-page application answers for every path.
   const page = new Response("<!DOCTYPE html>", { headers: { "content-type": "text/html" } });
   const html = await assertRejects(() => answers(page).getSession(), AuthClientError);
-  assertStringIncludes(html.message, "is the plugin registered at `baseUrl`?");
+  assertStringIncludes(html.message, "is it registered at `baseUrl`?");
 
   const gateway = new Response("<h1>Bad Gateway</h1>", { status: 502, statusText: "Bad Gateway" });
   assertEquals(await answers(gateway).signOut(), { ok: false, error: "Bad Gateway", status: 502 });
@@ -233,6 +234,56 @@ Deno.test("client: a session that is not known is no null", async () => {
   );
   assertEquals((await again.signIn("github")).ok, false);
   assertEquals(await again.signIn("github"), { ok: true, url: "http://localhost/x" });
+});
+
+Deno.test("client: JSON that is not the plugin's is a result, and leads nowhere", async () => {
+  const before = () => [Response.json({ github: { type: "oauth" } }), Response.json({ csrfToken: "a" })];
+  for (const body of [null, 1, "text", {}, { url: 1 }, { status: "ok" }]) {
+    const { error, message } = await failure(answers(...before(), Response.json(body)).signIn("github"));
+    assertEquals(error, "Unreachable", JSON.stringify(body));
+    assertStringIncludes(message!, "is it registered at `baseUrl`?");
+  }
+  assertEquals((await failure(answers(Response.json(null)).signIn("github"))).error, "Unreachable");
+  assertEquals((await failure(answers(Response.json(null)).signOut())).error, "Unreachable");
+  await assertRejects(() => answers(Response.json(null)).getProviders(), AuthClientError);
+  await assertRejects(() => answers(Response.json("a page")).getSession(), AuthClientError);
+
+  // Of a gateway.
+  const odd = { error: { reason: "quota" }, code: 7, message: ["too much"] };
+  const { error, code, message } = await failure(answers(Response.json(odd, { status: 429 })).signOut());
+  assertEquals([error, code, message], ["HTTP 429", undefined, undefined]);
+
+  for (const url of ["javascript:alert(1)", " JavaScript:alert(1)", "java\nscript:alert(1)"]) {
+    const result = answers(...before(), Response.json({ url })).signIn("github", { redirect: false });
+    assertEquals((await failure(result)).error, "Configuration", url);
+  }
+});
+
+Deno.test("client: listeners are told of a sign-out that ends in the browser alone", async () => {
+  const unavailable = { error: "Service Unavailable", code: "FST_AUTHJS_UNAVAILABLE" };
+  for (const [status, expected] of [[503, 1], [429, 0]] as const) {
+    const auth = answers(Response.json({ csrfToken: "a" }), Response.json(unavailable, { status }));
+    let changes = 0;
+    auth.onChange(() => void changes++);
+    assertEquals((await failure(auth.signOut())).status, status);
+    await Promise.resolve();
+    assertEquals(changes, expected);
+  }
+});
+
+Deno.test("client: an answer that breaks off is no answer", async () => {
+  const broken = (error: Error) =>
+    new Response(new ReadableStream({ pull: (controller) => controller.error(error) }));
+  const cut = await failure(answers(broken(new TypeError("network error"))).signOut());
+  assertEquals([cut.error, cut.status, cut.message], ["Unreachable", 0, "network error"]);
+  const aborted = await failure(answers(broken(new DOMException("The user left.", "AbortError"))).signOut());
+  assertEquals([aborted.error, aborted.status], ["AbortError", 0]);
+});
+
+Deno.test("client: where there is no page, a path stays one", async () => {
+  const list = [{ github: { type: "oauth" } }, { csrfToken: "a" }, { url: "/home" }];
+  const auth = createAuthClient({ fetch: () => Promise.resolve(Response.json(list.shift())) });
+  assertEquals(await auth.signIn("github"), { ok: true, url: "/home" });
 });
 
 Deno.test("client: its functions need no this", async () => {

@@ -41,6 +41,12 @@ async function startApp(reads: string[]): Promise<FastifyInstance> {
   return app;
 }
 
+function deferred(): { readonly promise: Promise<void>; resolve(): void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => resolve = done);
+  return { promise, resolve: () => resolve() };
+}
+
 browserTest("example: useSession() of React follows a sign-in, a sign-out and the focus", async (page) => {
   const reads: string[] = [];
   await using app = await startApp(reads);
@@ -68,6 +74,30 @@ browserTest("example: useSession() of React follows a sign-in, a sign-out and th
   await heading("signed-out");
   await page.evaluate(`window.dispatchEvent(new Event("focus"))`);
   await heading("bob");
+
+  // An answer that was under way during the sign-out is older than the next one.
+  const [read, held, answered] = [deferred(), deferred(), deferred()];
+  await page.route("**/auth/session", async (route) => {
+    const response = await route.fetch();
+    read.resolve();
+    await held.promise;
+    await route.fulfill({ response });
+    answered.resolve();
+  }, { times: 1 });
+  await page.evaluate(`window.dispatchEvent(new Event("focus"))`);
+  await read.promise;
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await heading("signed-out");
+  held.resolve();
+  await answered.promise;
+  await page.evaluate(`fetch("/auth/session").then((answer) => answer.text())`);
+  await heading("signed-out");
+
+  // Shown again by the back button.
+  await page.evaluate(`import("/client/mod.ts").then(({ createAuthClient }) =>
+    createAuthClient().signIn("credentials", { fields: { username: "eve", password: "open" }, redirect: false }))`);
+  await page.evaluate(`window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`);
+  await heading("eve");
 
   // The session is still shown while the server does not answer.
   await page.route("**/auth/session", (route) => route.abort());

@@ -3,7 +3,6 @@ import type { Session } from "@auth/core/types";
 import type {
   AuthClient,
   AuthClientOptions,
-  AuthErrorType,
   AuthFailure,
   AuthProvider,
   AuthResult,
@@ -33,8 +32,24 @@ export class AuthClientError extends Error {
 /** What the server sent as JSON, or what went wrong. */
 type Sent = { readonly ok: true; readonly body: unknown } | AuthFailure;
 
-/** The page, where there is one. */
-const { location } = globalThis as { location?: { href: string; assign(url: string): void; reload(): void } };
+const UNREACHABLE = { ok: false, error: "Unreachable", status: 0 } as const;
+
+/** The part of a page's location that is used. */
+interface PageLocation {
+  readonly href: string;
+  assign(url: string): void;
+  reload(): void;
+}
+
+/** That of the page, where there is one: a worker has a location, too, but cannot go elsewhere. */
+const { location } = (globalThis as { document?: { location?: PageLocation } }).document ?? {};
+
+/** Whether the body of an answer is one of the plugin's. */
+type IsOurs = (body: unknown) => boolean;
+
+const isObject: IsOurs = (body) => typeof body === "object" && body !== null;
+const isSession: IsOurs = (body) => body === null || isObject(body);
+const leadsOn: IsOurs = (body) => typeof (body as { url?: unknown } | null)?.url === "string";
 
 /**
  * Makes a client.
@@ -70,25 +85,30 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   let providers: Promise<Sent> | undefined;
   let ceremony: AbortController | undefined;
 
-  async function request(path: string, init: RequestInit = {}): Promise<Sent> {
+  async function request(path: string, isOurs: IsOurs, init: RequestInit = {}): Promise<Sent> {
     let response: Response;
-    let body: unknown;
+    let text: string;
     try {
       const headers = { accept: "application/json", ...init.headers };
       response = await send(base + path, { credentials: "include", ...init, headers });
-      body = await response.json().catch(() => undefined);
+      text = await response.text();
     } catch (error) {
       const { name, message } = error as Error;
-      return { ok: false, error: name === "AbortError" ? name : "Unreachable", status: 0, message };
+      return { ...UNREACHABLE, ...(name === "AbortError" && { error: name }), message };
     }
+    const body = parse(text);
     if (!response.ok) return failureOf(response, body);
-    return body === undefined ? noJson(response) : { ok: true, body };
+    return isOurs(body) ? { ok: true, body } : notOurs(response);
   }
 
   /** With a CSRF token. One that is refused, since its cookie has gone, is replaced once. */
-  async function post(path: string, fields: Record<string, unknown>, asJson = false): Promise<Sent> {
+  async function post(
+    path: string,
+    fields: Record<string, unknown>,
+    { isOurs = leadsOn, asJson = false } = {},
+  ): Promise<Sent> {
     for (let isFirst = true;; isFirst = false) {
-      const asked = csrf ??= request("/csrf");
+      const asked = csrf ??= request("/csrf", isObject);
       const found = await asked;
       /** Another call may have asked for the next one: of two tokens the browser keeps one cookie. */
       const forget = () => csrf === asked && (csrf = undefined);
@@ -96,7 +116,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
       if (!found.ok) return found;
       const all = { ...fields, ...found.body as { csrfToken: string } };
       // A form needs no preflight on another origin.
-      const sent = await request(path, {
+      const sent = await request(path, isOurs, {
         method: "POST",
         body: asJson ? JSON.stringify(all) : new URLSearchParams(all as Record<string, string>),
         ...(asJson && { headers: { "content-type": "application/json" } }),
@@ -112,20 +132,23 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   /** Goes where a result leads, unless the page is to stay. */
   function finish(sent: Sent, redirect = true): AuthResult {
     if (!sent.ok) return sent;
-    const { href } = location ?? {};
-    const { url: given } = sent.body as { url: string };
-    const url = URL.canParse(given) ? given : new URL(given, new URL(base, href)).href;
+    const url = absolute((sent.body as { url: string }).url, base);
     tell();
+    // As a redirect leads to no script.
+    if (URL.canParse(url) && new URL(url).protocol === "javascript:") {
+      return { ok: false, error: "Configuration", status: 200, message: `The answer leads to ${url}` };
+    }
     if (redirect && location) {
+      const { href } = location;
       location.assign(url);
       // To go to another fragment of a page does not load it.
-      if (url.split("#")[0] === href?.split("#")[0] && url.includes("#")) location.reload();
+      if (url.split("#")[0] === href.split("#")[0] && url.includes("#")) location.reload();
     }
     return { ok: true, url };
   }
 
   async function findProviders(): Promise<Sent> {
-    const found = await (providers ??= request("/providers"));
+    const found = await (providers ??= request("/providers", isObject));
     if (!found.ok) providers = undefined;
     return found;
   }
@@ -141,12 +164,13 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     if (signal?.aborted) own.abort();
     signal?.addEventListener("abort", () => own.abort());
     const query = new URLSearchParams({ ...fields, action });
-    const found = await request(`/webauthn-options/${id}?${query}`, { signal: own.signal });
+    const found = await request(`/webauthn-options/${id}?${query}`, isObject, { signal: own.signal });
     if (!found.ok) return found;
+    const passkeys = await import("./passkeys.ts").catch(() => undefined);
+    if (!passkeys) return { ...UNREACHABLE, message: "The code for passkeys could not be loaded." };
     let data: string;
     try {
-      const { getCredential } = await import("./passkeys.ts");
-      data = await getCredential(found.body as never, own.signal, mediation);
+      data = await passkeys.getCredential(found.body as never, own.signal, mediation);
     } catch (error) {
       const { name, message } = error as Error;
       return { ok: false, error: name, status: 0, message };
@@ -165,10 +189,15 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
       const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(parameters)}`;
       return finish(await post(path, { ...fields, ...callbackOf(options) }), redirect);
     },
-    signOut: async (options = {}) => finish(await post("/signout", callbackOf(options)), options.redirect),
-    getSession: async () => answerOf(await request("/session")) as S | null,
+    async signOut(options = {}) {
+      const sent = await post("/signout", callbackOf(options));
+      // The browser has no session any more, also where the server could not end it.
+      if (!sent.ok && sent.status === 503) tell();
+      return finish(sent, options.redirect);
+    },
+    getSession: async () => answerOf(await request("/session", isSession)) as S | null,
     async updateSession(data) {
-      const sent = await post("/session", { data }, true);
+      const sent = await post("/session", { data }, { isOurs: isSession, asJson: true });
       if (!sent.ok) return sent;
       tell();
       return { ok: true, session: sent.body as S | null };
@@ -192,18 +221,36 @@ function answerOf(sent: Sent): unknown {
   throw new AuthClientError(sent);
 }
 
+/** The address to go to: a `redirect` callback may return a path. */
+function absolute(url: string, base: string): string {
+  const root = location ? new URL(base, location.href).href : base;
+  return !URL.canParse(url) && URL.canParse(url, root) ? new URL(url, root).href : url;
+}
+
+/** `undefined` for what is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Such as the page that a single-page application answers for every path. */
-function noJson({ status, url }: Response): AuthFailure {
-  const message = `The answer of ${url} is no JSON: is the plugin registered at \`baseUrl\`?`;
-  return { ok: false, error: "Unreachable", status, message };
+function notOurs({ status, url }: Response): AuthFailure {
+  const message = `The answer of ${url} is not one of the plugin: is it registered at \`baseUrl\`?`;
+  return { ...UNREACHABLE, status, message };
 }
 
 function failureOf(response: Response, body: unknown): AuthFailure {
-  const { error, code, message } = (body ?? {}) as Partial<Record<"error" | "code" | "message", string>>;
+  // A proxy, or the error handler of the application, may have answered.
+  const { error, code, message } = Object.fromEntries(
+    Object.entries(body ?? {}).filter(([, value]) => typeof value === "string"),
+  );
   const retryAfter = response.headers.get("retry-after");
   return {
     ok: false,
-    error: (error ?? (response.statusText || `HTTP ${response.status}`)) as AuthErrorType,
+    error: error || response.statusText || `HTTP ${response.status}`,
     status: response.status,
     ...(code && { code }),
     ...(message && { message }),

@@ -22,9 +22,10 @@ export interface AuthClientOptions {
  * What went wrong.
  *
  * - From the server: the `error` of its answer, such as `"CredentialsSignin"` for a wrong password. An error that the
- *   application's error handler answered has the name of its status, such as `"Service Unavailable"`.
- * - `"Unreachable"`: there is no answer. The browser is offline, the server is down, or CORS does not allow the page to
- *   read the answer.
+ *   application's error handler answered has the name of its status, such as `"Service Unavailable"`. What a proxy
+ *   answered without JSON is the same or, over HTTP/2, `"HTTP 502"`.
+ * - `"Unreachable"`: there is no answer of the plugin. The browser is offline, the server is down, CORS does not allow
+ *   the page to read the answer, or something else answered at `baseUrl`.
  * - From a passkey: the name of the browser's `DOMException`. `"NotAllowedError"`: the user cancelled, or took too
  *   long. `"AbortError"`: another passkey was asked for, or the signal aborted. `"InvalidStateError"`: the device has a
  *   passkey of this user already. `"NotSupportedError"`: the browser has no passkeys. `"SecurityError"`: passkeys of
@@ -93,7 +94,8 @@ export type SessionResult<S> = {
 /** Where to go after an action. */
 export interface SignOutOptions {
   /**
-   * Where to go afterwards. On another origin than the server's the `redirect` callback has to allow it.
+   * Where to go afterwards. On another origin than the server's the `redirect` callback has to allow it. A path
+   * is one on the server's origin.
    *
    * @default the address of the page
    */
