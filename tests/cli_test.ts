@@ -115,6 +115,35 @@ const WAYS: [what: string, source: string][] = [
       await app.register(FastifyAuth({ providers: [GitHub({ clientId: "the-id", clientSecret: "s" })] }), { prefix: "/auth" });
     }`,
   ],
+  [
+    "a main() that is not awaited, and waits before each step",
+    `
+    const step = () => new Promise((resolve) => setTimeout(resolve, 20));
+    async function main() {
+      await step();
+      const app = Fastify({ logger: true });
+      await step();
+      await app.register(FastifyAuth({ providers: [GitHub({ clientId: "the-id", clientSecret: "s" })] }), { prefix: "/auth" });
+      await app.listen({ port: 1, host: "192.0.2.1" });
+    }
+    main();`,
+  ],
+  [
+    "a handler for a platform, beside the application",
+    `
+    const app = await make();
+    export default async function (request, response) {
+      await app.ready();
+      app.server.emit("request", request, response);
+    }`,
+  ],
+  [
+    "a server that listens without app.listen()",
+    `
+    const app = await make();
+    await app.ready();
+    app.server.listen({ port: 1, host: "192.0.2.1" }, () => process.exit(7));`,
+  ],
 ];
 
 for (const [what, source] of WAYS) {
@@ -192,6 +221,47 @@ const BROKEN: [what: string, source: string, code: number, message: RegExp][] = 
   ],
   ["that makes no Fastify", "export default {};", 2, /makes no Fastify application.*export default app/],
   [
+    "that prints why and ends the process",
+    `${APP}
+    const start = async () => {
+      try {
+        await make(["github"]);
+      } catch (error) {
+        console.log("stopping");
+        process.exit(1);
+      }
+    };
+    start();`,
+    1,
+    /^error +start .*ends the process with exit code 1[\s\S]*\nstopping\n$/,
+  ],
+  [
+    "that ends the process, after its log said why",
+    `
+    import { exit } from "node:process";
+    ${APP}
+    const app = Fastify({ logger: true });
+    try {
+      await app.register(FastifyAuth({ providers: ["github"] }), { prefix: "/auth" });
+    } catch (error) {
+      app.log.error({ err: error }, "not started");
+      exit(1);
+    }`,
+    1,
+    /^error +start +FST_AUTHJS_PROVIDER_INVALID: .*providers\[0\]/,
+  ],
+  [
+    "whose start is rejected, unseen",
+    `${APP}
+    const start = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await make(["github"]);
+    };
+    start();`,
+    1,
+    /^error +start +FST_AUTHJS_PROVIDER_INVALID: .*providers\[0\]/,
+  ],
+  [
     "that never ends",
     "await new Promise((resolve) => setTimeout(resolve, 60_000));",
     2,
@@ -206,6 +276,24 @@ for (const [what, source, code, message] of BROKEN) {
     assertMatch(run.output + run.complaint, message);
   });
 }
+
+Deno.test("doctor: what an application prints is no part of the report", async () => {
+  const source = `${APP}
+    console.log("starting");
+    process.stdout.write("on fire\\n");
+    const app = await make();
+    app.addHook("onClose", () => console.info("closing"));
+    export default app;`;
+  const { code, output, complaint } = await doctor(source, ["--json"], WITH_VARIABLES);
+  assertEquals([code, JSON.parse(output).findings.length], [0, 1]);
+  assertEquals(complaint, "starting\non fire\nclosing\n");
+});
+
+Deno.test("doctor: a directory is no module", async () => {
+  const { code, complaint } = await command(["doctor", "src"]);
+  assertEquals(code, 2);
+  assertStringIncludes(complaint, "src is a directory: name the module in it");
+});
 
 Deno.test("doctor: asks providers for their discovery documents, unless --offline", async () => {
   await using idp = await serve((_request, response) => response.writeHead(404).end());

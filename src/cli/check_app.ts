@@ -3,7 +3,7 @@ import { type Report, type RequestReport, toTable } from "../instance/boot_repor
 import { mountedIn } from "../instance/mount.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { error, type Finding, ok, warning } from "./findings.ts";
-import { type App, closeApps, loadApp } from "./load_app.ts";
+import { type App, loadApp } from "./load_app.ts";
 
 /** How an application is checked. */
 export interface AppOptions {
@@ -29,7 +29,7 @@ export async function checkApp(
   file: string,
   { timeout = LOAD_TIMEOUT, offline }: AppOptions,
 ): Promise<{ findings: Finding[]; text: string }> {
-  const { apps, failure } = await loadApp(file, timeout);
+  const { apps, failure, close } = await loadApp(file, timeout);
   try {
     if (failure !== undefined) return { findings: [explain(failure)], text: "" };
     const reports = apps.flatMap(reportsOf);
@@ -37,7 +37,7 @@ export async function checkApp(
     const findings = await Promise.all(reports.map((report) => checkReport(report, offline)));
     return { findings: findings.flat(), text: reports.map(withoutWarnings).map(toTable).join("\n\n") };
   } finally {
-    await closeApps(apps);
+    await close();
   }
 }
 

@@ -17,11 +17,16 @@
 import process from "node:process";
 import { run } from "./run.ts";
 
-const { code, output, complaint } = await run(process.argv.slice(2));
-await write(process.stderr, complaint);
-await write(process.stdout, output);
-// An application that was loaded may keep timers and connections.
-process.exit(code);
+// Without top-level await: runtimes say that they are about to end only once the main module has run.
+void main();
+
+async function main(): Promise<void> {
+  const { code, output, complaint } = await run(process.argv.slice(2));
+  await write(process.stderr, complaint);
+  await write(process.stdout, output);
+  // An application that was loaded may keep timers and connections.
+  process.exit(code);
+}
 
 function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
   if (text === "") return Promise.resolve();
