@@ -494,6 +494,27 @@ for (const name of ["session", "jwt", "signIn", "redirect"] as const) {
   }
 }
 
+Deno.test("a redirect callback that returns no address leads to the origin, and is logged once", async () => {
+  for (
+    const [returned, what] of [[undefined, "undefined"], ["", "an empty text"], [null, "null"], [5, "number"]]
+  ) {
+    const { app, client, lines } = await logged({ callbacks: { redirect: () => returned as never } });
+    await using _app = app;
+    for (const answer of [await client.signIn(ada), await client.signOut()]) {
+      assertEquals([answer.statusCode, answer.headers.location], [302, "http://localhost"]);
+    }
+    assertStringIncludes(
+      only(lines, CALLBACK),
+      `\`callbacks.redirect\` returned ${what}, so users are led to`,
+    );
+  }
+  const redirect = ({ baseUrl }: { baseUrl: string }) => new URL("/home?a=ü", baseUrl) as never;
+  const { app, client, lines } = await logged({ callbacks: { redirect } });
+  await using _app = app;
+  assertEquals((await client.signIn(ada)).headers.location, "http://localhost/home?a=%C3%BC");
+  none(lines, CALLBACK);
+});
+
 Deno.test("a session callback that leaves the user out is logged once", async () => {
   const { app, client, lines } = await logged({ callbacks: { session: () => ({ role: "admin" }) as never } });
   await using _app = app;

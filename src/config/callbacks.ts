@@ -13,7 +13,8 @@ const RETURNS = {
   jwt:
     "so the session is lost. Return the token: `jwt({ token }) { …; return token; }`, or null to end the session",
   signIn: "so the sign-in is refused. Return true, false or a URL: `signIn() { …; return true; }`",
-  redirect: "so there is nowhere to go. Return a URL: `redirect({ url }) { …; return url; }`",
+  redirect:
+    "so users are led to the origin of the application. Return a URL: `redirect({ url }) { …; return url; }`",
 } as const satisfies Partial<Record<keyof Callbacks, string>>;
 
 /** The callbacks, each of which is reported the first time it returns what cannot be meant. */
@@ -23,7 +24,10 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
     const own = watched[name];
     if (typeof own !== "function") continue;
     watched[name] = watch(own as Callback, (result) => {
-      if (result === undefined) return `\`callbacks.${name}\` returned undefined, ${consequence}.`;
+      if (result === undefined || (name === "redirect" && !isAddress(result))) {
+        const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
+        return `\`callbacks.${name}\` returned ${what}, ${consequence}.`;
+      }
       return name === "session" && lacksUser(result) ? NO_USER : undefined;
     }, notices);
   }
@@ -31,6 +35,11 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
 }
 
 type Callback = (this: unknown, ...args: unknown[]) => unknown;
+
+/** Whether a `redirect` callback may return it. */
+export function isAddress(value: unknown): value is string | URL {
+  return value instanceof URL || (typeof value === "string" && value !== "");
+}
 
 /** Null is no mistake: it is how a callback ends a session. */
 function lacksUser(session: unknown): boolean {

@@ -38,7 +38,7 @@ import { requireCookieLimit } from "./cookie_limit.ts";
 import { type HashSecrets, hashSecrets } from "./hash_secrets.ts";
 import type { CoreConfig } from "./cookies.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
-import { watchCallbacks } from "./callbacks.ts";
+import { isAddress, watchCallbacks } from "./callbacks.ts";
 import { requireCookies } from "./cookies.ts";
 import { requireAuthorize, watchUsers } from "./provider_users.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
@@ -352,11 +352,14 @@ function withoutMaxAge({ sessionToken, ...cookies }: Cookies): Cookies {
 
 type Cookies = NonNullable<AuthConfig["cookies"]>;
 
-/** A Location header is ASCII; the URL that a callback returns may not be. */
+/**
+ * A Location header is ASCII; the URL that a callback returns may not be. Where it returns none, the user is
+ * led to the origin: core would answer a sign-in with an empty page.
+ */
 function toAsciiRedirect(redirect: Redirect): Redirect {
   return async (params) => {
-    const url = await redirect(params);
-    return typeof url === "string" ? toAsciiUrl(url) : url;
+    const url: unknown = await redirect(params);
+    return isAddress(url) ? toAsciiUrl(String(url)) : params.baseUrl;
   };
 }
 
