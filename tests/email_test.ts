@@ -456,3 +456,24 @@ Deno.test("the provider's own normalizeIdentifier decides", () =>
     assertFalse(JSON.stringify(log).includes("eve@"));
     assertEquals(log.filter(({ level }) => level > 30), []);
   }));
+
+Deno.test("a normalizeIdentifier that returns no text sends no mail, and the log says what to return", async () => {
+  const returned: [() => unknown, string][] = [
+    [() => Promise.reject(new Error("no such domain")), "a promise"],
+    [() => undefined, "undefined"],
+  ];
+  for (const [normalizeIdentifier, what] of returned) {
+    await withMail({ provider: { normalizeIdentifier } }, async ({ app, smtp, tables, log }) => {
+      const answer = await ask(new Client(app), ADA);
+      assertEquals(answer.headers.location, "http://localhost/auth/error?error=Configuration");
+      assertEquals([smtp.mails.length, tables.tokens.length], [0, 0]);
+      assert(
+        log.some(({ level, msg }) => level === 50 && msg.includes(`returned ${what}: it is not awaited`)),
+      );
+    });
+  }
+  await withMail({ provider: { normalizeIdentifier: () => "" } }, async ({ app, smtp }) => {
+    assertEquals((await ask(new Client(app), ADA)).headers.location, NOT_SENT);
+    assertEquals(smtp.mails, []);
+  });
+});

@@ -52,7 +52,7 @@ function correctedSettings({ id, apiKey, from }: EmailConfig, env: Environment):
   };
 }
 
-function wrapNormalizer({ normalizeIdentifier }: EmailConfig): (identifier: string) => string {
+function wrapNormalizer({ id, normalizeIdentifier }: EmailConfig): (identifier: string) => string {
   return (identifier) => {
     if (!identifier) throw new EmailAddressRefused("There is no e-mail address in the request");
     if (!normalizeIdentifier) {
@@ -60,12 +60,31 @@ function wrapNormalizer({ normalizeIdentifier }: EmailConfig): (identifier: stri
       if (address === undefined) throw new EmailAddressRefused("That is no e-mail address");
       return address;
     }
+    let address: unknown;
     try {
-      return normalizeIdentifier(identifier);
+      address = normalizeIdentifier(identifier);
     } catch (error) {
       throw new EmailAddressRefused("That is no e-mail address", { cause: redactError(error, identifier) });
     }
+    assertAddress(address, id);
+    return address;
   };
+}
+
+/** @throws {TypeError} Where it is no text: core would mail to "undefined", or to "[object Promise]". */
+function assertAddress(address: unknown, provider: string): asserts address is string {
+  if (address === "") throw new EmailAddressRefused("That is no e-mail address");
+  if (typeof address === "string") return;
+  const isPromise = address instanceof Promise;
+  // A rejection that nothing waits for would end the process.
+  if (isPromise) address.catch(() => {});
+  throw new TypeError(
+    `normalizeIdentifier() of the provider "${provider}" returned ${
+      isPromise ? "a promise" : typeof address
+    }: it is ` +
+      "not awaited, and has to return the address as a text, or to throw an error. What takes longer is for " +
+      "`callbacks.signIn`.",
+  );
 }
 
 function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest"] {
