@@ -97,8 +97,8 @@ the \`issuer\` to set.
 ## When a provider refuses
 
 An error that the provider answers with is logged as a warning, with \`provider\`, \`error\`, \`error_description\` and, for
-an answer to a request of the plugin, \`status\`; \`access_denied\`, the error of a user who declines, as
-information. Descriptions are shortened, and codes, tokens and secrets are cut out of them.
+an answer to a request of the plugin, \`status\`; the error of a user who declines (\`access_denied\`,
+\`user_cancelled_authorize\`, \`user_cancelled_login\`) as information. Descriptions are shortened, and codes, tokens and secrets are cut out of them.
 
 ## Workarounds
 

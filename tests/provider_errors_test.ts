@@ -57,7 +57,8 @@ function answering(
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 
 Deno.test("an error that the provider sends the browser back with is logged, with the provider", async () => {
-  for (const error of ["invalid_scope", "server_error", "access_denied"]) {
+  const declined = ["access_denied", "user_cancelled_authorize", "user_cancelled_login"];
+  for (const error of ["invalid_scope", "server_error", ...declined]) {
     await withProvider({}, async ({ client, provider, lines }) => {
       const answer = await signInThrough(client, provider, {
         code: "",
@@ -66,7 +67,7 @@ Deno.test("an error that the provider sends the browser back with is logged, wit
       });
       assertEquals(locationOf(answer), "http://localhost/auth/signin?error=OAuthCallbackError");
       assertEquals(answerIn(lines), {
-        level: error === "access_denied" ? INFO : WARN,
+        level: declined.includes(error) ? INFO : WARN,
         provider: "op",
         status: undefined,
         error,

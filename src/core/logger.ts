@@ -108,10 +108,16 @@ function messageOf({ type, message, provider, status, error, error_description }
 /** Errors about the session token that a browser sent. */
 const OF_TOKENS = new Set(["JWTSessionError", "SignOutError"]);
 
+/** The user declined at the provider (RFC 6749 section 4.1.2.1; Apple and LinkedIn; LinkedIn). */
+const DECLINED: ReadonlySet<unknown> = new Set([
+  "access_denied",
+  "user_cancelled_authorize",
+  "user_cancelled_login",
+]);
+
 function levelOf(error: Error, answer: Partial<ProviderError> | undefined): "error" | "warn" | "info" {
   const { type = error.name } = error as { type?: string };
-  // The user declined at the provider.
-  if (answer?.error === "access_denied" && type !== "InvalidCheck") return "info";
+  if (DECLINED.has(answer?.error) && type !== "InvalidCheck") return "info";
   if (INFORMATIVE.has(type)) return "info";
   if (NOTEWORTHY.has(type) || answer) return "warn";
   const cause = causeOf(error);
