@@ -131,7 +131,13 @@ export function presentedToken(
 
 /** The read of a bearer token, which leaves the cookies of the client alone. */
 async function withoutCookies(found: MaybePromise<SessionRead>): Promise<SessionRead> {
-  const { update: _update, isOutdated: _isOutdated, checkOtherProcesses: _check, ...read } = await found;
+  const {
+    update: _update,
+    newestUpdate: _newest,
+    isOutdated: _isOutdated,
+    checkOtherProcesses: _check,
+    ...read
+  } = await found;
   return read;
 }
 

@@ -38,8 +38,8 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
  * Has core update the session.
  *
  * The session token may be replaced already, or another request may be refreshing it: core gets the newest
- * one, so that the `jwt` callback does not refresh it again. Running requests with earlier tokens continue
- * with the updated one.
+ * one, so that the `jwt` callback does not refresh it again. Reads that begin meanwhile wait for the updated
+ * one, and running requests with earlier tokens continue with it.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
   const row: RowExpiry = {};
@@ -60,14 +60,28 @@ async function updateSession(
   context: RequestContext,
   wrapAdapter: (adapter: Adapter) => Adapter,
 ): Promise<Answer> {
-  const held = heldSession(context);
+  const { settings } = context;
+  const { token } = heldSession(context);
   // Core would remove a session whose key only another process has.
-  if (hasUnknownKey(held.token, context.settings)) return jsonAnswer(null);
+  if (hasUnknownKey(token, settings)) return jsonAnswer(null);
+  const update = (newest: string) => updateToken(newest, context, wrapAdapter);
+  if (token === "" || settings.strategy === "database") return await update(token);
+  return await settings.refreshes.update(
+    token,
+    update,
+    (answer) => givenSession(answer, context) || undefined,
+  );
+}
+
+/** Has core update the session by its newest token. */
+async function updateToken(
+  newest: string,
+  context: RequestContext,
+  wrapAdapter: (adapter: Adapter) => Adapter,
+): Promise<Answer> {
+  const held = heldSession(context);
   const ending = endingContext(context);
   const { families, refreshes } = context.settings;
-  // `newest()` has its result. Where it fails, this request goes on with the token that it has.
-  await refreshes.running(refreshes.newest(held.token))?.catch(() => {});
-  const newest = refreshes.newest(held.token);
   if (held.token === "" || await sessionHasEnded(held.token, context)) {
     return await callCore(withoutCookies(context, held.names));
   }

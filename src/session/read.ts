@@ -18,6 +18,11 @@ export interface SessionRead {
   readonly session: Session | null;
   /** The cookies to set, where the read changed something. */
   readonly update?: SessionCookieUpdate;
+  /**
+   * The cookies in their place when the reply leaves. Another request may have replaced the token since, and
+   * its reply may be with the browser already.
+   */
+  readonly newestUpdate?: () => SessionCookieUpdate;
   /** Whether the session ended since, so that these cookies must not be set any more. */
   readonly isOutdated?: () => boolean;
   /** Asks whether the session ended in another process; {@linkcode isOutdated} then knows. */

@@ -113,9 +113,16 @@ function toSessionRead(
   const read = { session: toSession(session, context), claims, refreshFailure };
   if (error) return { ...removeCookie(cookie, settings), ...read };
   if (sealed === undefined) return read;
+  const write = (token: string) =>
+    writeSessionCookie(cookie.names, token, settings.cookie, newExpiry(settings));
+  const update = write(sealed);
   return {
     ...read,
-    update: writeSessionCookie(cookie.names, sealed, settings.cookie, newExpiry(settings)),
+    update,
+    newestUpdate() {
+      const newest = settings.refreshes.newest(sealed);
+      return newest === sealed ? update : write(newest);
+    },
     ...endChecks(cookie.token, context),
   };
 }
@@ -131,6 +138,19 @@ function readToken(token: string, context: ReadContext): MaybePromise<JwtRead> {
     });
   }
   const newest = refreshes.newest(token);
+  return refreshes.isUpdated(newest) ? readUpdated(token, context) : readInstead(newest, token, context);
+}
+
+/** Reads what an update makes of the session. */
+async function readUpdated(token: string, context: ReadContext): Promise<JwtRead> {
+  const { families, refreshes, refresh: { waitLimit } } = context.settings;
+  const newest = await refreshes.updated(token, waitLimit);
+  return families.endings(token) > 0 ? ENDED : await readInstead(newest, token, context);
+}
+
+/** Reads the newest token of a session in place of the one that came. */
+function readInstead(newest: string, token: string, context: ReadContext): MaybePromise<JwtRead> {
+  const { refreshes } = context.settings;
   const running = refreshes.running(newest);
   const read = running?.then((read) => reuseRefresh(read, context.settings)) ??
     refreshes.run(

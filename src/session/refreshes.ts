@@ -8,6 +8,7 @@
  */
 import type { JWT } from "@auth/core/jwt";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
+import { withDeadline } from "../utils/deadline.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { ownString } from "../utils/own_string.ts";
 import { bucketOf, newBuckets } from "./token_buckets.ts";
@@ -52,6 +53,8 @@ interface Replacement {
 export class Refreshes<T> {
   readonly #grace: number;
   readonly #running = new Map<string, Promise<T>>();
+  /** The updates under way (`POST <prefix>/session`), each with the token that it gives. */
+  readonly #updates = new Map<string, Promise<string | undefined>>();
   readonly #replaced = new Map<string, Replacement>();
   /** How many replaced tokens each bucket has. */
   readonly #counts = newBuckets();
@@ -96,6 +99,62 @@ export class Refreshes<T> {
     if (!(running instanceof Promise)) return running;
     this.#running.set(token, running);
     return running.finally(() => this.#running.delete(token));
+  }
+
+  /**
+   * Updates the session of this token, once the refresh and the updates of it that are under way are done.
+   * Refreshes that begin meanwhile are to wait for it: of two new tokens, one would lack what the other has.
+   *
+   * @param work Is given the newest token.
+   * @param given The token in its result.
+   */
+  async update<R>(
+    token: string,
+    work: (newest: string) => Promise<R>,
+    given: (result: R) => string | undefined,
+  ): Promise<R> {
+    let newest = this.newest(token);
+    for (let pending; (pending = this.#pending(newest)) !== undefined;) {
+      newest = this.newest(await pending ?? newest);
+    }
+    const result = work(newest);
+    this.#updates.set(newest, result.then(given).catch(() => undefined));
+    try {
+      return await result;
+    } finally {
+      this.#updates.delete(newest);
+    }
+  }
+
+  /** The token that replaces this one when what is under way is done. A refresh that fails leaves it. */
+  #pending(token: string): Promise<string | undefined> | undefined {
+    return this.#updates.get(token) ??
+      this.#running.get(token)?.then(
+        (result) => (result as Pick<JwtRead, "sealed"> | undefined)?.sealed,
+        () => undefined,
+      );
+  }
+
+  /** Whether the session of this token is being updated. */
+  isUpdated(token: string): boolean {
+    return this.#updates.size > 0 && this.#updates.has(token);
+  }
+
+  /**
+   * The newest token, once the updates that are under way are done.
+   *
+   * @param limit Milliseconds that are waited at most: a callback may ask for the session that it updates.
+   */
+  async updated(token: string, limit: number): Promise<string> {
+    const until = monotonicNow() + limit;
+    let newest = this.newest(token);
+    for (let update; (update = this.#updates.get(newest)) !== undefined;) {
+      const left = until - monotonicNow();
+      if (left <= 0) break;
+      const late = () => new Error(`The session is being updated for over ${limit} ms.`);
+      newest = this.newest(await withDeadline(update, left, late).catch(() => undefined) ?? newest);
+    }
+    return newest;
   }
 
   #current(token: string): Replacement | undefined {

@@ -179,8 +179,9 @@ class Reads {
   /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
   get updates(): readonly CookieChange[] {
     if (this.#updates.length === 0) return NO_CHANGES;
-    return this.#updates.filter(({ isOutdated }) => !isOutdated?.()).map(({ update, of, changes }) => ({
-      update,
+    const current = this.#updates.filter(({ isOutdated }) => !isOutdated?.());
+    return current.map(({ update, newestUpdate, of, changes }) => ({
+      update: newestUpdate?.() ?? update,
       replaces: changes > 0 && changes === of.changes,
     }));
   }
