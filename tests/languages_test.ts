@@ -252,6 +252,20 @@ Deno.test("colours of the theme are those of the button", async () => {
   assertStringIncludes(message.html!, "color:#fedcba;background:#123456");
 });
 
+Deno.test("the button of a mail can be read without a theme, and with any colour", async () => {
+  for (
+    const [brandColor, colours] of [
+      [undefined, "color:#ffffff;background:#346df1"],
+      ["#ffee00", "color:#000000;background:#ffee00"],
+      ["#fe0f", "color:#000000;background:#fe0f"],
+      ["#0b6e4f", "color:#ffffff;background:#0b6e4f"],
+    ] as const
+  ) {
+    const { message } = await mailFor({}, brandColor ? { theme: { brandColor } } : {});
+    assertStringIncludes(message.html!, colours);
+  }
+});
+
 Deno.test("an application's own sendVerificationRequest is called as before, however it is given", async () => {
   for (const spread of [false, true]) {
     const calls: string[] = [];

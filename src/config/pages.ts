@@ -2,7 +2,7 @@
 import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
 import type { AssetOptions } from "../pages/assets.ts";
-import { contrast, luminanceOf } from "../pages/colour.ts";
+import { readableOn } from "../pages/colour.ts";
 import { PagePolicy, sourceOf } from "../pages/policy.ts";
 import type { Languages } from "../pages/language.ts";
 import type { Look, Page, PageView, ProviderView } from "../pages/types.ts";
@@ -99,12 +99,12 @@ type Theme = NonNullable<FastifyAuthConfig["theme"]>;
 function themeRules({ brandColor, buttonText }: Theme): string {
   const properties = {
     "--auth-brand": brandColor,
-    "--auth-brand-text": buttonText ?? readableOn(brandColor),
+    "--auth-brand-text": buttonText || readableOn(brandColor),
   };
   const rules = Object.entries(properties)
     .filter(([, value]) => value)
     .map(([name, value]) => {
-      if (/[;{}<>\\]/.test(value!)) {
+      if (/[;{}<>\\]|\/\*/.test(value!)) {
         throw new FastifyAuthError(
           "FST_AUTHJS_CONFIG_INVALID",
           `\`theme\` has ${
@@ -115,13 +115,4 @@ function themeRules({ brandColor, buttonText }: Theme): string {
       return `${name}: ${value};`;
     });
   return rules.length === 0 ? "" : `:root { ${rules.join(" ")} }\n`;
-}
-
-/** Black or white, whichever is easier to read on a colour; unknown for a colour that is not hexadecimal. */
-function readableOn(colour: string | undefined): string | undefined {
-  const [, digits] = /^#((?:[0-9a-f]{3}){1,2})$/i.exec(colour ?? "") ?? [];
-  if (digits === undefined) return undefined;
-  const full = digits.length === 3 ? digits.replace(/./g, "$&$&") : digits;
-  const luminance = luminanceOf(full);
-  return contrast(luminance, 1) >= contrast(luminance, 0) ? "#ffffff" : "#000000";
 }

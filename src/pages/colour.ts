@@ -11,3 +11,13 @@ export function luminanceOf(colour: string): number {
     .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
+
+/** Black or white, whichever is easier to read on a colour; unknown for a colour that is not hexadecimal. */
+export function readableOn(colour: string | undefined): string | undefined {
+  const [, digits] = /^#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.exec(colour ?? "") ?? [];
+  if (digits === undefined) return undefined;
+  // The last of four is how opaque the colour is.
+  const full = digits.length < 6 ? digits.replace(/./g, "$&$&") : digits;
+  const luminance = luminanceOf(full.slice(0, 6));
+  return contrast(luminance, 1) >= contrast(luminance, 0) ? "#ffffff" : "#000000";
+}

@@ -1,6 +1,7 @@
 /** The mail with a sign-in link. */
 import { html } from "@remix-run/html-template";
 import type { EmailMessage } from "../types.ts";
+import { readableOn } from "./colour.ts";
 import type { Language } from "./language.ts";
 import { fill } from "./texts/texts.ts";
 
@@ -13,7 +14,7 @@ export interface SignInMail {
   /** The name of the site. */
   readonly site: string;
   readonly language: Pick<Language, "tag" | "direction" | "texts">;
-  /** CSS colours of the button. */
+  /** CSS colours of the button; an empty one is none. */
   readonly theme: { readonly brandColor?: string; readonly buttonText?: string };
 }
 
@@ -25,7 +26,9 @@ export function signInMail({ url, expires, site, language, theme }: SignInMail):
   const words = { site, date: dateIn(tag, expires) };
   const subject = fill(texts["email.subject"], words);
   const hints = [fill(texts["email.expires"], words), texts["email.ignore"]];
-  const { brandColor = "#346df1", buttonText = "#ffffff" } = theme;
+  // Core's theme has empty texts for what the application does not choose.
+  const brandColor = theme.brandColor || "#346df1";
+  const buttonText = theme.buttonText || (readableOn(theme.brandColor) ?? "#ffffff");
   const button = `${FONT};display:inline-block;padding:12px 24px;border-radius:8px;font-size:18px;` +
     `font-weight:bold;text-decoration:none;color:${buttonText};background:${brandColor}`;
   const document = html`
