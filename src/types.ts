@@ -339,8 +339,8 @@ export interface FastifyAuthOptions {
   language?: string | ((request: LanguageRequest) => string | undefined);
   /**
    * Texts that replace those of the built-in pages and mails, by language tag:
-   * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; English stands in for
-   * texts that it lacks.
+   * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; texts that it lacks are
+   * those of its built-in language (`pt` for `pt-BR`), else English.
    *
    * @default {} the built-in texts
    */

@@ -143,6 +143,36 @@ Deno.test("every text can be replaced, and a language added", async () => {
   assertEquals(heading, "You do not have access", "English where a text is missing");
 });
 
+Deno.test("texts for a region are added to those of the language, however their tag is written", async () => {
+  const config: Partial<FastifyAuthConfig> = {
+    texts: {
+      DE: { "signOut.title": "Tschüss" },
+      "de-at": { "signIn.title": "Servus" },
+      "zh-TW": { "signIn.title": "歡迎" },
+    },
+  };
+  const headings = async (language: string) => {
+    const headers = { "accept-language": language };
+    const [signIn, signOut] = [
+      await pageFor(headers, { config }),
+      await pageFor(headers, { config, url: "/auth/signout" }),
+    ];
+    return [signIn[0], signIn[2], signOut[2]];
+  };
+  assertEquals(await headings("de-AT"), ["de-AT", "Servus", "Tschüss"]);
+  assertEquals(await headings("de"), ["de", "Anmelden", "Tschüss"]);
+  assertEquals(await headings("zh-TW"), ["zh-TW", "歡迎", "登出"]);
+});
+
+Deno.test("a language is written from the side that its script is", async () => {
+  const tags = { ks: "rtl", "pa-Arab": "rtl", "az-arab": "rtl", pa: "ltr", "ar-Latn": "ltr", yi: "rtl" };
+  const texts = Object.fromEntries(Object.keys(tags).map((tag) => [tag, {}]));
+  for (const [tag, direction] of Object.entries(tags)) {
+    const [, dir] = await pageFor({ "accept-language": tag }, { config: { texts } });
+    assertEquals(dir, direction, tag);
+  }
+});
+
 Deno.test("what is no language or no text stops the boot with what to change", async () => {
   for (
     const [config, message] of [
@@ -157,6 +187,8 @@ Deno.test("what is no language or no text stops the boot with what to change", a
       [{ texts: { en: { "signIn.with": "With {name}" } } }, "this text has {provider}"],
       [{ texts: { "not a tag": {} } }, '`texts` has "not a tag"'],
       [{ texts: { en: "x" } }, '`texts` has "en"'],
+      // Dates could not be written in it.
+      [{ texts: { abcd: {} } }, '`texts` has "abcd"'],
     ] as const
   ) {
     const said = await testApp(testConfig(config as never)).then(() => "started", (error) => error.message);

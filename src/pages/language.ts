@@ -24,6 +24,8 @@ export type LanguageOptions = Pick<FastifyAuthOptions, "language" | "texts">;
 /** The languages of one configuration. */
 export class Languages {
   readonly #options: LanguageOptions;
+  /** The texts of the application, by canonical language tag. */
+  readonly #texts: ReadonlyMap<string, Partial<Texts>>;
   readonly #available: readonly string[];
   readonly #languages = new Map<string, Omit<Language, "asked">>();
   /** Loaded with the first page or mail. */
@@ -37,9 +39,9 @@ export class Languages {
   /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for an unknown language, key or placeholder. */
   constructor(options: LanguageOptions = {}) {
     const { language, texts = {} } = options;
-    const tags = Object.entries(texts).map(([tag, own]) => assertTexts(tag, own));
     this.#options = options;
-    this.#available = [...new Set(["en", ...PACKED_LANGUAGES, ...tags])];
+    this.#texts = canonicalTexts(texts);
+    this.#available = [...new Set([...BUILT_IN, ...this.#texts.keys()])];
     if (language !== undefined && typeof language !== "function" && typeof language !== "string") {
       throw this.#unknown(language);
     }
@@ -69,14 +71,15 @@ export class Languages {
   async #language(tag: string): Promise<Omit<Language, "asked">> {
     let language = this.#languages.get(tag);
     if (language === undefined) {
-      const texts = { ...await this.#builtIn(tag), ...this.#options.texts?.[tag] };
-      language = { tag, direction: RIGHT_TO_LEFT.test(tag) ? "rtl" : "ltr", texts };
+      const near = await nearestBuiltIn(tag);
+      const texts = { ...await this.#builtIn(near), ...this.#texts.get(near), ...this.#texts.get(tag) };
+      language = { tag, direction: directionOf(tag), texts };
       this.#languages.set(tag, language);
     }
     return language;
   }
 
-  /** The built-in texts. English stands in for those that a language lacks. */
+  /** The texts of a built-in language. English stands in for those that it lacks. */
   async #builtIn(tag: string): Promise<Texts> {
     const index = PACKED_LANGUAGES.indexOf(tag);
     if (index === -1) return en;
@@ -86,18 +89,42 @@ export class Languages {
   }
 }
 
+/** The built-in language whose texts stand in for those that a language lacks: "pt" for "pt-BR", else English. */
+async function nearestBuiltIn(tag: string): Promise<string> {
+  const { LanguageChoice } = await import("./language_choice.ts");
+  return new LanguageChoice(undefined, BUILT_IN).match(tag) ?? "en";
+}
+
 async function unpackTexts(): Promise<readonly string[][]> {
   const { unpack } = await import("../utils/unpack.ts");
   return JSON.parse(unpack(PACKED_TEXTS));
 }
 
-/** Languages whose usual script is written from right to left. */
-const RIGHT_TO_LEFT = /^(?:ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)\b/i;
+const BUILT_IN: readonly string[] = ["en", ...PACKED_LANGUAGES];
+
+/** Scripts that are written from right to left (ISO 15924). */
+const RIGHT_TO_LEFT = /^(?:Adlm|Arab|Hebr|Mand|Nkoo|Rohg|Samr|Syrc|Thaa)$/;
+
+/** The direction of the script of a language: of the usual one, where the tag names none. */
+function directionOf(tag: string): Language["direction"] {
+  return RIGHT_TO_LEFT.test(new Intl.Locale(tag).maximize().script ?? "") ? "rtl" : "ltr";
+}
 
 const PLACEHOLDER = /\{\w+\}/g;
 
+function canonicalTexts(texts: NonNullable<LanguageOptions["texts"]>): Map<string, Partial<Texts>> {
+  const byTag = new Map<string, Partial<Texts>>();
+  for (const [tag, own] of Object.entries(texts)) {
+    const canonical = assertTexts(tag, own);
+    byTag.set(canonical, { ...byTag.get(canonical), ...own });
+  }
+  return byTag;
+}
+
+/** @returns The tag in its canonical form. */
 function assertTexts(tag: string, texts: Partial<Texts>): string {
-  if (!/^[a-z]{2,8}(?:-[a-z\d]{2,8})*$/i.test(tag) || typeof texts !== "object" || texts === null) {
+  const canonical = canonicalTag(tag);
+  if (canonical === undefined || typeof texts !== "object" || texts === null) {
     throw invalid(`\`texts\` has ${JSON.stringify(tag)}: write texts by language tag, as in ${EXAMPLE}.`);
   }
   for (const [key, text] of Object.entries(texts)) {
@@ -111,7 +138,17 @@ function assertTexts(tag: string, texts: Partial<Texts>): string {
       throw invalid(`\`texts.${tag}["${key}"]\` has ${unknown}; this text ${words}.`);
     }
   }
-  return tag;
+  return canonical;
+}
+
+/** "pt-BR" for "pt-br"; `undefined` for what is no language tag, or one that headers cannot be matched with. */
+function canonicalTag(tag: string): string | undefined {
+  if (!/^[a-z]{2,8}(?:-[a-z\d]{2,8})*$/i.test(tag)) return undefined;
+  try {
+    return Intl.getCanonicalLocales(tag)[0];
+  } catch {
+    return undefined;
+  }
 }
 
 const EXAMPLE = '{ en: { "signIn.title": "Welcome" } }';

@@ -105,10 +105,7 @@ h1 {
   text-wrap: balance;
 }
 
-:lang(ar) h1,
-:lang(fa) h1,
-:lang(he) h1,
-:lang(ur) h1 {
+[dir="rtl"] h1 {
   letter-spacing: 0;
 }
 
