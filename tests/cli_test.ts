@@ -1,5 +1,6 @@
 /** The command, run as a process. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -407,8 +408,8 @@ const PROXIES: [what: string, change: (reply: Record<string, unknown>) => void, 
   ],
   [
     "that removes security headers",
-    (reply) => delete reply["x-frame-options"],
-    /warning +headers .*x-frame-options/,
+    (reply) => delete reply["x-content-type-options"],
+    /warning +headers .*x-content-type-options/,
   ],
 ];
 
@@ -455,4 +456,135 @@ Deno.test("doctor --url: over TLS it looks at Secure cookies and Strict-Transpor
   } finally {
     await app.close();
   }
+});
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Answers with a page, whatever is asked for. */
+function page(status: number, headers: Record<string, string> = {}, body = "<h1>Sorry</h1>"): Answer {
+  return (_request, response) => response.writeHead(status, headers).end(body);
+}
+
+const UNREACHED: [what: string, answer: Answer, found: RegExp][] = [
+  [
+    "a redirect to another host",
+    ({ url }, response) => response.writeHead(301, { location: `https://www.app.example${url}` }).end(),
+    /redirects to https:\/\/www\.app\.example\/auth\/providers: check --url https:\/\/www\.app\.example\/auth\.$/m,
+  ],
+  [
+    "a slash that a proxy adds",
+    ({ url }, response) => response.writeHead(301, { location: `${url}/` }).end(),
+    /the same path with a slash at its end/,
+  ],
+  [
+    "a sign-in of something in front",
+    page(302, { location: "https://sso.example/login?token=hidden" }),
+    /redirects to https:\/\/sso\.example\/login, which is none of the auth routes/,
+  ],
+  [
+    "a guard on the auth routes",
+    page(401, {}, '{"code":"FST_AUTHJS_UNAUTHENTICATED","message":"no"}'),
+    /answers 401: .*that asks for a session leave the auth routes out/,
+  ],
+  [
+    "a password of HTTP",
+    page(401, { "www-authenticate": 'Basic realm="x"' }),
+    /give it as --url https:\/\/user/,
+  ],
+  ["a firewall", page(403), /answers 403: a proxy or firewall refuses requests of this machine/],
+  ["a limit", page(429), /answers 429: the requests of this machine are limited/],
+  [
+    "an error of the application",
+    page(500, {}, '{"statusCode":500,"error":"Internal Server Error","message":"boom"}'),
+    /answers 500: the reason is in the log/,
+  ],
+  [
+    "an error that the plugin explains",
+    page(400, {}, '{"code":"FST_AUTHJS_HOST_INVALID","message":"The Host header is missing."}'),
+    /answers 400 \(FST_AUTHJS_HOST_INVALID\): The Host header is missing\./,
+  ],
+  ["a page for every path", page(200), /answers 200 without the list of providers/],
+  ["no answer", () => {}, /cannot be reached: there is no answer in time \(--timeout allows more\)/],
+];
+
+for (const [what, answer, found] of UNREACHED) {
+  Deno.test(`doctor --url: says what to change for ${what}`, async () => {
+    await using site = await serve(answer);
+    const { code, output } = await run(["doctor", "--url", site.url, "--timeout", "0.2"]);
+    assertEquals(code, 1, output);
+    assertMatch(output, found);
+    assert(!output.includes("hidden"), output);
+  });
+}
+
+Deno.test("doctor --url: a password that is refused, or cannot be decoded", async () => {
+  await using site = await serve(page(401, { "www-authenticate": "Basic" }));
+  const refused = await run(["doctor", "--url", site.url.replace("//", "//ada:wrong@")]);
+  assertMatch(refused.output, /refuses the user name or the password in --url/);
+  assert(!refused.output.includes("wrong"));
+  const { code, complaint } = await run(["doctor", "--url", "https://ada:100%@app.example"]);
+  assertEquals(code, 2);
+  assertMatch(complaint, /write it as %25/);
+});
+
+Deno.test("doctor --url: the password is sent by https alone", async () => {
+  const asked: [scheme: string, authorization: string | null][] = [];
+  const answer = (input: string | URL | Request, init?: RequestInit) => {
+    const url = new URL(String(input));
+    asked.push([url.protocol, new Headers(init?.headers).get("authorization")]);
+    if (url.protocol === "http:") return Promise.resolve(new Response(null, { status: 401 }));
+    const body = url.pathname.endsWith("/providers") ? "{}" : "null";
+    return Promise.resolve(new Response(body, { headers: { "strict-transport-security": "max-age=0" } }));
+  };
+  using _fetch = stub(globalThis, "fetch", answer as typeof fetch);
+  const { output } = await run(["doctor", "--url", "https://ada:secret@app.example"]);
+  assertEquals(asked.filter(([scheme]) => scheme === "http:"), [["http:", null]]);
+  assert(asked.some(([scheme, authorization]) => scheme === "https:" && authorization !== null));
+  assertMatch(output, /warning +tls +http:\/\/app\.example\/auth\/signin is served without TLS/);
+  assertMatch(output, /warning +tls +There is no Strict-Transport-Security/); // one that ends at once is none
+});
+
+Deno.test("doctor --url: an origin that is wrong is not blamed on headers of clients", async () => {
+  await using site = await deployed({ origin: "https://www.app.example" });
+  const { output } = await run(["doctor", "--url", site.url]);
+  assertMatch(output, /error +origin/);
+  assertMatch(output, /ok +proxy/);
+});
+
+Deno.test("doctor --url: without providers the origin cannot be seen", async () => {
+  await using site = await deployed({ providers: [] });
+  const { output } = await run(["doctor", "--url", site.url]);
+  assertMatch(output, /warning +provider +There is no provider/);
+  assert(!output.includes("proxy "), output);
+});
+
+Deno.test("doctor --url: without a CSRF token no sign-in is tried", async () => {
+  await using app = await testApp(testConfig({ providers: [github] }));
+  await using site = await proxy(app, (reply) => delete reply["set-cookie"]);
+  await using broken = await serve(async (request, response) => {
+    if (request.url!.endsWith("/csrf")) return page(200)(request, response);
+    const reply = await fetch(`${site.url}${request.url}`, { headers: { host: "x" }, redirect: "manual" });
+    response.writeHead(reply.status).end(await reply.text());
+  });
+  const { output } = await run(["doctor", "--url", broken.url]);
+  assertMatch(output, /error +csrf .* answers 200 without a token/);
+  assertMatch(output, /warning +sign-in +No sign-in was tried, since there is no CSRF token\./);
+  assert(!output.includes("Cannot"), output);
+});
+
+Deno.test("doctor --url: frame-ancestors is as good as X-Frame-Options", async () => {
+  await using app = await testApp(testConfig({ providers: [github] }));
+  const headersFound = async (policy: string) => {
+    await using site = await proxy(app, (reply) => {
+      delete reply["x-frame-options"];
+      reply["content-security-policy"] = policy;
+    });
+    return (await run(["doctor", "--url", site.url])).output.match(/^\w+ +headers/m)?.[0].split(" ")[0];
+  };
+  assertEquals(await headersFound("default-src 'self'; frame-ancestors 'none'"), "ok");
+  assertEquals(await headersFound("frame-ancestors *"), "warning");
+});
+
+Deno.test("a command that is named like a method of objects is none", async () => {
+  assertMatch((await run(["constructor"])).complaint, /There is no command "constructor"/);
 });

@@ -1,9 +1,9 @@
 /** Checks the set-up of an application by loading it. */
 import { type Report, type RequestReport, toTable } from "../instance/boot_report.ts";
 import { mountedIn } from "../instance/mount.ts";
-import { errorChain } from "../utils/error_chain.ts";
 import { error, type Finding, ok, warning } from "./findings.ts";
 import { type App, loadApp } from "./load_app.ts";
+import { reasonOf } from "./reason.ts";
 
 /** How an application is checked. */
 export interface AppOptions {
@@ -98,12 +98,6 @@ async function checkDiscovery({ id, discovery }: Report["providers"][number]): P
 /** Providers of many tenants have a placeholder, as `{tenantid}`. */
 function isSame(found: string, issuer: string): boolean {
   return found.includes("{") || found.replace(/\/$/, "") === issuer.replace(/\/$/, "");
-}
-
-function reasonOf(cause: unknown): string {
-  return [...errorChain(cause)].map(({ message }: { message?: unknown }) => message).filter(Boolean).join(
-    ": ",
-  );
 }
 
 /** An error of the set-up says what to change; any other is the application's own. */

@@ -1,9 +1,10 @@
 /** Checks a running deployment from outside: what browsers and providers get. */
-import { errorChain } from "../utils/error_chain.ts";
 import { checkCookies, checkCsrf } from "./url_cookies.ts";
 import { error, type Finding, ok, warning } from "./findings.ts";
 import { checkSignIns } from "./url_sign_in.ts";
 import { type Deployment, explainOrigin, type ServedProvider } from "./deployment.ts";
+import { reasonOf } from "./reason.ts";
+import { explainNoList } from "./unreached.ts";
 import { type Reply, Visitor } from "./visitor.ts";
 
 /** How long a request may take, in milliseconds. */
@@ -40,7 +41,10 @@ export async function checkUrl(address: URL, timeout: number = TIMEOUT): Promise
   ];
   const findings: Finding[] = [ok("reach", `${base} has the auth routes.`)];
   for (const check of checks) findings.push(...await attempt(check, deployment));
-  return findings;
+  // Each sign-in may show the same mistake.
+  return findings.filter(({ message }, index) =>
+    findings.findIndex((one) => one.message === message) === index
+  );
 }
 
 /** A check whose request fails is an error of the deployment, too. */
@@ -69,12 +73,6 @@ async function tryVisit(visitor: Visitor, url: string): Promise<Reply | Error> {
   }
 }
 
-function reasonOf(cause: unknown): string {
-  return [...errorChain(cause)].map(({ message }: { message?: unknown }) => message).filter(Boolean).join(
-    ": ",
-  );
-}
-
 /** The list of providers that core serves. */
 function providersOf({ status, json }: Reply): ServedProvider[] | undefined {
   if (status !== 200 || typeof json !== "object" || json === null || Array.isArray(json)) return undefined;
@@ -82,39 +80,6 @@ function providersOf({ status, json }: Reply): ServedProvider[] | undefined {
   const isOne = (value: ServedProvider | null) =>
     [value?.id, value?.type, value?.callbackUrl].every((text) => typeof text === "string");
   return providers.every(isOne) ? providers : undefined;
-}
-
-function explainNoList(listed: Reply | Error, base: string): Finding {
-  const url = `${base}/providers`;
-  if (listed instanceof Error) return error("reach", `${url} cannot be reached: ${reasonOf(listed)}.`);
-  const { status, headers } = listed;
-  if (status >= 300 && status < 400) {
-    return error(
-      "reach",
-      `${url} redirects to ${withoutQuery(headers.get("location"), url)}: give that address.`,
-    );
-  }
-  if (status === 401) {
-    return error("reach", `${url} asks for a password: give it as --url https://user:password@host.`);
-  }
-  if (status >= 500) {
-    return error(
-      "reach",
-      `${url} answers ${status}: the application does not run, or its proxy cannot reach it.`,
-    );
-  }
-  return error(
-    "reach",
-    `${url} answers ${status} without the list of providers. If the auth routes are at another path, give it, as in ` +
-      "--url https://app.example/api/auth; if they are there, a proxy does not pass that path on.",
-  );
-}
-
-/** A query may have a token. */
-function withoutQuery(location: string | null, base: string): string {
-  if (location === null || !URL.canParse(location, base)) return "nowhere";
-  const { origin, pathname } = new URL(location, base);
-  return `${origin}${pathname}`;
 }
 
 async function checkTls({ origin, base, visitor }: Deployment): Promise<Finding[]> {
@@ -128,7 +93,7 @@ async function checkTls({ origin, base, visitor }: Deployment): Promise<Finding[
     ];
   }
   const { headers } = await visitor.visit(`${base}/session`);
-  const lasting = headers.has("strict-transport-security")
+  const lasting = /max-age="?0*[1-9]/i.test(headers.get("strict-transport-security") ?? "")
     ? ok("tls", "Browsers are told to use https only (Strict-Transport-Security).")
     : warning(
       "tls",
@@ -140,11 +105,13 @@ async function checkTls({ origin, base, visitor }: Deployment): Promise<Finding[
 
 async function checkPlain(hostname: string, base: string, visitor: Visitor): Promise<Finding> {
   const url = `http://${hostname}${new URL(base).pathname}/signin`;
-  const reply = await tryVisit(visitor.another(), url);
+  const reply = await tryVisit(visitor.withoutPassword(), url);
   if (reply instanceof Error) return ok("tls", "Nothing is served by http.");
   const location = reply.headers.get("location") ?? "";
   if (location.startsWith("https:")) return ok("tls", "http is redirected to https.");
-  if (reply.status >= 400) return ok("tls", "The auth routes are not served by http.");
+  if (reply.status >= 400 && reply.status !== 401) {
+    return ok("tls", "The auth routes are not served by http.");
+  }
   return warning("tls", `${url} is served without TLS: redirect http to https.`);
 }
 
@@ -166,7 +133,8 @@ function checkOrigin({ origin, base, providers }: Deployment): Finding[] {
 }
 
 /** Headers that a proxy has to set or remove: a client may send them, too. */
-async function checkForwarded({ origin, base, visitor }: Deployment): Promise<Finding[]> {
+async function checkForwarded({ origin, base, providers, visitor }: Deployment): Promise<Finding[]> {
+  if (providers.length === 0) return []; // nothing shows the origin
   const proto = origin.startsWith("https:") ? "http" : "https";
   const headers = {
     "x-forwarded-host": FORGED,
@@ -175,7 +143,8 @@ async function checkForwarded({ origin, base, visitor }: Deployment): Promise<Fi
   };
   const forged = providersOf(await visitor.visit(`${base}/providers`, { headers }));
   const urls = forged?.map(({ callbackUrl }) => callbackUrl) ?? [];
-  if (urls.every((url) => url.startsWith(`${origin}/`))) {
+  // An origin that is wrong without them, too, is another finding.
+  if (urls.every((url) => providers.some(({ callbackUrl }) => callbackUrl === url))) {
     return [ok("proxy", "X-Forwarded-Host and X-Forwarded-Proto of a client change nothing.")];
   }
   const what = urls.some((url) => url.includes(FORGED)) ? "X-Forwarded-Host" : "X-Forwarded-Proto";
@@ -213,6 +182,12 @@ const HEADERS: readonly [name: string, expected: RegExp, why: string][] = [
   ["referrer-policy", /^(?!.*unsafe-url)/i, "URLs with codes may reach other sites"],
 ];
 
+/** Browsers use it in place of X-Frame-Options (CSP 3, section 6.4.2). */
+function limitsFrames(headers: Headers): boolean {
+  const sources = /frame-ancestors([^;,]*)/i.exec(headers.get("content-security-policy") ?? "")?.[1];
+  return sources !== undefined && !/(?:^|\s)(?:\*|https?:)(?:\s|$)/.test(sources);
+}
+
 async function checkHeaders({ base, visitor }: Deployment): Promise<Finding[]> {
   const { status, headers } = await visitor.visit(`${base}/signin`, { headers: { accept: "text/html" } });
   if (status >= 400) {
@@ -220,7 +195,8 @@ async function checkHeaders({ base, visitor }: Deployment): Promise<Finding[]> {
       error("page", `The sign-in page answers ${status}: the reason is in the log of the application.`),
     ];
   }
-  const missing = HEADERS.filter(([name, expected]) => !expected.test(headers.get(name) ?? ""));
+  const missing = HEADERS.filter(([name, expected]) => !expected.test(headers.get(name) ?? ""))
+    .filter(([name]) => name !== "x-frame-options" || !limitsFrames(headers));
   const findings = missing.map(([name, , why]) =>
     warning("headers", `${name} is missing or weak, so ${why}: the proxy should pass it on as it is.`)
   );

@@ -95,7 +95,7 @@ function parse(args: string[]) {
 }
 
 function assertOptions(command: string, values: Values): void {
-  const known = OF_COMMAND[command];
+  const known = Object.hasOwn(OF_COMMAND, command) ? OF_COMMAND[command] : undefined;
   if (known === undefined) {
     throw new UsageError(`There is no command ${JSON.stringify(command)}: use doctor, secret or init.`);
   }
@@ -159,6 +159,21 @@ async function readVariables(file: string): Promise<void> {
 }
 
 function toAddress(url: string): URL {
-  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return new URL(url);
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) {
+    const address = new URL(url);
+    if (isDecodable(address.username) && isDecodable(address.password)) return address;
+    throw new UsageError(
+      "--url has a % in its user name or password that stands for nothing: write it as %25.",
+    );
+  }
   throw new UsageError("--url takes an address with its scheme, such as https://app.example.");
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -2,7 +2,7 @@
  * Begins a sign-in with each provider of OAuth or OpenID Connect, and looks at where the user would be sent.
  */
 import type { Deployment, ServedProvider } from "./deployment.ts";
-import { error, type Finding, ok } from "./findings.ts";
+import { error, type Finding, ok, warning } from "./findings.ts";
 import { problemsOf } from "./url_cookies.ts";
 
 /** Checks the sign-ins of a deployment. */
@@ -12,7 +12,10 @@ export async function checkSignIns(deployment: Deployment): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const provider of tried) {
     const { json } = await visitor.visit(`${base}/csrf`);
-    const { csrfToken } = json as { csrfToken: string };
+    const { csrfToken } = Object(json) as { csrfToken?: unknown };
+    if (typeof csrfToken !== "string") {
+      return [...findings, warning("sign-in", "No sign-in was tried, since there is no CSRF token.")];
+    }
     findings.push(...await checkSignIn(provider, csrfToken, deployment));
   }
   return findings;
@@ -46,6 +49,8 @@ function explainRefusal(status: number, code: unknown, origin: string): string {
       return `${what}: the application takes its own page for that of another site. Set AUTH_URL=${origin}.`;
     case "FST_AUTHJS_UNAVAILABLE":
       return `${what}: the application cannot reach the provider. Its log says which address.`;
+    case "FST_AUTHJS_TOO_MANY_REQUESTS":
+      return `${what}: the attempts of this machine are limited. Try again later.`;
   }
   return `${what}: the reason is in the log of the application.`;
 }

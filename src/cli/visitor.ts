@@ -15,6 +15,8 @@ export interface Reply {
   readonly body: string;
   /** The body, where it is JSON. */
   readonly json: unknown;
+  /** Whether the request had a password of HTTP. */
+  readonly sentPassword: boolean;
 }
 
 /** What a request sends. */
@@ -47,6 +49,11 @@ export class Visitor {
     return new Visitor(this.#timeout, this.#authorization);
   }
 
+  /** One without cookies and without the password, for addresses without TLS. */
+  withoutPassword(): Visitor {
+    return new Visitor(this.#timeout, undefined);
+  }
+
   /** Requests a page, or posts a form. Redirects are not followed. */
   async visit(url: string, { headers = {}, form }: VisitOptions = {}): Promise<Reply> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -65,7 +72,9 @@ export class Visitor {
     const cookies = response.headers.getSetCookie().map(parseCookie);
     for (const { name, value } of cookies) this.#cookies.set(name, value);
     const body = (await response.text()).slice(0, BODY_LIMIT);
-    return { status: response.status, headers: response.headers, cookies, body, json: parseJson(body) };
+    const { status, headers: received } = response;
+    const sentPassword = this.#authorization !== undefined;
+    return { status, headers: received, cookies, body, json: parseJson(body), sentPassword };
   }
 }
 
