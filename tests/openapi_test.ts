@@ -42,6 +42,7 @@ interface Scheme {
   type: string;
   in: string;
   name: string;
+  scheme?: string;
 }
 
 const info = { title: "An application", version: "1.0.0" };
@@ -209,6 +210,45 @@ Deno.test("in OpenAPI 2.0, which has no cookies, the scheme is the Cookie header
   const { securityDefinitions } = await validDocumentOf(app);
   const scheme = securityDefinitions!["__Secure-authjs.session-token"]!;
   assertEquals([scheme.type, scheme.in, scheme.name], ["apiKey", "header", "Cookie"]);
+});
+
+for (const [version, options] of Object.entries(VERSIONS)) {
+  Deno.test(`OpenAPI ${version}: with \`bearer\` a token counts in place of the cookie, and its route is shown`, async () => {
+    const config = testConfig({ origin: "http://localhost", bearer: true });
+    await using app = await documentedApp(config, { options, show: true });
+    app.get("/me", { config: { auth: true } as object }, ok);
+    const { components, securityDefinitions, paths } = await validDocumentOf(app);
+    const { type, scheme, name } = (components?.securitySchemes ?? securityDefinitions)!["authjs.bearer"]!;
+    assertEquals(
+      [type, scheme, name],
+      version === "2.0" ? ["apiKey", undefined, "Authorization"] : ["http", "bearer", undefined],
+    );
+    assertEquals(paths["/me"]!.get!.security, [{ "authjs.session-token": [] }, { "authjs.bearer": [] }]);
+    assertStringIncludes(JSON.stringify(paths["/auth/token"]!.post), '"expires_in"');
+  });
+}
+
+Deno.test("one bearer token is not enough for guards of two configurations", async () => {
+  const config = testConfig({ origin: "http://localhost", bearer: true });
+  const staff = { ...config, cookies: { sessionToken: { name: "staff" } } };
+  await using app = await documentedApp(config);
+  app.get("/", { onRequest: [requireSession(config), requireSession(staff)] }, ok);
+  const { paths } = await validDocumentOf(app);
+  assertEquals(paths["/"]!.get!.security, [{ "authjs.session-token": [], staff: [] }]);
+});
+
+Deno.test("a guard that may have users sign in again answers 401 with the code for that, too", async () => {
+  const config = testConfig({ stepUp: true });
+  await using app = await documentedApp(config);
+  app.get("/declared", { config: { auth: { maxAge: 60 } } as object }, ok);
+  app.get("/hooks", { onRequest: [requireSession(config), requireSession(config, { acr: "2" })] }, ok);
+  app.get("/plain", { onRequest: requireSession(config) }, ok);
+  const { paths } = await validDocumentOf(app);
+  for (const path of ["/declared", "/hooks", "/plain"]) {
+    const codes = JSON.stringify(paths[path]!.get!.responses["401"]);
+    assertStringIncludes(codes, "FST_AUTHJS_UNAUTHENTICATED");
+    assertEquals(codes.includes("FST_AUTHJS_STEP_UP_REQUIRED"), path !== "/plain", path);
+  }
 });
 
 Deno.test("guards of two configurations require both sessions", async () => {

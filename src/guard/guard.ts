@@ -12,7 +12,7 @@ import { readNow } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
-import { type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
+import { requiresStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
 import { Tenants } from "../instance/tenants.ts";
 import type { SessionRead } from "../session/read.ts";
 import { after, type MaybePromise } from "../utils/maybe_promise.ts";
@@ -25,14 +25,20 @@ const startStepUp = later(async () => (await import("./step_up.ts")).startStepUp
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
 
-/**
- * Marks a hook as a guard: tells whose sessions it requires on a route of a scope, if it guards that route.
- */
+/** Marks a hook as a guard: tells what it requires on a route of a scope, if it guards that route. */
 export const GUARD: unique symbol = Symbol("fastify-authjs.guard");
+
+/** What a guard requires, for descriptions of its routes. */
+export interface Guarding {
+  /** Whose sessions: of a configuration, or of one that a function chooses. */
+  readonly source: FastifyAuthConfig | ConfigForRequest;
+  /** Whether it may have a user sign in again. */
+  readonly stepsUp: boolean;
+}
 
 /** A hook, which may be a guard. */
 export interface MarkedHook {
-  [GUARD]?: (config: unknown, scope: object) => FastifyAuthConfig | ConfigForRequest | undefined;
+  [GUARD]?: (config: unknown, scope: object) => Guarding | undefined;
 }
 
 /**
@@ -70,7 +76,7 @@ function guardPerRequest(
       throw error;
     }
   };
-  return Object.assign(guard, { [GUARD]: () => choose });
+  return Object.assign(guard, { [GUARD]: () => ({ source: choose, stepsUp: requiresStepUp(options) }) });
 }
 
 function guardOf(
@@ -126,7 +132,7 @@ function guardOf(
       return Promise.reject(error);
     }
   };
-  return Object.assign(guard, { [GUARD]: () => config });
+  return Object.assign(guard, { [GUARD]: () => ({ source: config, stepsUp: stepUp !== undefined }) });
 }
 
 /** What a guard returns that has let a request pass at once. */

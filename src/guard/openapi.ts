@@ -4,14 +4,11 @@ import { authInstance } from "../instance/auth_instance.ts";
 import { cookieSettings } from "../config/cookies.ts";
 import type { FastifyAuthErrorCode } from "../errors.ts";
 import { errorSchema } from "../http/error_schema.ts";
-import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
+import type { Guarding } from "./guard.ts";
 import { toYaml } from "../utils/yaml.ts";
 
-/** Whose sessions the guards of a route require; empty where it has no guard. */
+/** What the guards of a route require; empty where it has no guard. */
 export type GuardsOf = (route: RouteOptions, scope: FastifyInstance) => readonly Guarding[];
-
-/** A configuration, or a function that chooses one. */
-type Guarding = FastifyAuthConfig | ConfigForRequest;
 
 /** The decorator of `@fastify/swagger`, which makes the document. */
 const DECORATOR = "swagger";
@@ -35,8 +32,9 @@ interface Operation {
 
 interface Scheme {
   type: string;
-  in: string;
-  name: string;
+  in?: string;
+  name?: string;
+  scheme?: string;
   description: string;
 }
 
@@ -109,8 +107,9 @@ export class OpenApi {
       delete operation[MARK];
       this.#completed.add(document);
       const { route, scope } = this.#routes[Number(mark)]!;
-      operation.security ??= schemes.requirement(this.#guardsOf(route, scope), scope);
-      operation.responses = { ...refusals(document), ...operation.responses };
+      const guards = this.#guardsOf(route, scope);
+      operation.security ??= schemes.requirement(guards, scope);
+      operation.responses = { ...refusals(guards, document), ...operation.responses };
     }
   }
 }
@@ -136,12 +135,14 @@ class SecuritySchemes {
     this.#document = document;
   }
 
-  /** Requires the sessions of these configurations, besides what the document requires of every operation. */
-  requirement(configs: readonly Guarding[], scope: FastifyInstance): Security {
+  /** Requires the sessions of these guards, besides what the document requires of every operation. */
+  requirement(guards: readonly Guarding[], scope: FastifyInstance): Security {
     const { security = [] } = this.#document;
-    const required = schemesOf(scope).map((secure) =>
-      Object.fromEntries(configs.map((config) => [this.#keyOf(sessionCookie(config, secure)), []]))
+    const required: Security[number][] = schemesOf(scope).map((secure) =>
+      Object.fromEntries(guards.map(({ source }) => [this.#keyOf(sessionCookie(source, secure)), []]))
     );
+    // A request has one bearer token, which is of one configuration.
+    if (guards.length === 1 && acceptsBearer(guards[0]!.source)) required.push({ [this.#bearerKey()]: [] });
     const alternatives = (security.length === 0 ? [{}] : security).flatMap((outer) =>
       required.map((inner) => ({ ...outer, ...inner }))
     );
@@ -151,14 +152,30 @@ class SecuritySchemes {
   /** The key of the scheme for a cookie: the application's, if it has one, else the name of the cookie. */
   #keyOf(cookie: string): string {
     const scheme = this.#schemeOf(cookie);
-    const same = (other: Scheme) =>
-      (["type", "in", "name"] as const).every((field) => other[field] === scheme[field]);
     const schemes = this.#schemes;
     // Not in 2.0, where all cookies are one header.
-    const known = Object.keys(schemes).find((key) => scheme.in === "cookie" && same(schemes[key]!));
-    if (known !== undefined) return known;
-    let key = cookie.replace(/[^\w.-]/g, "_");
-    while (key in schemes && !same(schemes[key]!)) key += "_";
+    const known = Object.keys(schemes).find((key) =>
+      scheme.in === "cookie" && areSame(schemes[key]!, scheme)
+    );
+    return known ?? this.#add(cookie.replace(/[^\w.-]/g, "_"), scheme);
+  }
+
+  /** The key of the scheme for bearer tokens. Those of the application may be others. */
+  #bearerKey(): string {
+    const description = "A session token, which `POST token` of the auth routes issues.";
+    return this.#add(
+      "authjs.bearer",
+      this.#document.swagger === undefined
+        ? { type: "http", scheme: "bearer", description }
+        : { type: "apiKey", in: "header", name: "Authorization", description },
+    );
+  }
+
+  /** Adds a scheme, unless it is there; where another one has the key, under another. */
+  #add(wanted: string, scheme: Scheme): string {
+    const schemes = this.#schemes;
+    let key = wanted;
+    while (key in schemes && !areSame(schemes[key]!, scheme)) key += "_";
     this.#schemes = { ...schemes, [key]: scheme };
     return key;
   }
@@ -186,34 +203,55 @@ class SecuritySchemes {
   }
 }
 
+function areSame(one: Scheme, other: Scheme): boolean {
+  return (["type", "in", "name", "scheme"] as const).every((field) => one[field] === other[field]);
+}
+
+function acceptsBearer(source: Guarding["source"]): boolean {
+  return typeof source !== "function" && authInstance(source).config.bearer !== undefined;
+}
+
 /** Whether requests come by https: both are possible where a proxy may be in front of the server. */
 function schemesOf({ initialConfig }: FastifyInstance): readonly boolean[] {
   return initialConfig.https ? [true] : [false, true];
 }
 
-function sessionCookie(config: Guarding, secure: boolean): string {
-  if (typeof config === "function") {
+function sessionCookie(source: Guarding["source"], secure: boolean): string {
+  if (typeof source === "function") {
     return cookieSettings("sessionToken", { cookieTenant: "{tenant}" }, secure).name;
   }
-  const { core, origin } = authInstance(config).config;
+  const { core, origin } = authInstance(source).config;
   return cookieSettings("sessionToken", core, origin?.secure ?? secure).name;
 }
 
-const REFUSALS: readonly [status: number, code: FastifyAuthErrorCode, description: string][] = [
-  [
-    401,
-    "FST_AUTHJS_UNAUTHENTICATED",
-    "There is no session. A browser that requests a page is redirected to the sign-in page instead (302).",
-  ],
-  [403, "FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route."],
-  [503, "FST_AUTHJS_UNAVAILABLE", "The database of the sessions failed."],
-];
+/** An answer of a guard, with the codes that its error may have. */
+type GuardAnswer = readonly [status: number, description: string, ...codes: FastifyAuthErrorCode[]];
 
-/** The answers of a guard. */
-function refusals({ swagger }: Document): Record<string, unknown> {
-  return Object.fromEntries(REFUSALS.map(([status, code, description]) => {
-    const schema = errorSchema(code);
-    const body = swagger === undefined ? { content: { "application/json": { schema } } } : { schema };
-    return [status, { description, ...body }];
-  }));
+const STEP_UP = "There is no session, or the user has to sign in again. A browser that requests a page is " +
+  "redirected to do so instead (302).";
+
+/** What the guards of a route answer with. */
+function answersOf(guards: readonly Guarding[]): GuardAnswer[] {
+  return [
+    guards.some(({ stepsUp }) => stepsUp)
+      ? [401, STEP_UP, "FST_AUTHJS_UNAUTHENTICATED", "FST_AUTHJS_STEP_UP_REQUIRED"]
+      : [
+        401,
+        "There is no session. A browser that requests a page is redirected to the sign-in page instead (302).",
+        "FST_AUTHJS_UNAUTHENTICATED",
+      ],
+    [403, "The signed-in user may not use this route.", "FST_AUTHJS_FORBIDDEN"],
+    [503, "The database of the sessions failed.", "FST_AUTHJS_UNAVAILABLE"],
+  ];
+}
+
+/** The answers of guards as responses of an operation. */
+function refusals(guards: readonly Guarding[], { swagger }: Document): Record<string, unknown> {
+  return Object.fromEntries(
+    answersOf(guards).map(([status, description, ...codes]) => {
+      const schema = errorSchema(...codes);
+      const body = swagger === undefined ? { content: { "application/json": { schema } } } : { schema };
+      return [status, { description, ...body }];
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import type {
   onRequestHookHandler,
   RouteOptions,
 } from "fastify";
-import { GUARD, type MarkedHook, PASSED, type SessionGuard, sessionGuard } from "./guard.ts";
+import { GUARD, type Guarding, type MarkedHook, PASSED, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "../instance/arguments.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
@@ -18,6 +18,7 @@ import {
   type RouteAuthOptions,
 } from "./route_auth.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
+import { requiresStepUp } from "./step_up_options.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 
 /** One registration of the plugin. */
@@ -164,7 +165,12 @@ export class RouteGuards {
   ): Hook & MarkedHook {
     return Object.assign(hook, {
       [GUARD]: (config: unknown, scope: object) =>
-        guards(config, scope) ? this.#registrationOf(declaration).config : undefined,
+        guards(config, scope)
+          ? {
+            source: this.#registrationOf(declaration).config,
+            stepsUp: requiresStepUp(declaration.options),
+          }
+          : undefined,
     });
   }
 
@@ -244,12 +250,18 @@ function assertSeen(route: RouteOptions): void {
   );
 }
 
-/** Whose sessions the hooks of a route require, its own and those of its scope. */
-function guardsOf(route: RouteOptions, scope: FastifyInstance): (FastifyAuthConfig | ConfigForRequest)[] {
+/** What the hooks of a route require, its own and those of its scope: once for each configuration. */
+function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
   const hooks = GUARD_HOOKS.flatMap((name) => [...hooksOf(scope, name), ...[route[name] ?? []].flat()]);
-  const configs = hooks.map((hook) => (hook as MarkedHook)[GUARD]?.(route.config, scope));
-  const required = new Set(configs.filter((config) => config !== undefined));
-  return [...required].filter((config) => typeof config === "function" || !isSignInRoute(route, config));
+  const required = new Map<Guarding["source"], Guarding>();
+  for (const hook of hooks) {
+    const guarding = (hook as MarkedHook)[GUARD]?.(route.config, scope);
+    if (guarding === undefined) continue;
+    const { source, stepsUp } = guarding;
+    if (typeof source !== "function" && isSignInRoute(route, source)) continue;
+    required.set(source, { source, stepsUp: stepsUp || required.get(source)?.stepsUp === true });
+  }
+  return [...required.values()];
 }
 
 /** The hooks that can be guards. */

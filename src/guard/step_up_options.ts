@@ -13,6 +13,11 @@ export interface StepUp {
   readonly amr: readonly string[];
 }
 
+/** Whether options may have a user sign in again. */
+export function requiresStepUp(options: RequireSessionOptions): boolean {
+  return ["maxAge", "acr", "amr"].some((name) => name in options);
+}
+
 /**
  * What checked options require.
  *

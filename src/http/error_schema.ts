@@ -12,14 +12,14 @@ export interface JsonSchema {
   headers?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The shape of an error of Fastify with this code. */
-export function errorSchema(code: string): JsonSchema {
+/** The shape of an error of Fastify with one of these codes. */
+export function errorSchema(...codes: readonly string[]): JsonSchema {
   return {
     type: "object",
     required: ["statusCode", "code", "error", "message"],
     properties: {
       statusCode: { type: "integer" },
-      code: { type: "string", enum: [code] },
+      code: { type: "string", enum: codes },
       error: { type: "string" },
       message: { type: "string" },
     },

@@ -90,6 +90,13 @@ const OPERATIONS: Readonly<Record<string, (config: ResolvedConfig) => AuthOperat
     ...posted("Updates the session", { data: { description: "What the `jwt` callback gets as `session`." } }),
     response: { 200: SESSION, 403: FAILURE, 503: FAILURE },
   }),
+  "POST token": () => ({
+    tags: TAGS,
+    summary: "Issues a bearer token to a user who is signed in with a cookie",
+    body: object("", { csrfToken: text("That of `csrf`.") }, ["csrfToken"]),
+    consumes: ["application/json", "application/x-www-form-urlencoded"],
+    response: { 200: BEARER_TOKEN, 400: FAILURE, 401: FAILURE, 403: FAILURE, 503: FAILURE },
+  }),
   "GET csrf": () => ({
     tags: TAGS,
     summary: "A CSRF token, and its cookie",
@@ -159,6 +166,12 @@ const SESSION: JsonSchema = {
   },
   additionalProperties: true,
 };
+
+const BEARER_TOKEN = object("The token.", {
+  access_token: text(),
+  token_type: { type: "string", enum: ["Bearer"] },
+  expires_in: { type: "integer", description: "Seconds." },
+}, ["access_token", "token_type", "expires_in"]);
 
 const PROVIDER = object("", {
   id: text(),
