@@ -1,10 +1,11 @@
 /** What a read changes reaches the browser, from whichever route read it (rows S1 and S2). */
-import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { decode, encode, type JWT } from "@auth/core/jwt";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
+import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
+import { memoryLock } from "./support/memory_lock.ts";
 
 const NAME = "authjs.session-token";
 const ada = { username: "ada", password: "open" };
@@ -32,11 +33,11 @@ async function signedIn(app: FastifyInstance): Promise<Client> {
 /** An application with a route that replies as told, having read the session. */
 async function replying(
   reply: (reply: FastifyReply) => unknown,
-  overrides: Partial<FastifyAuthConfig> = counting,
+  { overrides = counting, guards = false }: { overrides?: Partial<FastifyAuthConfig>; guards?: boolean } = {},
 ): Promise<{ app: FastifyInstance; answer: Answer }> {
   const config = testConfig(overrides);
   await using app = await testApp(config);
-  app.get("/reply", async (request, response) => {
+  app.get("/reply", { onRequest: guards ? requireSession(config) : [] }, async (request, response) => {
     await getSession(request, config);
     return await reply(response) ?? "text";
   });
@@ -59,7 +60,7 @@ Deno.test("S1: what the jwt callback counts is counted on, request after request
 
 Deno.test("a token that is young and unchanged stays: no Set-Cookie, and the route's caching is its own", async () => {
   const reply = (response: FastifyReply) => void response.header("cache-control", "private, max-age=60");
-  const { answer } = await replying(reply, {});
+  const { answer } = await replying(reply, { overrides: {} });
   assertEquals(setCookies(answer), []);
   assertEquals(cacheControl(answer), "private, max-age=60");
 });
@@ -291,4 +292,73 @@ Deno.test("a route the plugin cannot reach is told of once, and the session is s
   assertEquals(warnings.length, 1);
   assertStringIncludes(warnings[0]!.msg, "renewed at /outside");
   assertFalse(JSON.stringify(lines).includes(cookie.slice(-40)));
+});
+
+/** Ways to write the head of a reply without Fastify. */
+const HEADS: Record<string, (reply: FastifyReply) => void> = {
+  "an object": ({ raw }) => void raw.writeHead(200, { "content-type": "text/event-stream" }),
+  "cookies of its own": ({ raw }) => void raw.writeHead(200, "fine", { "Set-Cookie": ["a=1", "b=2"] }),
+  "a list": ({ raw }) => void raw.writeHead(200, ["set-cookie", "a=1", "set-cookie", "b=2"]),
+  "a cookie that is set before": ({ raw }) => void raw.setHeader("set-cookie", "a=1"),
+  "headers for shared caches": ({ raw }) =>
+    void raw.writeHead(200, { "Cache-Control": "public, max-age=60", "x-other": "kept" }),
+};
+
+for (const [what, writeHead] of Object.entries(HEADS)) {
+  for (const hijacks of [true, false]) {
+    Deno.test(`a handler that ${hijacks ? "takes over" : "writes"} its reply sends it, too: ${what}`, async () => {
+      const { answer } = await replying((reply) => {
+        if (hijacks) reply.hijack();
+        writeHead(reply);
+        reply.raw.end("raw");
+        return reply;
+      }, { guards: true });
+      assertEquals([answer.statusCode, answer.body], [200, "raw"]);
+      assertEquals(sessionCookies(answer).length, 1);
+      const given = { a: what.includes("cookie") || what === "a list", b: /own|list/.test(what) };
+      for (const [name, isGiven] of Object.entries(given)) {
+        assertEquals(setCookies(answer).some((line) => line.startsWith(`${name}=`)), isGiven, name);
+      }
+      assertMatch(String(cacheControl(answer)), /^(?:private|no-store)$/);
+      if (what.includes("caches")) assertEquals(answer.headers["x-other"], "kept");
+    });
+  }
+}
+
+Deno.test("a handler that writes its reply has the last word about the session cookie", async () => {
+  const { answer } = await replying((reply) => {
+    reply.hijack();
+    reply.raw.writeHead(200, { "set-cookie": `${NAME}=; Max-Age=0` }).end();
+  }, { guards: true });
+  assertEquals(sessionCookies(answer), [`${NAME}=; Max-Age=0`]);
+});
+
+Deno.test("a hook before the guard may read the session of a reply that its handler writes", async () => {
+  const config = testConfig(counting);
+  await using app = Fastify();
+  app.addHook("onRequest", async (request) => void await getSession(request, config));
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  app.get("/raw", { preHandler: requireSession(config) }, (_request, reply) => {
+    reply.hijack();
+    reply.raw.end();
+  });
+  const cookie = `${NAME}=${await sealed({ name: "ada" })}`;
+  assertEquals(sessionCookies(await app.inject({ url: "/raw", headers: { cookie } })).length, 1);
+});
+
+Deno.test("with a refreshLock a reply that its handler writes does not bring a session back, and the log says so", async () => {
+  const { logger, lines } = captureLog();
+  const config = testConfig({ ...counting, refreshLock: memoryLock() });
+  await using app = await testApp(config, { logger });
+  app.get("/raw", { onRequest: requireSession(config) }, (_request, reply) => {
+    reply.hijack();
+    reply.raw.end();
+  });
+  const cookie = `${NAME}=${await sealed({ name: "ada" })}`;
+  for (let i = 0; i < 2; i++) {
+    assertEquals(sessionCookies(await app.inject({ url: "/raw", headers: { cookie } })), []);
+  }
+  const losses = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
+  assertEquals(losses.length, 1);
+  assertStringIncludes(losses[0]!.msg, "With a `refreshLock`");
 });

@@ -12,6 +12,10 @@ export interface LateHeaders {
 /** A reply whose headers are about to be written. */
 export interface LateReply extends LateHeaders {
   setStatus(code: number): void;
+  /** The values of a header, those that a handler passes to `writeHead()` included. */
+  valuesOf(name: string): readonly string[];
+  /** Sets a header, also in place of what a handler passes to `writeHead()`. */
+  replace(name: string, value: string | readonly string[]): void;
 }
 
 /** The property of Node's response that keeps the changes. */
@@ -103,9 +107,34 @@ class Late implements LateReply {
     if (this.#passed === undefined || !(name in this.#passed)) this.#reply.raw.setHeader(name, value);
   }
 
+  valuesOf(name: string): readonly string[] {
+    const { raw } = this.#reply;
+    const passed = pairsOf(this.#args!.at(-1)).filter(([key]) => key.toLowerCase() === name);
+    const values = passed.length > 0 ? passed.map(([, value]) => value) : [raw.getHeader(name) ?? []];
+    return values.flat().map(String);
+  }
+
+  replace(name: string, value: string | readonly string[]): void {
+    const last = this.#args!.length - 1;
+    const pairs = pairsOf(this.#args![last]);
+    const others = pairs.filter(([key]) => key.toLowerCase() !== name);
+    // Node adds what is set here to what is passed, unless that has the header as well.
+    if (others.length < pairs.length) {
+      this.#args![last] = Array.isArray(this.#args![last]) ? others.flat() : Object.fromEntries(others);
+    }
+    this.#reply.raw.setHeader(name, value);
+  }
+
   remove(name: string): void {
     this.#reply.removeHeader(name);
     // Older versions of Fastify do not remove headers of Node's response.
     this.#reply.raw.removeHeader(name);
   }
+}
+
+/** The headers in an argument of `writeHead()`: an object, or a list of names and values in turns. */
+function pairsOf(headers: unknown): [name: string, value: unknown][] {
+  if (typeof headers !== "object" || headers === null) return [];
+  if (!Array.isArray(headers)) return Object.entries(headers);
+  return headers.flatMap((name, at) => at % 2 === 0 ? [[String(name), headers[at + 1]]] : []);
 }

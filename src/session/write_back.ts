@@ -1,7 +1,8 @@
 /** Sets the cookies that the reads of a request changed on its reply, on any route. */
 import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
-import { beforeHeaders, type LateHeaders } from "../http/late_headers.ts";
+import { beforeHeaders, type LateHeaders, type LateReply } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
+import type { NoticeCode } from "../config/notices.ts";
 import { isSessionPart, type SessionCookieUpdate } from "./cookie.ts";
 import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
@@ -18,8 +19,18 @@ const READS: unique symbol = Symbol("fastify-authjs.reads");
 /** The decorator of scopes whose replies carry what reads changed. Scopes within inherit it. */
 const WRITES_BACK: unique symbol = Symbol("fastify-authjs.writesBack");
 
+/** What is kept of such a scope. */
+interface WritesBack {
+  /** Whether it was said that a cookie is lost. */
+  hasWarned: boolean;
+}
+
+/** The property of requests that keeps their reply, where it is known. */
+const REPLY: unique symbol = Symbol("fastify-authjs.reply");
+
 interface Reader {
   [READS]?: Reads;
+  readonly [REPLY]?: FastifyReply;
 }
 
 /**
@@ -80,6 +91,12 @@ class Reads {
   isSent = false;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   #updates: readonly Update[] = NONE;
+  #isCarried = false;
+  readonly #request: Reader;
+
+  constructor(request: Reader) {
+    this.#request = request;
+  }
 
   once(request: SessionRequest, config: FastifyAuthConfig, read: Read): MaybePromise<SessionRead> {
     const latest = this.#latestOf(config);
@@ -160,6 +177,22 @@ class Reads {
     if (isLate) return;
     const others = this.#updates.filter((other) => other.update.name !== update.name);
     this.#updates = [...others, { ...found, update, of, changes }];
+    const reply = this.#request[REPLY];
+    if (reply !== undefined) this.carry(reply);
+  }
+
+  /** Has the reply carry the updates where its handler writes the head, so that no `onSend` hook runs. */
+  carry(reply: FastifyReply): void {
+    if (this.#isCarried || this.#updates.length === 0) return;
+    this.#isCarried = true;
+    beforeHeaders(reply, (head) => {
+      if (this.isSent) return;
+      this.isSent = true;
+      // The other processes cannot be asked any more whether a session has ended.
+      const sure = this.#updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined);
+      for (const change of this.#changesOf(sure)) carryCookies(head, change);
+      if (sure.length < this.#updates.length) warnOfLoss(reply);
+    });
   }
 
   /** Whether there is something to wait for before cookies can be set. */
@@ -178,8 +211,11 @@ class Reads {
 
   /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
   get updates(): readonly CookieChange[] {
-    if (this.#updates.length === 0) return NO_CHANGES;
-    const current = this.#updates.filter(({ isOutdated }) => !isOutdated?.());
+    return this.#updates.length === 0 ? NO_CHANGES : this.#changesOf(this.#updates);
+  }
+
+  #changesOf(updates: readonly Update[]): readonly CookieChange[] {
+    const current = updates.filter(({ isOutdated }) => !isOutdated?.());
     return current.map(({ update, newestUpdate, of, changes }) => ({
       update: newestUpdate?.() ?? update,
       replaces: changes > 0 && changes === of.changes,
@@ -193,7 +229,7 @@ export function readOnce(
   config: FastifyAuthConfig,
   read: Read,
 ): MaybePromise<SessionRead> {
-  const reads = (request as Reader)[READS] ??= new Reads();
+  const reads = (request as Reader)[READS] ??= new Reads(request as Reader);
   return reads.once(request, config, read);
 }
 
@@ -205,7 +241,7 @@ export function readAnew(
   config: FastifyAuthConfig,
   read: (cookies: string | undefined) => MaybePromise<SessionRead>,
 ): MaybePromise<SessionRead> {
-  const reads = (request as Reader)[READS] ??= new Reads();
+  const reads = (request as Reader)[READS] ??= new Reads(request as Reader);
   return reads.anew(config, read);
 }
 
@@ -226,7 +262,7 @@ export function changeCookies(
   cookies: string,
   known?: SessionRead,
 ): void {
-  const reads = (request as Reader)[READS] ??= new Reads();
+  const reads = (request as Reader)[READS] ??= new Reads(request as Reader);
   reads.change(config, cookies, known);
 }
 
@@ -237,16 +273,28 @@ export function isWrittenBack({ server }: SessionRequest): boolean {
 
 /** Whether the reply to this request will: one that has left or that opens a WebSocket carries nothing. */
 export function canCarryCookies(request: SessionRequest): boolean {
-  if (!isWrittenBack(request) || (request as Reader)[READS]?.isSent) return false;
+  const { [READS]: reads, [REPLY]: reply } = request as Reader;
+  if (!isWrittenBack(request) || reads?.isSent || reply?.raw.headersSent) return false;
   return request.headers.upgrade?.toLowerCase() !== "websocket";
+}
+
+/**
+ * Has the reply of a request carry what reads change also where its handler writes the head. Only who is
+ * given the reply can ask for that: a hook for all routes would take its time with each request.
+ */
+export function keepReply(request: SessionRequest, reply: FastifyReply): void {
+  if (!isWrittenBack(request)) return;
+  (request as { [REPLY]?: FastifyReply })[REPLY] = reply;
+  (request as Reader)[READS]?.carry(reply);
 }
 
 /** Has replies carry what reads changed, in this scope and in those within. */
 export function writeBack(scope: FastifyInstance): void {
   // A second registration in the scope, or one in a scope within: the hook is there already.
   if (scope.hasDecorator(WRITES_BACK)) return;
-  scope.decorate(WRITES_BACK, true);
+  scope.decorate<WritesBack>(WRITES_BACK, { hasWarned: false });
   scope.decorateRequest(READS);
+  scope.decorateRequest(REPLY);
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = (request as Reader)[READS];
     if (reads?.pending) return void finishLater(reads, reply, payload, done);
@@ -309,6 +357,29 @@ function addCookies(reply: FastifyReply, { update: { name, lines }, replaces }: 
   beforeHeaders(reply, (headers) => hasCookie(reply, name) && keepFromSharedCaches(reply, headers));
 }
 
+/** As {@linkcode addCookies}, in the head that a handler writes. */
+function carryCookies(head: LateReply, { update: { name, lines }, replaces }: CookieChange): void {
+  const cookies = head.valuesOf("set-cookie");
+  const others = cookies.filter((line) => !isLineOf(line, name));
+  if (others.length < cookies.length && !replaces) return;
+  head.replace("set-cookie", [...others, ...lines]);
+  removeCdnCaching(head);
+  if (!isPrivate(head.valuesOf("cache-control").join(", "))) head.replace("cache-control", "no-store");
+}
+
+/** Says once that a cookie cannot be sent, since the other processes were to be asked about it before. */
+function warnOfLoss({ log, server }: FastifyReply): void {
+  const scope = server as unknown as { readonly [WRITES_BACK]: WritesBack };
+  if (scope[WRITES_BACK].hasWarned) return;
+  scope[WRITES_BACK].hasWarned = true;
+  const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
+  log.warn(
+    { code },
+    "Auth.js: the session was renewed, and its cookie is lost, since the handler writes the head of the reply itself " +
+      "(`reply.hijack()`). With a `refreshLock` have Fastify send the reply, such as a stream.",
+  );
+}
+
 /** Whether the reply sets or removes that session's cookie. */
 function hasCookie(reply: FastifyReply, name: string): boolean {
   return cookieLines(reply).some((line) => isLineOf(line, name));
@@ -331,8 +402,11 @@ function isLineOf(line: string, name: string): boolean {
 /** A shared cache would hand one user's session to the next. */
 function keepFromSharedCaches(reply: FastifyReply, headers: LateHeaders): void {
   removeCdnCaching(headers);
-  const given = String(reply.getHeader("cache-control") ?? "");
-  if (!PRIVATE.test(given) || SHARED.test(given)) headers.set("cache-control", "no-store");
+  if (!isPrivate(String(reply.getHeader("cache-control") ?? ""))) headers.set("cache-control", "no-store");
+}
+
+function isPrivate(cacheControl: string): boolean {
+  return PRIVATE.test(cacheControl) && !SHARED.test(cacheControl);
 }
 
 /** `private="set-cookie"` concerns one header only and is not honoured everywhere. */
