@@ -124,8 +124,8 @@ Deno.test("a token is only issued with a session cookie and a CSRF token, from a
   const statusOf = async (json: object, headers: Record<string, string> = {}, by = client) =>
     (await by.request("POST", "/auth/token", { json, headers: { accept: "application/json", ...headers } }))
       .statusCode;
-  assertEquals(await statusOf({}), 400);
-  assertEquals(await statusOf({ csrfToken: "forged" }), 400);
+  assertEquals(await statusOf({}), 403);
+  assertEquals(await statusOf({ csrfToken: "forged" }), 403);
   assertEquals(await statusOf({ csrfToken }, { "sec-fetch-site": "cross-site" }), 403);
   assertEquals(await statusOf({ csrfToken }, { authorization: `Bearer ${access_token}` }), 401);
   const stranger = new Client(app);
