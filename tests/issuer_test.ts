@@ -1,4 +1,5 @@
 /** The issuer that an authorization response or an ID token names (RFC 9207), where the provider is configured without. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import type { LogLine } from "./support/app.ts";
 import { locationOf, oauthApp, pathOf, reasons, signedInName, startSignIn } from "./support/oauth_client.ts";
@@ -91,7 +92,11 @@ Deno.test("an OAuth provider without an issuer is known by the document configur
   await withProvider(OAUTH, (parts) => assertRefused(parts, OTHER).then(() => {}), settings);
 });
 
-Deno.test("metadata where RFC 8414 has them are found as well", async () => {
+Deno.test("metadata where RFC 8414 has them are found as well, and observed as discovery", async () => {
+  const endpoints: string[] = [];
+  const note = (message: unknown) => void endpoints.push((message as { endpoint: string }).endpoint);
+  const channel = "tracing:fastify-authjs.provider-request:asyncEnd";
+  subscribe(channel, note);
   await withProvider(OAUTH, async (parts) => {
     const issuer = `${parts.provider.issuer}/tenant`;
     parts.provider.documents.set("/.well-known/oauth-authorization-server/tenant", {
@@ -100,7 +105,8 @@ Deno.test("metadata where RFC 8414 has them are found as well", async () => {
       token_endpoint: `${parts.provider.issuer}${PATHS.token}`,
     });
     await assertAccepted(parts, issuer);
-  }, oauthSettings);
+  }, oauthSettings).finally(() => unsubscribe(channel, note));
+  assertEquals(endpoints, ["discovery", "token", "userinfo"]);
 });
 
 Deno.test("an issuer that cannot be known is refused, and the log says which setting it takes", async () => {

@@ -33,18 +33,23 @@ export function isTokenRequest({ body }: RequestInit): boolean {
 }
 
 /**
- * What a request is for, by what RFC 6749, RFC 6750, RFC 7009, RFC 7517 and OpenID Connect Discovery have in
- * it.
+ * What a request is for, by what RFC 6749, RFC 6750, RFC 7009, RFC 7517, RFC 8414 and OpenID Connect Discovery
+ * have in it.
  */
 function endpointOf(url: URL, init: RequestInit, method: string): ProviderEndpoint {
   if (isTokenRequest(init)) return "token";
   const headers = new Headers(init.headers);
   if (method === "GET") {
-    if (isDiscoveryUrl(url)) return "discovery";
+    if (isDiscoveryUrl(url) || isServerMetadata(url)) return "discovery";
     if (headers.get("accept")?.includes("application/jwk-set+json")) return "jwks";
   }
   if (init.body instanceof URLSearchParams && init.body.has("token")) return "revocation";
   return /^(?:bearer|dpop|token) /i.test(headers.get("authorization") ?? "") ? "userinfo" : "other";
+}
+
+/** RFC 8414 section 3.1. */
+function isServerMetadata({ pathname }: URL): boolean {
+  return pathname.startsWith("/.well-known/oauth-authorization-server");
 }
 
 /** `timeout` or `unreachable` where there was no response, in the same words on each runtime. */
