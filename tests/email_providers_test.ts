@@ -256,6 +256,15 @@ Deno.test("mailgun in the EU is another host, and the name of the provider is th
   });
 });
 
+Deno.test("a service with an id of its own is sent the same", () => {
+  const url = "https://api.mailgun.net/v3/example.com/messages";
+  const provider: Service["provider"] = (settings) => Mailgun({ ...settings, id: "letters" } as never);
+  return ask({ id: "letters", provider, url }, accept, async ({ requests: [request] }) => {
+    assertEquals(request!.url, url);
+    assertEquals((await formOf(request!)).from, `Mailgun <${ADDRESS}>`);
+  });
+});
+
 Deno.test("what a service cannot do without is named in the log", async () => {
   const withoutKey = SERVICES.find(({ id }) => id === "postmark")!;
   const provider: Service["provider"] = (settings) => Loops({ transactionalId: "", ...settings } as never);

@@ -56,6 +56,32 @@ Deno.test("a provider without client id or secret is named at boot, with its var
   );
 });
 
+Deno.test("a provider with an id of its own is named with the variables of its module, which core reads", () =>
+  withEnvironment({ AUTH_GITHUB_ID: "id" }, async () => {
+    const gone = () => Promise.resolve(new Response("not here", { status: 404 }));
+    const keycloak = Keycloak({
+      id: "staff",
+      clientId: "id",
+      clientSecret: "secret",
+      issuer: "https://idp.example",
+      [customFetch]: gone,
+    } as never);
+    const { app, client, lines } = await logged({ providers: [GitHub({ id: "github-2" }), keycloak] });
+    await using _app = app;
+    assertMatch(only(lines, CREDENTIALS), /"github-2" has no client secret.*set AUTH_GITHUB_SECRET /);
+    await client.post("/auth/signin/staff", { csrfToken: await client.csrfToken() });
+    assertMatch(lines.find(({ msg }) => msg.includes("404"))!.msg, /"staff".*AUTH_KEYCLOAK_ISSUER/);
+    const { message } = await refused({ providers: [Keycloak({ id: "staff", issuer: "idp.example" })] });
+    assertMatch(message, /"staff".*AUTH_KEYCLOAK_ISSUER/);
+    const mail = await logged({
+      adapter: memoryAdapter(),
+      session: { strategy: "jwt" },
+      providers: [Resend({ id: "letters", from: "a@b.example" })],
+    });
+    await using _mail = mail.app;
+    assertMatch(only(mail.lines, CREDENTIALS), /"letters" has no API key.*AUTH_RESEND_KEY/);
+  }));
+
 Deno.test("a template that became the text undefined is named too, and an API key of an e-mail provider", async () => {
   const { app, lines } = await logged({
     adapter: memoryAdapter(),

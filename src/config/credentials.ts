@@ -18,21 +18,23 @@ export function credentialWarnings(providers: readonly ProviderSummary[]): Notic
 }
 
 function wrappedWarnings(providers: readonly ProviderSummary[]): Notice[] {
-  return providers.flatMap(({ id, wrapped }) =>
+  return providers.flatMap(({ id, factoryId, wrapped }) =>
     wrapped.map((credential): Notice => ({
       code: "FST_AUTHJS_WARN_CREDENTIALS",
       message:
         `The ${NAMES[credential][0]} of the provider "${id}" has quotation marks or white space around it, ` +
         "which Docker's `--env-file` keeps, for one: the provider will not know it. Set " +
-        `${variableOf(id, NAMES[credential][1])} (or \`${credential}\`) without them.`,
+        `${variableOf(factoryId, NAMES[credential][1])} (or \`${credential}\`) without them.`,
     }))
   );
 }
 
 function missingWarnings(providers: readonly ProviderSummary[]): Notice[] {
-  return providers.filter(({ missing }) => missing.length > 0).map(({ id, missing }) => {
+  return providers.filter(({ missing }) => missing.length > 0).map(({ id, factoryId, missing }) => {
     const what = missing.map((credential) => NAMES[credential][0]).join(" and no ");
-    const how = missing.map((credential) => `${variableOf(id, NAMES[credential][1])} (or \`${credential}\`)`);
+    const how = missing.map((credential) =>
+      `${variableOf(factoryId, NAMES[credential][1])} (or \`${credential}\`)`
+    );
     return {
       code: "FST_AUTHJS_WARN_CREDENTIALS",
       message:

@@ -123,11 +123,11 @@ function signOutUrls(
   };
 }
 
-function toDiscovery({ id, server }: ProviderSummary): Discovery | undefined {
+function toDiscovery({ factoryId, server }: ProviderSummary): Discovery | undefined {
   const { issuer } = server;
   if (issuer === undefined || !isDiscovered(server)) return undefined;
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  return { issuer, url, variable: variableOf(id, "ISSUER") };
+  return { issuer, url, variable: variableOf(factoryId, "ISSUER") };
 }
 
 /** A report as a table. */

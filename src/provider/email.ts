@@ -5,6 +5,7 @@
 import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import { normalizeAddress } from "./email_address.ts";
+import { variableOf } from "./variables.ts";
 import { redactError } from "../http/redact_error.ts";
 
 /** The environment; an empty variable counts as unset. */
@@ -34,21 +35,31 @@ export function prepareEmailProvider(provider: Provider, env: Environment): Prov
     ...own,
     options: {
       ...options,
-      ...correctedSettings(merged, env),
+      ...correctedSettings(own.id, merged, env),
       normalizeIdentifier: wrapNormalizer(merged),
       sendVerificationRequest: wrapSender(merged),
     },
   } as unknown as Provider;
 }
 
-/** Settings without which some of core's providers do not work as documented. */
-function correctedSettings({ id, apiKey, from }: EmailConfig, env: Environment): Partial<EmailConfig> {
-  const fromEnv = env[`AUTH_${id.toUpperCase().replace(/-/g, "_")}_KEY`];
+/**
+ * Settings without which some of core's providers do not work as documented.
+ *
+ * @param service The id that the factory gives: an application may give the provider another.
+ */
+function correctedSettings(
+  service: string,
+  { apiKey, from }: EmailConfig,
+  env: Environment,
+): Partial<EmailConfig> {
+  const { [variableOf(service, "KEY")]: fromEnv } = env;
   return {
     // Loops has an empty key by default, for which core ignores the environment.
     ...(!apiKey && fromEnv && { apiKey: fromEnv }),
     // These two send `from` as a bare address, where a display name is invalid.
-    ...(from && (id === "mailgun" || id === "sendgrid") && { from: from.replace(/^.*<(.*)>\s*$/s, "$1") }),
+    ...(from && (service === "mailgun" || service === "sendgrid") && {
+      from: from.replace(/^.*<(.*)>\s*$/s, "$1"),
+    }),
   };
 }
 

@@ -25,6 +25,13 @@ export interface ProviderLimits {
   readonly insecure?: readonly string[];
 }
 
+/** The configuration of a provider. */
+export interface ConfiguredProvider {
+  readonly issuer?: string | undefined;
+  /** The id that its factory gives, by which its environment variables are named. */
+  readonly factoryId?: string;
+}
+
 /**
  * `fetch`, or a function that replaces it. Not `typeof fetch`: where an application loads the types of Node,
  * that has overloads with options of another, empty type on Deno 2.8.
@@ -35,13 +42,13 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
  * Makes the `fetch` that core uses for one provider.
  *
  * @param inner Sends the requests: the provider's `customFetch` or the global `fetch`.
- * @param issuer Its configured issuer, if there is one.
+ * @param configured What errors name.
  */
 export function limitedFetch(
   provider: string,
   inner: Fetch,
   limits: ProviderLimits,
-  issuer?: string,
+  { issuer, factoryId = provider }: ConfiguredProvider = {},
 ): Fetch {
   const documents = new DiscoveryCache();
   const production = limits.production && !limits.insecure?.includes(provider);
@@ -73,7 +80,7 @@ export function limitedFetch(
     if (!isDiscoveryUrl(url) || !isGet(input, init)) return await send(input, init, url);
     const document = await documents.get(url.href, async () => {
       const response = await sendForDiscovery(
-        provider,
+        factoryId,
         () => send(input, { ...init, redirect: "manual" }, url),
       );
       return checkedDocument(await response.text(), url, provider, production, issuer);
@@ -83,13 +90,13 @@ export function limitedFetch(
 }
 
 /** Adds to an error what to change: the address of a discovery document is made from the issuer. */
-async function sendForDiscovery(provider: string, send: () => Promise<Response>): Promise<Response> {
+async function sendForDiscovery(factoryId: string, send: () => Promise<Response>): Promise<Response> {
   try {
     return await send();
   } catch (error) {
     if (error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE") {
       error.message += ` That is the discovery document of its issuer: check \`issuer\` (or ${
-        variableOf(provider, "ISSUER")
+        variableOf(factoryId, "ISSUER")
       }), and that this server can reach it.`;
     }
     throw error;

@@ -26,10 +26,11 @@ export function limitRequests(provider: Provider, limits: ProviderLimits): Provi
     const inner = own[customFetch] ?? options?.[customFetch] ??
       ((...args: Parameters<Fetch>) => fetch(...args));
     const issuer = options?.issuer ?? own.issuer;
+    const configured = { issuer: typeof issuer === "string" ? issuer : undefined, factoryId: String(own.id) };
     // Loaded with the first request: it makes responses, for which Node loads all of its `fetch`.
     limited[customFetch] = later(async () => {
       const { limitedFetch } = await import("./fetch.ts");
-      return limitedFetch(id, inner as Fetch, limits, typeof issuer === "string" ? issuer : undefined);
+      return limitedFetch(id, inner as Fetch, limits, configured);
     });
   }
   return limited as unknown as Provider;

@@ -11,6 +11,8 @@ import { variableOf } from "./variables.ts";
 export interface ProviderSummary {
   /** Its id, the last part of its callback URL. */
   readonly id: string;
+  /** The id that its factory gives, by which core names the environment variables. */
+  readonly factoryId: string;
   /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
   readonly type: string;
   /** The checks of its callback: those of OAuth and OIDC, `challenge` for WebAuthn, none for the rest. */
@@ -130,6 +132,7 @@ export function summarizeProviders(
     ) as ProviderServer;
     return {
       id,
+      factoryId: defaults.id ?? id,
       type,
       checks: oauth ? checksOf(merged, proxy) : type === "webauthn" ? ["challenge"] : [],
       urls: Object.values(server).filter((url) => url !== undefined),
@@ -137,7 +140,11 @@ export function summarizeProviders(
       formPost,
       // Core cannot forward forms.
       redirectProxyUrl: formPost ? undefined : proxy,
-      missing: oauth ? missingOf(merged) : type === "email" && lacksKey(merged) ? ["apiKey"] : [],
+      missing: oauth
+        ? missingOf(merged)
+        : type === "email" && lacksKey(merged, defaults.id)
+        ? ["apiKey"]
+        : [],
       wrapped: CREDENTIALS.filter((name) => isWrapped(String(merged[name] ?? ""))),
       misnamed: oauth ? misnamedOf(merged) : [],
     };
@@ -156,8 +163,8 @@ function missingOf({ clientId, clientSecret, client }: ProviderShape): Credentia
   ];
 }
 
-function lacksKey({ id = "", apiKey }: ProviderShape): boolean {
-  return isUnset(apiKey) && Object.hasOwn(MAIL_SERVICES, id);
+function lacksKey({ apiKey }: ProviderShape, factoryId = ""): boolean {
+  return isUnset(apiKey) && Object.hasOwn(MAIL_SERVICES, factoryId);
 }
 
 /** `String(process.env.NAME)` and templates make it a text; a file of variables has `NAME=`. */
@@ -210,7 +217,7 @@ export function providerProblem(
 ): FastifyAuthError | undefined {
   const invalid = (message: string) => new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
   const ids = new Set<string>();
-  for (const { id, type, urls, server } of providers) {
+  for (const { id, factoryId, type, urls, server } of providers) {
     if (!isPathSegment(id)) {
       return invalid(
         `The provider id ${
@@ -233,7 +240,7 @@ export function providerProblem(
       (name !== "issuer" || isDiscovered(server)) && !isAddress(server[name])
     );
     if (wrong !== undefined) {
-      const variable = wrong === "issuer" ? ` (or ${variableOf(id, "ISSUER")})` : "";
+      const variable = wrong === "issuer" ? ` (or ${variableOf(factoryId, "ISSUER")})` : "";
       return invalid(
         `The \`${wrong}\` of the provider "${id}" is ${
           JSON.stringify(server[wrong])
@@ -305,7 +312,7 @@ export function providerWarnings(
   providers: readonly ProviderSummary[],
   origin: PublicOrigin | undefined,
 ): string[] {
-  return providers.flatMap(({ id, type, checks, formPost, urls, misnamed }) => {
+  return providers.flatMap(({ id, factoryId, type, checks, formPost, urls, misnamed }) => {
     const warnings = misnamed.map(([name, instead]) =>
       `The provider "${id}" has \`${name}\`, which is not read: ${instead}.`
     );
@@ -314,7 +321,7 @@ export function providerWarnings(
       warnings.push(
         `The provider "${id}" has an address with "undefined" in it, ${incomplete}, so every sign-in with it fails: ` +
           `an option that the address is made of is not set. Mostly it is \`issuer\` (or ${
-            variableOf(id, "ISSUER")
+            variableOf(factoryId, "ISSUER")
           }).`,
       );
     }
