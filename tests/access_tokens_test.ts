@@ -259,6 +259,47 @@ Deno.test("a refresh that fails is the failure of its provider alone, also for c
   assertEquals([acme.refreshes, umbrella.refreshes], [1, 1]);
 });
 
+for (const [what, seconds] of [["have expired", 6], ["are about to expire", 0]] as const) {
+  Deno.test(`tokens of five providers that ${what} are refreshed by calls at the same time`, async () => {
+    const ids = ["acme", "two", "three", "four", "five"];
+    const providers = ids.map((id) => ({ id, acme: new Acme() }));
+    for (const { acme } of providers) acme.lifetime = 5;
+    const jwt = ({ token, account }: { token: JWT; account?: object | null }) =>
+      account ? { ...token, sub: "ada" } : token;
+    await using opened = await signedInApp({
+      acme: providers[0]!.acme,
+      lifetime: 5,
+      config: {
+        providers: providers.map(({ id, acme }) => ({ ...acme.provider, id }) as Provider),
+        callbacks: { jwt },
+      },
+      routes: (app, auth) =>
+        app.get("/all", (request) => Promise.all(ids.map((id) => auth.getAccessToken(request, id)))),
+    });
+    const { client } = opened;
+    for (const id of ids.slice(1)) {
+      const started = await client.post(`/auth/signin/${id}`, { csrfToken: await client.csrfToken() });
+      const state = new URL(String(started.headers.location)).searchParams.get("state")!;
+      await client.get(`/auth/callback/${id}?${new URLSearchParams({ code: "code", state })}`);
+    }
+    for (const { acme } of providers) acme.lifetime = 3600;
+    const answer = await later(seconds, () => client.get("/all"));
+    assertEquals(answer.json(), ids.map(() => "access-2"));
+    assertEquals(providers.map(({ acme }) => acme.refreshes), ids.map(() => 1));
+    // All of them reached the browser.
+    assertEquals([(await client.get("/all")).json(), providers[0]!.acme.refreshes], [answer.json(), 1]);
+  });
+}
+
+Deno.test("a late request with a session token that was replaced gets the claims of the newest one", async () => {
+  await using opened = await signedInApp({ lifetime: 5 });
+  const { app, client } = opened;
+  const headers = { cookie: client.cookie! };
+  await access(client);
+  const { claims } = (await app.inject({ url: "/claims", headers })).json();
+  assertEquals(claims.providerTokens.acme.access_token, "access-2");
+});
+
 Deno.test("the tokens of providers are never in the session, whatever the callback returns", async () => {
   await using opened = await signedInApp({
     config: {

@@ -11,7 +11,13 @@ import { bearerToken } from "../http/bearer.ts";
 import { originOf } from "../http/origin.ts";
 import { refreshTokens } from "../provider/refresh_tokens.ts";
 import { openToken } from "../session/open_token.ts";
-import { EARLY_MS, isExpired, tokensOf, withTokens } from "../session/provider_tokens.ts";
+import {
+  EARLY_MS,
+  isExpired,
+  type ProviderTokens,
+  tokensOf,
+  withTokens,
+} from "../session/provider_tokens.ts";
 import type { TokenRefresh } from "../session/read.ts";
 import { cloneClaims } from "../session/read_jwt.ts";
 import { canCarryCookies, currentCookies } from "../session/write_back.ts";
@@ -31,7 +37,8 @@ export async function getToken(
   const settings = origin && instance.settings(origin.secure);
   if (settings?.strategy !== "jwt") return null;
   const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));
-  return (await openToken(cookie.token, settings)).claims;
+  // Another request may have replaced it.
+  return (await openToken(settings.refreshes.newest(cookie.token), settings)).claims;
 }
 
 /** A valid access token of a provider, or null where the user has none. */
@@ -51,14 +58,17 @@ export async function getAccessToken(
   const refresh = refreshOf(id, instance.config);
   let claims = await getToken(auth, request);
   if (claims === null) await assertAvailable(auth, request);
+  // One read refreshes the tokens of one provider, and requests of the same time may ask for those of each.
+  const attempts = ATTEMPTS + instance.config.providers.size;
+  let held: ProviderTokens | undefined;
   for (let attempt = 0; claims !== null; attempt++) {
     const tokens = tokensOf(claims, id);
     if (tokens === undefined) return null;
+    held ??= tokens;
+    const isHeld = tokens.access_token === held.access_token && tokens.expires_at === held.expires_at;
+    const refreshToken = attempt < attempts && !isBearer(auth, request) ? tokens.refresh_token : undefined;
     // A provider may issue tokens that expire sooner than they would be refreshed.
-    const refreshToken = attempt < ATTEMPTS && !isBearer(auth, request) ? tokens.refresh_token : undefined;
-    if (!isExpired(tokens, refreshToken !== undefined && attempt === 0 ? EARLY_MS : 0)) {
-      return tokens.access_token;
-    }
+    if (!isExpired(tokens, refreshToken !== undefined && isHeld ? EARLY_MS : 0)) return tokens.access_token;
     if (refreshToken === undefined) throw expired(id);
     if (!canCarryCookies(request)) return whileValid(tokens, replyHasLeft());
     const read = await readRefreshing(request, config, refresh);
