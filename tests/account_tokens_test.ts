@@ -17,7 +17,7 @@ import {
   withAccountUpdate,
 } from "fastify-authjs";
 import { captureLog, testConfig } from "./support/app.ts";
-import { setCookies } from "./support/client.ts";
+import { Client, setCookies } from "./support/client.ts";
 import { openPostgres, serverUrl } from "./support/databases.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
 import { memoryLock } from "./support/memory_lock.ts";
@@ -186,6 +186,31 @@ Deno.test("requests at the same time refresh once in their process", async () =>
   const headers = { cookie: client.cookie! };
   const send = async () => (await app.inject({ url: "/access", headers })).json();
   assertEquals(await Promise.all([send(), send()]), [{ token: "access-2" }, { token: "access-2" }]);
+  assertEquals(acme.refreshes, 1);
+});
+
+Deno.test("a new configuration of a tenant joins the refresh that the one before has begun", async () => {
+  const { database, read } = countReads(inMemory(), 3);
+  const acme = new Acme();
+  const configOfTenant = () =>
+    testConfig({ providers: [acme.provider], refreshTokens: true, tenant: "acme", ...configOf(database) });
+  let config = configOfTenant();
+  const auth = createAuth(() => config);
+  await using app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.get("/access", async (request) => ({ token: await auth.getAccessToken(request, "acme") }));
+  const client = new Client(app);
+  acme.lifetime = 5;
+  await signIn(client);
+  acme.lifetime = 3600;
+  acme.before = read;
+  const headers = { cookie: client.cookie! };
+  const send = async () => (await app.inject({ url: "/access", headers })).json();
+  const answers = [send()];
+  while (acme.refreshes === 0) await new Promise((resolve) => setImmediate(resolve));
+  config = configOfTenant();
+  answers.push(send());
+  assertEquals(await Promise.all(answers), [{ token: "access-2" }, { token: "access-2" }]);
   assertEquals(acme.refreshes, 1);
 });
 

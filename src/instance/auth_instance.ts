@@ -20,7 +20,7 @@ export class AuthInstance {
   /** A copy of the configuration, completed from the environment and checked. */
   readonly config: ResolvedConfig;
   /** Accounts whose tokens are being refreshed. What was refreshed is in their rows. */
-  readonly accountRefreshes: Refreshes<void> = new Refreshes(0);
+  readonly accountRefreshes: Refreshes<void>;
   readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
   /** The mounts by application, in the order they were registered. */
   readonly #mounts = new WeakMap<object, PathsOfMount[]>();
@@ -42,6 +42,7 @@ export class AuthInstance {
     this.config = before === undefined ? resolved : inheritUses(resolved, before.config);
     this.#before = before === undefined ? {} : { ...before.#before, ...before.#settings };
     this.#done = before === undefined ? new Set() : before.#done;
+    this.accountRefreshes = before === undefined ? new Refreshes(0) : before.accountRefreshes;
     if (before !== undefined && haveSameLimits(resolved, before.config)) this.#limits = before.#limits;
   }
 
