@@ -82,11 +82,12 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    *
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param reply The reply, which gets the new session cookie. It is not sent.
-   * @param data What the callback gets. It arrives as JSON delivers it.
+   * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
    * @returns The updated session.
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session, or the `jwt`
    * callback returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413);
-   * `FST_AUTHJS_UNAVAILABLE` (503) where the adapter failed; {@linkcode AuthActionError} where a callback
+   * `FST_AUTHJS_CONFIG_INVALID` (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) where the
+   * adapter failed; {@linkcode AuthActionError} where a callback
    * threw. The session then stays as it was.
    */
   readonly updateSession: (

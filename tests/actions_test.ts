@@ -243,6 +243,41 @@ Deno.test("a read after updateSession() has the updated session, and so has the 
   assertEquals(await nameAt(client), "Countess");
 });
 
+Deno.test("updateSession() gives the callback what JSON delivers, and refuses what JSON cannot hold", async () => {
+  const loop: Record<string, unknown> = {};
+  loop.self = loop;
+  const refused = [() => "a function", 10n, { count: 10n }, Symbol("a"), loop];
+  const given = [
+    NaN,
+    { at: new Date(0), count: NaN, none: undefined, run: () => {} },
+    [undefined],
+    "text",
+    null,
+  ];
+  const seen: unknown[] = [];
+  const values: unknown[] = [...refused, ...given];
+  await using app = await appWith(
+    (auth, request, reply) => auth.updateSession(request, reply, values.shift()),
+    {
+      callbacks: {
+        jwt({ token, trigger, session }) {
+          if (trigger === "update") seen.push(session);
+          return token;
+        },
+      },
+    },
+  );
+  const client = new Client(app);
+  await client.signIn(MINE);
+  for (const _ of refused) {
+    const answer = await client.request("POST", "/act");
+    assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
+    assertStringIncludes(answer.json().message, "updateSession(): the data must be what JSON can hold");
+  }
+  for (const _ of given) assertEquals((await client.request("POST", "/act")).statusCode, 200);
+  assertEquals(seen, [null, { at: "1970-01-01T00:00:00.000Z", count: null }, [null], "text", null]);
+});
+
 Deno.test("updateSession() without a session is an error", async () => {
   await using app = await appWith((auth, request, reply) => auth.updateSession(request, reply, {}));
   const client = new Client(app);

@@ -179,7 +179,7 @@ export async function updateSession(
 ): Promise<Session> {
   const outcome = await perform(auth, request, reply, {
     action: "session",
-    body: data === undefined ? {} : { data },
+    body: data === undefined ? {} : { data: toJson(data) },
     handle: handleSessionUpdate,
     read: ({ body }, { logger, settings }) => ({
       session: toSession(body, { logger: () => logger, settings }),
@@ -189,6 +189,26 @@ export async function updateSession(
   const { session = null } = outcome.read ?? {};
   if (session !== null) return session;
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "There is no session to update. Sign in first.");
+}
+
+/**
+ * The data as a browser would send them: the callback can be called by either.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for what JSON cannot hold.
+ */
+function toJson(data: unknown): unknown {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(data);
+  } catch {
+    // A BigInt, a cycle.
+  }
+  if (text !== undefined) return JSON.parse(text);
+  throw invalid(
+    "updateSession()",
+    "the data must be what JSON can hold: objects, lists, texts, numbers, booleans or null; no function, no BigInt " +
+      "and no object that contains itself.",
+  );
 }
 
 async function typeOf(id: string, { instance }: ActionAuth): Promise<string> {
