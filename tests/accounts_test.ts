@@ -424,6 +424,8 @@ memoryTest("an account of another user is neither listed nor unlinked", async (s
   assertEquals((await userOf(scene, "work", "w-2"))?.name, "Bob");
 });
 
+const SHAPE = "must return an array of rows with `userId`, `provider` and `providerAccountId`";
+
 Deno.test("accounts: mistakes get errors that say what to change", async () => {
   const oidc = (id: string, overrides: object = {}) =>
     ({ id, name: id, type: "oidc", issuer: "https://id.example", clientId: "app", ...overrides }) as const;
@@ -436,6 +438,10 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
     const [list, url, message] of [
       [undefined, "/accounts", "Add it with `withAccountList(adapter, query)`"],
       [() => others, "/accounts", "returned an account of another user"],
+      // What `pg` resolves with has the rows in it; another query names its columns otherwise.
+      [() => ({ rows: others }) as never, "/accounts", SHAPE],
+      [() => undefined as never, "/accounts", SHAPE],
+      [() => [{ provider: "home", provider_account_id: "1", user_id: "ada" }] as never, "/accounts", SHAPE],
       [undefined, "/link/nodemailer", 'There is no OAuth provider "nodemailer"'],
       [undefined, "/link/posted", "response_mode=form_post"],
       [undefined, "/link/unchecked", 'give "unchecked" a check'],

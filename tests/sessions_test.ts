@@ -1,5 +1,12 @@
 /** The sessions of a user in a database, as the user sees and ends them. */
-import { assert, assertEquals, assertFalse, assertNotEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import type { FastifyInstance } from "fastify";
 import {
   type AuthObject,
@@ -7,6 +14,8 @@ import {
   type FastifyAuthConfig,
   FastifyAuthError,
   type ListedSession,
+  withAccountList,
+  withAccountUpdate,
   withSessionList,
 } from "fastify-authjs";
 import { testConfig } from "./support/app.ts";
@@ -211,6 +220,28 @@ Deno.test("a query that returns sessions of other users is refused", () => {
   );
 });
 
+Deno.test("rows without the user's id are said to lack it, not to be of another user", () =>
+  withSetup(
+    async ({ auth }) => {
+      const error = await assertRejects(() => auth.revokeSessions("1"), FastifyAuthError);
+      assertStringIncludes(error.message, "rows with `sessionToken`, `userId` and `expires`");
+    },
+    {},
+    () => [{ sessionToken: "token", user_id: "1", expires: new Date(Date.now() + DAY) }] as never,
+  ));
+
+Deno.test("revokeSessions() takes the id of a user that is a number, as some databases have it", () =>
+  withSetup(
+    async ({ auth, tables }) => {
+      const expires = new Date(Date.now() + DAY);
+      tables.sessions.set("token", { sessionToken: "token", userId: 7 as unknown as string, expires });
+      await auth.revokeSessions(7 as unknown as string);
+      assertEquals(tables.sessions.size, 0);
+    },
+    {},
+    () => [{ sessionToken: "token", userId: 7, expires: new Date(Date.now() + DAY) }] as never,
+  ));
+
 Deno.test("where the database fails, listing and ending sessions fails with 503", () =>
   withSetup(async (setup) => {
     const { app, auth, faults } = setup;
@@ -231,8 +262,16 @@ Deno.test("withSessionList() leaves an adapter that is a class as it is", async 
       return Promise.resolve({ id, email: this.#users[0]!, emailVerified: null });
     }
   }
-  const own = new Own();
+  const own = Object.assign(new Own(), { client: "the database" });
   const listing = withSessionList(own, () => []);
+  // What else it has stays, as its type says.
+  assertEquals(listing.client, "the database");
+  const all = withSessionList(withAccountUpdate(withAccountList(own, () => []), () => {}), () => []);
+  assertEquals([all.client, all.listAccountsByUserId("1"), all.listSessionsByUserId("1")], [
+    "the database",
+    [],
+    [],
+  ]);
   assertEquals((await listing.getUser!("1"))?.email, "ada");
   assertNotEquals<unknown>(listing, own);
   assertFalse("listSessionsByUserId" in own);

@@ -19,11 +19,23 @@ export async function rowsOf(
     );
   }
   const rows = await fromAdapter(listAccountsByUserId(id));
+  if (!Array.isArray(rows) || !rows.every(isAccount)) {
+    throw invalid(
+      caller,
+      "`listAccountsByUserId()` must return an array of rows with `userId`, `provider` and `providerAccountId`.",
+    );
+  }
   if (rows.every(({ userId }) => String(userId) === String(id))) return rows;
   throw invalid(
     caller,
     "`listAccountsByUserId()` returned an account of another user: select by the user id that it is given.",
   );
+}
+
+function isAccount(row: unknown): boolean {
+  const { userId, provider, providerAccountId } = (row ?? {}) as Partial<ListedAccount>;
+  return userId !== undefined && userId !== null && typeof provider === "string" &&
+    typeof providerAccountId === "string";
 }
 
 /** Waits for the adapter. A client learns only that it failed. */

@@ -85,9 +85,11 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
 /** Ends the sessions of a user. Resolves when they have ended. */
 export async function revokeSessions(
   auth: ActionAuth,
-  userId: string,
+  id: string,
   { except }: RevokeSessionsOptions,
 ): Promise<void> {
+  // The ids of some databases are numbers, whatever the types of Auth.js say.
+  const userId = typeof id === "number" || typeof id === "bigint" ? String(id) : id;
   // Without this, the id of a missing user would be "undefined", and none would end.
   if (typeof userId !== "string" || userId === "") {
     throw invalid("revokeSessions()", "give it the id of a user, such as `session.user.id`.");

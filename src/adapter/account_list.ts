@@ -1,6 +1,6 @@
 /** The accounts of a user in a database, which no adapter of Auth.js lists by itself. */
 import type { Adapter } from "@auth/core/adapters";
-import { methodNames } from "./bind.ts";
+import { withMethods } from "./bind.ts";
 
 /** The row of an account, with all of its columns. */
 export interface ListedAccount {
@@ -52,7 +52,5 @@ export function withAccountList<A extends Adapter>(
   adapter: A,
   list: AccountListAdapter["listAccountsByUserId"],
 ): A & AccountListAdapter {
-  const source = adapter as unknown as Record<string, (...args: unknown[]) => unknown>;
-  const methods = methodNames(adapter).map((name) => [name, source[name]!.bind(adapter)]);
-  return { ...Object.fromEntries(methods), listAccountsByUserId: list };
+  return withMethods(adapter, { listAccountsByUserId: list });
 }

@@ -2,7 +2,7 @@
 import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { AccountListAdapter, ListedAccount } from "./account_list.ts";
-import { methodNames } from "./bind.ts";
+import { withMethods } from "./bind.ts";
 
 /** The tokens of an account, as they are written to its row. */
 export interface AccountTokens {
@@ -55,9 +55,7 @@ export function withAccountUpdate<A extends Adapter>(
   adapter: A,
   update: AccountUpdateAdapter["updateAccount"],
 ): A & AccountUpdateAdapter {
-  const source = adapter as unknown as Record<string, (...args: unknown[]) => unknown>;
-  const methods = methodNames(adapter).map((name) => [name, source[name]!.bind(adapter)]);
-  return { ...Object.fromEntries(methods), updateAccount: update };
+  return withMethods(adapter, { updateAccount: update });
 }
 
 type Events = NonNullable<AuthConfig["events"]>;

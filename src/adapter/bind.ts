@@ -78,6 +78,16 @@ export function methodNames(adapter: Adapter): string[] {
   return [...names].filter((name) => typeof source[name] === "function");
 }
 
+/** A copy of an adapter with further methods. Those of a class are bound, since a copy would not have them. */
+export function withMethods<A extends Adapter, Methods extends object>(
+  adapter: A,
+  added: Methods,
+): A & Methods {
+  const source = adapter as unknown as Record<string, Method>;
+  const methods = methodNames(adapter).map((name) => [name, source[name]!.bind(adapter)]);
+  return { ...adapter, ...Object.fromEntries(methods), ...added };
+}
+
 const WRITES_SESSION = new Set(["createSession", "updateSession"]);
 
 /** Cookies have whole seconds: with a fraction more, the row would outlive its cookie. */

@@ -1,6 +1,6 @@
 /** The sessions of a user in a database, which no adapter of Auth.js lists by itself. */
 import type { Adapter, AdapterSession } from "@auth/core/adapters";
-import { methodNames } from "./bind.ts";
+import { withMethods } from "./bind.ts";
 
 /** The row of a session, with what else the table may have. */
 export interface ListedSession extends AdapterSession {
@@ -41,11 +41,9 @@ export interface SessionListAdapter extends Adapter {
  * console.assert(session?.userId === "1");
  * ```
  */
-export function withSessionList(
-  adapter: Adapter,
+export function withSessionList<A extends Adapter>(
+  adapter: A,
   list: SessionListAdapter["listSessionsByUserId"],
-): SessionListAdapter {
-  const source = adapter as unknown as Record<string, (...args: unknown[]) => unknown>;
-  const methods = methodNames(adapter).map((name) => [name, source[name]!.bind(adapter)]);
-  return { ...Object.fromEntries(methods), listSessionsByUserId: list };
+): A & SessionListAdapter {
+  return withMethods(adapter, { listSessionsByUserId: list });
 }

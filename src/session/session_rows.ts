@@ -89,7 +89,7 @@ function requireList(adapter: SessionSettings["adapter"]): List {
 
 /** The rows that have not expired. */
 function liveRows(rows: readonly ListedSession[], user: string): readonly ListedSession[] {
-  if (!Array.isArray(rows) || rows.some((row) => typeof row?.sessionToken !== "string")) {
+  if (!Array.isArray(rows) || !rows.every(isSession)) {
     throw invalid("must return an array of rows with `sessionToken`, `userId` and `expires`.");
   }
   // A query that forgets its condition would show and end the sessions of all users.
@@ -97,6 +97,11 @@ function liveRows(rows: readonly ListedSession[], user: string): readonly Listed
     throw invalid("returned sessions of another user: its query must compare `userId`.");
   }
   return rows.filter(({ expires }) => expires.valueOf() > Date.now());
+}
+
+function isSession(row: Partial<ListedSession> | null | undefined): boolean {
+  const { sessionToken, userId } = row ?? {};
+  return typeof sessionToken === "string" && userId !== undefined && userId !== null;
 }
 
 function invalid(problem: string): FastifyAuthError {
