@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { PassThrough } from "node:stream";
@@ -221,6 +221,39 @@ Deno.test("init names the project as npm takes it, and takes a provider that is 
   assertEquals(files["src/auth.ts"]!.match(/providers\/github"/g)?.length, 1);
 });
 
+Deno.test("init takes every --providers, and quotes a directory as shells take it", async () => {
+  await using directory = await temporary();
+  const path = join(directory.path, "my shop's");
+  const output = await init(path, "--runtime", "node", "--providers", "github", "--providers", "google");
+  assertStringIncludes(output, `\n  cd "${path}"\n`);
+  assertStringIncludes(output, "callback/github");
+  assertStringIncludes(output, "callback/google");
+});
+
+Deno.test("init writes nothing where a file is in the way", async () => {
+  await using directory = await temporary();
+  const path = join(directory.path, "src");
+  await writeFile(path, "mine");
+  for (
+    const [args, message] of [
+      [[path], /src" is a file, or in one: name a directory/],
+      [[join(path, "sub")], /is a file, or in one: name a directory/],
+      [[directory.path, "--force"], /app\.ts" cannot be a file: a part of its path is one/],
+    ] as const
+  ) {
+    const { code, output, complaint } = await run(["init", ...args, "--yes"]);
+    assertEquals([code, output], [2, ""]);
+    assertMatch(complaint, message);
+  }
+  await rm(path);
+  await mkdir(join(directory.path, "README.md"));
+  assertMatch(
+    (await run(["init", directory.path, "--yes", "--force"])).complaint,
+    /README\.md" cannot be a file: it is a directory/,
+  );
+  assertEquals(await readdir(directory.path), ["README.md"]);
+});
+
 Deno.test("init says where Auth.js advises against a provider", async () => {
   await using directory = await temporary();
   const { module } = PROVIDERS.find(({ deprecated, type }) => deprecated && type === "oidc")!;
@@ -270,6 +303,11 @@ Deno.test("init asks for what is not said, takes defaults, and asks again where 
   assertMatch(shown, /did you mean github\?\nProviders/);
   assertMatch(shown, /nodemailer needs a database: .*\nDatabase/);
   assert(!shown.includes("Directory"));
+});
+
+Deno.test("init takes ~ in an answer for the home directory", async () => {
+  const { answers } = await ask({}, ["~/shop", "node", "github", "none"]);
+  assertEquals((answers as { directory: string }).directory, `${homedir()}/shop`);
 });
 
 Deno.test("init refuses a directory with files before it asks, or once it is answered", async () => {

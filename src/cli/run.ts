@@ -50,7 +50,7 @@ const OPTIONS = {
   "json": { type: "boolean" },
   "raw": { type: "boolean" },
   "runtime": { type: "string" },
-  "providers": { type: "string" },
+  "providers": { type: "string", multiple: true },
   "database": { type: "string" },
   "force": { type: "boolean" },
   "yes": { type: "boolean", short: "y" },
@@ -108,13 +108,14 @@ function secret({ raw }: Values, operands: readonly string[]): Outcome {
   return { code: 0, output: `${raw ? "" : "AUTH_SECRET="}${makeSecret()}`, complaint: "" };
 }
 
-async function init({ yes, ...values }: Values, operands: readonly string[]): Promise<Outcome> {
+async function init({ yes, providers, ...values }: Values, operands: readonly string[]): Promise<Outcome> {
   if (operands.length > 1) throw new UsageError("init takes one directory.");
   const { init } = await import("./init/init.ts");
   const { stdin, stderr } = process;
   // Questions are no output of the command
   const terminal = !yes && stdin.isTTY && stderr.isTTY ? { input: stdin, output: stderr } : undefined;
-  return { code: 0, output: await init({ ...values, directory: operands[0] }, terminal), complaint: "" };
+  const choices = { ...values, providers: providers?.join(), directory: operands[0] };
+  return { code: 0, output: await init(choices, terminal), complaint: "" };
 }
 
 async function doctor(values: Values, [file, ...others]: readonly string[]): Promise<Outcome> {

@@ -51,7 +51,7 @@ export async function init(options: InitOptions, terminal: Terminal | undefined)
     "",
     "Next:",
     "",
-    ...answers.directory === "." ? [] : [`  cd ${answers.directory}`],
+    ...answers.directory === "." ? [] : [`  cd ${quoted(answers.directory)}`],
     ...steps(choices, variables).map((step) => `  ${step.replaceAll("`", "").replace(" (below)", "")}`),
     ...callbackLines(choices),
   ].join("\n");
@@ -94,6 +94,11 @@ async function assertEmpty(directory: string, force = false): Promise<void> {
 function nameOf(directory: string): string {
   const name = basename(resolve(directory)).toLowerCase().replace(/[^a-z0-9._-]+/g, "-");
   return name.replace(/^[._-]+|[._-]+$/g, "") || "app";
+}
+
+/** As shells take it. */
+function quoted(directory: string): string {
+  return /^[\w./\\:~@+-]+$/.test(directory) ? directory : `"${directory}"`;
 }
 
 function report(directory: string, { added, replaced, kept }: Written): string[] {

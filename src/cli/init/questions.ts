@@ -1,4 +1,5 @@
 /** Asks for what was not said on the command line. */
+import { homedir } from "node:os";
 import { createInterface, type Interface } from "node:readline/promises";
 import {
   assertFitting,
@@ -49,7 +50,7 @@ export async function askForRest(given: Given, ownRuntime: Runtime, terminal: Te
   const dialogue = { lines, terminal };
   try {
     const directory = given.directory ??
-      await ask(dialogue, "Directory", ".", (text) => text.trim());
+      await ask(dialogue, "Directory", ".", atHome);
     const runtime = given.runtime ??
       await ask(
         dialogue,
@@ -78,6 +79,11 @@ export async function askForRest(given: Given, ownRuntime: Runtime, terminal: Te
   } finally {
     lines.close();
   }
+}
+
+/** A shell makes `~` the home directory on the command line, and has no part in an answer. */
+function atHome(path: string): string {
+  return path.replace(/^~(?=$|[\\/])/, () => homedir());
 }
 
 /** Asks until the answer can be used. */
