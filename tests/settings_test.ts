@@ -343,6 +343,15 @@ const WARNED: [what: string, settings: Settings, warning: string][] = [
     { origin: "https://app.example/api/auth", cookies: { sessionToken: { options: { path: "/app" } } } },
     'whose `path` is "/app", to the auth routes at /api/auth',
   ],
+  [
+    "a cookie of callbacks for the same site alone",
+    {
+      origin: "https://app.example",
+      providers: [github()],
+      cookies: { state: { options: { sameSite: "strict" } } },
+    },
+    'with `sameSite: "strict"` browsers do not send "__Secure-authjs.state" when they come back from a provider',
+  ],
 ];
 
 Deno.test("without a configured origin, cookies that browsers refuse are logged with the first request", async () => {

@@ -16,7 +16,8 @@ export function cookieWarnings(core: CoreConfig, origin: PublicOrigin, mount: st
     "FST_AUTHJS_WARN_COOKIE",
     configured.flatMap((cookie) => {
       const settings = cookieSettings(cookie, core, origin.secure);
-      const problem = refusal(settings, origin) ?? detour(settings, mount);
+      const problem = refusal(settings, origin) ?? detour(settings, mount) ??
+        (OF_CALLBACKS.has(cookie) && hasCallbacks(core) ? absence(settings) : undefined);
       return problem === undefined ? [] : [`\`cookies.${cookie}\`: ${problem}`];
     }),
   );
@@ -51,6 +52,20 @@ function detour({ name, options: { path = "/" } }: CookieSettings, mount: string
   if (`${mount}/`.startsWith(path.endsWith("/") ? path : `${path}/`)) return undefined;
   return `browsers do not send "${name}", whose \`path\` is "${path}", to the auth routes at ${mount}. Leave it ` +
     'out, or write "/".';
+}
+
+/** The cookies that the callback of an OAuth or OpenID Connect provider needs. */
+const OF_CALLBACKS: ReadonlySet<AuthCookie> = new Set(["state", "pkceCodeVerifier", "nonce", "callbackUrl"]);
+
+function hasCallbacks({ providers = [] }: CoreConfig): boolean {
+  return providers.some((provider) => /^(?:oauth|oidc)$/.test((provider as { type?: string }).type ?? ""));
+}
+
+/** Why browsers do not send a cookie with a callback, to which the site of the provider leads them. */
+function absence({ name, options: { sameSite } }: CookieSettings): string | undefined {
+  if (sameSite !== true && String(sameSite).toLowerCase() !== "strict") return undefined;
+  return `with \`sameSite: "strict"\` browsers do not send "${name}" when they come back from a provider. Leave ` +
+    'it out, or write "lax".';
 }
 
 function hostnameOf(origin: PublicOrigin): string {
