@@ -169,7 +169,8 @@ function isUsable({ provider }: ListedAccount, { instance }: ActionAuth): boolea
  */
 function canUseMail({ email, emailVerified }: AdapterUser, { instance }: ActionAuth): boolean {
   const hasMail = [...instance.config.providers.values()].some(({ type }) => type === "email");
-  return hasMail && Boolean(email) && emailVerified !== null && emailVerified !== undefined;
+  // A Date, though some schemas keep a boolean.
+  return hasMail && Boolean(email) && Boolean(emailVerified);
 }
 
 function lastMethod(): FastifyAuthError {
