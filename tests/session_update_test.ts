@@ -6,6 +6,7 @@ import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { Refreshes } from "../src/session/refreshes.ts";
 import { SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
+import { memoryLock } from "./support/memory_lock.ts";
 import { later } from "./support/token_provider.ts";
 
 const NAME = "authjs.session-token";
@@ -106,6 +107,37 @@ for (const refreshGrace of [30_000, 0]) {
     assertEquals([(await claimsIn(read))?.name, (await claimsIn(read))?.reads], ["countess", 1]);
   });
 }
+
+Deno.test("several processes: a read that begins while another one updates the session has the update", async () => {
+  const [began, goOn] = [new Event(), new Event()];
+  const lock = memoryLock();
+  await using first = await updating(async () => {
+    began.happen();
+    await goOn.happened;
+  }, { refreshLock: lock });
+  await using second = await updating(() => {}, { refreshLock: lock });
+  const update = first.update({ name: "countess" });
+  await began.happened;
+  const acquired = () => lock.calls.filter((name) => name === "acquire").length;
+  const before = acquired();
+  const reading = second.app.inject({ url: "/me", headers: { cookie: first.client.cookie! } });
+  while (acquired() === before) await new Promise((resolve) => setImmediate(resolve));
+  goOn.happen();
+  assertEquals((await update).json().user.name, "countess");
+  const read = await reading;
+  const claims = await claimsIn(read);
+  assertEquals([nameIn(read), claims?.name, claims?.reads], ["countess", "countess", 1]);
+});
+
+Deno.test("several processes: an update goes on from what another one has refreshed the session to", async () => {
+  const lock = memoryLock();
+  await using first = await updating(() => {}, { refreshLock: lock });
+  await using second = await updating(() => {}, { refreshLock: lock });
+  const headers = { cookie: first.client.cookie! };
+  await second.app.inject({ url: "/me", headers });
+  const claims = await claimsIn(await first.update({ name: "countess" }));
+  assertEquals([claims?.name, claims?.reads], ["countess", 1]);
+});
 
 Deno.test("a read that began before an update, and replies after it, sets the cookie of the update", async () => {
   await using opened = await updating(() => {});

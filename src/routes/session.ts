@@ -6,7 +6,8 @@ import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { isSessionPart, withSessionToken } from "../session/cookie.ts";
-import { continueSession, hasEnded } from "../session/ending.ts";
+import { continueSession, hasEnded, sharedStore } from "../session/ending.ts";
+import { refreshOnce } from "../session/refresh_once.ts";
 import { newExpiry, rowEnd, withEnd } from "../config/lifetime.ts";
 import { hasUnknownKey, openToken } from "../session/open_token.ts";
 import { keepingProviderSession } from "./provider_session.ts";
@@ -64,13 +65,48 @@ async function updateSession(
   const { token } = heldSession(context);
   // Core would remove a session whose key only another process has.
   if (hasUnknownKey(token, settings)) return jsonAnswer(null);
-  const update = (newest: string) => updateToken(newest, context, wrapAdapter);
-  if (token === "" || settings.strategy === "database") return await update(token);
+  if (token === "" || settings.strategy === "database") return await updateToken(token, context, wrapAdapter);
+  const update = (newest: string) => updateInTurn(newest, context, wrapAdapter);
   return await settings.refreshes.update(
     token,
     update,
     (answer) => givenSession(answer, context) || undefined,
   );
+}
+
+/**
+ * Has core update the session while no other process that shares the refresh lock refreshes it. Those that
+ * wait for the lock go on with the updated one.
+ */
+async function updateInTurn(
+  token: string,
+  context: RequestContext,
+  wrapAdapter: (adapter: Adapter) => Adapter,
+): Promise<Answer> {
+  const { callbacks, keepsTokens, refreshes } = context.settings;
+  const ending = endingContext(context);
+  const update = (newest: string) => updateToken(newest, context, wrapAdapter);
+  // Otherwise no read waits for the lock.
+  const store = callbacks.jwt === undefined && !keepsTokens ? undefined : sharedStore(ending);
+  if (store === undefined) return await update(token);
+  for (let newest = token;;) {
+    const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(store, newest, {
+      async work() {
+        const answer = await update(newest);
+        const sealed = givenSession(answer, context);
+        return { answer, ...(sealed !== "" && { sealed }) };
+      },
+      join: async (sealed) => await mayBeSession(sealed, context) ? { sealed } : undefined,
+      hasEnded: () => hasEnded(newest, ending),
+      ended: {},
+    });
+    if (answer !== undefined) return answer;
+    if (sealed === undefined) return await update(newest);
+    // Another process has refreshed it.
+    refreshes.remember(newest, sealed);
+    await continueSession(newest, sealed, ending);
+    newest = sealed;
+  }
 }
 
 /** Has core update the session by its newest token. */
