@@ -5,7 +5,12 @@ import type { Client } from "./support/client.ts";
 import { locationOf, oauthApp, pathOf, type ProviderSettings, startSignIn } from "./support/oauth_client.ts";
 import { ProviderBrowser, startOpenIdProvider } from "./support/openid_provider.ts";
 import { PATHS, type Script, signRs256 } from "./support/scripted_provider.ts";
-import { type ScriptedParts, signInThrough, withProvider } from "./support/scripted_sign_in.ts";
+import {
+  oauthSettings,
+  type ScriptedParts,
+  signInThrough,
+  withProvider,
+} from "./support/scripted_sign_in.ts";
 
 const SIGNED_IN = "http://localhost";
 const SIGN_IN_PAGE = "http://localhost/auth/signin?error=OAuthCallbackError";
@@ -264,4 +269,32 @@ Deno.test("the user is made as core makes it where the provider has no profile()
     const [ours, ourId, theirs, theirId] = made;
     assertEquals([ours, ourId], [theirs, theirId]);
   }
+});
+
+Deno.test("without profile() the id of an OAuth user is a text, and a user without one is logged once", async () => {
+  const ids: unknown[] = [];
+  const signIn = ({ account }: { account?: { providerAccountId: string } | null }) => {
+    ids.push(account!.providerAccountId);
+    return true;
+  };
+  const script = { tokens: { id_token: undefined }, userinfo: { id: 7, name: "Ada" } };
+  await withProvider(
+    script,
+    async ({ client, provider, lines }) => {
+      const warnings = () => lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CALLBACK");
+      await signInThrough(client, provider);
+      assertEquals([ids, warnings()], [["7"], []]);
+      provider.script = { ...script, userinfo: { name: "Ada" } };
+      for (let i = 0; i < 2; i++) await signInThrough(client, provider);
+      const [{ msg } = { msg: "" }, ...more] = warnings();
+      assertStringIncludes(
+        msg,
+        "came from the userinfo endpoint, so the default `profile()` of the provider",
+      );
+      assertEquals(more, []);
+      assertEquals(new Set(ids).size, 3);
+    },
+    oauthSettings,
+    { callbacks: { signIn } },
+  );
 });

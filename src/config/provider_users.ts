@@ -1,10 +1,14 @@
 /** Checks the users that `authorize()` and `profile()` of the configuration return. */
 import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
+import { defaultProfile } from "../provider/default_profile.ts";
 import type { Notices } from "./notices.ts";
 
 /** The functions of a provider that return a user, at the provider or among its `options`. */
 const FUNCTIONS = ["authorize", "profile"] as const;
+
+/** What a user without an id is a mistake of, where the application wrote no `profile()`. */
+const NO_PROFILE = "No `sub` and no `id` came from the userinfo endpoint, so the default";
 
 type Users = Partial<Record<typeof FUNCTIONS[number], unknown>>;
 
@@ -19,7 +23,8 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
     for (const name of FUNCTIONS) {
       const own = holder?.[name];
       if (typeof own !== "function") continue;
-      const watched = watch(own as Returns, `\`${name}()\` of the provider "${options?.id ?? id}"`, notices);
+      const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
+      const watched = watch(own as Returns, own === defaultProfile ? `${NO_PROFILE} ${what}` : what, notices);
       holder![name] = name === "authorize" ? returningCopy(watched) : watched;
     }
   }

@@ -52,6 +52,7 @@ import {
   summarizeProviders,
 } from "../provider/summary.ts";
 import { LogoutTokens } from "../provider/logout_token.ts";
+import { withDefaultProfile } from "../provider/default_profile.ts";
 import { prepareProvider } from "../provider/prepare.ts";
 import { OtherProcesses } from "./other_processes.ts";
 import { type PageSettings, pageSettings } from "./pages.ts";
@@ -333,7 +334,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
   (core.providers as Provider[]).forEach(requireAuthorize);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>
-    prepareProvider(watchUsers(provider, notices), {
+    prepareProvider(watchUsers(withDefaultProfile(provider), notices), {
       env: environment,
       timeout,
       production,

@@ -6,6 +6,7 @@ import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { Profile, TokenSet } from "@auth/core/types";
 import * as oauth from "oauth4webapi";
+import { defaultProfile } from "./default_profile.ts";
 import type { OIDCConfigInternal, ProfileCallback } from "./types.ts";
 import { FastifyAuthError } from "../errors.ts";
 
@@ -129,15 +130,4 @@ function requestOptions(provider: Configured) {
     // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
     [oauth.customFetch]: (provider as unknown as Part)[customFetch] as any,
   };
-}
-
-/** Core's default for `profile` (`defaultProfile` of 0.41.3), which it does not export. */
-function defaultProfile(claims: Profile) {
-  const user = {
-    id: claims.sub ?? claims.id ?? crypto.randomUUID(),
-    name: claims.name ?? claims.nickname ?? claims.preferred_username,
-    email: claims.email,
-    image: claims.picture,
-  };
-  return Object.fromEntries(Object.entries(user).filter(([, value]) => value !== undefined));
 }
