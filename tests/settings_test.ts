@@ -36,6 +36,12 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
   ],
   ["an option of core", { callback: {} }, INVALID, "`callback` is no setting. Did you mean `callbacks`?"],
   [
+    "a check",
+    { providers: [github({ checks: ["PKCE"] })] },
+    PROVIDER,
+    'The provider "github" has the check "PKCE", which is unknown, so core would leave it out: write "pkce", "state"',
+  ],
+  [
     "a page in another case",
     { pages: { signin: "/login" } },
     INVALID,

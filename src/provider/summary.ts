@@ -49,7 +49,7 @@ export type ProviderServer = Readonly<Record<ServerUrl, string | undefined>>;
 interface ProviderShape extends Partial<Record<ServerUrl, unknown>> {
   id?: string;
   type?: string;
-  checks?: readonly string[] | null;
+  checks?: readonly string[] | string | null;
   redirectProxyUrl?: string;
   clientId?: unknown;
   clientSecret?: unknown;
@@ -174,7 +174,7 @@ function isUnset(value: unknown): boolean {
 
 /** A redirect proxy reads from `state` which deployment a callback is for. */
 function checksOf({ checks: own }: ProviderShape, proxy: string | undefined): readonly string[] {
-  const checks = own ?? ["pkce"];
+  const checks = [own ?? ["pkce"]].flat();
   return proxy === undefined || checks.includes("state") ? checks : [...checks, "state"];
 }
 
@@ -210,6 +210,9 @@ function isPathSegment(id: unknown): boolean {
 /** The types that core knows. */
 const TYPES: readonly string[] = ["oidc", "oauth", "email", "credentials", "webauthn"];
 
+/** The checks that core knows. */
+const CHECKS: readonly string[] = ["pkce", "state", "nonce", "none"];
+
 /** The first problem that stops the boot. */
 export function providerProblem(
   providers: readonly ProviderSummary[],
@@ -217,7 +220,7 @@ export function providerProblem(
 ): FastifyAuthError | undefined {
   const invalid = (message: string) => new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
   const ids = new Set<string>();
-  for (const { id, factoryId, type, urls, server } of providers) {
+  for (const { id, factoryId, type, checks, urls, server } of providers) {
     if (!isPathSegment(id)) {
       return invalid(
         `The provider id ${
@@ -235,6 +238,17 @@ export function providerProblem(
     if (!TYPES.includes(type)) {
       const has = type === "" ? "no `type`" : `the \`type\` ${JSON.stringify(type)}, which is unknown`;
       return invalid(`The provider "${id}" has ${has}: write one of ${TYPES.join(", ")}.`);
+    }
+    const unknown = type === "oauth" || type === "oidc"
+      ? checks.find((check) => !CHECKS.includes(check))
+      : undefined;
+    if (unknown !== undefined) {
+      return invalid(
+        `The provider "${id}" has the check ${
+          JSON.stringify(unknown)
+        }, which is unknown, so core would leave it out: ` +
+          `write ${CHECKS.map((check) => `"${check}"`).join(", ")}.`,
+      );
     }
     const wrong = SERVER_URLS.find((name) =>
       (name !== "issuer" || isDiscovered(server)) && !isAddress(server[name])
