@@ -222,6 +222,17 @@ Deno.test("a public client has PKCE in place of a secret", async () => {
   }, { client: method, settings: { client: method, clientSecret: undefined } });
 });
 
+Deno.test("parameters that are null or undefined are not sent", async () => {
+  const params = { prompt: null, display: undefined, scope: "openid profile" };
+  for (const options of [{ authorization: { params } }, { options: { authorization: { params } } }]) {
+    await withOpenId(async ({ client }) => {
+      const { searchParams } = new URL(locationOf(await startSignIn(client)));
+      assertEquals([searchParams.has("prompt"), searchParams.has("display")], [false, false]);
+      assertEquals(searchParams.get("scope"), "openid profile");
+    }, { settings: options });
+  }
+});
+
 Deno.test("settings that are null are unset, as in core", async () => {
   const unset = { authorization: null, token: null, userinfo: null, client: null, checks: null };
   await withOpenId(async ({ client, there }) => {

@@ -149,23 +149,25 @@ export function applyWorkarounds(provider: Provider): Provider {
 /** For every provider: unset parameters are not sent, and user ids are strings. */
 function withCommonFixes(provider: OAuthProvider): OAuthProvider {
   const fixed = { ...provider };
-  for (const name of ["authorization", "token", "userinfo"] as const) {
-    const endpoint = provider[name];
-    // Core takes null for unset.
-    if (typeof endpoint === "object" && endpoint?.params) {
-      fixed[name] = { ...endpoint, params: withoutUndefined(endpoint.params) };
+  if (provider.options) fixed.options = { ...provider.options };
+  for (const part of fixed.options ? [fixed, fixed.options] : [fixed]) {
+    for (const name of ["authorization", "token", "userinfo"] as const) {
+      const endpoint = part[name];
+      // Core takes null for unset.
+      if (typeof endpoint === "object" && endpoint?.params) {
+        part[name] = { ...endpoint, params: withoutUnset(endpoint.params) };
+      }
     }
-  }
-  if (provider.profile) fixed.profile = withStringId(provider.profile);
-  if (provider.options?.profile) {
-    fixed.options = { ...provider.options, profile: withStringId(provider.options.profile) };
+    if (part.profile) part.profile = withStringId(part.profile);
   }
   return fixed;
 }
 
-/** Core would send the text "undefined", also for `redirect_uri`. */
-function withoutUndefined(params: Json): Json {
-  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+/** Core would send the texts "undefined" and "null", also for `redirect_uri`. */
+function withoutUnset(params: Json): Json {
+  return Object.fromEntries(
+    Object.entries(params).filter(([, value]) => value !== undefined && value !== null),
+  );
 }
 
 /** `providerAccountId` is a string: a database may not find a number in a text column. */
