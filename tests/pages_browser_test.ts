@@ -168,6 +168,39 @@ browserTest("in a browser an address that no mail reaches is told, and the addre
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
+browserTest("in a browser another click on the passkey button begins anew", async (page) => {
+  await using app = await listeningApp(pagesConfig({ providers: [PASSKEY] }));
+  // A dialogue that the user does not answer.
+  await page.addInitScript(`
+    window.dialogues = 0;
+    navigator.credentials.get = ({ signal }) => new Promise((_, reject) => {
+      dialogues++;
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  `);
+  await page.goto(`${app.origin}/auth/signin`);
+  const button = page.getByRole("button", { name: "Sign in with a passkey" });
+  await button.click();
+  await page.waitForFunction("dialogues === 1");
+  // Options that come after those of the next click: the browser may have the challenge of either.
+  let release = () => {};
+  const held = new Promise<void>((resolve) => release = resolve);
+  await page.route("**/webauthn-options/**", async (route) => {
+    const response = await route.fetch();
+    await held;
+    await route.fulfill({ response }).catch(() => {}); // The page does not wait for it any more.
+  }, { times: 1 });
+  const asked = page.waitForRequest("**/webauthn-options/**");
+  await button.click();
+  await asked;
+  await button.click();
+  await page.waitForFunction("dialogues === 2");
+  release();
+  await page.evaluate(`fetch("/favicon.ico").then((answer) => answer.text())`);
+  assertEquals(await page.evaluate("dialogues"), 2);
+  assertEquals(await page.getByRole("status").textContent(), "Follow the steps that your browser shows.");
+}, { bypassCSP: true }); // for `waitForFunction()`
+
 browserTest("without JavaScript a password signs in, and passkeys are said to need it", async (page) => {
   await using app = await listeningApp(pagesConfig());
   await page.goto(`${app.origin}/auth/signin?callbackUrl=%2F`);

@@ -26,11 +26,19 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 // The passkey forms of the sign-in page. \`SimpleWebAuthnBrowser\` is the library before this script.
 (() => {
   "use strict";
-  const { startAuthentication, startRegistration, browserSupportsWebAuthn, browserSupportsWebAuthnAutofill } =
-    globalThis.SimpleWebAuthnBrowser;
+  const {
+    startAuthentication,
+    startRegistration,
+    browserSupportsWebAuthn,
+    browserSupportsWebAuthnAutofill,
+    WebAuthnAbortService,
+  } = globalThis.SimpleWebAuthnBrowser;
 
   /** The texts for errors by which browsers end a ceremony (WebAuthn sections 5.1.3 and 5.1.4). */
   const REASONS = { NotAllowedError: "cancelled", AbortError: "cancelled", InvalidStateError: "exists" };
+
+  /** The latest attempt: the browser shows one dialogue, and keeps one challenge. */
+  let attempt;
 
   for (const form of document.querySelectorAll("form[data-passkey]")) setUp(form);
 
@@ -46,12 +54,18 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
   }
 
   async function signIn(form) {
+    if (attempt) {
+      attempt.abort();
+      WebAuthnAbortService.cancelCeremony();
+    }
+    const { signal } = attempt = new AbortController();
+    for (const other of document.querySelectorAll("form[data-passkey]")) tell(other, "");
     tell(form, "waiting");
     try {
-      const { action, options } = await fetchOptions(form, new FormData(form));
+      const { action, options } = await fetchOptions(form, new FormData(form), signal);
       send(form, action, await (action === "register" ? startRegistration : startAuthentication)(options));
     } catch (error) {
-      tell(form, REASONS[error.name] ?? "failed");
+      if (!signal.aborted) tell(form, REASONS[error.name] ?? "failed");
     }
   }
 
@@ -70,10 +84,10 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
     }
   }
 
-  async function fetchOptions(form, fields) {
+  async function fetchOptions(form, fields, signal) {
     const query = new URLSearchParams(fields);
     for (const name of ["csrfToken", "callbackUrl"]) query.delete(name);
-    const response = await fetch(\`\${form.dataset.passkey}?\${query}\`);
+    const response = await fetch(\`\${form.dataset.passkey}?\${query}\`, { signal });
     if (!response.ok) throw new Error(\`\${response.status} \${response.statusText}\`);
     return await response.json();
   }
@@ -88,7 +102,7 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
   }
 
   function tell(form, what) {
-    form.querySelector("[role=status]").textContent = form.dataset[what];
+    form.querySelector("[role=status]").textContent = form.dataset[what] ?? "";
   }
 })();
 `;
