@@ -219,7 +219,7 @@ Deno.test("the mail has a text and an HTML part in the language of the request, 
       ["en", "Sign in to Engines & Co.", "ltr", /The link works once, until .+ UTC\./],
       ["de-AT", "Anmeldung bei Engines & Co.", "ltr", /Der Link funktioniert einmal, bis .+ UTC\./],
       ["ja", "Engines & Co. へのサインイン", "ltr", /リンクは .+UTC まで、1 回だけ使えます。/],
-      ["ar", "تسجيل الدخول إلى Engines & Co.", "rtl", /يعمل الرابط مرة واحدة حتى .+\./],
+      ["ar", "تسجيل الدخول إلى \u2068Engines & Co.\u2069", "rtl", /يعمل الرابط مرة واحدة حتى .+\./],
     ] as const
   ) {
     const { message } = await mailFor({ "accept-language": language }, { siteName: "Engines & Co." });
