@@ -211,6 +211,21 @@ browserTest("without JavaScript a password signs in, and passkeys are said to ne
   await page.getByRole("heading", { name: "Hello ada" }).waitFor();
 }, { javaScriptEnabled: false });
 
+browserTest(
+  "in a browser with text of twice the size there is room for the words of a button",
+  async (page) => {
+    await using app = await listeningApp(pagesConfig({ providers: BUTTONS.slice(0, 3) }));
+    // A phone of 390 pixels.
+    await page.setViewportSize({ width: 195, height: 400 });
+    await page.goto(`${app.origin}/auth/signin`);
+    const [overflow, width] = await page.evaluate(`[
+    document.documentElement.scrollWidth - innerWidth,
+    document.querySelector("button span").getBoundingClientRect().width,
+  ]`) as [number, number];
+    assertEquals([overflow, width > 100], [0, true], `${width}`);
+  },
+);
+
 /** A server on a port of its own, and so on another origin. */
 async function listening(handle: RequestListener): Promise<{ server: Server; origin: string }> {
   const server = createServer(handle);

@@ -362,6 +362,26 @@ input[type="checkbox"] {
   }
 }
 
+/* A phone with text of twice the size. */
+@media (max-width: 18rem) {
+  body {
+    padding: 0.5rem 0.25rem;
+  }
+
+  .card {
+    padding: 1.25rem 0.75rem 1.5rem;
+  }
+
+  .button {
+    gap: 0.5rem;
+    padding-inline: 0.5rem;
+  }
+
+  .button:has(.mark) {
+    grid-template-columns: 1.25rem 1fr;
+  }
+}
+
 @media (prefers-reduced-motion: no-preference) {
   .button {
     transition: background-color 120ms, border-color 120ms;
