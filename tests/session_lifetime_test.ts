@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decode, encode, type JWT } from "@auth/core/jwt";
 import fc from "./support/property.ts";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { createHmac } from "node:crypto";
 import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
@@ -309,10 +309,21 @@ Deno.test("where no cookie can reach the browser, the end is that of what it hol
     ) {
       clock.now = NOON + 20 * 60_000;
       await using app = Fastify() as unknown as FastifyInstance;
-      const read = { websocket: undefined as unknown, again: undefined as unknown };
+      const read = {
+        websocket: undefined as unknown,
+        again: undefined as unknown,
+        after: [] as unknown[],
+        logged: () => {},
+      };
       await app.register(async (scope) => {
         await scope.register(FastifyAuth(config), { prefix: "/auth" });
         scope.get("/inside", async (request) => ({ session: await getSession(request, config) }));
+        const after = async (request: FastifyRequest) => {
+          read.after.push((await getSession(request, config))?.expires);
+        };
+        const log = (request: FastifyRequest) => after(request).then(read.logged);
+        scope.get("/after", { onSend: after, onResponse: log }, () => "sent");
+        scope.get("/logged", { onResponse: log }, () => "sent");
         scope.get("/late", async (request, reply) => {
           clock.now = NOON; // Not due yet.
           await getSession(request, config);
@@ -329,6 +340,11 @@ Deno.test("where no cookie can reach the browser, the end is that of what it hol
         (await app.inject({ url, headers: { ...headers, ...more } })).json().session.expires;
       assertEquals(await of("/outside"), expected);
       assertEquals(await of("/inside", socket), expected);
+      for (const url of ["/after", "/logged"]) {
+        const logged = new Promise<void>((resolve) => read.logged = resolve);
+        await Promise.all([app.inject({ url, headers }), logged]);
+      }
+      assertEquals(read.after, [expected, expected, expected]);
       await app.inject({ url: "/late", headers });
       assertEquals(read.again, expected);
       assertEquals(tables.sessions.get("token")!.expires, expires);

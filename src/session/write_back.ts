@@ -28,9 +28,13 @@ interface WritesBack {
 /** The property of requests that keeps their reply, where it is known. */
 const REPLY: unique symbol = Symbol("fastify-authjs.reply");
 
+/** The property of requests that says whether the reply has left, with the cookies of the reads before that. */
+const SENT: unique symbol = Symbol("fastify-authjs.sent");
+
 interface Reader {
   [READS]?: Reads;
   readonly [REPLY]?: FastifyReply;
+  [SENT]?: boolean;
 }
 
 /**
@@ -87,8 +91,6 @@ class Reads {
   #pending = 0;
   /** The configuration whose callbacks run in this very moment. */
   #reading: FastifyAuthConfig | undefined;
-  /** Whether the reply has left, with the cookies of the reads before that. */
-  isSent = false;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   #updates: readonly Update[] = NONE;
   #isCarried = false;
@@ -186,8 +188,8 @@ class Reads {
     if (this.#isCarried || this.#updates.length === 0) return;
     this.#isCarried = true;
     beforeHeaders(reply, (head) => {
-      if (this.isSent) return;
-      this.isSent = true;
+      if (this.#request[SENT]) return;
+      this.#request[SENT] = true;
       // The other processes cannot be asked any more whether a session has ended.
       const sure = this.#updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined);
       for (const change of this.#changesOf(sure)) carryCookies(head, change);
@@ -273,8 +275,8 @@ export function isWrittenBack({ server }: SessionRequest): boolean {
 
 /** Whether the reply to this request will: one that has left or that opens a WebSocket carries nothing. */
 export function canCarryCookies(request: SessionRequest): boolean {
-  const { [READS]: reads, [REPLY]: reply } = request as Reader;
-  if (!isWrittenBack(request) || reads?.isSent || reply?.raw.headersSent) return false;
+  const { [SENT]: isSent, [REPLY]: reply } = request as Reader;
+  if (!isWrittenBack(request) || isSent || reply?.raw.headersSent) return false;
   return request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 
@@ -295,11 +297,13 @@ export function writeBack(scope: FastifyInstance): void {
   scope.decorate<WritesBack>(WRITES_BACK, { hasWarned: false });
   scope.decorateRequest(READS);
   scope.decorateRequest(REPLY);
+  scope.decorateRequest(SENT);
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = (request as Reader)[READS];
     if (reads?.pending) return void finishLater(reads, reply, payload, done);
     // At once, so that what Fastify throws is thrown where it catches it.
     if (reads !== undefined) addUpdates(reads, reply);
+    (request as Reader)[SENT] = true;
     done(null, payload);
   });
 }
@@ -318,6 +322,7 @@ async function finishLater(
   await reads.settled();
   try {
     addUpdates(reads, reply);
+    (reply.request as Reader)[SENT] = true;
     done(null, payload);
   } catch (error) {
     fail(error as Error, reply, done);
@@ -335,7 +340,6 @@ function fail(error: Error, reply: FastifyReply, done: DoneFuncWithErrOrRes): vo
 
 function addUpdates(reads: Reads, reply: FastifyReply): void {
   for (const change of reads.updates) addCookies(reply, change);
-  reads.isSent = true;
 }
 
 /**
