@@ -88,14 +88,14 @@ const OPERATIONS: Readonly<Record<string, (config: ResolvedConfig) => AuthOperat
   }),
   "POST session": () => ({
     ...posted("Updates the session", { data: { description: "What the `jwt` callback gets as `session`." } }),
-    response: { 200: SESSION, 403: FAILURE, 503: FAILURE },
+    response: { 200: SESSION, 400: REFUSED, 403: FAILURE, 413: FAILURE, 503: FAILURE },
   }),
   "POST token": () => ({
     tags: TAGS,
     summary: "Issues a bearer token to a user who is signed in with a cookie",
     body: object("", { csrfToken: text("That of `csrf`.") }, ["csrfToken"]),
     consumes: ["application/json", "application/x-www-form-urlencoded"],
-    response: { 200: BEARER_TOKEN, 400: FAILURE, 401: FAILURE, 403: FAILURE, 503: FAILURE },
+    response: { 200: BEARER_TOKEN, 400: REFUSED, 401: FAILURE, 403: FAILURE, 503: FAILURE },
   }),
   "GET csrf": () => ({
     tags: TAGS,
@@ -137,6 +137,11 @@ const FAILURE: JsonSchema = {
   description: "The request failed.",
   required: ["error"],
   properties: { error: text(), code: text(), message: text(), statusCode: { type: "integer" } },
+};
+
+const REFUSED: JsonSchema = {
+  type: "null",
+  description: "The request was refused, for a client that does not ask for the status of an error.",
 };
 
 const LOGOUT_FAILURE: JsonSchema = {
