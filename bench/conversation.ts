@@ -71,15 +71,6 @@ export class Server {
     return this.#conversation.ask("used?");
   }
 
-  /**
-   * Collects all its garbage, as every server has done that ran for some minutes. On Node a collection while no request
-   * is under way makes each later `process.nextTick()` dearer, by some 10 % of a short request. A process that loads
-   * much has one while it starts; one that loads little has it under load, where it does no harm.
-   */
-  async collectGarbage(): Promise<void> {
-    await this.#conversation.ask("collect");
-  }
-
   end(): void {
     this.#conversation.end();
   }

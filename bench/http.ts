@@ -174,8 +174,6 @@ async function measureGroup(
         for (const name of names) {
           const { manyUsers }: Contestant = CONTESTANTS[name];
           await warmUp(effort, async (extent) => (await load(name, extent)).requests, manyUsers);
-          await servers.get(name)!.collectGarbage();
-          await load(name, { seconds: effort.warmUp });
         }
       },
       async round() {
