@@ -1,7 +1,14 @@
 /** `fastify-authjs/testing`: the requests of signed-in users, and the OpenID Provider for tests. */
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import Fastify from "fastify";
-import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
+import {
+  createAuth,
+  FastifyAuth,
+  type FastifyAuthConfig,
+  getSession,
+  memorySessionStore,
+  requireSession,
+} from "fastify-authjs";
 import Keycloak from "fastify-authjs/providers/keycloak";
 import { signedIn, startIssuer } from "fastify-authjs/testing";
 import { createRemoteJWKSet, jwtVerify } from "jose";
@@ -210,6 +217,56 @@ Deno.test("signedIn(): with sessions in a database the name of a token is the ap
   );
 });
 
+Deno.test("signedIn(): with a session store the session is listed, and can be ended", async () => {
+  const config = testConfig({ sessionStore: memorySessionStore() });
+  const auth = createAuth(config);
+  await using app = await testApp(config);
+  app.get("/sessions", (request) => auth.listSessions(request));
+  const [phone, laptop] = [
+    await signedIn(app, config, { user: ADA }),
+    await signedIn(app, config, { user: ADA }),
+  ];
+  await signedIn(app, config, { user: ADA, expires: new Date(Date.now() - 60_000) });
+  const listed: { id: string; current: boolean }[] = (await laptop("/sessions")).json();
+  assertEquals(listed.map(({ current }) => current).sort(), [false, true]);
+  await auth.revokeSession(listed.find(({ current }) => !current)!.id);
+  assertEquals((await phone("/me")).json().session, null);
+  assertEquals((await laptop("/me")).json().session.user.name, "Ada");
+});
+
+Deno.test("signedIn(): the tokens of the account are kept as a sign-in keeps them", async () => {
+  await using issuer = await startIssuer();
+  const config = testConfig({ providers: [issuer.provider()], refreshTokens: true, providerSignOut: true });
+  const auth = createAuth(config);
+  await using app = await testApp(config);
+  app.get("/token", (request) => auth.getAccessToken(request, "issuer"));
+  app.post("/logout", (request, reply) => auth.signOut(request, reply));
+  const inject = await signedIn(app, config, {
+    user: ADA,
+    account: { provider: "issuer", providerAccountId: "ada", type: "oidc", access_token: "the-token" },
+  });
+  assertEquals((await inject("/token")).body, "the-token");
+  // The provider that the session came from ends its own.
+  const left = await inject({ method: "POST", url: "/logout" });
+  assertMatch(left.headers.location ?? "", new RegExp(`^${issuer.url}/logout`));
+});
+
+Deno.test("signedIn(): the public origin says whether the cookie is one for https", async () => {
+  const config = testConfig({ origin: "https://app.example" });
+  await using app = await testApp(config);
+  const inject = await signedIn(app, config, { user: ADA, secure: false });
+  assertMatch(inject.cookie, /^__Secure-/);
+  assertEquals((await inject("/me")).json().session.user.name, "Ada");
+});
+
+Deno.test("startIssuer(): mistakes get errors that say what to change", async () => {
+  await assertRejects(() => startIssuer({ lifetime: "1h" as never }), Error, "`lifetime` of startIssuer()");
+  await using issuer = await startIssuer();
+  await using app = await testApp(issuerConfig([issuer.provider()]));
+  const user = { name: "Ada" } as never;
+  await assertRejects(() => issuer.signIn(app, { user }), Error, "The user has no `sub`");
+});
+
 Deno.test("signedIn(): mistakes get errors that say what to change", async () => {
   const config = testConfig();
   await using app = await testApp(config);
@@ -220,6 +277,15 @@ Deno.test("signedIn(): mistakes get errors that say what to change", async () =>
       [[app, undefined, { user: ADA }], "The second argument is no configuration."],
       [[app, config], "The third argument has no `user`."],
       [[app, config, {}], "The third argument has no `user`."],
+      [
+        [app, config, { user: ADA, claim: {} }],
+        "`claim` is no option of signedIn(): there are user, account",
+      ],
+      [[app, config, { user: ADA, expires: "2030-01-01" }], "`expires` of signedIn() must be a valid Date"],
+      [
+        [app, config, { user: ADA, expires: new Date("soon") }],
+        "`expires` of signedIn() must be a valid Date",
+      ],
       [[app, { ...config, secret: "short" }, { user: ADA }], "32 characters"],
       [[app, { ...config, callbacks: { jwt: () => null } }, { user: ADA }], "`callbacks.jwt` returned null"],
     ] as const

@@ -4,6 +4,7 @@ import type { RequestContext } from "../core/context.ts";
 import {
   keepProviderSession,
   type KeptParts,
+  keptParts,
   providerSessionAfter,
   type SignedIn,
   tagFor,
@@ -19,10 +20,7 @@ export function keepingProviderSession<Context extends RequestContext>(context: 
   const { config, settings, provider } = context;
   if (!settings.keepsProviderSessions) return context;
   const { callbacks = {} } = config.core;
-  const parts = {
-    ids: config.logoutTokens !== undefined || settings.strategy === "database",
-    idToken: config.providerSignOut?.keepsIdTokens === true,
-  };
+  const parts = keptParts(config, settings.strategy);
   if (settings.strategy === "jwt") {
     return withCore(context, { callbacks: { ...callbacks, jwt: keepProviderSession(callbacks.jwt, parts) } });
   }

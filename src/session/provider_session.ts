@@ -5,6 +5,7 @@
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import { createHash } from "node:crypto";
+import type { ResolvedConfig } from "../config/resolve.ts";
 import { jwtPayload } from "../utils/jwt_payload.ts";
 
 /** What is known of the session at the provider. */
@@ -28,6 +29,21 @@ export interface KeptParts {
   /** Whether the provider may end the session: `sub`, `sid` and `iat`. */
   readonly ids: boolean;
   readonly idToken: boolean;
+}
+
+/**
+ * What is kept of the session at the provider.
+ *
+ * @param config The resolved configuration.
+ */
+export function keptParts(
+  { logoutTokens, providerSignOut }: Pick<ResolvedConfig, "logoutTokens" | "providerSignOut">,
+  strategy: "jwt" | "database",
+): KeptParts {
+  return {
+    ids: logoutTokens !== undefined || strategy === "database",
+    idToken: providerSignOut?.keepsIdTokens === true,
+  };
 }
 
 /** The claim. It stays on the server: sessions are made without it. */

@@ -2,6 +2,7 @@
 import type { OIDCConfig, OIDCUserConfig } from "@auth/core/providers";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { FastifyAuthError } from "../errors.ts";
 import type { Profile } from "../types.ts";
 import type { InjectWithCookies, TestedApp } from "./inject.ts";
 import { type IssuerUser, newGrants } from "./issuer_grants.ts";
@@ -77,7 +78,8 @@ export interface TestIssuer extends AsyncDisposable {
  * @param options The user, and the lifetime of tokens.
  * @returns The provider, to be closed at the end of the test: `await using issuer = await startIssuer()`, or
  * `issuer.close()`.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` under `NODE_ENV=production`.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a `lifetime` that is none, and under
+ * `NODE_ENV=production`.
  *
  * @example
  * ```ts
@@ -103,6 +105,12 @@ export interface TestIssuer extends AsyncDisposable {
 export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssuer> {
   refuseInProduction("startIssuer()");
   const { user = ADA, lifetime = 3600, port = 0 } = options;
+  if (!(Number.isFinite(lifetime) && lifetime >= 0)) {
+    throw new FastifyAuthError(
+      "FST_AUTHJS_CONFIG_INVALID",
+      "`lifetime` of startIssuer() must be a number of seconds, 0 or more.",
+    );
+  }
   const server = createServer();
   const [key] = await Promise.all([newSigningKey(), listen(server, port)]);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -77,6 +77,9 @@ function authorize({ query }: IssuerRequest, issuer: IssuerState): IssuerAnswer 
     return { status: 302, location: location.href };
   };
   if (issuer.error !== undefined) return answer({ error: issuer.error });
+  if (typeof issuer.user?.sub !== "string" || issuer.user.sub === "") {
+    return refusal(400, "invalid_request", 'The user has no `sub`: give one, as in `{ sub: "42" }`.');
+  }
   if (query.get("response_type") !== "code") return answer({ error: "unsupported_response_type" });
   const challenge = query.get("code_challenge") ?? undefined;
   if (challenge !== undefined && query.get("code_challenge_method") !== "S256") {

@@ -3,11 +3,14 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import { stringifySetCookie } from "cookie";
 import { randomUUID } from "node:crypto";
-import { authInstance } from "../instance/auth_instance.ts";
 import { newExpiry } from "../config/lifetime.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { authInstance } from "../instance/auth_instance.ts";
 import { type SetCookie, writeSessionCookie } from "../session/cookie.ts";
 import { encodeWithin } from "../session/cookie_size.ts";
+import { keepProviderSession, keptParts } from "../session/provider_session.ts";
+import { keepTokens } from "../session/provider_tokens.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { toSignInCookie } from "../session/sign_in_cookie.ts";
 import { claimsOfSignIn, recordSignIns } from "../session/sign_in_record.ts";
@@ -25,7 +28,8 @@ export interface SignedInOptions {
    */
   readonly user: User | (User & Record<string, unknown>);
   /**
-   * The account that the `jwt` callback gets. Not for sessions in a database: nothing is linked.
+   * The account that the `jwt` callback gets, and whose tokens `refreshTokens` keeps. Not for sessions in a
+   * database: nothing is linked.
    *
    * @default one of the provider "testing", of the type "credentials"
    */
@@ -52,8 +56,8 @@ export interface SignedInOptions {
    */
   readonly expires?: Date;
   /**
-   * Whether users reach the application over https, where neither `origin` nor `AUTH_URL` says it: the name
-   * of the cookie depends on it.
+   * Whether users reach the application over https. It counts only where neither `origin` nor `AUTH_URL` says
+   * it: the name of the cookie depends on it.
    *
    * @default false
    */
@@ -77,7 +81,7 @@ interface NewSession {
  *
  * The cookie is the one that a sign-in would have set: with the name, the key and the chunks that the
  * configuration says, and the claims that its `jwt` callback returns for a sign-in (`trigger: "signIn"`); or
- * with a row in the database, where sessions are kept there. The `signIn` callback and events are not called,
+ * with a row in the database, where sessions are kept there. With a `sessionStore` the session has a record. The `signIn` callback and events are not called,
  * and no account is linked: `startIssuer()` is there for tests of the sign-in itself.
  *
  * @param app The application; it may still be starting.
@@ -125,9 +129,9 @@ export async function signedIn(
   const instance = authInstance(config);
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
-  const settings = instance.settings(options.secure ?? instance.config.origin?.secure ?? false);
+  const settings = instance.settings(instance.config.origin?.secure ?? options.secure ?? false);
   const { token, user } = settings.strategy === "jwt"
-    ? await sealSession(settings, options, instance.config.recordsSignIns)
+    ? await sealSession(settings, options, instance.config)
     : await insertSession(settings, options);
   const jar = new CookieJar();
   if (settings.signInCookie !== undefined) {
@@ -142,7 +146,7 @@ export async function signedIn(
 function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: SignedInOptions): void {
   const isApp = typeof app?.inject === "function";
   const isConfig = Array.isArray((config as Partial<FastifyAuthConfig> | undefined)?.providers);
-  if (isApp && isConfig && isObject(options?.user)) return;
+  if (isApp && isConfig && isObject(options?.user)) return assertOptions(options);
   const problem = !isApp
     ? "The first argument is no Fastify application."
     : !isConfig
@@ -156,6 +160,21 @@ function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: Sig
   );
 }
 
+const OPTIONS = ["user", "account", "profile", "claims", "expires", "secure"];
+
+function assertOptions(options: SignedInOptions): void {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined) {
+    throw invalid(`\`${unknown}\` is no option of signedIn(): there are ${OPTIONS.join(", ")}.`);
+  }
+  const { expires } = options;
+  // By its method: test runners have a `Date` of their own.
+  if (expires === undefined || typeof expires.getTime === "function" && !Number.isNaN(expires.getTime())) {
+    return;
+  }
+  throw invalid("`expires` of signedIn() must be a valid Date, as in `new Date(Date.now() + 60_000)`.");
+}
+
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }
@@ -164,15 +183,27 @@ function invalid(message: string): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
 }
 
+type JwtCallback = SessionSettings["callbacks"]["jwt"];
+
+/** The application's callback, around which a sign-in keeps what options of this package need. */
+function signInCallback(config: ResolvedConfig, settings: SessionSettings): JwtCallback {
+  let callback = settings.callbacks.jwt;
+  if (settings.keepsProviderSessions) {
+    callback = keepProviderSession(callback, keptParts(config, settings.strategy));
+  }
+  if (config.recordsSignIns) callback = recordSignIns(callback);
+  return config.keepsTokens ? keepTokens(callback, () => Promise.resolve(undefined)) : callback;
+}
+
 /** The session in a token, as core's callback makes it. */
 async function sealSession(
   settings: SessionSettings,
   options: SignedInOptions,
-  recordsSignIn: boolean,
+  config: ResolvedConfig,
 ): Promise<NewSession> {
   const { user, account = accountOf(user), profile, claims, expires } = options;
-  const { callbacks: { jwt: own }, cookie, cookieLimit, jwt } = settings;
-  const callback = recordsSignIn ? recordSignIns(own) : own;
+  const { cookie, cookieLimit, jwt, records } = settings;
+  const callback = signInCallback(config, settings);
   const subject = {
     name: user.name,
     email: user.email,
@@ -185,13 +216,13 @@ async function sealSession(
     throw invalid("`callbacks.jwt` returned null for this user, so there is no session.");
   }
   const maxAge = expires && Math.floor((expires.getTime() - Date.now()) / 1000);
-  const params = {
-    ...jwt,
-    token: { ...token, ...claims },
-    salt: cookie.name,
-    ...(expires && { maxAge: maxAge! }),
-  };
-  return { user, token: await encodeWithin(jwt, params, { limit: cookieLimit, warn: () => {} }) };
+  const all = { ...token, ...claims };
+  const recorded = records ? await records.begin(all) : all;
+  const params = { ...jwt, token: recorded, salt: cookie.name, ...(expires && { maxAge: maxAge! }) };
+  const sealed = await encodeWithin(jwt, params, { limit: cookieLimit, warn: () => {} });
+  // One that has ended is not listed.
+  if (maxAge === undefined || maxAge > 0) await records?.put(recorded, undefined);
+  return { user, token: sealed };
 }
 
 function accountOf({ id, email }: User): Account {
