@@ -477,3 +477,19 @@ Deno.test("a normalizeIdentifier that returns no text sends no mail, and the log
     assertEquals(smtp.mails, []);
   });
 });
+
+Deno.test("mails from the address in core's factories are warned of once", () =>
+  withMail({ provider: { from: undefined } }, async ({ app, smtp, log }) => {
+    const client = new Client(app);
+    for (let i = 0; i < 2; i++) assertEquals((await ask(client, ADA)).headers.location, VERIFY);
+    assertEquals(smtp.mails.length, 2);
+    const warnings = log.filter(({ level }) => level === 40).map(({ code, msg }) => `${code} ${msg}`);
+    assertEquals(warnings.length, 1);
+    assertMatch(warnings[0]!, /^FST_AUTHJS_WARN_PROVIDER .*"nodemailer" has no `from`.*no-reply@authjs\.dev/);
+  }));
+
+Deno.test("mails from an address of the application are not warned of", () =>
+  withMail({}, async ({ app, log }) => {
+    assertEquals((await ask(new Client(app), ADA)).headers.location, VERIFY);
+    assertEquals(log.filter(({ level }) => level >= 40), []);
+  }));

@@ -339,7 +339,12 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
       timeout,
       production,
       insecure: insecureProviders,
-      mail: { languages, siteName, write },
+      mail: {
+        languages,
+        siteName,
+        write,
+        warn: (message) => notices.warn(message, "FST_AUTHJS_WARN_PROVIDER"),
+      },
     })
   );
   return core;

@@ -14,7 +14,12 @@ export interface MailSettings {
   readonly languages: Languages;
   readonly siteName: string | undefined;
   readonly write: FastifyAuthOptions["emailMessage"];
+  /** Takes a warning about the configuration. */
+  readonly warn: (message: string) => void;
 }
+
+/** The sender in core's factories, an address at the site of Auth.js. */
+const CORE_SENDER = "Auth.js <no-reply@authjs.dev>";
 
 type Send = EmailConfig["sendVerificationRequest"];
 type SendParams = Parameters<Send>[0];
@@ -25,8 +30,16 @@ export function writeEmails(provider: Provider, settings: MailSettings): Provide
   const { options, ...own } = provider as ShippedProvider;
   const service = serviceOf(own);
   if (service === undefined || options === undefined || options.sendVerificationRequest) return provider;
+  let isTold = false;
   const send: Send = async (params) => {
     if (!await service.isOwn(own.sendVerificationRequest)) return await own.sendVerificationRequest(params);
+    if (options.from === undefined && own.from === CORE_SENDER && !isTold) {
+      isTold = true;
+      settings.warn(
+        `The provider "${params.provider.id}" has no \`from\`, so its mails are from ${CORE_SENDER}, which mail ` +
+          "services refuse or take for spam. Set `from` to an address of yours.",
+      );
+    }
     await service.send(await messageFor(params, settings), params);
   };
   return { ...own, sendVerificationRequest: send, options } as unknown as Provider;
