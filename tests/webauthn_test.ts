@@ -292,6 +292,17 @@ Deno.test("passkeys: an expired database session neither gets options nor adds a
   assertEquals(await again.user(), null);
 });
 
+Deno.test("passkeys: a session in a token that has ended gets no options", async () => {
+  await using app = await testApp(webAuthnConfig(emptyTables(), { session: { strategy: "jwt" } }));
+  const client = new WebAuthnClient(app);
+  await client.register(new SoftwareAuthenticator(ORIGIN), { email: EMAIL });
+  const copy = new WebAuthnClient(app);
+  for (const [name, value] of client.cookies) copy.cookies.set(name, value);
+  assertEquals((await copy.askOptions({ action: "register" })).statusCode, 200);
+  await client.signOut();
+  assertEquals((await copy.askOptions({ action: "register" })).statusCode, 400);
+});
+
 Deno.test("passkeys: a user without an address is told that one is needed", async () => {
   const { logger, lines } = captureLog();
   for (const strategy of ["jwt", "database"] as const) {

@@ -9,9 +9,11 @@ import { normalizeAddress } from "../provider/email_address.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { sessionLookup } from "../provider/webauthn/session_lookup.ts";
 import { checkCookies } from "./callback/check_cookies.ts";
+import { withoutEndedSession } from "./session_change.ts";
 
 /** Answers with the options. */
-export async function handleWebAuthnOptions(context: ProviderContext): Promise<Answer> {
+export async function handleWebAuthnOptions(received: ProviderContext): Promise<Answer> {
+  const context = await withoutEndedSession(received);
   const parameters = new URLSearchParams(context.query);
   if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
   const { jwt, wrapAdapter, hasNoAddress } = sessionLookup(context.config.core.jwt);
