@@ -90,6 +90,16 @@ Deno.test("form-action names the authorization servers, and the origin that the 
     await sources("?callbackUrl=https%3A%2F%2Fspa.example%2Fapp"),
     `${providers} https://spa.example`,
   );
+  for (const host of ["a;sandbox", "a,default-src", "*"]) {
+    const query = `?callbackUrl=${encodeURIComponent(`https://${host}/`)}`;
+    const policy = String((await open(app, `/signin${query}`)).headers["content-security-policy"]);
+    assert(policy.includes(`form-action ${providers};`), policy);
+  }
+});
+
+Deno.test("a logo may be at an address without a scheme", async () => {
+  await using app = await testApp(testConfig({ theme: { logo: "//cdn.example:8443/logo.svg" } }));
+  assertEquals(policyOf(await open(app, "/signin")).get("img-src"), "'self' cdn.example:8443");
 });
 
 Deno.test("where @fastify/helmet made nonces, pages have them, and one policy", async () => {

@@ -39,10 +39,16 @@ export class PagePolicy {
   }
 }
 
-/** The source expression for a URL: its origin, or `data:`; `undefined` for a path or what is no URL. */
+/**
+ * The source expression for a URL: its origin, its host for "//host/path", or `data:`; `undefined` for a path or what
+ * is no URL.
+ */
 export function sourceOf(url: string | undefined): string | undefined {
+  if (url?.startsWith("//")) return sourceOf(`https:${url}`)?.replace("https://", "");
   if (url === undefined || !URL.canParse(url)) return undefined;
-  const { protocol, origin } = new URL(url);
+  const { protocol, origin, hostname } = new URL(url);
   if (protocol === "data:") return protocol;
-  return protocol === "https:" || protocol === "http:" ? origin : undefined;
+  // A host may have a semicolon, which begins another directive, or be an asterisk.
+  const isHost = /^[\w.:[\]-]+$/.test(hostname);
+  return isHost && (protocol === "https:" || protocol === "http:") ? origin : undefined;
 }
