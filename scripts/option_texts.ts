@@ -124,7 +124,10 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     default: "whether the public origin is https",
   },
   cookies: {
-    text: "The `name` and the attributes (`options`) of each cookie. What is left out stays core's.",
+    text:
+      "The `name` and the attributes (`options`) of each cookie. What is left out stays core's. A cookie whose " +
+      "`domain` or `path` changes needs another `name`: browsers keep the one that they have beside the new one, also " +
+      "after a sign-out.",
     default: "those of core",
   },
   ...cookies({
