@@ -223,8 +223,27 @@ Deno.test("members that are null and a lifetime of 0 say nothing in the response
     acme.answer = () => Response.json({ access_token: "access-9", token_type: "bearer", ...others });
     assertEquals(await later(6, () => access(client)), { token: "access-9" });
     const { acme: tokens } = (await client.get("/claims")).json().claims.providerTokens;
-    assertEquals(tokens, { access_token: "access-9", refresh_token: "refresh-1" });
+    assertEquals(tokens, { access_token: "access-9", refresh_token: "refresh-1", account: "1" });
   }
+});
+
+Deno.test("a sign-in of the same account that brings no refresh token keeps the one before", async () => {
+  const jwt = ({ token, account }: { token: JWT; account?: object | null }) =>
+    account ? { ...token, sub: "ada" } : token;
+  let id = "1";
+  const acme = new Acme();
+  const profile = () => ({ id, name: "ada" });
+  const providers = [{ ...acme.provider, profile } as Provider];
+  await using opened = await signedInApp({ acme, config: { providers, callbacks: { jwt } } });
+  const { client } = opened;
+  acme.issuesRefreshTokens = false;
+  const kept = async () => (await client.get("/claims")).json().claims.providerTokens.acme.refresh_token;
+  await signIn(client);
+  assertEquals([await access(client), await kept()], [{ token: "access-2" }, "refresh-1"]);
+  // Another account, which the same user has linked.
+  id = "2";
+  await signIn(client);
+  assertEquals([await access(client), await kept()], [{ token: "access-3" }, undefined]);
 });
 
 Deno.test("a refresh that fails is the failure of its provider alone, also for calls at the same time", async () => {

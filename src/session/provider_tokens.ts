@@ -10,6 +10,8 @@ import { PROVIDER_SESSION_CLAIM } from "./provider_session.ts";
 export interface ProviderTokens {
   readonly access_token: string;
   readonly refresh_token?: string;
+  /** The id of the account that the refresh token is of. */
+  readonly account?: string;
   /** When the access token expires, in seconds since 1970; absent where the provider does not say. */
   readonly expires_at?: number;
 }
@@ -47,19 +49,23 @@ export function isExpired({ expires_at }: ProviderTokens, early: number): boolea
  *
  * @param own The application's.
  * @param held The claims of the session that the browser has. The tokens of other providers stay, where the
- * same user signs in.
+ * same user signs in, and so does the refresh token of the same account: some providers issue one only with
+ * the first sign-in.
  */
 export function keepTokens(own: JwtCallback | undefined, held: () => Promise<JWT | undefined>): JwtCallback {
   return async (params) => {
     const claims = own ? await own(params) : params.token;
     const { account } = params;
     if (claims === null || !account?.access_token) return claims;
-    const { access_token, refresh_token, expires_at, provider } = account;
+    const { access_token, expires_at, provider, providerAccountId } = account;
     const before = await held();
-    const kept = before !== undefined && before.sub === claims.sub ? allOf(before) : {};
-    return withTokens({ ...claims, [CLAIM]: kept }, provider, {
+    const kept = before !== undefined && before.sub === claims.sub ? before : {};
+    const earlier = tokensOf(kept, provider);
+    const refresh_token = account.refresh_token ??
+      (earlier?.account === providerAccountId ? earlier.refresh_token : undefined);
+    return withTokens({ ...claims, [CLAIM]: allOf(kept) }, provider, {
       access_token,
-      ...(refresh_token !== undefined && { refresh_token }),
+      ...(refresh_token !== undefined && { refresh_token, account: providerAccountId }),
       ...(expires_at !== undefined && { expires_at }),
     });
   };
