@@ -189,6 +189,7 @@ Deno.test("isMissingRow() tells a row that is gone from a query that failed", ()
     { code: "P2025" },
     { code: "PGRST116" },
     { message: "no result" },
+    { message: "Account not found" },
     { name: "EntityNotFoundError" },
     { name: "DriverAdapterError", cause: { code: "P2025" } },
   ];

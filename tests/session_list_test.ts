@@ -26,7 +26,12 @@ for (const adapterCase of ADAPTER_CASES.filter(({ id }) => IDS.includes(id))) {
     sanitizeResources: false,
     async fn() {
       await using database = await adapterCase.open(url);
-      const adapter = withSessionList(database.adapter, database.listSessions!);
+      let ended: string | undefined;
+      const adapter = withSessionList(database.adapter, async (userId) => {
+        const rows = await database.listSessions!(userId);
+        if (ended !== undefined) await database.adapter.deleteSession!(ended);
+        return rows;
+      });
       const profile = ({ id, name, email }: typeof ADA) => ({ id, name, email });
       const auth = createAuth(testConfig({ adapter, providers: [identityProvider("one", { profile })] }));
       await using app = await sessionsApp(auth);
@@ -35,7 +40,10 @@ for (const adapterCase of ADAPTER_CASES.filter(({ id }) => IDS.includes(id))) {
       const [own, other, ...more] = (await laptop.get("/sessions")).json();
       assertEquals([own.current, other.current, more.length], [true, false, 0]);
       assert(Date.parse(own.expires) > Date.now(), own.expires);
+      // The session signs out at the same moment: some adapters call it an error that the row is gone.
+      ended = phone.cookies.get(COOKIE);
       assertEquals(await auth.revokeSession(other.id), true);
+      ended = undefined;
       assertEquals([await reader(laptop), await reader(phone), await reader(bob)], [
         ADA.email,
         null,

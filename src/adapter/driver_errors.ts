@@ -14,8 +14,8 @@ export function failureKind(error: unknown): FailureKind {
 }
 
 /**
- * Whether a query failed because its row does not exist: Prisma, PostgREST, and queries of Kysely, TypeORM and
- * Sequelize that are to find one.
+ * Whether a query failed because its row does not exist: Prisma, PostgREST, the adapter for MikroORM, and
+ * queries of Kysely, TypeORM and Sequelize that are to find one.
  */
 export function isMissingRow(error: unknown): boolean {
   return [...errorChain(error)].map(detailsOf).some((details) => matches(details, MISSING_ROW));
@@ -24,7 +24,7 @@ export function isMissingRow(error: unknown): boolean {
 const MISSING_ROW: Omit<Rule, "kind"> = {
   code: /^(?:P2025|PGRST116)$/,
   name: /^(?:EntityNotFoundError|SequelizeEmptyResultError)$/,
-  message: /^no result$/,
+  message: /^(?:no result|Account not found)$/,
 };
 
 /** The parts of an error that are compared. */
