@@ -310,6 +310,40 @@ for (const [what, seconds] of [["have expired", 6], ["are about to expire", 0]] 
   });
 }
 
+Deno.test("under load a call waits for its turn among the reads of other requests", async () => {
+  let send: (() => Promise<unknown>) | undefined = undefined;
+  let others = 10;
+  const waiting: (() => void)[] = [];
+  const replies: Promise<unknown>[] = [];
+  await using opened = await signedInApp({
+    lifetime: 5,
+    config: {
+      callbacks: {
+        async jwt({ token }) {
+          for (const begun of waiting.splice(0)) begun();
+          await new Promise((resolve) => setTimeout(resolve));
+          return token;
+        },
+      },
+      events: {
+        // Whenever a read is done, the next request reads.
+        async session() {
+          if (send === undefined || others-- <= 0) return;
+          const next = new Promise<void>((resolve) => waiting.push(resolve));
+          replies.push(send());
+          await next;
+        },
+      },
+    },
+  });
+  const { app, acme, client } = opened;
+  const headers = { cookie: client.cookie! };
+  send = async () => (await app.inject({ url: "/me", headers })).json();
+  const answer = await later(6, () => client.get("/access"));
+  await Promise.all(replies);
+  assertEquals([answer.json(), acme.refreshes, others < 1], [{ token: "access-2" }, 1, true]);
+});
+
 Deno.test("a late request with a session token that was replaced gets the claims of the newest one", async () => {
   await using opened = await signedInApp({ lifetime: 5 });
   const { app, client } = opened;

@@ -41,6 +41,9 @@ export async function getToken(
   return (await openToken(settings.refreshes.newest(cookie.token), settings)).claims;
 }
 
+/** How often one call reads at most: a read that others began does not refresh what it asks for. */
+const MOST_READS = 1000;
+
 /** A valid access token of a provider, or null where the user has none. */
 export async function getAccessToken(
   auth: ActionAuth,
@@ -58,25 +61,28 @@ export async function getAccessToken(
   const refresh = refreshOf(id, instance.config);
   let claims = await getToken(auth, request);
   if (claims === null) await assertAvailable(auth, request);
-  // One read refreshes the tokens of one provider, and requests of the same time may ask for those of each.
-  const attempts = ATTEMPTS + instance.config.providers.size;
-  let held: ProviderTokens | undefined;
-  for (let attempt = 0; claims !== null; attempt++) {
+  let attempt = 0;
+  for (let reads = 0; claims !== null; reads++) {
     const tokens = tokensOf(claims, id);
     if (tokens === undefined) return null;
-    held ??= tokens;
-    const isHeld = tokens.access_token === held.access_token && tokens.expires_at === held.expires_at;
-    const refreshToken = attempt < attempts && !isBearer(auth, request) ? tokens.refresh_token : undefined;
+    const mayRefresh = attempt < ATTEMPTS && reads < MOST_READS && !isBearer(auth, request);
+    const refreshToken = mayRefresh ? tokens.refresh_token : undefined;
     // A provider may issue tokens that expire sooner than they would be refreshed.
-    if (!isExpired(tokens, refreshToken !== undefined && isHeld ? EARLY_MS : 0)) return tokens.access_token;
+    if (!isExpired(tokens, refreshToken !== undefined && attempt === 0 ? EARLY_MS : 0)) {
+      return tokens.access_token;
+    }
     if (refreshToken === undefined) throw expired(id);
     if (!canCarryCookies(request)) return whileValid(tokens, replyHasLeft());
+    const { runs } = refresh;
     const read = await readRefreshing(request, config, refresh);
     if (read.failure !== undefined) throw unavailableError(read.failure);
     // One read serves requests of the same time, which may have asked for the tokens of other providers.
     const { refreshFailure } = read;
     if (refreshFailure?.provider === id) return whileValid(tokens, toError(refreshFailure.cause, id));
     claims = read.session === null ? null : read.claims ?? null;
+    if (refresh.runs > runs || !areSame(tokens, claims === null ? undefined : tokensOf(claims, id))) {
+      attempt++;
+    }
   }
   return null;
 }
@@ -106,19 +112,31 @@ function isBearer({ instance }: ActionAuth, { headers }: SessionRequest): boolea
   return instance.config.bearer !== undefined && bearerToken(headers.authorization) !== undefined;
 }
 
-function refreshOf(id: string, config: ResolvedConfig): TokenRefresh {
+function areSame(a: ProviderTokens, b: ProviderTokens | undefined): boolean {
+  return a.access_token === b?.access_token && a.expires_at === b.expires_at;
+}
+
+/** A refresh that counts how often it ran. */
+interface CountedRefresh extends TokenRefresh {
+  runs: number;
+}
+
+function refreshOf(id: string, config: ResolvedConfig): CountedRefresh {
   const provider = oauthProvider(id, config);
-  return {
+  const refresh: CountedRefresh = {
     provider: id,
+    runs: 0,
     isDue(claims) {
       const tokens = tokensOf(claims, id);
       return tokens?.refresh_token !== undefined && isExpired(tokens, EARLY_MS);
     },
     async run(claims) {
+      refresh.runs++;
       const tokens = tokensOf(claims, id)!;
       const { expires_at: _expired, ...kept } = tokens;
       const refreshed = await refreshTokens(provider, tokens.refresh_token!);
       return withTokens(claims, id, { ...kept, ...refreshed });
     },
   };
+  return refresh;
 }
