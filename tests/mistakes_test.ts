@@ -140,6 +140,14 @@ Deno.test("an issuer without its scheme stops the boot, with the variable that s
   });
 });
 
+Deno.test("an OpenID Provider without an issuer stops the boot, with the variable that sets it", async () => {
+  const providers = [Keycloak({ id: "staff", clientId: "id", clientSecret: "s" })];
+  assertMatch(
+    (await refused({ providers })).message,
+    /"keycloak" is missing.*Set AUTH_KEYCLOAK_ISSUER \(or `issuer`\)/,
+  );
+});
+
 Deno.test("an issuer that is only compared may be any text", async () => {
   const oidc = {
     id: "idp",
@@ -393,6 +401,8 @@ Deno.test("a page without a leading slash stops the boot", async () => {
   const { code, message } = await refused({ pages: { signIn: "signin" } });
   assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
   assertMatch(message, /`pages\.signIn` is "signin".*begins with "\/"/);
+  const computed = await refused({ pages: { signIn: (() => "/login") as never } });
+  assertMatch(computed.message, /`pages\.signIn` is a function, which leads nowhere/);
 });
 
 Deno.test("a plugin that is registered twice stops the boot", async () => {

@@ -84,7 +84,9 @@ function assertAddress(name: string, page: string | undefined): void {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(page) && URL.canParse(page)) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    `\`pages.${name}\` is ${JSON.stringify(page)}, which leads nowhere: write a path that begins with "/", ` +
+    `\`pages.${name}\` is ${
+      typeof page === "string" ? JSON.stringify(page) : `a ${typeof page}`
+    }, which leads nowhere: write a path that begins with "/", ` +
       'or a URL such as "https://app.example/signin".',
   );
 }

@@ -3,6 +3,7 @@ import { Auth, skipCSRFCheck } from "@auth/core";
 import type { LoggerInstance } from "@auth/core/types";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { variableOf } from "../provider/variables.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
 
 /**
@@ -40,7 +41,16 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
   if (error === undefined) return undefined;
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    `Auth.js refuses the configuration: ${error.message}`,
+    `Auth.js refuses the configuration: ${error.message}${issuerHint(error.message, resolved)}`,
     { cause: error },
   );
+}
+
+/** Core names neither the option of the factory nor the variable that an OpenID Provider lacks. */
+function issuerHint(message: string, { providers }: ResolvedConfig): string {
+  const id = /Provider "([^"]+)" is missing both `issuer` and/.exec(message)?.[1];
+  // Core means the id of the factory.
+  const provider = [...providers.values()].find(({ factoryId }) => factoryId === id);
+  if (provider?.type !== "oidc") return "";
+  return `. Set ${variableOf(provider.factoryId, "ISSUER")} (or \`issuer\`) to the address of the provider.`;
 }
