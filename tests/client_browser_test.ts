@@ -178,7 +178,7 @@ browserTest(
 );
 
 browserTest(
-  "client in a browser: where its code for passkeys cannot be loaded, that is a result",
+  "client in a browser: what cannot be loaded or opened is a result",
   async (page) => {
     await using elsewhere = await startClientPage();
     await open(page, elsewhere, elsewhere.origin);
@@ -186,6 +186,10 @@ browserTest(
     await page.route("**/webauthn-options/**", (route) => route.fulfill({ json: {} }));
     const result = await call(page, "registerPasskey") as { error: string; status: number };
     assertEquals([result.error, result.status], ["Unreachable", 0]);
+
+    await page.route("**/auth/csrf", (route) => route.fulfill({ json: { csrfToken: "a" } }));
+    await page.route("**/auth/signout", (route) => route.fulfill({ json: { url: "http://[" } }));
+    assertEquals((await call(page, "signOut") as { error: string }).error, "Configuration");
   },
 );
 

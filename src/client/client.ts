@@ -134,8 +134,9 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     if (!sent.ok) return sent;
     const url = absolute((sent.body as { url: string }).url, base);
     tell();
-    // As a redirect leads to no script.
-    if (URL.canParse(url) && new URL(url).protocol === "javascript:") {
+    // Without a page a path stays one. A redirect leads to no script.
+    const canOpen = URL.canParse(url) ? new URL(url).protocol !== "javascript:" : !location;
+    if (!canOpen) {
       return { ok: false, error: "Configuration", status: 200, message: `The answer leads to ${url}` };
     }
     if (redirect && location) {
