@@ -4,6 +4,7 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { DrizzleAdapter } from "@auth/drizzle-adapter";
 import { createClient } from "@libsql/client";
 import { drizzle } from "drizzle-orm/libsql";
+import { encode } from "@auth/core/jwt";
 import Fastify, { type FastifyInstance } from "fastify";
 import {
   type AuthObject,
@@ -466,9 +467,28 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
     const answer = await ada({ method: url.startsWith("/link") ? "POST" : "GET", url });
     assertStringIncludes(answer.json().message, message);
   }
-  const auth = createAuth({ providers: [], secret: SECRET, trustHost: true });
-  await using app = Fastify();
-  await app.register(auth.plugin, { prefix: "/auth" });
-  app.get("/accounts", (request) => auth.listAccounts(request));
-  assertStringIncludes((await app.inject("/accounts")).json().message, "set an `adapter`");
+  const { getUser: _getUser, ...partial } = memoryAdapter();
+  for (
+    const [adapter, message] of [[undefined, "set an `adapter`"], [partial, "has no `getUser()`"]] as const
+  ) {
+    const auth = createAuth({
+      providers: [],
+      secret: SECRET,
+      trustHost: true,
+      session: { strategy: "jwt" },
+      ...(adapter && { adapter }),
+    });
+    await using app = Fastify();
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/accounts", (request) => auth.listAccounts(request));
+    const cookie = `authjs.session-token=${await encode({
+      token: { sub: "1" },
+      secret: SECRET,
+      salt: "authjs.session-token",
+    })}`;
+    assertStringIncludes(
+      (await app.inject({ url: "/accounts", headers: { cookie } })).json().message,
+      message,
+    );
+  }
 });

@@ -201,12 +201,13 @@ async function signedInUser(
   if (adapter === undefined) {
     throw invalid(caller, "set an `adapter`: accounts are kept in its database.");
   }
+  if (adapter.getUser === undefined) throw invalid(caller, "the adapter has no `getUser()`.");
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw unavailableError(failure);
   const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
   const { cookie, isBearer } = presentedToken(instance, request, settings, currentCookies(request, config));
   const id = session === null ? undefined : await fromAdapter(ownerOf(cookie.token, settings));
-  const user = id === undefined ? null : await fromAdapter(adapter.getUser!(id));
+  const user = id === undefined ? null : await fromAdapter(adapter.getUser(id));
   if (user !== null) return { user, adapter, settings, isBearer };
   throw new FastifyAuthError(
     "FST_AUTHJS_UNAUTHENTICATED",
