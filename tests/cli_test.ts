@@ -308,6 +308,24 @@ Deno.test("doctor: asks providers for their discovery documents, unless --offlin
   assertEquals((await doctor(source, ["--offline"], WITH_VARIABLES)).code, 0);
 });
 
+Deno.test("doctor: --timeout is that of discovery documents, too", async () => {
+  // Its answer comes before the ten seconds that a document may take without the option.
+  const timers: ReturnType<typeof setTimeout>[] = [];
+  await using idp = await serve((_request, response) => {
+    timers.push(setTimeout(() => response.writeHead(404).end(), 6000));
+  });
+  const source = `${APP}
+    import Keycloak from "fastify-authjs/providers/keycloak";
+    const issuer = "${idp.url}";
+    export default () => make([Keycloak({ clientId: "id", clientSecret: "s", issuer })]);`;
+  const { output } = await doctor(source, ["--timeout", "3"], WITH_VARIABLES);
+  timers.forEach(clearTimeout);
+  assertMatch(
+    output,
+    /error +provider .* cannot be had: there is no answer in time \(--timeout allows more\)/,
+  );
+});
+
 /** A server on loopback. */
 async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(handle);

@@ -7,7 +7,7 @@ import { reasonOf } from "./reason.ts";
 
 /** How an application is checked. */
 export interface AppOptions {
-  /** How long loading may take, in milliseconds. */
+  /** How long loading, and each request to a provider, may take, in milliseconds. */
   readonly timeout: number | undefined;
   /** Whether providers are left alone. */
   readonly offline: boolean;
@@ -27,14 +27,14 @@ const PROVIDER_TIMEOUT = 10_000;
  */
 export async function checkApp(
   file: string,
-  { timeout = LOAD_TIMEOUT, offline }: AppOptions,
+  options: AppOptions,
 ): Promise<{ findings: Finding[]; text: string }> {
-  const { apps, failure, close } = await loadApp(file, timeout);
+  const { apps, failure, close } = await loadApp(file, options.timeout ?? LOAD_TIMEOUT);
   try {
     if (failure !== undefined) return { findings: [explain(failure)], text: "" };
     const reports = apps.flatMap(reportsOf);
     if (reports.length === 0) return { findings: [NOT_MOUNTED], text: "" };
-    const findings = await Promise.all(reports.map((report) => checkReport(report, offline)));
+    const findings = await Promise.all(reports.map((report) => checkReport(report, options)));
     return { findings: findings.flat(), text: reports.map(withoutWarnings).map(toTable).join("\n\n") };
   } finally {
     await close();
@@ -57,12 +57,13 @@ function withoutWarnings(report: AnyReport): AnyReport {
   return "perRequest" in report ? report : { ...report, warnings: [] };
 }
 
-async function checkReport(report: AnyReport, offline: boolean): Promise<Finding[]> {
+async function checkReport(report: AnyReport, { timeout, offline }: AppOptions): Promise<Finding[]> {
   if ("perRequest" in report) {
     return [ok("mount", `FastifyAuth is mounted at ${report.mount}, ${PER_REQUEST}`)];
   }
   const { mount, warnings, providers } = report;
-  const documents = offline ? [] : await Promise.all(providers.map(checkDiscovery));
+  const check = (provider: ReportedProvider) => checkDiscovery(provider, timeout ?? PROVIDER_TIMEOUT);
+  const documents = offline ? [] : await Promise.all(providers.map(check));
   const findings = [
     ...warnings.map(({ code, message }) => ({ ...warning("setting", message), code })),
     ...documents.filter((finding) => finding !== undefined),
@@ -75,13 +76,18 @@ const PER_REQUEST =
   "and the application starts. A function chooses the configuration of each request, so the " +
   "settings of tenants are not checked here: call the function with one, or check the deployment by its URL.";
 
-async function checkDiscovery({ id, discovery }: Report["providers"][number]): Promise<Finding | undefined> {
+type ReportedProvider = Report["providers"][number];
+
+async function checkDiscovery(
+  { id, discovery }: ReportedProvider,
+  timeout: number,
+): Promise<Finding | undefined> {
   if (discovery === undefined) return undefined;
   const { issuer, url, variable } = discovery;
   const what = `The discovery document of "${id}", ${url},`;
   const hint = `Check \`issuer\` (or ${variable}), and that this machine can reach it.`;
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(PROVIDER_TIMEOUT) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeout) });
     if (!response.ok) return error("provider", `${what} is answered with ${response.status}. ${hint}`);
     const found = (await response.json() as { issuer?: unknown } | null)?.issuer;
     if (typeof found !== "string") return error("provider", `${what} names no issuer. ${hint}`);
