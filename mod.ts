@@ -63,7 +63,13 @@ export {
 } from "./src/errors.ts";
 export type { SessionGuard } from "./src/guard/guard.ts";
 export type { RequireSessionOptions } from "./src/guard/guard_options.ts";
-export type { CreateAuthConfig, JsonOf, SessionCallbackParams, SessionOf } from "./src/inferred_session.ts";
+export type {
+  CreateAuthConfig,
+  JsonMembersOf,
+  JsonOf,
+  SessionCallbackParams,
+  SessionOf,
+} from "./src/inferred_session.ts";
 export { requireSession } from "./src/guard/require_session.ts";
 export { type ListedSession, type SessionListAdapter, withSessionList } from "./src/adapter/session_list.ts";
 export { memorySessionStore } from "./src/session_store.ts";

@@ -41,11 +41,11 @@ export type SessionOf<Returned extends DefaultSession> = [DefaultSession] extend
 
 /** A value as JSON delivers it: dates are strings, functions are gone, and `toJSON()` counts where there is one. */
 export type JsonOf<Value> = 0 extends 1 & Value ? Value
-  : Value extends { toJSON(...args: never[]): infer Own } ? MembersOf<Own>
-  : MembersOf<Value>;
+  : Value extends { toJSON(...args: never[]): infer Own } ? JsonMembersOf<Own>
+  : JsonMembersOf<Value>;
 
 /** What JSON delivers of a value without asking for its `toJSON()`. */
-type MembersOf<Value> = 0 extends 1 & Value ? Value
+export type JsonMembersOf<Value> = 0 extends 1 & Value ? Value
   : Value extends string | number | boolean | null | undefined ? Value
   : Value extends readonly unknown[] ? { [Index in keyof Value]: JsonOf<Value[Index]> }
   : Value extends object ? {
