@@ -1,5 +1,5 @@
 /** Keeps an application that is being loaded from ending the process, and from writing into the report. */
-import { syncBuiltinESMExports } from "node:module";
+import module from "node:module";
 import process from "node:process";
 
 /** What keeps an application, until it is released. */
@@ -64,7 +64,8 @@ function replace(replaced: readonly Replaced[]): () => void {
   const originals = replaced.map(([owner, name]): Replaced => [owner, name, Reflect.get(owner, name)]);
   const assign = (all: readonly Replaced[]) => {
     for (const [owner, name, value] of all) Reflect.set(owner, name, value);
-    syncBuiltinESMExports(); // `import { exit } from "node:process"`
+    // For `import { exit } from "node:process"`. Deno 2.8 does not have it.
+    (module as Partial<typeof module>).syncBuiltinESMExports?.();
   };
   assign(replaced);
   return () => assign(originals);
