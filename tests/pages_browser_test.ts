@@ -196,7 +196,7 @@ browserTest("in a browser another click on the passkey button begins anew", asyn
   await button.click();
   await page.waitForFunction("dialogues === 2");
   release();
-  await page.evaluate(`fetch("/favicon.ico").then((answer) => answer.text())`);
+  await page.evaluate(`fetch("/auth/providers").then((answer) => answer.text())`);
   assertEquals(await page.evaluate("dialogues"), 2);
   assertEquals(await page.getByRole("status").textContent(), "Follow the steps that your browser shows.");
 }, { bypassCSP: true }); // for `waitForFunction()`
