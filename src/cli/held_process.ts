@@ -64,8 +64,11 @@ function replace(replaced: readonly Replaced[]): () => void {
   const originals = replaced.map(([owner, name]): Replaced => [owner, name, Reflect.get(owner, name)]);
   const assign = (all: readonly Replaced[]) => {
     for (const [owner, name, value] of all) Reflect.set(owner, name, value);
-    // For `import { exit } from "node:process"`. Deno 2.8 does not have it.
-    (module as Partial<typeof module>).syncBuiltinESMExports?.();
+    try {
+      module.syncBuiltinESMExports(); // for `import { exit } from "node:process"`
+    } catch {
+      // Not implemented in Deno 2.8: such an `exit()` ends this process, and its output may say why.
+    }
   };
   assign(replaced);
   return () => assign(originals);
