@@ -7,8 +7,8 @@ import type { ContestantName } from "./http.ts";
 import { median } from "./statistics.ts";
 import { KNOWN_USER, type Measured, titleOf } from "./report.ts";
 
-const WIDTH = 820;
-const LABELS = 330;
+const WIDTH = 860;
+const LABELS = 370;
 const FIGURES = 150;
 const ROW = 30;
 const TOP = 64;
