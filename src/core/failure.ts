@@ -82,7 +82,7 @@ function failureByType(error: Error, status: number | undefined): Failure {
   }
   if (Object.hasOwn(CLIENT_ERRORS, type)) return { error: type, status: CLIENT_ERRORS[type]! };
   if (status === 429) return { error: TOO_MANY_REQUESTS, status };
-  // Core names it as the other failures of a callback.
+  // The sign-in page has one text for all failures of a callback.
   const isProfile = error instanceof OAuthProfileParseError;
   return { error: isProfile ? OAuthCallbackError.type : "Configuration", status: 500 };
 }

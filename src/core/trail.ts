@@ -84,7 +84,7 @@ export class Trail {
   /** The `signIn` callback for core: that of the application, whose answer is kept, too. */
   watchSignIn(own: SignInCallback): SignInCallback {
     return async (params) => {
-      // Of WebAuthn it throws a page.
+      // With a passkey `own` throws the page it leads to (`SignInRedirect`), instead of returning it.
       this.#isTurnedAway = true;
       const answer = await own(params);
       this.#isTurnedAway = typeof answer === "string";
