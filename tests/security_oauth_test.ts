@@ -26,7 +26,7 @@ import {
   signedInName,
   startSignIn,
 } from "./support/oauth_client.ts";
-import { ALL_CHECKS, signInThrough, withProvider } from "./support/scripted_sign_in.ts";
+import { ALL_CHECKS, oauthSettings, signInThrough, withProvider } from "./support/scripted_sign_in.ts";
 import { PATHS, type Script, ScriptedProvider } from "./support/scripted_provider.ts";
 
 const ERROR_PAGE = "http://localhost/auth/error?error=Configuration";
@@ -128,6 +128,78 @@ Deno.test("A1: a provider that is gone is the documented 503, at every step that
       assertEquals(clearedCookies(answer), CHECK_COOKIES, endpoint);
     });
   }
+});
+
+Deno.test("a provider that answers that it cannot answer now is the documented 503, at every step", async () => {
+  const temporary = '{"error":"temporarily_unavailable","error_description":"in maintenance"}';
+  for (const endpoint of ["discovery", "token", "userinfo"] as const) {
+    for (
+      const [status, body] of [[429, ""], [502, "<h1>"], [503, temporary], [504, "{}"], [
+        400,
+        temporary,
+      ]] as const
+    ) {
+      const what = `${endpoint} ${status}`;
+      const answer = (_request: IncomingMessage, response: ServerResponse) =>
+        response.writeHead(status, { "content-type": "application/json" }).end(body);
+      await withProvider({ answer: { [endpoint]: answer } }, async ({ client, provider, lines }) => {
+        const reply = endpoint === "discovery"
+          ? await startSignIn(client)
+          : await signInThrough(client, provider);
+        assertEquals(reply.statusCode, 503, what);
+        const { code, message } = reply.json<{ code: string; message: string }>();
+        assertEquals(code, "FST_AUTHJS_UNAVAILABLE", what);
+        assertEquals(message, `The provider "op" answered ${status}. Try again in a moment.`, what);
+        assertEquals(await signedInName(client), undefined, what);
+        assertFalse(CHECK_COOKIES.some((name) => client.cookies.has(name)), what);
+        assertStringIncludes(
+          reasons(lines),
+          `"op" answered ${status} at ${provider.issuer}${PATHS[endpoint]}`,
+        );
+        if (body === temporary) {
+          assertStringIncludes(reasons(lines), "temporarily_unavailable, in maintenance");
+        }
+      }, { idToken: false });
+    }
+  }
+});
+
+Deno.test("a code that a provider refuses with 503 is refused, not a reason to try again", async () => {
+  const token = (_request: IncomingMessage, response: ServerResponse) =>
+    response.writeHead(503, { "content-type": "application/json" }).end('{"error":"invalid_grant"}');
+  await withProvider({ answer: { token } }, async ({ client, provider }) => {
+    await assertFailed(client, await signInThrough(client, provider), "invalid_grant");
+  });
+});
+
+Deno.test("members of a token response that are null count as absent", async () => {
+  const absent = { refresh_token: null, scope: null, expires_in: null, session_state: null };
+  const accounts: unknown[] = [];
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    signIn: ({ account }) => {
+      accounts.push(Object.keys(account!).filter((name) => name in { ...absent, id_token: null }));
+      return true;
+    },
+  };
+  await withProvider(
+    { tokens: absent },
+    async ({ client, provider }) => {
+      await signInThrough(client, provider);
+      assertEquals(await signedInName(client), "Ada");
+    },
+    {},
+    { callbacks },
+  );
+  await withProvider(
+    { tokens: { ...absent, id_token: null } },
+    async ({ client, provider }) => {
+      await signInThrough(client, provider);
+      assertEquals(await signedInName(client), "Ada of userinfo");
+    },
+    oauthSettings,
+    { callbacks },
+  );
+  assertEquals(accounts, [["id_token"], []]);
 });
 
 Deno.test("A1: functions of a provider that send requests themselves are bounded, too", async () => {
@@ -796,6 +868,7 @@ Deno.test("A9: concurrent sign-ins share one request for it", async () => {
 
 Deno.test("A9: a failure is not remembered", async () => {
   const failures: Script[] = [
+    { answer: { discovery: (_request, response) => response.writeHead(500).end() } },
     { answer: { discovery: (_request, response) => response.writeHead(503).end() } },
     { answer: { discovery: (_request, response) => response.writeHead(200).end("<h1>Maintenance</h1>") } },
     { answer: { discovery: (request) => request.socket.destroy() } },
@@ -803,7 +876,8 @@ Deno.test("A9: a failure is not remembered", async () => {
   ];
   for (const failure of failures) {
     await withProvider(failure, async ({ client, provider }) => {
-      assertEquals(locationOf(await startSignIn(client)), ERROR_PAGE);
+      const refused = await startSignIn(client);
+      assert(refused.statusCode === 503 || locationOf(refused) === ERROR_PAGE);
       provider.script = {};
       await signInThrough(client, provider);
       assertEquals(await signedInName(client), "Ada");

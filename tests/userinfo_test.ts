@@ -115,7 +115,7 @@ Deno.test("the user's data of another subject are refused", async () => {
 Deno.test("a userinfo endpoint that fails fails the sign-in, and is logged", async () => {
   const failures = {
     error: { body: '{"error":"invalid_token"}', status: 401, says: '"op" answered invalid_token' },
-    page: { body: "<h1>down</h1>", status: 502, says: '"op" answered 502' },
+    page: { body: "<h1>down</h1>", status: 500, says: '"op" answered 500' },
     garbage: { body: "{", status: 200, says: "OAuthProfileParseError" },
   };
   for (const { body, status, says } of Object.values(failures)) {
@@ -240,7 +240,7 @@ Deno.test("a userinfo endpoint is discovered where only the token endpoint is co
     answer: { discovery: (_request, response) => void response.writeHead(status).end() },
   });
   await signsIn({}, discovery(404), settings);
-  await signsIn(undefined, discovery(503), settings);
+  await signsIn(undefined, discovery(500), settings);
 });
 
 Deno.test("the user is made as core makes it where the provider has no profile()", async () => {

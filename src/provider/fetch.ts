@@ -7,8 +7,9 @@ import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
 import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { waitForProvider } from "./provider_unavailable.ts";
-import { isTokenRequest, observedExchange } from "./observed_exchange.ts";
+import { isUnavailableAnswer, ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
+import { isCodeExchange, isTokenRequest, observedExchange } from "./observed_exchange.ts";
+import { parseJsonObject } from "../utils/json.ts";
 import { variableOf } from "./variables.ts";
 import { providerRequests } from "../telemetry/operations.ts";
 
@@ -70,6 +71,8 @@ export function limitedFetch(
     // errors itself.
     if (init?.redirect !== "manual") return response;
     const sent = () => sentParameters(url, init);
+    // What a refresh makes of such an answer is in `refresh_tokens.ts`.
+    if (isCodeExchange(init) || isGet(input, init)) await assertAvailable(provider, response, href, sent);
     if (isTokenRequest(init)) return await withStandardError(provider, response, sent);
     if (isGet(input, init)) await assertNoError(provider, response, href, sent);
     return response;
@@ -218,7 +221,9 @@ async function withStandardError(
   if (oauthError === undefined) {
     // A refusal that is a page, for example a firewall's: of the page core would report only that it is not
     // JSON.
-    return refused ? BufferedResponse.json({}, { status, headers: challengeOf(response) }) : response;
+    return refused
+      ? BufferedResponse.json({}, { status, headers: challengeOf(response) })
+      : withoutNulls(response);
   }
   const { error = String(status), ...rest } = toLoggable(oauthError, sent());
   const cause: ProviderError = { provider, status, error, ...rest };
@@ -226,9 +231,38 @@ async function withStandardError(
   return BufferedResponse.json({ error, ...rest, cause }, { status: refused ? status : 400 });
 }
 
+/**
+ * The response without members that are null: so some servers say that there is no refresh token or scope,
+ * which oauth4webapi takes for a wrong one.
+ */
+function withoutNulls(response: Response): Response {
+  const body = response.ok && "peek" in response
+    ? parseJsonObject((response as BufferedResponse).peek())
+    : undefined;
+  if (body === undefined || !Object.values(body).includes(null)) return response;
+  const members = Object.entries(body).filter(([, value]) => value !== null);
+  const { status, headers } = response;
+  return new BufferedResponse(JSON.stringify(Object.fromEntries(members)), { status, headers });
+}
+
 function challengeOf({ headers }: Response): Record<string, string> {
   const challenge = headers.get("www-authenticate");
   return challenge === null ? {} : { "www-authenticate": challenge };
+}
+
+/** @throws {ProviderUnavailable} where the provider answered that it cannot answer now. */
+async function assertAvailable(
+  provider: string,
+  response: Response,
+  href: string,
+  sent: () => Iterable<readonly [string, string]>,
+): Promise<void> {
+  if (response.ok) return;
+  const oauthError = await readOAuthError(response);
+  const { status } = response;
+  if (!isUnavailableAnswer(status, oauthError?.error)) return;
+  const cause: ProviderError = { provider, status, ...toLoggable(oauthError ?? {}, sent()) };
+  throw new ProviderUnavailable(provider, answered(cause, href), cause);
 }
 
 /** Refuses an error that core would read as a profile or a discovery document. */
@@ -242,8 +276,12 @@ async function assertNoError(
   if (response.ok && oauthError === undefined) return;
   const { status } = response;
   const cause: ProviderError = { provider, status, ...toLoggable(oauthError ?? {}, sent()) };
-  const details = [cause.error, cause.error_description].filter((part) => part !== undefined).join(", ");
-  throw unavailable(`"${provider}" answered ${status} at ${href}${details && ` (${details})`}.`, cause);
+  throw unavailable(answered(cause, href), cause);
+}
+
+function answered({ provider, status, error, error_description }: ProviderError, href: string): string {
+  const details = [error, error_description].filter((part) => part !== undefined).join(", ");
+  return `"${provider}" answered ${status} at ${href}${details && ` (${details})`}.`;
 }
 
 function unavailable(message: string, cause?: ProviderError): FastifyAuthError {

@@ -27,9 +27,17 @@ export function observedExchange(
 }
 
 /** Whether a code or a refresh token is exchanged for tokens. */
-export function isTokenRequest({ body }: RequestInit): boolean {
-  if (!(body instanceof URLSearchParams)) return false;
-  return ["authorization_code", "refresh_token"].includes(body.get("grant_type") ?? "");
+export function isTokenRequest(init: RequestInit): boolean {
+  return isCodeExchange(init) || grantType(init) === "refresh_token";
+}
+
+/** Whether a code is exchanged for tokens. */
+export function isCodeExchange(init: RequestInit): boolean {
+  return grantType(init) === "authorization_code";
+}
+
+function grantType({ body }: RequestInit): string | null {
+  return body instanceof URLSearchParams ? body.get("grant_type") : null;
 }
 
 /**

@@ -1,12 +1,15 @@
 /**
- * Providers that cannot be reached or take too long. Unlike for a bad answer, trying again helps, and the
- * configuration is not at fault.
+ * Providers that cannot be reached, take too long or say that they cannot answer now. Unlike for a bad answer,
+ * trying again helps, and the configuration is not at fault.
  */
 import { withDeadline } from "../utils/deadline.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 
-/** A provider took too long, or there was no connection to it. The message is for the log. */
+/**
+ * A provider took too long, there was no connection to it, or it is overloaded or down. The message is for the
+ * log.
+ */
 export class ProviderUnavailable extends FastifyAuthError {
   constructor(readonly provider: string, message: string, cause?: unknown) {
     super("FST_AUTHJS_UNAVAILABLE", message, cause === undefined ? {} : { cause });
@@ -53,15 +56,32 @@ const UNREACHABLE =
 const NO_CONNECTION = /client error \(Connect\)/;
 const BAD_TLS = /certificate|handshake|tls/i;
 
+/** Too many requests, or a proxy whose server is gone, overloaded or silent. */
+const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/**
+ * Whether a provider answered that trying again later helps. A status of 500 says only that it failed, which
+ * the request may be the reason of.
+ *
+ * @param error The code of RFC 6749.
+ */
+export function isUnavailableAnswer(status: number, error: string | undefined): boolean {
+  // The code is of no use any more, whatever the status is.
+  if (error === "invalid_grant") return false;
+  return UNAVAILABLE_STATUSES.has(status) || error === "temporarily_unavailable";
+}
+
 /** Finds the unavailable provider behind an error, whose causes core may have wrapped. */
 export function findUnavailable(error: unknown): ProviderUnavailable | undefined {
   return [...errorChain(error)].find((each) => each instanceof ProviderUnavailable);
 }
 
 /** The error for the client. */
-export function unavailableProviderError({ provider }: ProviderUnavailable): FastifyAuthError {
+export function unavailableProviderError({ provider, cause }: ProviderUnavailable): FastifyAuthError {
+  const { status } = (cause ?? {}) as { readonly status?: number };
+  const what = status === undefined ? "did not answer" : `answered ${status}`;
   return new FastifyAuthError(
     "FST_AUTHJS_UNAVAILABLE",
-    `The provider "${provider}" did not answer. Try again in a moment.`,
+    `The provider "${provider}" ${what}. Try again in a moment.`,
   );
 }
