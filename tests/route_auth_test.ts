@@ -1,5 +1,12 @@
 /** Guards that routes declare in their `config`, and the defaults of scopes. */
-import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
 import websocket from "@fastify/websocket";
 import {
@@ -140,7 +147,7 @@ Deno.test("a declared guard covers a route wherever and whenever it was added", 
 /** The names of the hooks that run for each route, as Fastify prints them. */
 const hooksOf = (app: FastifyInstance) => app.printRoutes({ includeHooks: true, commonPrefix: false });
 
-Deno.test("an application whose routes come after the plugin has no hook for routes without a guard", async () => {
+Deno.test("an application whose routes come after the plugin has no guard's hook for other routes", async () => {
   await using app = Fastify() as FastifyInstance;
   app.register(async (scope) => {
     await scope.register(FastifyAuth(testConfig()), { prefix: "/auth" });
@@ -149,7 +156,8 @@ Deno.test("an application whose routes come after the plugin has no hook for rou
   await app.ready();
   const open = hooksOf(app).split("open (GET")[1]!;
   assert(open.includes("onSend"));
-  assert(!open.split("auth")[0]!.includes("onRequest"), open);
+  // The hook that keeps the reply is the only one.
+  assertMatch(open.split("auth")[0]!, /\(onRequest\) \["\w+\(\)"\]/);
 });
 
 Deno.test("a declared guard covers a route of an earlier scope that had no route before", async () => {

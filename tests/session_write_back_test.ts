@@ -307,20 +307,22 @@ const HEADS: Record<string, (reply: FastifyReply) => void> = {
 for (const [what, writeHead] of Object.entries(HEADS)) {
   for (const hijacks of [true, false]) {
     Deno.test(`a handler that ${hijacks ? "takes over" : "writes"} its reply sends it, too: ${what}`, async () => {
-      const { answer } = await replying((reply) => {
-        if (hijacks) reply.hijack();
-        writeHead(reply);
-        reply.raw.end("raw");
-        return reply;
-      }, { guards: true });
-      assertEquals([answer.statusCode, answer.body], [200, "raw"]);
-      assertEquals(sessionCookies(answer).length, 1);
-      const given = { a: what.includes("cookie") || what === "a list", b: /own|list/.test(what) };
-      for (const [name, isGiven] of Object.entries(given)) {
-        assertEquals(setCookies(answer).some((line) => line.startsWith(`${name}=`)), isGiven, name);
+      for (const guards of [true, false]) {
+        const { answer } = await replying((reply) => {
+          if (hijacks) reply.hijack();
+          writeHead(reply);
+          reply.raw.end("raw");
+          return reply;
+        }, { guards });
+        assertEquals([answer.statusCode, answer.body], [200, "raw"]);
+        assertEquals(sessionCookies(answer).length, 1);
+        const given = { a: what.includes("cookie") || what === "a list", b: /own|list/.test(what) };
+        for (const [name, isGiven] of Object.entries(given)) {
+          assertEquals(setCookies(answer).some((line) => line.startsWith(`${name}=`)), isGiven, name);
+        }
+        assertMatch(String(cacheControl(answer)), /^(?:private|no-store)$/);
+        if (what.includes("caches")) assertEquals(answer.headers["x-other"], "kept");
       }
-      assertMatch(String(cacheControl(answer)), /^(?:private|no-store)$/);
-      if (what.includes("caches")) assertEquals(answer.headers["x-other"], "kept");
     });
   }
 }
@@ -333,12 +335,12 @@ Deno.test("a handler that writes its reply has the last word about the session c
   assertEquals(sessionCookies(answer), [`${NAME}=; Max-Age=0`]);
 });
 
-Deno.test("a hook before the guard may read the session of a reply that its handler writes", async () => {
+Deno.test("a hook before the plugin's may read the session of a reply that its handler writes", async () => {
   const config = testConfig(counting);
   await using app = Fastify();
   app.addHook("onRequest", async (request) => void await getSession(request, config));
   await app.register(FastifyAuth(config), { prefix: "/auth" });
-  app.get("/raw", { preHandler: requireSession(config) }, (_request, reply) => {
+  app.get("/raw", (_request, reply) => {
     reply.hijack();
     reply.raw.end();
   });
@@ -361,4 +363,33 @@ Deno.test("with a refreshLock a reply that its handler writes does not bring a s
   const losses = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
   assertEquals(losses.length, 1);
   assertStringIncludes(losses[0]!.msg, "With a `refreshLock`");
+});
+
+Deno.test("a token that is new after the head was written is lost, and the log says so once", async () => {
+  let finish = () => {};
+  const config = testConfig({
+    callbacks: {
+      async jwt({ token }) {
+        await new Promise<void>((resolve) => finish = resolve);
+        return { ...token, changed: true };
+      },
+    },
+  });
+  const { logger, lines } = captureLog();
+  await using app = await testApp(config, { logger });
+  app.get("/early", async (request, reply) => {
+    const reading = getSession(request, config);
+    reply.hijack();
+    reply.raw.writeHead(200);
+    finish();
+    await reading;
+    reply.raw.end();
+  });
+  for (const name of ["ada", "grace"]) {
+    const cookie = `${NAME}=${await sealed({ name })}`;
+    assertEquals(sessionCookies(await app.inject({ url: "/early", headers: { cookie } })), []);
+  }
+  const losses = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
+  assertEquals(losses.length, 1);
+  assertStringIncludes(losses[0]!.msg, "before the head is sent");
 });

@@ -15,7 +15,6 @@ import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest,
 import { requiresStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
 import { Tenants } from "../instance/tenants.ts";
 import type { SessionRead } from "../session/read.ts";
-import { keepReply } from "../session/write_back.ts";
 import { after, type MaybePromise } from "../utils/maybe_promise.ts";
 import { later } from "../utils/later.ts";
 
@@ -127,7 +126,6 @@ function guardOf(
     // The routes of the plugin must work without a session, also under a guard at the root.
     if (isAuthRoute(request.routeOptions.config)) return PASSED;
     try {
-      keepReply(request, reply as FastifyReply);
       const decided = after(readNow(request, config), (read) => decide(read, request, reply));
       return decided instanceof Promise ? decided : PASSED;
     } catch (error) {

@@ -19,13 +19,10 @@ const READS: unique symbol = Symbol("fastify-authjs.reads");
 /** The decorator of scopes whose replies carry what reads changed. Scopes within inherit it. */
 const WRITES_BACK: unique symbol = Symbol("fastify-authjs.writesBack");
 
-/** What is kept of such a scope. */
-interface WritesBack {
-  /** Whether it was said that a cookie is lost. */
-  hasWarned: boolean;
-}
+/** What is kept of such a scope: why cookies were lost, as far as it was said. */
+type WritesBack = Set<Loss>;
 
-/** The property of requests that keeps their reply, where it is known. */
+/** The property of requests that keeps their reply. */
 const REPLY: unique symbol = Symbol("fastify-authjs.reply");
 
 /** The property of requests that says whether the reply has left, with the cookies of the reads before that. */
@@ -180,7 +177,11 @@ class Reads {
     const others = this.#updates.filter((other) => other.update.name !== update.name);
     this.#updates = [...others, { ...found, update, of, changes }];
     const reply = this.#request[REPLY];
-    if (reply !== undefined) this.carry(reply);
+    if (reply === undefined) return;
+    const hasLeft = this.#request[SENT] || reply.raw.headersSent;
+    // The cookie of a session that has ended is removed with the next request.
+    if (hasLeft && found.session !== null) warnOfLoss(reply, "late");
+    else this.carry(reply);
   }
 
   /** Has the reply carry the updates where its handler writes the head, so that no `onSend` hook runs. */
@@ -193,7 +194,7 @@ class Reads {
       // The other processes cannot be asked any more whether a session has ended.
       const sure = this.#updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined);
       for (const change of this.#changesOf(sure)) carryCookies(head, change);
-      if (sure.length < this.#updates.length) warnOfLoss(reply);
+      if (sure.length < this.#updates.length) warnOfLoss(reply, "unchecked");
     });
   }
 
@@ -280,24 +281,16 @@ export function canCarryCookies(request: SessionRequest): boolean {
   return request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 
-/**
- * Has the reply of a request carry what reads change also where its handler writes the head. Only who is
- * given the reply can ask for that: a hook for all routes would take its time with each request.
- */
-export function keepReply(request: SessionRequest, reply: FastifyReply): void {
-  if (!isWrittenBack(request)) return;
-  (request as { [REPLY]?: FastifyReply })[REPLY] = reply;
-  (request as Reader)[READS]?.carry(reply);
-}
-
 /** Has replies carry what reads changed, in this scope and in those within. */
 export function writeBack(scope: FastifyInstance): void {
   // A second registration in the scope, or one in a scope within: the hook is there already.
   if (scope.hasDecorator(WRITES_BACK)) return;
-  scope.decorate<WritesBack>(WRITES_BACK, { hasWarned: false });
+  scope.decorate<WritesBack>(WRITES_BACK, new Set());
   scope.decorateRequest(READS);
   scope.decorateRequest(REPLY);
   scope.decorateRequest(SENT);
+  // A handler that writes the head of its reply has no `onSend` hook run.
+  scope.addHook("onRequest", keepReply);
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = (request as Reader)[READS];
     if (reads?.pending) return void finishLater(reads, reply, payload, done);
@@ -306,6 +299,13 @@ export function writeBack(scope: FastifyInstance): void {
     (request as Reader)[SENT] = true;
     done(null, payload);
   });
+}
+
+/** Has the reply of a request carry what reads change also where its handler writes the head. */
+function keepReply(request: object, reply: FastifyReply, done: () => void): void {
+  (request as { [REPLY]?: FastifyReply })[REPLY] = reply;
+  (request as Reader)[READS]?.carry(reply);
+  done();
 }
 
 /**
@@ -371,17 +371,25 @@ function carryCookies(head: LateReply, { update: { name, lines }, replaces }: Co
   if (!isPrivate(head.valuesOf("cache-control").join(", "))) head.replace("cache-control", "no-store");
 }
 
-/** Says once that a cookie cannot be sent, since the other processes were to be asked about it before. */
-function warnOfLoss({ log, server }: FastifyReply): void {
-  const scope = server as unknown as { readonly [WRITES_BACK]: WritesBack };
-  if (scope[WRITES_BACK].hasWarned) return;
-  scope[WRITES_BACK].hasWarned = true;
+/** Why a cookie cannot be sent. */
+type Loss = keyof typeof LOSSES;
+
+const LOSSES = {
+  unchecked:
+    "the session was renewed, and its cookie is lost, since the handler writes the head of the reply itself " +
+    "(`reply.hijack()`). With a `refreshLock` have Fastify send the reply, such as a stream.",
+  late:
+    "the session was given a new token after the head of the reply had been sent, and its cookie is lost. Read " +
+    "the session, and wait for that, before the head is sent.",
+};
+
+/** Says once that a cookie is lost. */
+function warnOfLoss({ log, server }: FastifyReply, loss: Loss): void {
+  const said = (server as unknown as { readonly [WRITES_BACK]: WritesBack })[WRITES_BACK];
+  if (said.has(loss)) return;
+  said.add(loss);
   const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
-  log.warn(
-    { code },
-    "Auth.js: the session was renewed, and its cookie is lost, since the handler writes the head of the reply itself " +
-      "(`reply.hijack()`). With a `refreshLock` have Fastify send the reply, such as a stream.",
-  );
+  log.warn({ code }, `Auth.js: ${LOSSES[loss]}`);
 }
 
 /** Whether the reply sets or removes that session's cookie. */
