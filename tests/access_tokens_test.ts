@@ -278,8 +278,15 @@ Deno.test("a refresh that fails is the failure of its provider alone, also for c
   assertEquals([acme.refreshes, umbrella.refreshes], [1, 1]);
 });
 
-for (const [what, seconds] of [["have expired", 6], ["are about to expire", 0]] as const) {
-  Deno.test(`tokens of five providers that ${what} are refreshed by calls at the same time`, async () => {
+for (
+  const [what, seconds, config, inTurn] of [
+    ["have expired are refreshed by calls at the same time", 6, {}, false],
+    ["are about to expire are refreshed by calls at the same time", 0, {}, false],
+    ["have expired are refreshed by calls at the same time without a grace", 6, { refreshGrace: 0 }, false],
+    ["have expired are refreshed by calls in turn without a grace", 6, { refreshGrace: 0 }, true],
+  ] as const
+) {
+  Deno.test(`tokens of five providers that ${what}`, async () => {
     const ids = ["acme", "two", "three", "four", "five"];
     const providers = ids.map((id) => ({ id, acme: new Acme() }));
     for (const { acme } of providers) acme.lifetime = 5;
@@ -289,11 +296,19 @@ for (const [what, seconds] of [["have expired", 6], ["are about to expire", 0]] 
       acme: providers[0]!.acme,
       lifetime: 5,
       config: {
+        ...config,
         providers: providers.map(({ id, acme }) => ({ ...acme.provider, id }) as Provider),
         callbacks: { jwt },
       },
       routes: (app, auth) =>
-        app.get("/all", (request) => Promise.all(ids.map((id) => auth.getAccessToken(request, id)))),
+        app.get("/all", async (request) => {
+          const calls = [];
+          for (const id of ids) {
+            const call = auth.getAccessToken(request, id);
+            calls.push(inTurn ? await call : call);
+          }
+          return await Promise.all(calls);
+        }),
     });
     const { client } = opened;
     for (const id of ids.slice(1)) {
@@ -306,7 +321,8 @@ for (const [what, seconds] of [["have expired", 6], ["are about to expire", 0]] 
     assertEquals(answer.json(), ids.map(() => "access-2"));
     assertEquals(providers.map(({ acme }) => acme.refreshes), ids.map(() => 1));
     // All of them reached the browser.
-    assertEquals([(await client.get("/all")).json(), providers[0]!.acme.refreshes], [answer.json(), 1]);
+    assertEquals((await client.get("/all")).json(), answer.json());
+    assertEquals(providers.map(({ acme }) => acme.refreshes), ids.map(() => 1));
   });
 }
 

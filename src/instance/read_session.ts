@@ -134,6 +134,7 @@ async function withoutCookies(found: MaybePromise<SessionRead>): Promise<Session
   const {
     update: _update,
     newestUpdate: _newest,
+    replaced: _replaced,
     isOutdated: _isOutdated,
     checkOtherProcesses: _check,
     ...read

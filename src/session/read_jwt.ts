@@ -119,6 +119,7 @@ function toSessionRead(
   return {
     ...read,
     update,
+    replaced: { token: sealed, parts: cookie.parts },
     newestUpdate() {
       const newest = settings.refreshes.newest(sealed);
       return newest === sealed ? update : write(newest);

@@ -3,7 +3,7 @@ import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastif
 import { beforeHeaders, type LateHeaders, type LateReply } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
 import type { NoticeCode } from "../config/notices.ts";
-import { isSessionPart, type SessionCookieUpdate } from "./cookie.ts";
+import { isSessionPart, type SessionCookieUpdate, withSessionToken } from "./cookie.ts";
 import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
@@ -47,9 +47,11 @@ interface Latest {
   at: number;
   /** What it gave, or will give. */
   result: MaybePromise<SessionRead>;
-  /** The Cookie header, where this request has signed in or out or has updated the session. */
+  /** The Cookie header, where this request has signed in or out, or has got another session token. */
   cookies?: string;
-  /** How often it has. */
+  /** What is to be replaced in it first. */
+  replaced?: SessionRead["replaced"];
+  /** How often it has signed in or out or has updated the session. */
   changes: number;
 }
 
@@ -91,9 +93,9 @@ class Reads {
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   #updates: readonly Update[] = NONE;
   #isCarried = false;
-  readonly #request: Reader;
+  readonly #request: Reader & SessionRequest;
 
-  constructor(request: Reader) {
+  constructor(request: Reader & SessionRequest) {
     this.#request = request;
   }
 
@@ -104,7 +106,7 @@ class Reads {
     if (this.#reading === config) return Promise.resolve().then(() => this.#latestOf(config)!.result);
     const outer = this.#reading;
     this.#reading = config;
-    const found = read(request, config, latest !== undefined, latest?.cookies);
+    const found = read(request, config, latest !== undefined, latest && this.#cookiesOf(latest));
     this.#reading = outer;
     return this.#keep(latest ?? this.#add(config), found);
   }
@@ -115,7 +117,7 @@ class Reads {
     read: (cookies: string | undefined) => MaybePromise<SessionRead>,
   ): MaybePromise<SessionRead> {
     const latest = this.#latestOf(config) ?? this.#add(config);
-    return this.#keep(latest, read(latest.cookies));
+    return this.#keep(latest, read(this.#cookiesOf(latest)));
   }
 
   #add(config: FastifyAuthConfig): Latest {
@@ -144,12 +146,22 @@ class Reads {
 
   /** The Cookie header, where the request has changed it. */
   cookies(config: FastifyAuthConfig): string | undefined {
-    return this.#latestOf(config)?.cookies;
+    const latest = this.#latestOf(config);
+    return latest && this.#cookiesOf(latest);
+  }
+
+  /** The same, with the token that a read has given, which the configuration may not remember. */
+  #cookiesOf(latest: Latest): string | undefined {
+    const { cookies = this.#request.headers.cookie, replaced } = latest;
+    if (replaced === undefined) return latest.cookies;
+    latest.replaced = undefined;
+    return latest.cookies = withSessionToken(cookies ?? "", replaced.parts, replaced.token);
   }
 
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
     const latest = this.#latestOf(config) ?? this.#add(config);
     latest.cookies = cookies;
+    latest.replaced = undefined;
     latest.changes++;
     // An earlier read that is still under way is waited for where it was started.
     latest.at = known === undefined ? -Infinity : monotonicNow();
@@ -174,6 +186,7 @@ class Reads {
     if (update === undefined) return;
     const isLate = this.#updates.some((other) => other.of === of && other.changes > changes);
     if (isLate) return;
+    if (found.replaced !== undefined && changes === of.changes) of.replaced = found.replaced;
     const others = this.#updates.filter((other) => other.update.name !== update.name);
     this.#updates = [...others, { ...found, update, of, changes }];
     const reply = this.#request[REPLY];
@@ -232,7 +245,7 @@ export function readOnce(
   config: FastifyAuthConfig,
   read: Read,
 ): MaybePromise<SessionRead> {
-  const reads = (request as Reader)[READS] ??= new Reads(request as Reader);
+  const reads = (request as Reader)[READS] ??= new Reads(request);
   return reads.once(request, config, read);
 }
 
@@ -244,7 +257,7 @@ export function readAnew(
   config: FastifyAuthConfig,
   read: (cookies: string | undefined) => MaybePromise<SessionRead>,
 ): MaybePromise<SessionRead> {
-  const reads = (request as Reader)[READS] ??= new Reads(request as Reader);
+  const reads = (request as Reader)[READS] ??= new Reads(request);
   return reads.anew(config, read);
 }
 
@@ -265,7 +278,7 @@ export function changeCookies(
   cookies: string,
   known?: SessionRead,
 ): void {
-  const reads = (request as Reader)[READS] ??= new Reads(request as Reader);
+  const reads = (request as Reader)[READS] ??= new Reads(request);
   reads.change(config, cookies, known);
 }
 
