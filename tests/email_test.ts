@@ -5,10 +5,11 @@ import {
   assertFalse,
   assertMatch,
   assertNotEquals,
+  assertRejects,
   assertStringIncludes,
 } from "@std/assert";
 import type { FastifyInstance } from "fastify";
-import type { FastifyAuthConfig } from "fastify-authjs";
+import { type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
 import Email from "fastify-authjs/providers/email";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import { captureLog, type LogLine, testApp, testConfig } from "./support/app.ts";
@@ -331,6 +332,50 @@ Deno.test("the provider's own token and lifetime are used", () =>
     await client.confirm(link);
     assertEquals(await reader(client), ADA);
   }));
+
+Deno.test("a setting with which no link works is a boot error that says what to write", async () => {
+  for (const maxAge of [NaN, -1, 0, Infinity, 1e15, "600", "10m", {}]) {
+    const error = await assertRejects(
+      () => withMail({ provider: { maxAge } }, async () => {}),
+      FastifyAuthError,
+    );
+    assertEquals(error.code, "FST_AUTHJS_PROVIDER_INVALID", String(maxAge));
+    assertStringIncludes(error.message, 'The `maxAge` of the provider "nodemailer" is ');
+    assertStringIncludes(error.message, "15 * 60");
+  }
+  const settings = ["generateVerificationToken", "normalizeIdentifier", "sendVerificationRequest"];
+  for (const name of settings) {
+    const provider = { [name]: "text" };
+    const error = await assertRejects(() => withMail({ provider }, async () => {}), FastifyAuthError);
+    assertStringIncludes(error.message, `The \`${name}\` of the provider "nodemailer" is a string`);
+  }
+});
+
+Deno.test("a token that is no text sends no mail, and the log says what to return", async () => {
+  for (const token of ["", {}, true, NaN, ["secret"], Symbol("token")]) {
+    const provider = { generateVerificationToken: () => Promise.resolve(token) };
+    await withMail({ provider }, async ({ app, smtp, tables, log }) => {
+      const answer = await ask(new Client(app), ADA);
+      assertEquals(answer.headers.location, "http://localhost/auth/error?error=Configuration");
+      assertEquals([smtp.mails.length, tables.tokens.length], [0, 0]);
+      const [line] = log.filter(({ level }) => level >= 50);
+      assertStringIncludes(line!.msg, 'generateVerificationToken() of the provider "nodemailer" returned');
+    });
+  }
+});
+
+Deno.test("a token that is a number signs in, and without one core makes it", async () => {
+  for (const token of [271828, undefined, null]) {
+    await withMail({ provider: { generateVerificationToken: () => token } }, async ({ app, smtp }) => {
+      const client = new Client(app);
+      await ask(client, ADA);
+      const sent = new URL(linkIn(smtp.mails[0]!), "http://localhost").searchParams.get("token")!;
+      assert(token ? sent === String(token) : sent.length >= 32);
+      await client.confirm(linkIn(smtp.mails[0]!));
+      assertEquals(await reader(client), ADA);
+    });
+  }
+});
 
 Deno.test("no mail is sent where the signIn callback refuses", () =>
   withMail({

@@ -6,6 +6,7 @@ import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import { normalizeAddress } from "./email_address.ts";
 import { variableOf } from "./variables.ts";
+import { FastifyAuthError } from "../errors.ts";
 import { redactError } from "../http/redact_error.ts";
 
 /** The environment; an empty variable counts as unset. */
@@ -26,11 +27,13 @@ class EmailNotSent extends EmailSignInError {
  *
  * @param provider A copy, completed from the environment.
  * @param env May have the API key.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for a setting with which no link works.
  */
 export function prepareEmailProvider(provider: Provider, env: Environment): Provider {
   if (typeof provider === "function" || provider.type !== "email") return provider;
   const { options, ...own } = provider as EmailConfig & { options?: Partial<EmailConfig> };
   const merged: EmailConfig = { ...own, ...options };
+  assertSettings(merged);
   return {
     ...own,
     options: {
@@ -38,8 +41,57 @@ export function prepareEmailProvider(provider: Provider, env: Environment): Prov
       ...correctedSettings(own.id, merged, env),
       normalizeIdentifier: wrapNormalizer(merged),
       sendVerificationRequest: wrapSender(merged),
+      ...(merged.generateVerificationToken && { generateVerificationToken: wrapGenerator(merged) }),
     },
   } as unknown as Provider;
+}
+
+/** A date can be this many seconds after 1970, which no link needs. */
+const LONGEST = 1e11;
+
+const FUNCTIONS = ["generateVerificationToken", "normalizeIdentifier", "sendVerificationRequest"] as const;
+
+/** Core would read them with each sign-in, some of them after the mail was sent. */
+function assertSettings(provider: EmailConfig): void {
+  const { id } = provider;
+  const maxAge: unknown = provider.maxAge ?? undefined;
+  if (maxAge !== undefined && !(typeof maxAge === "number" && maxAge >= 1 && maxAge <= LONGEST)) {
+    const given = typeof maxAge === "number" ? maxAge : JSON.stringify(maxAge) ?? `a ${typeof maxAge}`;
+    throw invalid(
+      `The \`maxAge\` of the provider "${id}" is ${given}: write for how many seconds a sign-in link works, 1 or ` +
+        "more, such as 15 * 60, or leave it out for 24 hours.",
+    );
+  }
+  const wrong = FUNCTIONS.find((name) => typeof (provider[name] ?? (() => {})) !== "function");
+  if (wrong !== undefined) {
+    throw invalid(
+      `The \`${wrong}\` of the provider "${id}" is a ${typeof provider[
+        wrong
+      ]}: write a function, or leave it out.`,
+    );
+  }
+}
+
+function invalid(message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
+}
+
+/**
+ * The function that makes tokens, whose result has to be a text: core would mail a link with any value in it.
+ * Without a result core makes a token itself.
+ */
+function wrapGenerator(provider: EmailConfig): () => Promise<string> {
+  return async () => {
+    // Called as a method, as core does.
+    const token: unknown = await provider.generateVerificationToken!() ?? undefined;
+    if (typeof token === "number" && Number.isFinite(token)) return String(token);
+    if (token === undefined || (typeof token === "string" && token !== "")) return token as string;
+    throw new TypeError(
+      `generateVerificationToken() of the provider "${provider.id}" returned ${
+        token === "" ? "an empty text" : `a value of the type ${typeof token}`
+      }, so the link would not work, and no mail was sent: return a text that cannot be guessed, or a promise of one.`,
+    );
+  };
 }
 
 /**
