@@ -27,6 +27,8 @@ const THROWN: Record<string, () => Error> = {
   limited: () =>
     Object.assign(new Error("rate limit of ada"), { statusCode: 429, headers: { "retry-after": "7" } }),
   busy: () => Object.assign(new Error("the directory is full"), { statusCode: 503 }),
+  unknown: () => Object.assign(new Error("no such user in the directory"), { statusCode: 401 }),
+  banned: () => Object.assign(new Error("banned since May"), { statusCode: 403 }),
   odd: () => Object.assign(new Error("upstream"), { statusCode: 404, headers: { "retry-after": "9" } }),
   broken: () => new Error("the directory is down"),
 };
@@ -71,6 +73,8 @@ const FAILURES: [user: string, status: number, body: unknown, retryAfter?: strin
   ["often", 429, { error: "CredentialsSignin", code: "too_many_attempts" }, "60"],
   ["limited", 429, { error: "TooManyRequests" }, "7"],
   ["busy", 503, { error: "Configuration" }],
+  ["unknown", 401, { error: "CredentialsSignin" }],
+  ["banned", 403, { error: "AccessDenied" }],
   ["odd", 500, { error: "Configuration" }],
   ["broken", 500, { error: "Configuration" }],
 ];
@@ -177,15 +181,49 @@ Deno.test("a rate limit of the application leads a browser back to the sign-in p
     assertFalse(answer.body.includes("rate limit of ada"));
   }));
 
-Deno.test("a 429 of the signIn callback is one for the client", () =>
-  withClient(async (client) => {
-    const answer = await signIn(client, "ada", { accept: "application/json" });
-    assertEquals([answer.statusCode, answer.json()], [429, { error: "AccessDenied" }]);
-  }, {
-    callbacks: {
-      signIn: () => Promise.reject(Object.assign(new Error("slow down"), { statusCode: 429 })),
-    },
-  }));
+/** What the `signIn` callback throws, what a script gets, and where a browser is led. */
+const THROWN_BY_CALLBACK: [thrown: () => Error, status: number, body: unknown, page: string][] = [
+  [THROWN.limited!, 429, { error: "TooManyRequests" }, "signin?error=TooManyRequests"],
+  [
+    THROWN.often!,
+    429,
+    { error: "CredentialsSignin", code: "too_many_attempts" },
+    "signin?error=CredentialsSignin&code=too_many_attempts",
+  ],
+  [THROWN.busy!, 503, { error: "Configuration" }, "error?error=Configuration"],
+  [THROWN.unknown!, 401, { error: "CredentialsSignin" }, "signin?error=CredentialsSignin"],
+  [THROWN.banned!, 403, { error: "AccessDenied" }, "error?error=AccessDenied"],
+  [THROWN.odd!, 403, { error: "AccessDenied" }, "error?error=AccessDenied"],
+  [THROWN.broken!, 403, { error: "AccessDenied" }, "error?error=AccessDenied"],
+];
+
+for (const type of ["credentials", "email"]) {
+  Deno.test(`an error that the signIn callback throws says the status and the page: ${type}`, async () => {
+    for (const [thrown, status, body, page] of THROWN_BY_CALLBACK) {
+      await withClient(async (client) => {
+        const send = async (headers: Record<string, string>) => {
+          const form = { csrfToken: await client.csrfToken(), username: "ada", email: "ada@example.com" };
+          const path = type === "email" ? "/auth/signin/email" : "/auth/callback/credentials";
+          return await client.post(path, form, headers);
+        };
+        const answer = await send({ accept: "application/json" });
+        assertEquals([answer.statusCode, answer.json()], [status, body]);
+        assertEquals((await send({})).headers.location, `http://localhost/auth/${page}`);
+      }, {
+        adapter: memoryAdapter(),
+        session: { strategy: "jwt" },
+        providers: [provider, {
+          id: "email",
+          type: "email",
+          name: "E-mail",
+          maxAge: 600,
+          sendVerificationRequest: () => Promise.resolve(),
+        }],
+        callbacks: { signIn: () => Promise.reject(thrown()) },
+      });
+    }
+  });
+}
 
 /** What may be wrong with a CSRF token: the request, and the code. */
 const CSRF_PROBLEMS: [code: string, send: (client: Client, token: string) => Promise<Answer>][] = [

@@ -5,7 +5,7 @@ import { SessionTooLarge } from "../session/cookie_size.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 import { explainCsrf } from "./csrf.ts";
-import { failureOf } from "./failure.ts";
+import { failureOf, isShownAtSignIn } from "./failure.ts";
 
 /**
  * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn",
@@ -22,9 +22,11 @@ export function errorAnswer(thrown: Error, context: RequestContext): Answer {
       ? notUpdated(error, context)
       : { ...jsonAnswer(null, 400), error };
   }
-  const { status, error: type, code } = failureOf(error);
+  const failure = failureOf(error);
+  const { error: type, code } = failure;
   const { kind = "error" } = error as AuthError & { kind?: PageKind };
-  const page = errorPage(status === 429 ? "signIn" : kind, { error: type, ...(code && { code }) }, context);
+  const shownAt = isShownAtSignIn(failure) ? "signIn" : kind;
+  const page = errorPage(shownAt, { error: type, ...(code && { code }) }, context);
   return { ...redirectAnswer(page), error };
 }
 

@@ -1,5 +1,6 @@
 /** What a client may know of a failed request: for the query of a page, and for a script. */
 import {
+  AccessDenied,
   CredentialsSignin,
   EmailSignInError,
   OAuthCallbackError,
@@ -46,8 +47,20 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
 /** What an application may say with the `statusCode` of an error that it throws. */
 const STATUS_CODES: ReadonlySet<unknown> = new Set([401, 403, 429, 503]);
 
-/** The error on a page for an attempt that came too early. */
-const TOO_MANY_REQUESTS = "TooManyRequests";
+/** The errors for those statuses, where the application's error has no type of its own. */
+const TYPES_BY_STATUS: Readonly<Record<number, string>> = {
+  401: CredentialsSignin.type,
+  403: AccessDenied.type,
+  429: "TooManyRequests",
+};
+
+/** The errors that the sign-in page shows, whatever page is for the error that core made of them. */
+const SHOWN_AT_SIGN_IN: ReadonlySet<string> = new Set([CredentialsSignin.type, "TooManyRequests"]);
+
+/** Whether the sign-in page shows an error, whatever `kind` core gives it: it can be put right there. */
+export function isShownAtSignIn({ error, status }: Failure): boolean {
+  return status === 429 || SHOWN_AT_SIGN_IN.has(error);
+}
 
 /**
  * What a client may know of an error; of most errors only that the server has the reason in its log.
@@ -60,34 +73,53 @@ export function failureOf(error: Error): Failure {
   const status = own?.statusCode;
   const retryAfter = retryAfterOf(own?.headers);
   return {
-    ...failureByType(error, status),
+    ...failureByType(error, own),
     ...(status !== undefined && { status }),
     ...(retryAfter !== undefined && { retryAfter }),
-    ...codeOf(error),
+    ...codeOf(own instanceof CredentialsSignin ? own : error),
   };
 }
 
+/** An error that says a status. */
+interface StatedError {
+  readonly statusCode: number;
+  readonly headers?: unknown;
+  readonly type?: unknown;
+}
+
 /** The first of an error and its causes that says a status. */
-function statedIn(error: Error): { readonly statusCode: number; readonly headers?: unknown } | undefined {
+function statedIn(error: Error): StatedError | undefined {
   for (const each of errorChain(error) as Iterable<{ statusCode?: unknown }>) {
-    if (STATUS_CODES.has(each.statusCode)) return each as { statusCode: number };
+    if (STATUS_CODES.has(each.statusCode)) return each as StatedError;
   }
 }
 
-function failureByType(error: Error, status: number | undefined): Failure {
-  const { type } = error as Error & { type: string };
+function failureByType(error: Error, own: StatedError | undefined): Failure {
   // A mistyped address is a mistake of the client, and a mail service that is down is none.
   if (error instanceof EmailSignInError) {
-    return { error: "EmailSignin", status: type === "EmailAddressRefused" ? 400 : 503 };
+    return { error: "EmailSignin", status: error.type === "EmailAddressRefused" as string ? 400 : 503 };
   }
-  if (Object.hasOwn(CLIENT_ERRORS, type)) return { error: type, status: CLIENT_ERRORS[type]! };
-  if (status === 429) return { error: TOO_MANY_REQUESTS, status };
+  const { type } = clientErrorOf(error, own) ?? {};
+  if (type !== undefined) return { error: type, status: CLIENT_ERRORS[type]! };
   // The sign-in page has one text for all failures of a callback.
-  const isProfile = error instanceof OAuthProfileParseError;
-  return { error: isProfile ? OAuthCallbackError.type : "Configuration", status: 500 };
+  const isProfile = error instanceof OAuthProfileParseError && own?.statusCode !== 429;
+  const byStatus = isProfile ? OAuthCallbackError.type : TYPES_BY_STATUS[own?.statusCode ?? 0];
+  return { error: byStatus ?? "Configuration", status: 500 };
 }
 
-function codeOf(error: Error): Pick<Failure, "code" | "message"> {
+/**
+ * The error whose type a client may know: that of the application, which core may have wrapped. Core makes an
+ * `AccessDenied` of whatever the `signIn` callback throws, also of an error that says another status.
+ */
+function clientErrorOf(error: Error, own: StatedError | undefined): { readonly type: string } | undefined {
+  const known = (each: unknown) => Object.hasOwn(CLIENT_ERRORS, String((each as { type?: unknown }).type));
+  if (own !== undefined && known(own)) return own as { type: string };
+  const { type } = error as Error & { type: string };
+  const isMade = type === AccessDenied.type && own !== undefined && (own as unknown) !== error;
+  return known(error) && !isMade ? { type } : undefined;
+}
+
+function codeOf(error: object): Pick<Failure, "code" | "message"> {
   if (error instanceof CredentialsSignin) return { code: error.code };
   const { code, message } = error as Error & { code?: unknown };
   if (code === "FST_AUTHJS_TOO_MANY_REQUESTS") return { code, message };
