@@ -175,6 +175,29 @@ Deno.test("a row that is gone is no failure of what ends it, nor of the renewal 
   await assertRejects(() => Promise.resolve(bound.updateUser!({ id: "1" })), FastifyAuthError);
 });
 
+Deno.test("a renewal that fails for any reason is none where there is no such session any more", async () => {
+  const session = { sessionToken: "token" };
+  const stored = { session: { ...session, userId: "1", expires: new Date() }, user: { id: "1" } };
+  const cannotRead = new TypeError("Cannot read properties of null (reading 'assign')");
+  const down = Object.assign(new Error("down"), { code: "ECONNREFUSED" });
+  const renew = async (error: Error, getSessionAndUser?: () => unknown) => {
+    const methods = { updateSession: () => Promise.reject(error), getSessionAndUser };
+    return await bindAdapter(adapterOf(methods as never)).updateSession!(session);
+  };
+  assertEquals(await renew(cannotRead, () => null), null);
+  assertEquals(await renew(cannotRead, () => undefined), null);
+  const failing: [Error, (() => unknown)?][] = [
+    [cannotRead, () => stored],
+    [cannotRead, () => Promise.reject(down)],
+    [cannotRead],
+    [down, () => null],
+  ];
+  for (const [error, get] of failing) {
+    const { cause } = await assertRejects(() => renew(error, get), FastifyAuthError) as Error;
+    assertEquals((cause as Error).message, error.message);
+  }
+});
+
 Deno.test("a sign-out succeeds where the row of the session is gone", async () => {
   const adapter = memoryAdapter();
   const deleteSession = () =>

@@ -1,5 +1,5 @@
 /** Binds the application's adapter for core. */
-import type { Adapter } from "@auth/core/adapters";
+import type { Adapter, AdapterSession } from "@auth/core/adapters";
 import { callAdapter } from "./call.ts";
 
 /** How long a call may take by default, in milliseconds. */
@@ -65,10 +65,23 @@ export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Ada
     const call = source[name] as Method;
     bound[name] = (...given: unknown[]) => {
       const args = WRITES_SESSION.has(name) ? given.map(inWholeSeconds) : given;
-      return callAdapter({ name, args, timeout, warn: warnOnce, run: () => call.apply(adapter, args) });
+      return callAdapter({
+        name,
+        args,
+        timeout,
+        warn: warnOnce,
+        run: () => call.apply(adapter, args),
+        ...(name === "updateSession" && { isGone: () => isSessionGone(bound as Adapter, args[0]) }),
+      });
     };
   }
   return bound as Adapter;
+}
+
+/** Whether there is no such session. */
+async function isSessionGone(adapter: Adapter, session: unknown): Promise<boolean> {
+  const { sessionToken } = session as AdapterSession;
+  return await adapter.getSessionAndUser?.(sessionToken) === null;
 }
 
 /** The names of its methods, its own and those of its class. */

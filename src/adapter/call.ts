@@ -16,6 +16,8 @@ export interface AdapterCall extends DatedCall {
   readonly run: () => unknown;
   /** Milliseconds it may take; 0 for no limit. */
   readonly timeout: number;
+  /** Whether the row that it is to change is gone. */
+  readonly isGone?: () => Promise<boolean>;
 }
 
 /**
@@ -46,7 +48,7 @@ async function runCall(call: AdapterCall): Promise<unknown> {
   } catch (error) {
     if (LOOKUPS.has(name) && isImpossibleKey(args, error)) return null;
     // Another request was faster, or the row was deleted elsewhere.
-    if (ENDINGS.has(name) && isMissingRow(error)) return null;
+    if (ENDINGS.has(name) && (isMissingRow(error) || await isGone(call, error))) return null;
     throw new AdapterFailure(name, failureKind(error), { cause: redactError(error, args) });
   }
 }
@@ -68,6 +70,15 @@ const LOOKUPS = new Set([
 
 /** Methods for which a row that is gone is no failure: it was to be deleted, or its session has ended. */
 const ENDINGS = new Set(["deleteSession", "deleteUser", "unlinkAccount", "updateSession"]);
+
+/**
+ * Whether a call failed because its row is gone, where the error does not say that: the adapter for MikroORM
+ * fails with a TypeError. A database that does not answer is not asked again.
+ */
+async function isGone({ isGone }: AdapterCall, error: unknown): Promise<boolean> {
+  if (isGone === undefined || !["failed", "refused"].includes(failureKind(error))) return false;
+  return await isGone().catch(() => false);
+}
 
 /**
  * Whether the database refused the key itself. SQL databases answer with a "data exception" (for a cookie of
