@@ -73,10 +73,10 @@ const ENDINGS = new Set(["deleteSession", "deleteUser", "unlinkAccount", "update
 
 /**
  * Whether a call failed because its row is gone, where the error does not say that: the adapter for MikroORM
- * fails with a TypeError. A database that does not answer is not asked again.
+ * fails with a TypeError. After the error of a database it is not asked again.
  */
 async function isGone({ isGone }: AdapterCall, error: unknown): Promise<boolean> {
-  if (isGone === undefined || !["failed", "refused"].includes(failureKind(error))) return false;
+  if (isGone === undefined || !(error instanceof TypeError)) return false;
   return await isGone().catch(() => false);
 }
 
