@@ -12,6 +12,8 @@ export interface LateHeaders {
 /** A reply whose headers are about to be written. */
 export interface LateReply extends LateHeaders {
   setStatus(code: number): void;
+  /** A header that Fastify sends, as one text: empty where there is none. */
+  textOf(name: string): string;
   /** The values of a header, those that a handler passes to `writeHead()` included. */
   valuesOf(name: string): readonly string[];
   /** Sets a header, also in place of what a handler passes to `writeHead()`. */
@@ -94,11 +96,19 @@ class Late implements LateReply {
     this.#args![0] = code;
   }
 
+  textOf(name: string): string {
+    // What Fastify passes are the headers of the reply: `getHeader()` would look for them once more.
+    const value = this.#passed === undefined
+      ? this.#reply.getHeader(name)
+      : (this.#passed as Record<string, unknown>)[name] ?? this.#reply.raw.getHeader(name);
+    return toText(value);
+  }
+
   names(): readonly string[] {
     // `getHeaders()` copies all of them.
-    return this.#passed === undefined
-      ? Object.keys(this.#reply.getHeaders())
-      : [...Object.keys(this.#passed), ...this.#reply.raw.getHeaderNames()];
+    if (this.#passed === undefined) return Object.keys(this.#reply.getHeaders());
+    const set = this.#reply.raw.getHeaderNames();
+    return set.length === 0 ? Object.keys(this.#passed) : [...Object.keys(this.#passed), ...set];
   }
 
   set(name: string, value: string): void {
@@ -130,6 +140,12 @@ class Late implements LateReply {
     // Older versions of Fastify do not remove headers of Node's response.
     this.#reply.raw.removeHeader(name);
   }
+}
+
+/** The value of a header as one text, also where there are several. */
+export function toText(value: unknown): string {
+  if (value === undefined) return "";
+  return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
 /** The headers in an argument of `writeHead()`: an object, or a list of names and values in turns. */

@@ -1,6 +1,6 @@
 /** Keeps the replies of guarded routes out of shared caches. */
 import type { FastifyReply } from "fastify";
-import { beforeHeaders } from "./late_headers.ts";
+import { beforeHeaders, toText } from "./late_headers.ts";
 import { removeCdnCaching } from "./security_headers.ts";
 
 /** What is known of a reply that is to stay private. */
@@ -27,7 +27,9 @@ export function keepUnstored(reply: FastifyReply): void {
   reply.header("cache-control", "no-store");
   beforeHeaders(reply, (headers) => {
     removeCdnCaching(headers);
-    if (!/(?:^|[\s,])no-store\b/i.test(cacheControlOf(reply))) headers.set("cache-control", "no-store");
+    if (!/(?:^|[\s,])no-store\b/i.test(headers.textOf("cache-control"))) {
+      headers.set("cache-control", "no-store");
+    }
   });
 }
 
@@ -47,8 +49,8 @@ export function keepPrivate(reply: FastifyReply): void {
   (reply as Holder)[KEPT] = kept;
   reply.send = sendRecorded;
   beforeHeaders(reply, (headers) => {
-    headers.set("vary", withCookie(reply));
-    const final = cacheControlOf(reply);
+    headers.set("vary", withCookie(headers.textOf("vary")));
+    const final = headers.textOf("cache-control");
     if (kept.own !== undefined && final === kept.own && !isFile(reply, final)) return;
     removeCdnCaching(headers);
     headers.set("cache-control", toPrivate(final));
@@ -70,13 +72,7 @@ function sendRecorded(this: FastifyReply, payload?: unknown): FastifyReply {
 }
 
 function cacheControlOf(reply: FastifyReply): string {
-  return headerOf(reply, "cache-control");
-}
-
-/** A header as one text, also where it was set as several. */
-function headerOf(reply: FastifyReply, name: string): string {
-  const value = reply.getHeader(name) ?? "";
-  return Array.isArray(value) ? value.join(", ") : String(value);
+  return toText(reply.getHeader("cache-control"));
 }
 
 /**
@@ -101,8 +97,7 @@ function toPrivate(cacheControl: string): string {
 /** `private="set-cookie"` concerns one header only. */
 const SHARED = /^(?:public|s-maxage|proxy-revalidate|stale-(?:while-revalidate|if-error)|private=)/i;
 
-function withCookie(reply: FastifyReply): string {
-  const vary = headerOf(reply, "vary");
+function withCookie(vary: string): string {
   if (vary === "") return "Cookie";
   if (/(?:^|[\s,])(?:\*|cookie)(?:$|[\s,])/i.test(vary)) return vary;
   return `${vary}, Cookie`;

@@ -20,10 +20,19 @@ const HEADERS: Readonly<Record<string, string>> = {
 const CDN_CACHE_HEADER =
   /^(?:(?:[\w-]+-)?cdn-cache-control|surrogate-control|edge-control|x-accel-expires|x-litespeed-cache-control)$/i;
 
+/** Those of most replies, which are known faster than matched. */
+const COMMON_HEADERS: ReadonlySet<string> = new Set([
+  "cache-control",
+  "content-length",
+  "content-type",
+  "set-cookie",
+  "vary",
+]);
+
 /** Removes headers by which a shared cache would store the reply despite `Cache-Control`. */
 export function removeCdnCaching(headers: Pick<LateHeaders, "names" | "remove">): void {
   for (const name of headers.names()) {
-    if (CDN_CACHE_HEADER.test(name)) headers.remove(name);
+    if (!COMMON_HEADERS.has(name) && CDN_CACHE_HEADER.test(name)) headers.remove(name);
   }
 }
 
