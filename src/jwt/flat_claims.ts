@@ -5,10 +5,13 @@ import type { JWT } from "@auth/core/jwt";
 export class FlatClaims {
   readonly #names: readonly string[];
   readonly #values: readonly unknown[];
+  /** Made one by one, so that its copies have the shape of other objects with these members. */
+  readonly #claims: JWT = {};
 
   private constructor(names: readonly string[], values: readonly unknown[]) {
     this.#names = names;
     this.#values = values;
+    names.forEach((name, index) => this.#claims[name] = values[index]);
   }
 
   /** Takes note of claims that were parsed from JSON; null where a claim is an object or a list. */
@@ -26,19 +29,17 @@ export class FlatClaims {
 
   /** The claims in an object of their own. */
   copy(): JWT {
-    const copy: JWT = {};
-    for (let index = 0; index < this.#names.length; index++) copy[this.#names[index]!] = this.#values[index];
-    return copy;
+    return { ...this.#claims };
   }
 
   /** Whether `claims` are the same in JSON. Where this says no, they still may be. */
   equals(claims: object): boolean {
-    const names = Object.keys(claims);
-    if (names.length !== this.#names.length) return false;
-    for (let index = 0; index < names.length; index++) {
-      const name = names[index]!;
+    let index = 0;
+    // Members are read faster in such a loop than by their names in an array.
+    for (const name in claims) {
       if (name !== this.#names[index] || (claims as JWT)[name] !== this.#values[index]) return false;
+      index++;
     }
-    return true;
+    return index === this.#names.length;
   }
 }

@@ -54,8 +54,10 @@ function copyMembers(value: object, levels: number): unknown {
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return COMPLEX;
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
+  // Members are read faster in such a loop than by their names in an array.
+  for (const key in value) {
     if (key === "__proto__") return COMPLEX;
+    if (!Object.hasOwn(value, key)) continue;
     const own = (value as Record<string, unknown>)[key];
     const member = typeof own === "string" ? own : copyPlain(own, levels);
     if (member === COMPLEX) return COMPLEX;
