@@ -401,7 +401,10 @@ export interface SignInFailureEvent extends AuthEvent {
    * `FastifyAuthError`, such as `"FST_AUTHJS_TOO_MANY_REQUESTS"`.
    */
   readonly reason: string;
-  /** The `code` of a `CredentialsSignin`, or what is wrong with a CSRF token. */
+  /**
+   * The `code` of a `CredentialsSignin`, what is wrong with a CSRF token, `"sign_in_expired"` for a callback
+   * of an earlier sign-in, or `"provider_failed"`.
+   */
   readonly code?: string;
   /** The HTTP status for a client that asks for one. */
   readonly status: number;

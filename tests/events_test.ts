@@ -213,7 +213,13 @@ Deno.test("the first account of a user is linked", async () => {
     events.length = 0;
     await new Client(app, AGENT).get("/auth/callback/op?error=access_denied&state=a");
     assertEquals(withoutBase(events), [
-      { channel: "sign-in-failure", provider: "op", reason: "InvalidCheck", status: 500 },
+      {
+        channel: "sign-in-failure",
+        provider: "op",
+        reason: "InvalidCheck",
+        code: "sign_in_expired",
+        status: 401,
+      },
     ]);
     events.length = 0;
     const profile = () => {

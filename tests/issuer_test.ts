@@ -239,7 +239,7 @@ Deno.test("a callback that is not this browser's sends no request for its issuer
   await withProvider(OAUTH, async ({ client, provider }) => {
     const { issuer } = provider;
     const answer = await client.get(`/auth/callback/op?code=a&state=b&iss=${encodeURIComponent(issuer)}`);
-    assertEquals(locationOf(answer), ERROR_PAGE);
+    assertEquals(locationOf(answer), `${ERROR_PAGE}&code=sign_in_expired`);
     assertEquals(provider.paths, []);
   }, oauthSettings);
 });

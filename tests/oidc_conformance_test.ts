@@ -12,7 +12,7 @@
  *
  * @module
  */
-import { assertEquals, assertFalse, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync, sign } from "node:crypto";
 import {
@@ -313,7 +313,9 @@ for (const { name, script, settings, response, outcome } of CASES) {
       assertEquals(ended, "http://localhost", reasons(parts.lines));
       assertEquals(await signedInName(client), outcome.signedIn);
     } else {
-      assertEquals(ended, "http://localhost/auth/error?error=Configuration");
+      const { error, code } = Object.fromEntries(new URL(ended).searchParams);
+      assertEquals([new URL(ended).pathname, error], ["/auth/error", "Configuration"]);
+      assert(code === undefined || ["provider_failed", "sign_in_expired"].includes(code), code);
       assertEquals(await signedInName(client), undefined);
       assertMatch(reasons(parts.lines), outcome.refused);
     }

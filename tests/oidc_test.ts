@@ -323,7 +323,10 @@ Deno.test("redirectProxyUrl: one application takes the callbacks of another, and
   const forged = await proxy.browser().get("/auth/callback/op?code=a&state=https%3A%2F%2Fevil.example");
   assertEquals(locationOf(forged), `${stable}/auth/error?error=Configuration`);
   const stolen = await preview.browser().get(pathOf(locationOf(handedOn)));
-  assertEquals(locationOf(stolen), "https://preview-7.example/auth/error?error=Configuration");
+  assertEquals(
+    locationOf(stolen),
+    "https://preview-7.example/auth/error?error=Configuration&code=sign_in_expired",
+  );
   assertEquals(provider.requests.length, length);
 });
 

@@ -178,7 +178,7 @@ Deno.test("what a user does wrong is no error of a span, what a provider or the 
       ["GET discovery", "unreachable", { code: ERROR }],
       ["authjs.signin", "FST_AUTHJS_UNAVAILABLE", { code: ERROR }],
       ["POST token", "503", { code: ERROR }],
-      ["authjs.callback", "CallbackRouteError", { code: ERROR }],
+      ["authjs.callback", "FST_AUTHJS_UNAVAILABLE", { code: ERROR }],
       ["authjs.adapter.getUserByAccount", "unanswered", { code: ERROR }],
       ["authjs.callback", "FST_AUTHJS_UNAVAILABLE", { code: ERROR }],
     ]);

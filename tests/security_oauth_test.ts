@@ -32,9 +32,16 @@ import { PATHS, type Script, ScriptedProvider } from "./support/scripted_provide
 const ERROR_PAGE = "http://localhost/auth/error?error=Configuration";
 const CHECK_COOKIES = ["authjs.nonce", "authjs.pkce.code_verifier", "authjs.state"];
 
-async function assertFailed(client: Client, answer: Answer, what: string): Promise<void> {
+const EXPIRED_PAGE = `${ERROR_PAGE}&code=sign_in_expired`;
+
+/** The callback is of no sign-in that this browser has begun. */
+function assertExpired(client: Client, answer: Answer, what: string): Promise<void> {
+  return assertFailed(client, answer, what, EXPIRED_PAGE);
+}
+
+async function assertFailed(client: Client, answer: Answer, what: string, page = ERROR_PAGE): Promise<void> {
   assertEquals(answer.statusCode, 302, what);
-  assertEquals(locationOf(answer), ERROR_PAGE, what);
+  assertEquals(locationOf(answer), page, what);
   assertEquals(await signedInName(client), undefined, what);
 }
 
@@ -269,7 +276,8 @@ Deno.test("A2: whatever else the token endpoint answers ends in an error redirec
   };
   for (const [what, token] of Object.entries(answers)) {
     await withProvider({ answer: { token } }, async ({ client, provider }) => {
-      await assertFailed(client, await signInThrough(client, provider), what);
+      const page = what.startsWith("500") ? `${ERROR_PAGE}&code=provider_failed` : ERROR_PAGE;
+      await assertFailed(client, await signInThrough(client, provider), what, page);
     });
   }
 });
@@ -472,7 +480,7 @@ Deno.test("A5: 20 callbacks without cookies send no request", async () => {
   await withProvider({}, async ({ browser, provider, lines }) => {
     const callbacks = Array.from({ length: 20 }, async (_, i) => {
       const client = browser();
-      await assertFailed(client, await client.get(`/auth/callback/op?code=${i}&state=x`), "no cookies");
+      await assertExpired(client, await client.get(`/auth/callback/op?code=${i}&state=x`), "no cookies");
     });
     await Promise.all(callbacks);
     assertEquals(provider.requests, []);
@@ -490,7 +498,7 @@ Deno.test("A5: cookies that are forged, or the provider's own error, make no dif
     for (const query of ["code=a&state=b", "error=access_denied&state=b", "error=access_denied", ""]) {
       for (const headers of [{}, { cookie }]) {
         const client = browser();
-        await assertFailed(client, await client.get(`/auth/callback/op?${query}`, { headers }), query);
+        await assertExpired(client, await client.get(`/auth/callback/op?${query}`, { headers }), query);
       }
     }
     assertEquals(provider.requests, []);
@@ -503,14 +511,54 @@ Deno.test("A5: the refusal is answered as core answers: to its own error page, o
     async ({ browser }) => {
       const client = browser();
       const answer = await client.get("/auth/callback/op?code=a&state=b");
-      assertEquals(locationOf(answer), "http://localhost/oops?error=Configuration");
+      assertEquals(locationOf(answer), "http://localhost/oops?error=Configuration&code=sign_in_expired");
       const headers = { "x-auth-return-redirect": "1" };
       const script = await client.get("/auth/callback/op?code=a&state=b", { headers });
-      assertEquals(script.json(), { url: "http://localhost/oops?error=Configuration" });
+      assertEquals(script.json(), { url: "http://localhost/oops?error=Configuration&code=sign_in_expired" });
     },
     {},
     { pages: { error: "/oops" } },
   );
+});
+
+Deno.test("the page of a sign-in that expired says so, and leads back to its start", async () => {
+  await withProvider({}, async ({ client, browser, provider }) => {
+    // The user was too long at the provider, or began another sign-in in a second tab.
+    const address = provider.authorize(locationOf(await startSignIn(client)));
+    await startSignIn(client);
+    for (const each of [client, browser()]) {
+      const page = await each.get(pathOf(locationOf(await each.get(pathOf(address)))));
+      assertEquals(page.statusCode, 200);
+      assertStringIncludes(page.body, "<h1>Your sign-in has expired</h1>");
+      assertStringIncludes(page.body, 'href="/auth/signin"');
+      const headers = { accept: "application/json" };
+      const script = await each.get(pathOf(address), { headers });
+      assertEquals([script.statusCode, script.json()], [401, {
+        error: "Configuration",
+        code: "sign_in_expired",
+      }]);
+    }
+    const german = { "accept-language": "de" };
+    const page = await client.get("/auth/error?error=Configuration&code=sign_in_expired", {
+      headers: german,
+    });
+    assertStringIncludes(page.body, "<h1>Ihre Anmeldung ist abgelaufen</h1>");
+    const failed = await client.get("/auth/error?error=Configuration&code=provider_failed");
+    assertStringIncludes(failed.body, "<h1>Please try again in a moment</h1>");
+  });
+});
+
+Deno.test("the error page takes a code only with the error that it belongs to", async () => {
+  await withProvider({}, async ({ client }) => {
+    for (const query of ["error=Configuration&code=x", "error=Configuration&code=toString"]) {
+      assertStringIncludes(
+        (await client.get(`/auth/error?${query}`)).body,
+        "Signing in does not work right now",
+      );
+    }
+    const other = await client.get("/auth/error?error=AccessDenied&code=sign_in_expired");
+    assertStringIncludes(other.body, "You do not have access");
+  });
 });
 
 /** A callback with cookies of the test's choosing. */
@@ -527,7 +575,7 @@ Deno.test("A6: a callback without one of its cookies fails before a request leav
     for (const missing of CHECK_COOKIES) {
       const cookies = new Map(all.filter(([name]) => name !== missing));
       const answer = await callback(client, address, cookies);
-      assertEquals(locationOf(answer), ERROR_PAGE, missing);
+      assertEquals(locationOf(answer), EXPIRED_PAGE, missing);
       assertEquals(clearedCookies(answer), CHECK_COOKIES.filter((name) => name !== missing));
     }
     assertEquals(provider.requests.length, length);
@@ -558,12 +606,12 @@ Deno.test("A6: cookies of another provider or of another sign-in fail, and are c
     const { requests: { length } } = provider;
 
     const elsewhere = await callback(client, address.replace("/op?", "/other?"), cookies);
-    assertEquals(locationOf(elsewhere), ERROR_PAGE);
+    assertEquals(locationOf(elsewhere), EXPIRED_PAGE);
     assertEquals(clearedCookies(elsewhere), CHECK_COOKIES);
 
     await startSignIn(second, "op");
     const mixed = await callback(second, address, second.cookies);
-    assertEquals(locationOf(mixed), ERROR_PAGE);
+    assertEquals(locationOf(mixed), EXPIRED_PAGE);
     assertEquals(clearedCookies(mixed), CHECK_COOKIES);
 
     assertEquals(provider.requests.length, length, "neither reached the provider");
@@ -575,7 +623,7 @@ Deno.test("A6: state, nonce and PKCE cookies cannot stand in for each other", as
     const address = provider.authorize(locationOf(await startSignIn(client)));
     const cookies = new Map(client.cookies);
     cookies.set("authjs.pkce.code_verifier", client.cookies.get("authjs.nonce")!);
-    assertEquals(locationOf(await callback(client, address, cookies)), ERROR_PAGE);
+    assertEquals(locationOf(await callback(client, address, cookies)), EXPIRED_PAGE);
   });
 });
 
@@ -592,7 +640,7 @@ Deno.test("A6: a failure at the token endpoint clears the check cookies, and a r
 
     provider.script.answer = {};
     const { requests: { length } } = provider;
-    await assertFailed(client, await client.get(pathOf(address)), "replay");
+    await assertExpired(client, await client.get(pathOf(address)), "replay");
     assertEquals(provider.requests.length, length);
   });
 });
@@ -603,7 +651,7 @@ Deno.test("A6: success clears the check cookies once each, and a replay in the s
     const answer = await client.get(pathOf(address));
     assertEquals(clearedCookies(answer), CHECK_COOKIES);
     const replayed = await client.get(pathOf(address));
-    assertEquals(locationOf(replayed), ERROR_PAGE);
+    assertEquals(locationOf(replayed), EXPIRED_PAGE);
     assertEquals(await signedInName(client), "Ada", "who is signed in stays signed in");
   });
 });
@@ -627,7 +675,7 @@ Deno.test("A6: check cookies are cleared with the attributes that the applicatio
     async ({ client, provider }) => {
       const address = provider.authorize(locationOf(await startSignIn(client)));
       const answer = await client.get(pathOf(address).replace("state=", "state=x"));
-      assertEquals(locationOf(answer), ERROR_PAGE);
+      assertEquals(locationOf(answer), EXPIRED_PAGE);
       const [line] = setCookies(answer).filter((line) => line.startsWith("my-state="));
       assertStringIncludes(line!, "Path=/auth");
       assertStringIncludes(line!, "Domain=localhost");
@@ -792,8 +840,8 @@ Deno.test("A8: the next sign-in with another provider has Lax cookies again", as
 
 Deno.test("A8: a form without its cookies is refused before a request leaves", async () => {
   await withProvider({}, async ({ client, provider }) => {
-    await assertFailed(client, await client.post("/auth/callback/op", { code: "a", state: "b" }), "POST");
-    await assertFailed(client, await client.get("/auth/callback/op?code=a&state=b"), "GET");
+    await assertExpired(client, await client.post("/auth/callback/op", { code: "a", state: "b" }), "POST");
+    await assertExpired(client, await client.get("/auth/callback/op?code=a&state=b"), "GET");
     assertEquals(provider.requests, []);
   }, FORM_POST);
 });
@@ -877,7 +925,7 @@ Deno.test("A9: a failure is not remembered", async () => {
   for (const failure of failures) {
     await withProvider(failure, async ({ client, provider }) => {
       const refused = await startSignIn(client);
-      assert(refused.statusCode === 503 || locationOf(refused) === ERROR_PAGE);
+      assert(refused.statusCode === 503 || locationOf(refused).startsWith(ERROR_PAGE));
       provider.script = {};
       await signInThrough(client, provider);
       assertEquals(await signedInName(client), "Ada");

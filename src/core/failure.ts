@@ -3,9 +3,12 @@ import {
   AccessDenied,
   CredentialsSignin,
   EmailSignInError,
+  InvalidCheck,
   OAuthCallbackError,
   OAuthProfileParseError,
 } from "@auth/core/errors";
+import type { FailureCode } from "../pages/page_error.ts";
+import { isFailureOfProvider } from "../provider/provider_error.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
 import { CsrfRefused } from "./csrf.ts";
@@ -17,7 +20,8 @@ export interface Failure {
   /** The type of the error. */
   readonly error: string;
   /**
-   * What is the matter in detail: the `code` of a `CredentialsSignin`, or what is wrong with a CSRF token.
+   * What is the matter in detail: the `code` of a `CredentialsSignin`, what is wrong with a CSRF token, or why
+   * a sign-in failed that core says nothing more of than "Configuration".
    */
   readonly code?: string;
   /** For developers. */
@@ -43,6 +47,14 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
   [SessionTooLarge.type]: 500,
   SessionRequired: 401,
 };
+
+/**
+ * The callback is not that of the sign-in that this browser began last: it took too long, for example. To core
+ * that is a mistake in the configuration.
+ */
+export class SignInExpired extends InvalidCheck {
+  static override readonly type = InvalidCheck.type;
+}
 
 /** What an application may say with the `statusCode` of an error that it throws. */
 const STATUS_CODES: ReadonlySet<unknown> = new Set([401, 403, 429, 503]);
@@ -103,8 +115,20 @@ function failureByType(error: Error, own: StatedError | undefined): Failure {
   if (type !== undefined) return { error: type, status: CLIENT_ERRORS[type]! };
   // The sign-in page has one text for all failures of a callback.
   const isProfile = error instanceof OAuthProfileParseError && own?.statusCode !== 429;
-  const byStatus = isProfile ? OAuthCallbackError.type : TYPES_BY_STATUS[own?.statusCode ?? 0];
-  return { error: byStatus ?? "Configuration", status: 500 };
+  const known = isProfile ? OAuthCallbackError.type : TYPES_BY_STATUS[own?.statusCode ?? 0];
+  if (known !== undefined) return { error: known, status: 500 };
+  const code = failureCodeOf(error);
+  return code === undefined
+    ? { error: "Configuration", status: 500 }
+    : { error: "Configuration", status: STATUS_BY_CODE[code], code };
+}
+
+/** With the statuses that a client gets who asks for one. */
+const STATUS_BY_CODE: Readonly<Record<FailureCode, number>> = { provider_failed: 503, sign_in_expired: 401 };
+
+function failureCodeOf(error: Error): FailureCode | undefined {
+  if (error instanceof SignInExpired) return "sign_in_expired";
+  return isFailureOfProvider([...errorChain(error)]) ? "provider_failed" : undefined;
 }
 
 /**

@@ -26,7 +26,21 @@ export const QUERY_ERRORS = [
 export type QueryError = typeof QUERY_ERRORS[number];
 
 /** An error that a page shows. */
-export type PageError = QueryError | "BadRequest" | "NotFound" | "Unavailable";
+export type PageError = QueryError | "BadRequest" | "NotFound" | "SignInExpired" | "Unavailable";
+
+/** Why a sign-in failed that core says nothing more of than "Configuration": the `code` of a query. */
+export type FailureCode = "provider_failed" | "sign_in_expired";
+
+const SHOWN_FOR_CODE: Readonly<Record<FailureCode, PageError>> = {
+  provider_failed: "Unavailable",
+  sign_in_expired: "SignInExpired",
+};
+
+/** The error that is shown for a query, where its `code` says more than its `error`. */
+export function errorForCode(error: string | null, code: string | null): PageError | undefined {
+  if (error !== "Configuration" || code === null || !Object.hasOwn(SHOWN_FOR_CODE, code)) return undefined;
+  return SHOWN_FOR_CODE[code as FailureCode];
+}
 
 /** Whether a query may name this error. */
 export function isQueryError(error: string | null | undefined): error is QueryError {

@@ -113,7 +113,9 @@ async function leadBack(answer: Answer, context: ProviderContext): Promise<Answe
   const url = await allowedRedirect(parseCookie(cookies)[name] ?? origin.href, context).catch(() => "");
   if (!URL.canParse(url, origin.href)) return answer;
   const page = new URL(url, origin.href);
-  page.searchParams.set("error", failureOf(answer.error).error);
+  const { error, code } = failureOf(answer.error);
+  page.searchParams.set("error", error);
+  if (code !== undefined) page.searchParams.set("code", code);
   return { ...answer, redirect: page.href };
 }
 

@@ -8,7 +8,7 @@ import { type Answer, pageAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
 import { csrfAnswer } from "../core/csrf_answer.ts";
-import { isQueryError, type PageError } from "../pages/page_error.ts";
+import { errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
 
 /** Answers with the sign-in page. */
@@ -40,8 +40,9 @@ const STATUSES: Partial<Record<PageError, number>> = { AccessDenied: 403, Verifi
 
 /** Answers with the error page. */
 export function handleErrorPage(context: RequestContext): Promise<Answer> {
-  const named = new URLSearchParams(context.query).get("error");
-  const error = isQueryError(named) ? named : "Default";
+  const query = new URLSearchParams(context.query);
+  const named = query.get("error");
+  const error = errorForCode(named, query.get("code")) ?? (isQueryError(named) ? named : "Default");
   return answerWithPage("error", context, ({ callbackUrl }) => ({ kind: "error", error, callbackUrl }), {
     status: STATUSES[error] ?? 200,
   });

@@ -6,7 +6,7 @@ import type { AuthAction } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { normalizeCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery } from "../http/query.ts";
-import { isQueryError } from "../pages/page_error.ts";
+import { errorForCode, isQueryError } from "../pages/page_error.ts";
 
 /** What decides which parameters pass. */
 export interface QueryRoute {
@@ -41,7 +41,7 @@ const PAGES: Readonly<Record<string, Filter>> = {
   signin: only("callbackUrl", "email", "error"),
   signout: only("callbackUrl"),
   "signed-out": only("state"),
-  error: only("callbackUrl", "error"),
+  error: only("callbackUrl", "code", "error"),
   "verify-request": only("callbackUrl", "provider", "type"),
 };
 
@@ -137,5 +137,8 @@ function setError(parameters: URLSearchParams, action: string): void {
   if (action === "signin" && error === "") parameters.delete("error");
   else if (action === "error" || (action === "signin" && error !== null)) {
     parameters.set("error", isQueryError(error) ? error : "Default");
+  }
+  if (action === "error" && errorForCode(error, parameters.get("code")) === undefined) {
+    parameters.delete("code");
   }
 }

@@ -90,6 +90,9 @@ export const en = {
     "This account has more data than a session can hold. Please tell the people who run this site.",
   "error.Signin.title": "The sign-in was not completed",
   "error.Signin.text": "Try signing in again, or with a different account.",
+  "error.SignInExpired.title": "Your sign-in has expired",
+  "error.SignInExpired.text":
+    "It took too long, or was started in another tab or browser. Please start again.",
   "error.TooManyRequests.title": "Too many attempts",
   "error.TooManyRequests.text": "There were too many attempts. Wait a few minutes, then try again.",
   "error.Unavailable.title": "Please try again in a moment",

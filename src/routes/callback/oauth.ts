@@ -7,7 +7,7 @@ import type { Answer } from "../../core/answer.ts";
 import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
-import { failureOf } from "../../core/failure.ts";
+import { failureOf, SignInExpired } from "../../core/failure.ts";
 import { errorIn, type ProviderError, toLoggable } from "../../provider/provider_error.ts";
 import { orUnavailable } from "../provider_unavailable.ts";
 import {
@@ -47,7 +47,7 @@ async function answerCallback(context: ProviderContext, given: CoreOverrides): P
     const answer = await fromCore(context, overrides);
     return leadsElsewhere(answer, context) ? answer : clearChecks(answer, cookies, context);
   }
-  return clearChecks(refuse(problem, context), cookies, context);
+  return clearChecks(refuse(problem.message, context, problem.error), cookies, context);
 }
 
 /** Checks the issuer, and has core finish the sign-in. */
@@ -73,11 +73,11 @@ async function finishSignIn(
 }
 
 /** The answer to a callback that does not belong to this sign-in. */
-function refuse(problem: string, context: ProviderContext): Answer {
+function refuse(problem: string, context: ProviderContext, Refusal = InvalidCheck): Answer {
   const cause = authorizationError(context);
   const said = [cause.error, cause.error_description].filter(Boolean).join(", ");
   const message = said ? `${problem} It says: ${said}` : problem;
-  return errorAnswer(new InvalidCheck(message, { cause }), context);
+  return errorAnswer(new Refusal(message, { cause }), context);
 }
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -112,23 +112,32 @@ function leadsElsewhere({ redirect = "" }: Answer, { origin }: ProviderContext):
   return URL.canParse(redirect) && new URL(redirect).origin !== origin.href;
 }
 
+/** Why a callback is refused. */
+interface CallbackProblem {
+  /** For the log. */
+  readonly message: string;
+  readonly error: typeof InvalidCheck;
+}
+
 /** Why the callback cannot be finished by this browser, checked in core's order. */
 async function findProblem(
   context: ProviderContext,
   cookies: readonly CheckCookie[],
   parameters: Parameters,
-): Promise<string | undefined> {
+): Promise<CallbackProblem | undefined> {
   for (const cookie of cookies) {
     const value = await openCheck(cookie, context);
-    if (value === undefined) return checkProblem(cookie, context);
+    if (value === undefined) return { message: checkProblem(cookie, context), error: SignInExpired };
     if (cookie.check === "state" && value !== parameters.state) {
-      return `The callback of "${context.provider.id}" came with the state of another sign-in.`;
+      const message = `The callback of "${context.provider.id}" came with the state of another sign-in.`;
+      return { message, error: SignInExpired };
     }
   }
   if (parameters.code || parameters.error) return;
   const { error, error_description } = authorizationError(context);
   if ((error ?? error_description) !== undefined) return;
-  return `The callback of "${context.provider.id}" came without an authorization code.`;
+  const message = `The callback of "${context.provider.id}" came without an authorization code.`;
+  return { message, error: InvalidCheck };
 }
 
 /**
