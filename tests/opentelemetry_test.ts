@@ -185,6 +185,52 @@ Deno.test("what a user does wrong is no error of a span, what a provider or the 
   });
 });
 
+Deno.test("an action that the signIn callback turned away with a page says so in its span and in the metric", async () => {
+  await recorded(async (recorder) => {
+    let page: string | true = true;
+    const signIn = () => page;
+    const mail = Nodemailer({ server: "smtp://127.0.0.1:1", sendVerificationRequest: () => {} });
+    const config = testConfig({
+      session: { strategy: "jwt" },
+      adapter: memoryAdapter(),
+      providers: [passwordProvider(), mail],
+      callbacks: { signIn },
+    });
+    await using app = await testApp(config);
+    await using keys = await testApp({ ...webAuthnConfig(emptyTables()), callbacks: { signIn } });
+    const device = new SoftwareAuthenticator("https://app.example");
+    const owner = new WebAuthnClient(keys);
+    await owner.register(device, { email: "ada@example.com" });
+    await owner.signOut();
+    page = "/denied";
+    const client = new Client(app);
+    await client.signIn({ username: "ada", password: "open" });
+    await startSignIn(client, "nodemailer", { email: "ada@example.com" });
+    await owner.authenticate(device);
+    page = true;
+    await client.signIn({ username: "ada", password: "open" });
+
+    const failed = recorder.spans.filter(({ attributes }) => "error.type" in attributes);
+    assertEquals(
+      failed.map(({ name, attributes, status }) => [name, attributes["authjs.provider.type"], status.code]),
+      [
+        ["authjs.callback", "credentials", SpanStatusCode.UNSET],
+        ["authjs.signin", "email", SpanStatusCode.UNSET],
+        ["authjs.callback", "webauthn", SpanStatusCode.UNSET],
+      ],
+    );
+    assert(failed.every(({ attributes }) => attributes["error.type"] === "AccessDenied"));
+    const counted = (await recorder.points()).filter(({ name, attributes }) =>
+      name === "authjs.action.duration" && attributes["error.type"] === "AccessDenied"
+    );
+    assertEquals(counted.map(({ attributes }) => attributes["authjs.action"]).sort(), [
+      "callback",
+      "callback",
+      "signin",
+    ]);
+  });
+});
+
 Deno.test("a read of a session is no span, and counts in a histogram", async () => {
   await recorded(async (recorder) => {
     let failing = false;

@@ -25,6 +25,8 @@ export interface Answer {
    * application.
    */
   readonly logged?: Error;
+  /** Whether the `signIn` callback led the user elsewhere, instead of to a session: an answer without error. */
+  readonly turnedAway?: boolean;
 }
 
 /** A redirect. */

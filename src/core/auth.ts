@@ -62,6 +62,7 @@ async function callWith(
 ): Promise<Answer> {
   const log = deferLast(context.logger);
   let signIn: SignIn | undefined;
+  let turnedAway = false;
   const { core, hashSecrets } = context.config;
   const size = limitSize(jwt ?? core.jwt!, context);
   const recorded = recordSessions(size.jwt, context);
@@ -76,7 +77,7 @@ async function callWith(
     ...(adapter && { adapter }),
     ...(session.cookies && { cookies: session.cookies }),
     providers: providers ?? providersFor(context),
-    ...callbacksFor(context, callbacks),
+    ...callbacksFor(context, callbacks, (isPage) => turnedAway = isPage),
     ...(mayProceed(context) && { skipCSRFCheck }),
     ...eventsFor(context, adapter, (message) => signIn = message),
     basePath: context.mountPath,
@@ -106,7 +107,12 @@ async function callWith(
     // Their names and attributes are those of the configuration.
     if (core.cookies) answer.cookies.forEach(toSetCookieLine);
     const logged = log.flush();
-    const restored = { ...answer, cookies: session.restore(answer.cookies), ...(logged && { logged }) };
+    const restored = {
+      ...answer,
+      cookies: session.restore(answer.cookies),
+      ...(logged && { logged }),
+      turnedAway,
+    };
     return withSignInCookie(restored, signIn, context);
   } catch (error) {
     log.take(error);
@@ -174,17 +180,32 @@ function eventsFor(
   return { events: { ...others, signIn } };
 }
 
-/** The callbacks, where core gets others than those of the application. */
+/**
+ * The callbacks, where core gets others than those of the application.
+ *
+ * @param onSignIn Is told whether the `signIn` callback returned a page.
+ */
 function callbacksFor(
   context: RequestContext,
   overrides: AuthConfig["callbacks"],
+  onSignIn: (isPage: boolean) => void,
 ): Pick<AuthConfig, "callbacks"> {
-  const { config: { core, keepsTokens, recordsSignIns }, trail } = context;
+  const { config: { core, keepsTokens, recordsSignIns } } = context;
   const given = { ...core.callbacks, ...overrides };
-  const signIn = given.signIn && trail?.watchSignIn(given.signIn);
+  const signIn = given.signIn && watchSignIn(given.signIn, onSignIn);
   const jwt = keepsTokens || recordsSignIns ? withOwnClaims(context, given.jwt) : undefined;
   if (overrides === undefined && signIn === undefined && jwt === undefined) return {};
   return { callbacks: { ...given, ...(signIn && { signIn }), ...(jwt && { jwt }) } };
+}
+
+type SignInCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["signIn"]>;
+
+function watchSignIn(own: SignInCallback, onSignIn: (isPage: boolean) => void): SignInCallback {
+  return async (params) => {
+    const answer = await own(params);
+    onSignIn(typeof answer === "string");
+    return answer;
+  };
 }
 
 type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;

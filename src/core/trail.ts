@@ -3,7 +3,6 @@
  * listened to.
  */
 import type { AuthConfig } from "@auth/core";
-import { AccessDenied } from "@auth/core/errors";
 import type { FastifyRequest } from "fastify";
 import { type Channel, channel } from "node:diagnostics_channel";
 import type { AccessRefusedEvent, AuthEvent, AuthEvents, RevokeEvent, SignInFailureEvent } from "../types.ts";
@@ -32,15 +31,12 @@ export interface TrailStart {
 }
 
 type Events = NonNullable<AuthConfig["events"]>;
-type SignInCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["signIn"]>;
 type Message<Name extends keyof Events> = Parameters<NonNullable<Events[Name]>>[0];
 
 /** The events of one request. */
 export class Trail {
   #signIn: Message<"signIn"> | undefined;
   #signOut: Message<"signOut"> | undefined;
-  /** Whether the `signIn` callback has the user go elsewhere, which core answers as if nothing had failed. */
-  #isTurnedAway = false;
   readonly #links: Message<"linkAccount">[] = [];
   readonly #base: AuthEvent;
 
@@ -81,24 +77,12 @@ export class Trail {
     };
   }
 
-  /** The `signIn` callback for core: that of the application, whose answer is kept, too. */
-  watchSignIn(own: SignInCallback): SignInCallback {
-    return async (params) => {
-      // With a passkey `own` throws the page it leads to (`SignInRedirect`), instead of returning it.
-      this.#isTurnedAway = true;
-      const answer = await own(params);
-      this.#isTurnedAway = typeof answer === "string";
-      return answer;
-    };
-  }
-
   /**
    * Publishes what has happened, where the request succeeded.
    *
    * @param hasSession Whether the answer sets a session.
    */
   succeed(hasSession: boolean): void {
-    if (this.#isTurnedAway && !hasSession) this.fail(() => ({ reason: AccessDenied.type, status: 403 }));
     for (const { user, account } of this.#links) {
       publish(
         "fastify-authjs:link",

@@ -1,4 +1,5 @@
 /** A request to an auth route, or an action of the application, as it is observed. */
+import { AccessDenied } from "@auth/core/errors";
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
@@ -22,7 +23,8 @@ export function observeAction(
     fromApplication,
   };
   return authActions.trace(message, answer, {
-    end: ({ error }) => error === undefined ? {} : failed(error),
+    end: ({ error, turnedAway }) =>
+      error !== undefined ? failed(error) : turnedAway ? { errorType: AccessDenied.type, status: 403 } : {},
     failure: (error) => failed(error as Error),
   });
 }

@@ -1,4 +1,5 @@
 /** Publishes what came of a request: `core/trail.ts` says to whom. */
+import { AccessDenied } from "@auth/core/errors";
 import type { FastifyRequest } from "fastify";
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
@@ -19,12 +20,14 @@ import { type AuthRoute, isOfSignIn } from "./table.ts";
 export function publishAnswer(answer: Answer, context: RequestContext, isThrown: boolean): void {
   const { trail, action, method, provider } = context;
   if (trail === undefined) return;
-  const { error, redirect } = answer;
+  const { error, redirect, turnedAway = false } = answer;
   if (isThrown && error instanceof FastifyAuthError && redirect === undefined) return;
   const isSignIn = provider !== undefined &&
     (action === "callback" || (action === "signin" && method === "POST"));
-  if (error === undefined) trail.succeed(givenSession(answer, context) !== "");
-  else if (isSignIn) publishFailure(trail, error);
+  if (error === undefined) {
+    if (turnedAway) trail.fail(() => ({ reason: AccessDenied.type, status: 403 }));
+    trail.succeed(givenSession(answer, context) !== "");
+  } else if (isSignIn) publishFailure(trail, error);
 }
 
 /** Publishes that a sign-in failed. */

@@ -36,7 +36,10 @@ async function fromCore(context: ProviderContext, registers: boolean): Promise<A
   if (error === undefined || error instanceof FastifyAuthError) return answer;
   if (error instanceof SignInRedirect) {
     return await allowedRedirect(error.url, context)
-      .then(redirectAnswer, (thrown) => errorAnswer(thrown as Error, context));
+      .then(
+        (url) => ({ ...redirectAnswer(url), turnedAway: true }),
+        (thrown) => errorAnswer(thrown as Error, context),
+      );
   }
   const refusal = refusalIn(error);
   return refusal === undefined ? answer : errorAnswer(refusal, context);
