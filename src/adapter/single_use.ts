@@ -15,14 +15,14 @@ import { AdapterFailure } from "./failure.ts";
 /** How long a link may be in use where calls of the adapter have no limit, in milliseconds. */
 const LONGEST_USE_MS = 120_000;
 
-/** How much longer than a call may take the lock is held, in milliseconds, if its process dies. */
+/** How much longer than its work may take the lock is held, in milliseconds, if its process dies. */
 const LOCK_SLACK_MS = 1_000;
 
 /** How often the lock is tried while another process holds it, in milliseconds. */
 const POLL_INTERVAL_MS = 40;
 
 /** The lock that processes share. */
-type Lock = Pick<RefreshLock, "acquire" | "release">;
+export type Lock = Pick<RefreshLock, "acquire" | "release">;
 
 /** The sign-in links that are in use. */
 export class SingleUse {
@@ -73,11 +73,7 @@ export class SingleUse {
   /** Runs `work` while this process holds the lock. */
   async #withLock<T>(lock: Lock, name: string, work: () => Promise<T>): Promise<T> {
     const owner = randomUUID();
-    const until = monotonicNow() + this.#limit;
-    while (!await lock.acquire(name, owner, this.#limit + LOCK_SLACK_MS)) {
-      if (monotonicNow() >= until) throw this.#unanswered();
-      await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
-    }
+    if (!await acquireInTurn(lock, name, owner, this.#limit)) throw this.#unanswered();
     try {
       return await work();
     } finally {
@@ -93,4 +89,24 @@ export class SingleUse {
 /** The name of a link, from which neither its token nor its address can be told. */
 function nameOf({ identifier, token }: Pick<VerificationToken, "identifier" | "token">): string {
   return createHash("sha256").update(JSON.stringify(["sign-in link", identifier, token])).digest("base64url");
+}
+
+/**
+ * Acquires the lock once no other process holds it.
+ *
+ * @param limit Milliseconds to wait at most, and that the work may take.
+ * @returns Whether it was acquired.
+ */
+export async function acquireInTurn(
+  lock: Lock,
+  name: string,
+  owner: string,
+  limit: number,
+): Promise<boolean> {
+  const until = monotonicNow() + limit;
+  while (!await lock.acquire(name, owner, limit + LOCK_SLACK_MS)) {
+    if (monotonicNow() >= until) return false;
+    await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
+  }
+  return true;
 }

@@ -16,6 +16,7 @@ import {
   tokenRowProblem,
 } from "./adapter_problem.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
+import type { FirstSignIns } from "../adapter/first_sign_ins.ts";
 import { SingleUse } from "../adapter/single_use.ts";
 import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
@@ -144,6 +145,8 @@ export interface ResolvedConfig {
   readonly unfinishedUsers: UnfinishedUsers;
   /** The sign-in links that are in use. */
   readonly linkUses: SingleUse;
+  /** The sign-ins under way that have found no user or account. */
+  readonly firstSignIns: FirstSignIns;
   /** Takes the warnings that come up after boot. */
   readonly notices: Notices;
   /** Why this configuration cannot be used. */
@@ -245,6 +248,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     pages,
     unfinishedUsers: new UnfinishedUsers(),
     linkUses: new SingleUse(config.adapterTimeout),
+    firstSignIns: { underWay: new Map(), timeout: config.adapterTimeout },
     notices,
     problem: problems[0],
   });
@@ -252,7 +256,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
 
 /** A configuration that takes over which sign-ins are under way from an earlier one of its tenant. */
 export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): ResolvedConfig {
-  return Object.freeze({ ...resolved, unfinishedUsers: before.unfinishedUsers, linkUses: before.linkUses });
+  const { unfinishedUsers, linkUses, firstSignIns } = before;
+  return Object.freeze({ ...resolved, unfinishedUsers, linkUses, firstSignIns });
 }
 
 /** What the configuration for core is made with. */

@@ -2,7 +2,9 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
+import { FirstSignIn } from "../adapter/first_sign_ins.ts";
 import { replaceSession, type SessionReplacement } from "../adapter/session_replacement.ts";
+import type { Lock } from "../adapter/single_use.ts";
 import { SignInWrites } from "../adapter/sign_in_writes.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import { sharedStore } from "../session/ending.ts";
@@ -23,25 +25,35 @@ export async function answerWithAdapter(
   const { settings } = context;
   const adapter = withSingleUse(context);
   const writes = writesOf(context, adapter);
-  const watched = stopAtFailure(writes?.adapter ?? adapter);
+  const signIn = writes && new FirstSignIn(writes.adapter, context.config.firstSignIns, lockOf(context));
+  const watched = stopAtFailure(signIn?.adapter ?? adapter);
   const replacement = replacementOf(context, settings, watched.adapter);
 
-  const answer = await callWith(replacement?.adapter ?? watched.adapter);
-  if (watched.failed() === undefined) {
-    const given = answer.cookies.find(({ name }) => name === settings.cookie.name)?.value;
-    await replacement?.finish(given).catch((error) => context.logger.error(new AdapterError(error)));
+  try {
+    const answer = await callWith(replacement?.adapter ?? watched.adapter);
+    if (watched.failed() === undefined) {
+      const given = answer.cookies.find(({ name }) => name === settings.cookie.name)?.value;
+      await replacement?.finish(given).catch((error) => context.logger.error(new AdapterError(error)));
+    }
+    const failure = watched.failed();
+    const decided = failure !== undefined && decides(failure, context);
+    await writes?.cleanUp(decided);
+    return decided ? unavailable(answer, failure, context) : answer;
+  } finally {
+    await signIn?.end();
   }
-  const failure = watched.failed();
-  const decided = failure !== undefined && decides(failure, context);
-  await writes?.cleanUp(decided);
-  return decided ? unavailable(answer, failure, context) : answer;
 }
 
 /** The adapter, with which a sign-in link signs in once. */
-function withSingleUse({ provider, config, settings, logger }: RequestContext): Adapter {
-  const adapter = settings.adapter!;
-  if (provider?.type !== "email") return adapter;
-  return config.linkUses.wrap(adapter, sharedStore({ settings, logger: () => logger })?.lock);
+function withSingleUse(context: RequestContext): Adapter {
+  const { provider, config, settings: { adapter } } = context;
+  if (provider?.type !== "email") return adapter!;
+  return config.linkUses.wrap(adapter!, lockOf(context));
+}
+
+/** The lock that processes share, if there is one. */
+function lockOf({ settings, logger }: RequestContext): Lock | undefined {
+  return sharedStore({ settings, logger: () => logger })?.lock;
 }
 
 /** The first failed call. */
