@@ -361,3 +361,32 @@ Deno.test("a form asks for the fields that credentials declare, with their attri
   const hostile = await open(app, `/signin?email=${encodeURIComponent('"><img src=x>')}`);
   assert(!hostile.body.includes("<img"));
 });
+
+const REPLACED = {
+  signIn: "/signin",
+  signOut: "/signout",
+  error: "/error?error=AccessDenied",
+  verifyRequest: "/verify-request",
+} as const;
+
+Deno.test("a page that is the built-in one at the origin of the request is shown, and the log says so once", async () => {
+  const { logger, lines } = captureLog();
+  const urls = Object.entries(REPLACED).map(([name, path]) => [name, `http://localhost/auth${path}`]);
+  await using app = await testApp(pagesConfig({ pages: Object.fromEntries(urls) }), { logger });
+  for (let round = 0; round < 2; round++) {
+    for (const path of Object.values(REPLACED)) {
+      const page = await open(app, path);
+      assertEquals([page.statusCode < 400 || page.statusCode === 403, page.headers.location], [
+        true,
+        undefined,
+      ]);
+      assertMatch(page.body, /<form|<h1/);
+    }
+  }
+  const elsewhere = await app.inject({ url: "/auth/signin", headers: { ...BROWSER, host: "other.example" } });
+  assertMatch(String(elsewhere.headers.location), /^http:\/\/localhost\/auth\/signin\?/);
+  const warnings = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_PAGE").map(({ msg }) => msg);
+  assertEquals(warnings.map((msg) => /^`pages\.(\w+)` is/.exec(msg.replace("Auth.js: ", ""))?.[1]), [
+    ...Object.keys(REPLACED),
+  ]);
+});

@@ -64,12 +64,39 @@ const BUILT_IN = {
   verifyRequest: "verify-request",
 } as const;
 
+/** The name of such a page. */
+export type BuiltInPage = keyof typeof BUILT_IN;
+
 /**
- * Checks that no page of the application is the built-in page that it takes the place of, which would
- * redirect to itself.
+ * Says where a page of the application is the built-in page that it takes the place of, which would redirect
+ * to itself.
  *
  * @param mount The mount path as users see it.
- * @param origin The configured origin; without one it is that of each request, and URLs are not looked at.
+ * @param origin The public origin; without one, URLs are not looked at.
+ */
+export function ownPageProblem(
+  pages: FastifyAuthPages,
+  name: BuiltInPage,
+  mount: string,
+  origin: PublicOrigin | undefined,
+): string | undefined {
+  const page = pages[name];
+  if (page === undefined) return undefined;
+  const base = origin?.href ?? "http://origin.invalid";
+  const address = new URL(page, base);
+  const path = address.pathname.replace(/\/+$/, "");
+  if (address.origin !== base || path !== `${mount}/${BUILT_IN[name]}`) return undefined;
+  return `\`pages.${name}\` is ${
+    JSON.stringify(page)
+  }, the built-in page itself, which would redirect to itself ` +
+    "forever. Leave it out, or name a page of yours.";
+}
+
+/**
+ * Checks that no page of the application is the built-in page that it takes the place of.
+ *
+ * @param mount The mount path as users see it.
+ * @param origin The configured origin; without one it is that of each request.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
  */
 export function assertOwnPages(
@@ -77,19 +104,8 @@ export function assertOwnPages(
   mount: string,
   origin: PublicOrigin | undefined,
 ): void {
-  const base = origin?.href ?? "http://origin.invalid";
-  for (const name of Object.keys(BUILT_IN) as (keyof typeof BUILT_IN)[]) {
-    const page = pages[name];
-    if (page === undefined) continue;
-    const address = new URL(page, base);
-    const path = address.pathname.replace(/\/+$/, "");
-    if (address.origin !== base || path !== `${mount}/${BUILT_IN[name]}`) continue;
-    throw new FastifyAuthError(
-      "FST_AUTHJS_CONFIG_INVALID",
-      `\`pages.${name}\` is ${
-        JSON.stringify(page)
-      }, the built-in page itself, which would redirect to itself ` +
-        "forever. Leave it out, or name a page of yours.",
-    );
+  for (const name of Object.keys(BUILT_IN) as BuiltInPage[]) {
+    const problem = ownPageProblem(pages, name, mount, origin);
+    if (problem !== undefined) throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", problem);
   }
 }

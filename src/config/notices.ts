@@ -27,6 +27,7 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_ROLES`: A guard requires a role, and the session has none.
  * - `FST_AUTHJS_WARN_STEP_UP`: A user signed in again, and not as a guard requires.
  * - `FST_AUTHJS_WARN_SIGN_IN_PAGE`: A guard knows no sign-in page to send browsers to.
+ * - `FST_AUTHJS_WARN_PAGE`: A page of the application is the built-in page that it takes the place of.
  * - `FST_AUTHJS_WARN_LOST_COOKIE`: A renewed session cookie did not reach the browser.
  * - `FST_AUTHJS_WARN_SESSION_SIZE`: A session is too large for a cookie, or close to it.
  * - `FST_AUTHJS_WARN_NO_TENANT`: There is no configuration for a request.
@@ -56,6 +57,7 @@ export type NoticeCode =
   | "FST_AUTHJS_WARN_ROLES"
   | "FST_AUTHJS_WARN_STEP_UP"
   | "FST_AUTHJS_WARN_SIGN_IN_PAGE"
+  | "FST_AUTHJS_WARN_PAGE"
   | "FST_AUTHJS_WARN_LOST_COOKIE"
   | "FST_AUTHJS_WARN_SESSION_SIZE"
   | "FST_AUTHJS_WARN_NO_TENANT"

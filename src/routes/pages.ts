@@ -4,6 +4,7 @@
  */
 import { parseCookie } from "cookie";
 import { cookieSettings } from "../config/cookies.ts";
+import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
 import { type Answer, pageAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { RequestContext } from "../core/context.ts";
@@ -54,14 +55,29 @@ interface Flow {
   readonly callbackUrl: string | undefined;
 }
 
+/**
+ * Whether the application has a page of this name. Where the origin follows the request, only now can a URL
+ * be told from that of the built-in page.
+ */
+function hasOwnPage(
+  name: BuiltInPage,
+  { config: { core: { pages } }, mountPath, origin, warnOnce }: RequestContext,
+): boolean {
+  if (!pages?.[name]) return false;
+  const problem = ownPageProblem(pages, name, mountPath, origin);
+  if (problem === undefined) return true;
+  warnOnce(`own page ${name}`, problem, "FST_AUTHJS_WARN_PAGE");
+  return false;
+}
+
 /** Answers with the application's page of this name, else with ours. */
 async function answerWithPage(
-  name: "signIn" | "signOut" | "verifyRequest" | "error",
+  name: BuiltInPage,
   context: RequestContext,
   page: (flow: Flow) => Page,
   { status = 200 }: { status?: number } = {},
 ): Promise<Answer> {
-  if (context.config.core.pages?.[name]) return await callCore(context);
+  if (hasOwnPage(name, context)) return await callCore(context);
   // Core's page sets the same cookies as its CSRF token.
   const answer = await csrfAnswer(context);
   if (answer.error !== undefined && name === "error") {
