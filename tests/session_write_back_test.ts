@@ -393,3 +393,21 @@ Deno.test("a token that is new after the head was written is lost, and the log s
   assertEquals(losses.length, 1);
   assertStringIncludes(losses[0]!.msg, "before the head is sent");
 });
+
+Deno.test("two session cookies of one name are told of once, since the first counts and cannot be removed", async () => {
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig(), { logger });
+  const one = await sealed({ name: "ada" });
+  const names = async (cookie: string) =>
+    (await app.inject({ url: "/me", headers: { cookie } })).json().session?.user.name;
+  const told = () => lines.filter(({ code }) => code === "FST_AUTHJS_WARN_COOKIE");
+  for (const other of [`${NAME}-other=1`, `x${NAME}=1`, `${NAME}.0=stale`, "a=%20"]) {
+    assertEquals(await names(`${other}; ${NAME}=${one}`), "ada", other);
+  }
+  assertEquals(await names(`${NAME}.0=${one.slice(0, 9)}; ${NAME}.1=${one.slice(9)}`), "ada");
+  assertEquals(told(), []);
+  assertEquals(await names(`${NAME}=${one}; ${NAME}=${await sealed({ name: "grace" })}`), "ada");
+  assertEquals(await names(`${NAME}.0=stale; ${NAME}.0=${one}`), undefined);
+  assertEquals(told().length, 1);
+  assertStringIncludes(told()[0]!.msg, `named "${NAME}"`);
+});

@@ -12,7 +12,8 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_PROVIDER`: A provider has a setting that is unsafe or cannot work.
  * - `FST_AUTHJS_WARN_WEBAUTHN`: A setting of passkeys is unsafe or cannot work.
  * - `FST_AUTHJS_WARN_HOST`: The public origin follows the Host header, and nothing configures that.
- * - `FST_AUTHJS_WARN_COOKIE`: Browsers refuse a configured cookie, or do not send it to the auth routes.
+ * - `FST_AUTHJS_WARN_COOKIE`: Browsers refuse a configured cookie, do not send it to the auth routes, or send it
+ *   twice.
  * - `FST_AUTHJS_WARN_LIFETIME`: How long sessions last is set to what does not work as it reads.
  * - `FST_AUTHJS_WARN_ADAPTER`: The adapter returned what cannot be read.
  * - `FST_AUTHJS_WARN_SHARED_SESSIONS`: Two configurations of the process accept the same sessions.

@@ -98,6 +98,7 @@ function readWith(
   const settings = auth.settings(origin.secure);
   const { cookie, isBearer } = presentedToken(auth, request, settings, cookies);
   if (cookie.names.length === 0 && !isBearer) return SIGNED_OUT;
+  if (cookie.isRepeated) warnOfRepetition(auth, request, cookie);
   const { logger, debug } = auth.config.core;
   const context = {
     settings,
@@ -169,6 +170,25 @@ function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {
       `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since ` +
         "that route is outside of the scope FastifyAuth is registered in. Register it in the scope of the " +
         "routes that read sessions, or around it.",
+    );
+  });
+}
+
+/**
+ * As in core, which signs out and updates sessions, the first of two cookies counts, whether it is valid or
+ * not. It has another domain or path, so this application can neither replace nor remove it.
+ */
+function warnOfRepetition(auth: AuthInstance, request: SessionRequest, { parts }: SessionCookie): void {
+  auth.once("repeated cookie", () => {
+    const code: NoticeCode = "FST_AUTHJS_WARN_COOKIE";
+    request.log.warn(
+      { code },
+      `Auth.js: a request has several cookies named ${
+        JSON.stringify(parts[0])
+      }, of which the first counts. Where ` +
+        "`cookies.sessionToken` had another `domain` or `path` before, browsers keep the cookie that they have beside " +
+        "the new one, and it can be neither replaced nor removed: give the session cookie another `name`, with which " +
+        "users sign in once more.",
     );
   });
 }

@@ -19,6 +19,8 @@ export interface SessionCookie {
    * There may be more than `parts`: chunks beside a whole cookie, chunks after a gap.
    */
   readonly names: readonly string[];
+  /** Whether the request carries several cookies of one of these names, of which the first counts. */
+  readonly isRepeated?: boolean;
 }
 
 /** How to write the session cookie: core's resolved `cookies.sessionToken`. */
@@ -105,11 +107,17 @@ function readParsed(header: string, name: string): SessionCookie {
     run.push(chunkName(name, run.length));
   }
   const whole = cookies[name];
-  if (whole) return { token: whole, parts: [name], names: [name, ...run] };
+  if (whole) return withRepetition({ token: whole, parts: [name], names: [name, ...run] }, header);
   if (run.length === 0) return NONE;
   // A chunk is missing between them.
   const afterGap = possibleParts(name).slice(run.length + 1).filter((key) => cookies[key]);
-  return { token: run.map((key) => cookies[key]).join(""), parts: run, names: [...run, ...afterGap] };
+  const token = run.map((key) => cookies[key]).join("");
+  return withRepetition({ token, parts: run, names: [...run, ...afterGap] }, header);
+}
+
+function withRepetition(cookie: SessionCookie, header: string): SessionCookie {
+  const sent = header.split(";").filter((pair) => cookie.parts.includes(keyOf(pair)));
+  return sent.length > cookie.parts.length ? { ...cookie, isRepeated: true } : cookie;
 }
 
 function chunkName(name: string, index: number): string {
