@@ -4,7 +4,7 @@
  */
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
-import { isSessionPart, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import { encodeValue, isSessionPart, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken } from "../session/open_token.ts";
 import { endRecord } from "../session/record_reads.ts";
@@ -22,9 +22,9 @@ export function heldSession({ cookies, settings }: RequestContext): SessionCooki
 
 /** The session token that an answer sets; empty where it sets none. */
 export function givenSession({ cookies }: Answer, { settings }: RequestContext): string {
-  const pairs = cookies.filter(({ value }) => value !== "").map(({ name, value }) =>
-    `${name}=${encodeURIComponent(value)}`
-  );
+  const isPart = ({ name, value }: Answer["cookies"][number]) =>
+    value !== "" && isSessionPart(name, settings.cookie.name);
+  const pairs = cookies.filter(isPart).map(({ name, value }) => `${name}=${encodeValue(value)}`);
   return readSessionCookie(pairs.join("; "), settings.cookie.name).token;
 }
 

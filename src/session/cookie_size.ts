@@ -6,14 +6,14 @@ import { AuthError } from "@auth/core/errors";
 import type { JWT, JWTEncodeParams, JWTOptions } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { FastifyAuthErrorCode } from "../errors.ts";
-import { CHUNK_SIZE } from "./cookie.ts";
+import { CHUNK_SIZE, encodeValue } from "./cookie.ts";
 
 /** By default nginx answers 502 for replies with more than 4 KB of headers, which have other cookies too. */
 const LARGE = 3.5 * 1024;
 
 /** The bytes that a token takes in a Cookie header, in as many cookies as it needs. */
 export function cookieSize(name: string, token: string): number {
-  const value = encodeURIComponent(token).length;
+  const value = encodeValue(token).length;
   const count = Math.ceil(value / CHUNK_SIZE);
   const pair = name.length + "=; ".length;
   return count <= 1 ? pair + value : count * (pair + ".0".length) + value;
