@@ -1,10 +1,10 @@
 /** Updates of a session beside reads of it: what either changes is not lost. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { decode, type JWT } from "@auth/core/jwt";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { Refreshes } from "../src/session/refreshes.ts";
-import { SECRET, testApp, testConfig } from "./support/app.ts";
+import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 import { memoryLock } from "./support/memory_lock.ts";
 import { later } from "./support/token_provider.ts";
@@ -37,6 +37,7 @@ interface Updating extends AsyncDisposable {
 async function updating(
   onUpdate: (data: Record<string, unknown>, parameters: JwtParameters) => unknown,
   overrides: Partial<FastifyAuthConfig> = {},
+  server: Parameters<typeof testApp>[1] = {},
 ): Promise<Updating> {
   const config = testConfig({
     callbacks: {
@@ -50,7 +51,7 @@ async function updating(
     },
     ...overrides,
   });
-  const app = await testApp(config);
+  const app = await testApp(config, server);
   let begun = new Event();
   const replies = new Event();
   app.get("/waits", async (request) => {
@@ -195,14 +196,23 @@ Deno.test("a read that waits for an update that ends the session has none", asyn
   assertEquals([nameIn(await reply), setCookies(await reply)], [null, []]);
 });
 
-Deno.test("an update whose callback asks for the session of another request gets the one before, after a while", async () => {
+Deno.test("an update whose callback asks for the session of another request gets the one before, and the log says so", async () => {
+  const { logger, lines } = captureLog();
   let inCallback: Answer | undefined;
   const app: { current?: Updating } = {};
-  await using opened = await updating(async () => {
-    inCallback = await (await app.current!.read()).reply;
-  }, { providerTimeout: 20 });
+  await using opened = await updating(
+    async () => {
+      inCallback = await (await app.current!.read()).reply;
+    },
+    { providerTimeout: 20 },
+    { logger },
+  );
   app.current = opened;
   opened.replies.happen();
   assertEquals((await opened.update({ name: "countess" })).json().user.name, "countess");
   assertEquals(nameIn(inCallback!), "ada");
+  await opened.update({ name: "countess" });
+  const warnings = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CALLBACK");
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(warnings[0]!.msg, "waited 20 ms for an update of its session");
 });

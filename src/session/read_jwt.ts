@@ -146,7 +146,21 @@ function readToken(token: string, context: ReadContext): MaybePromise<JwtRead> {
 async function readUpdated(token: string, context: ReadContext): Promise<JwtRead> {
   const { families, refreshes, refresh: { waitLimit } } = context.settings;
   const newest = await refreshes.updated(token, waitLimit);
+  if (refreshes.isUpdated(newest)) warnOfLongUpdate(waitLimit, context);
   return families.endings(token) > 0 ? ENDED : await readInstead(newest, token, context);
+}
+
+/** An update is ended by no read: its callback may wait for this one, or for something slow. */
+function warnOfLongUpdate(waitLimit: number, { auth, log }: ReadContext): void {
+  const code: NoticeCode = "FST_AUTHJS_WARN_CALLBACK";
+  auth.once("long update", () => {
+    log.warn(
+      { code },
+      `Auth.js: a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or ` +
+        "`session` callback takes long, or asks the application for the session that it updates, so that each waits " +
+        "for the other: have it use what it is given.",
+    );
+  });
 }
 
 /** Reads the newest token of a session in place of the one that came. */
