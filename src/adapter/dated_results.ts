@@ -3,6 +3,7 @@
  * Dates only.
  */
 import { toDate } from "./dates.ts";
+import { lazyPattern } from "../utils/lazy_pattern.ts";
 
 /** A call of the adapter. */
 export interface DatedCall {
@@ -73,12 +74,15 @@ function warnOfValue({ name, warn }: DatedCall, field: string, value: unknown, e
   );
 }
 
+const digits = lazyPattern(String.raw`\p{N}`, "gu");
+const letters = lazyPattern(String.raw`\p{L}`, "gu");
+
 /** Describes a value without its letters and digits: where columns are mixed up, it may be a secret. */
 function describeShape(value: unknown): string {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") {
     return value === null ? "null" : `a value of type ${typeof value}`;
   }
-  const shape = String(value).slice(0, 40).replace(/\p{N}/gu, "0").replace(/\p{L}/gu, "x");
+  const shape = String(value).slice(0, 40).replace(digits(), "0").replace(letters(), "x");
   return `a ${typeof value} like ${JSON.stringify(shape)}`;
 }
 

@@ -2,12 +2,16 @@
 import { FastifyAuthError } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { FastifyAuthPages } from "../types.ts";
+import { lazyPattern } from "../utils/lazy_pattern.ts";
 
 /**
  * Characters that mean the same to the router, in a URL and to core, which builds a regular expression from
  * the path.
  */
-const PREFIX = /^(?:\/[\p{L}\p{N} ._~!&',;=@-]+)+$/u;
+const prefixInAnyScript = lazyPattern(String.raw`^(?:/[\p{L}\p{N} ._~!&',;=@-]+)+$`, "u");
+
+/** The same of ASCII, which is the usual case. */
+const ASCII_PREFIX = /^(?:\/[\w .~!&',;=@-]+)+$/;
 
 /**
  * Checks a prefix and makes it the mount path as it stands in URLs.
@@ -22,10 +26,14 @@ export function toMountPath(prefix: string): string {
   if (path.includes(":") || path.includes("*")) {
     throw invalid(prefix, "a callback URL is registered at the provider and cannot have parameters in it");
   }
-  if (/(?:^|\/)\.{1,2}(?:\/|$)/.test(path) || !PREFIX.test(path)) {
+  if (/(?:^|\/)\.{1,2}(?:\/|$)/.test(path) || !isPrefix(path)) {
     throw invalid(prefix, "it may have letters, digits and any of -._~!&',;=@ between single slashes");
   }
   return encodeURI(path);
+}
+
+function isPrefix(path: string): boolean {
+  return ASCII_PREFIX.test(path) || prefixInAnyScript().test(path);
 }
 
 function invalid(prefix: string, why: string): FastifyAuthError {

@@ -1,6 +1,7 @@
 /** The logo of a provider on its button. */
 import { html, type SafeHtml } from "@remix-run/html-template";
 import type { PageView, ProviderView } from "./types.ts";
+import { lazyPattern } from "../utils/lazy_pattern.ts";
 
 /** The logo, or a tile with the first letter of the name. */
 export function providerLogo({ brand, name, type, logo }: ProviderView, { assets }: PageView): SafeHtml {
@@ -26,7 +27,10 @@ export function providerLogo({ brand, name, type, logo }: ProviderView, { assets
   return html`<span class="mark tile" aria-hidden="true">${firstLetter(name)}</span>`;
 }
 
+/** A letter or a digit, with its marks. */
+const grapheme = lazyPattern(String.raw`[\p{L}\p{N}]\p{M}*`, "u");
+
 /** The first grapheme that is a letter or a digit. */
 function firstLetter(name: string): string {
-  return (/[\p{L}\p{N}]\p{M}*/u.exec(name)?.[0] ?? "?").toUpperCase();
+  return (grapheme().exec(name)?.[0] ?? "?").toUpperCase();
 }

@@ -1,13 +1,14 @@
 /** Normalizes e-mail addresses for sign-in links. */
+import { lazyPattern } from "../utils/lazy_pattern.ts";
 
 /** RFC 5321 section 4.5.3.1. */
 const MAXIMUM_LENGTH = 254;
 
 /** Characters of an unquoted local part (RFC 5322 section 3.2.3, RFC 6531 section 3.3). */
-const LOCAL_PART = /^[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-]{1,64}$/u;
+const localPart = lazyPattern(String.raw`^[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~.-]{1,64}$`, "u");
 
 /** Labels of a host name, in any script. */
-const DOMAIN = /^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)*$/u;
+const domainName = lazyPattern(String.raw`^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)*$`, "u");
 
 /**
  * The form in which an address is stored, compared and mailed to.
@@ -22,7 +23,7 @@ export function normalizeAddress(typed: string): string | undefined {
   const parts = typed.normalize("NFKC").toLowerCase().trim().split("@");
   const [local = "", domain = ""] = parts;
   const host = domain.split(",")[0]!;
-  if (parts.length !== 2 || !LOCAL_PART.test(local) || !DOMAIN.test(host)) return undefined;
+  if (parts.length !== 2 || !localPart().test(local) || !domainName().test(host)) return undefined;
   const address = `${local}@${host}`;
   return address.length > MAXIMUM_LENGTH ? undefined : address;
 }

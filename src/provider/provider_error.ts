@@ -3,6 +3,7 @@ import { FastifyAuthError } from "../errors.ts";
 import type { BufferedResponse } from "./buffered_response.ts";
 import { redactText } from "../http/redact_error.ts";
 import { isJsonObject, parseJsonObject } from "../utils/json.ts";
+import { lazyPattern } from "../utils/lazy_pattern.ts";
 
 /** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
 export interface OAuthError {
@@ -29,7 +30,7 @@ const EXAMINED_LENGTH = 4000;
 /**
  * Control, format and unassigned characters, and line separators, which could forge or hide parts of a log.
  */
-const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
+const unprintable = lazyPattern(String.raw`[\p{C}\p{Zl}\p{Zp}]+`, "gu");
 
 /** JSON Web Tokens, and words so long that they are probably credentials. */
 const TOKEN_LIKE = /eyJ[\w-]{8,}(?:\.[\w-]*)*|[\w+=~-]{40,}/g;
@@ -64,7 +65,7 @@ export function toLogText(
 ): string | undefined {
   if (typeof value !== "string") return undefined;
   const line = redactText(value.slice(0, EXAMINED_LENGTH), secrets)
-    .replace(UNPRINTABLE, " ")
+    .replace(unprintable(), " ")
     .replace(TOKEN_LIKE, "[redacted]")
     .replace(ADDRESS_LIKE, "[redacted]")
     .trim();

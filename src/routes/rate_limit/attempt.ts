@@ -8,6 +8,7 @@ import { hasCsrfToken } from "../../core/csrf.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { givenSession } from "../session_change.ts";
+import { lazyPattern } from "../../utils/lazy_pattern.ts";
 
 /** What a request is counted as. */
 export interface Subject {
@@ -28,14 +29,14 @@ export function subjectOf(context: RequestContext): Subject | undefined {
 }
 
 /** General combining marks, and characters that are not shown. */
-const IGNORED = /[\p{Script=Inherited}\p{Cc}\p{Cf}]/gu;
+const ignored = lazyPattern(String.raw`[\p{Script=Inherited}\p{Cc}\p{Cf}]`, "gu");
 
 /**
  * One spelling of all that a database may take for the same name: many compare without regard to case,
  * accents and characters that are not shown.
  */
 function folded(name: string | undefined): string | undefined {
-  return name?.normalize("NFKD").replace(IGNORED, "").trim().toUpperCase();
+  return name?.normalize("NFKD").replace(ignored(), "").trim().toUpperCase();
 }
 
 /** Without a valid CSRF token no mail is sent: such requests must not use up the mails of a user. */
