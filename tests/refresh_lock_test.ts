@@ -440,3 +440,21 @@ Deno.test("a logger that throws while a lock fails to be held for longer ends no
   assertEquals(answer.json().session.user.name, "ada");
   assert(told[0]!.includes("extend()"), told[0]);
 });
+
+Deno.test("a lock that expires while its process refreshes is told of once, and the refresh goes on", async () => {
+  const refreshLock = memoryLock({ extends: true });
+  const messages: string[] = [];
+  const config: Partial<FastifyAuthConfig> = {
+    refreshLock,
+    providerTimeout: 30,
+    logger: { error: ({ message }) => void messages.push(message) },
+  };
+  await using fleet = await processes(1, config, async () => {
+    refreshLock.owners.clear();
+    while (!refreshLock.calls.includes("extend")) await later(1);
+  });
+  const { fresh, cookies } = await fleet.me(fleet.all[0]!);
+  assertEquals([fresh, cookies.length], [1, 1]);
+  assertEquals(messages.length, 1);
+  assertStringIncludes(messages[0]!, "The refresh lock was lost during a refresh");
+});

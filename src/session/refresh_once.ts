@@ -143,9 +143,20 @@ class SharedRefresh {
 
   async #beat(beat: number): Promise<void> {
     const isOwn = await this.#store.lock.extend(this.#place.name, this.#owner, this.#ttl);
-    // The lock expired while this process was suspended, and another one may hold it.
-    if (!isOwn) return clearInterval(this.#timer);
+    if (!isOwn) return this.#giveUp();
     await this.#put({ beat }, this.#ttl);
+  }
+
+  /** The lock expired. Its work goes on: a refresh token that is used up is of no use to another process. */
+  #giveUp(): void {
+    clearInterval(this.#timer);
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    const problem =
+      `The refresh lock was lost during a refresh: the process was suspended for over ${this.#ttl} ms, or ` +
+      "the clock of the lock's store was set ahead. Another process may refresh the same session, which a provider " +
+      "that takes each refresh token once refuses.";
+    this.#store.onError(new Error(problem));
   }
 
   /** Stops the beats, one of which could overwrite the result. */
