@@ -303,3 +303,36 @@ Deno.test("client: where there is no WebAuthn, a passkey is a result", async () 
   assertEquals((await failure(auth.signIn("passkey"))).error, "NotSupportedError");
   assertEquals((await failure(auth.registerPasskey())).error, "NotSupportedError");
 });
+
+Deno.test("what cannot be sent is a result, and no rejection", () =>
+  withClient({}, async ({ auth, requests }) => {
+    await auth.signIn("password", { fields: OPEN, redirect: false });
+    requests.length = 0;
+    const cyclic: Record<string, unknown> = {};
+    cyclic.self = cyclic;
+    const toJSON = () => {
+      throw new RangeError("not now");
+    };
+    for (
+      const [data, error] of [[cyclic, "TypeError"], [{ count: 1n }, "TypeError"], [{ toJSON }, "RangeError"]]
+    ) {
+      const result = await auth.updateSession(data);
+      assert(!result.ok);
+      assertEquals([result.error, result.status], [error as string, 0]);
+      assert(result.message);
+    }
+    assertEquals(requests, [], "nothing was sent");
+    const fields = { username: Symbol("ada") as unknown as string };
+    const results = [
+      await auth.signIn("password", { fields }),
+      await auth.signIn("\ud800"),
+      await auth.registerPasskey({ provider: "\ud800" }),
+      await auth.signOut({ callbackUrl: Symbol("/") as unknown as string }),
+    ];
+    assertEquals(results.map((result) => result.ok || result.error), [
+      "TypeError",
+      "URIError",
+      "URIError",
+      "TypeError",
+    ]);
+  }));

@@ -7,6 +7,7 @@ import type {
   AuthProvider,
   AuthResult,
   PasskeyOptions,
+  SessionResult,
   SignInOptions,
   SignOutOptions,
 } from "./types.ts";
@@ -33,6 +34,12 @@ export class AuthClientError extends Error {
 type Sent = { readonly ok: true; readonly body: unknown } | AuthFailure;
 
 const UNREACHABLE = { ok: false, error: "Unreachable", status: 0 } as const;
+
+/** What was thrown before there was an answer, such as for data that JSON cannot hold. */
+function thrown(error: unknown): AuthFailure {
+  const { name, message } = error as Error;
+  return { ok: false, error: name, status: 0, message };
+}
 
 /** The part of a page's location that is used. */
 interface PageLocation {
@@ -173,39 +180,44 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     try {
       data = await passkeys.getCredential(found.body as never, own.signal, mediation);
     } catch (error) {
-      const { name, message } = error as Error;
-      return { ok: false, error: name, status: 0, message };
+      return thrown(error);
     }
     return finish(await post(`/callback/${id}`, { action, data, ...callbackOf(options) }), redirect);
   }
 
+  async function signIn(provider: string, options: SignInOptions = {}): Promise<AuthResult> {
+    const found = await findProviders();
+    if (!found.ok) return found;
+    const type = (found.body as Record<string, AuthProvider>)[provider]?.type;
+    const { fields, parameters = {}, redirect } = options;
+    if (type === "webauthn") return await usePasskey("authenticate", provider, options);
+    const action = type === "credentials" ? "callback" : "signin";
+    const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(parameters)}`;
+    return finish(await post(path, { ...fields, ...callbackOf(options) }), redirect);
+  }
+
+  async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
+    const sent = await post("/signout", callbackOf(options));
+    // The browser has no session any more, also where the server could not end it.
+    if (!sent.ok && sent.status === 503) tell();
+    return finish(sent, options.redirect);
+  }
+
+  async function updateSession(data: unknown): Promise<SessionResult<S>> {
+    const sent = await post("/session", { data }, { isOurs: isSession, asJson: true });
+    if (!sent.ok) return sent;
+    tell();
+    return { ok: true, session: sent.body as S | null };
+  }
+
   return {
-    async signIn(provider, options = {}) {
-      const found = await findProviders();
-      if (!found.ok) return found;
-      const type = (found.body as Record<string, AuthProvider>)[provider]?.type;
-      const { fields, parameters = {}, redirect } = options;
-      if (type === "webauthn") return await usePasskey("authenticate", provider, options);
-      const action = type === "credentials" ? "callback" : "signin";
-      const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(parameters)}`;
-      return finish(await post(path, { ...fields, ...callbackOf(options) }), redirect);
-    },
-    async signOut(options = {}) {
-      const sent = await post("/signout", callbackOf(options));
-      // The browser has no session any more, also where the server could not end it.
-      if (!sent.ok && sent.status === 503) tell();
-      return finish(sent, options.redirect);
-    },
+    signIn: (...args) => signIn(...args).catch(thrown),
+    signOut: (...args) => signOut(...args).catch(thrown),
+    updateSession: (data) => updateSession(data).catch(thrown),
     getSession: async () => answerOf(await request("/session", isSession)) as S | null,
-    async updateSession(data) {
-      const sent = await post("/session", { data }, { isOurs: isSession, asJson: true });
-      if (!sent.ok) return sent;
-      tell();
-      return { ok: true, session: sent.body as S | null };
-    },
     getProviders: async () => answerOf(await findProviders()) as Record<string, AuthProvider>,
     registerPasskey: ({ provider = "passkey", ...options }: PasskeyOptions = {}) =>
-      usePasskey("register", provider, options),
+      usePasskey("register", provider, options).catch(thrown),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

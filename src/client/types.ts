@@ -26,6 +26,7 @@ export interface AuthClientOptions {
  *   answered without JSON is the same or, over HTTP/2, `"HTTP 502"`.
  * - `"Unreachable"`: there is no answer of the plugin. The browser is offline, the server is down, CORS does not allow
  *   the page to read the answer, or something else answered at `baseUrl`.
+ * - From the browser: `"TypeError"` and the like, for arguments that cannot be sent.
  * - From a passkey: the name of the browser's `DOMException`. `"NotAllowedError"`: the user cancelled, or took too
  *   long. `"AbortError"`: another passkey was asked for, or the signal aborted. `"InvalidStateError"`: the device has a
  *   passkey of this user already. `"NotSupportedError"`: the browser has no passkeys. `"SecurityError"`: passkeys of
@@ -192,8 +193,9 @@ export interface AuthClient<S = Session> {
   /**
    * Has the `jwt` callback (or with sessions in a database the `session` callback) update the session.
    *
-   * @param data What the callback gets: `session`, or `newSession`.
-   * @returns The updated session, or what went wrong. Never rejects.
+   * @param data What the callback gets: `session`, or `newSession`. It is sent as JSON.
+   * @returns The updated session, or what went wrong. Never rejects: data that JSON cannot hold, such as a
+   * BigInt, are a `"TypeError"`.
    */
   updateSession(data?: unknown): Promise<SessionResult<S>>;
   /**
