@@ -100,6 +100,61 @@ browserTest("passkeys in a browser: the field for user names offers them (condit
   });
 });
 
+/** Has the test end the ceremonies of a page. */
+const CEREMONIES = `
+  const pending = globalThis.ceremonies = [];
+  let told = () => {};
+  globalThis.begun = async (count) => {
+    let late = false;
+    setTimeout(() => told(late = true), 10_000);
+    while (pending.length < count && !late) await new Promise((resolve) => told = resolve);
+    return pending.map(({ mediation, ended }) => mediation + (ended ? " ended" : ""));
+  };
+  const { credentials } = navigator;
+  credentials.get = credentials.create = ({ mediation = "dialogue", signal }) => new Promise((_, reject) => {
+    const begun = { mediation, ended: false };
+    begun.cancel = () => {
+      begun.ended = true;
+      reject(new DOMException("by the user", "NotAllowedError"));
+    };
+    signal?.addEventListener("abort", () => {
+      begun.ended = true;
+      reject(signal.reason);
+    });
+    pending.push(begun);
+    told();
+  });
+  PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(true);
+`;
+
+browserTest(
+  "passkeys in a browser: the field offers them again after a dialogue was cancelled",
+  async (page) => {
+    await withScene(page, {}, async ({ origin }) => {
+      await page.addInitScript(CEREMONIES);
+      const begun = async (count: number) => await page.evaluate(`begun(${count})`) as string[];
+      const cancelLast = () => page.evaluate("void ceremonies.at(-1).cancel()");
+      await page.goto(`${origin}/auth/signin`);
+      assertEquals(await begun(1), ["conditional"]);
+      await page.fill("input[name=email]", EMAIL);
+      await page.click("form[data-passkey] button");
+      assertEquals(await begun(2), ["conditional ended", "dialogue"]);
+      await cancelLast();
+      assertEquals((await begun(3)).slice(1), ["dialogue ended", "conditional"]);
+      // A passkey is picked in the field, and its dialogue cancelled.
+      await page.evaluate(
+        "(() => { const now = performance.now(); performance.now = () => now + 60_000; })()",
+      );
+      await cancelLast();
+      assertEquals((await begun(4)).slice(2), ["conditional ended", "conditional"]);
+      // What a browser ends at once is not asked for again.
+      await cancelLast();
+      await page.click("form[data-passkey] button");
+      assertEquals((await begun(5)).slice(3), ["conditional ended", "dialogue"]);
+    });
+  },
+);
+
 browserTest("passkeys in a browser: an answer that was given is not accepted again", async (page) => {
   await withScene(page, {}, async (scene) => {
     const { run, user, signOut } = scene;

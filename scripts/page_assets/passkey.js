@@ -12,8 +12,11 @@
   /** The texts for errors by which browsers end a ceremony (WebAuthn sections 5.1.3 and 5.1.4). */
   const REASONS = { NotAllowedError: "cancelled", AbortError: "cancelled", InvalidStateError: "exists" };
 
-  /** The latest attempt: the browser shows one dialogue, and keeps one challenge. */
+  /** The latest attempt, or offer: the browser shows one dialogue, and keeps one challenge. */
   let attempt;
+
+  /** Milliseconds: what a browser ends sooner was not ended by its user, and would end again. */
+  const SOON = 1000;
 
   for (const form of document.querySelectorAll("form[data-passkey]")) setUp(form);
 
@@ -28,34 +31,52 @@
     form.querySelector("button").disabled = false;
   }
 
-  async function signIn(form) {
+  /** Ends the attempt before. */
+  function begin() {
     if (attempt) {
       attempt.abort();
       WebAuthnAbortService.cancelCeremony();
     }
-    const { signal } = attempt = new AbortController();
+    attempt = new AbortController();
+    return attempt.signal;
+  }
+
+  async function signIn(form) {
+    const signal = begin();
     for (const other of document.querySelectorAll("form[data-passkey]")) tell(other, "");
     tell(form, "waiting");
     try {
       const { action, options } = await fetchOptions(form, new FormData(form), signal);
       send(form, action, await (action === "register" ? startRegistration : startAuthentication)(options));
     } catch (error) {
-      if (!signal.aborted) tell(form, REASONS[error.name] ?? "failed");
+      if (signal.aborted) return;
+      tell(form, REASONS[error.name] ?? "failed");
+      // The dialogue has ended what was offered.
+      if (error.name in REASONS) offer(document.querySelector("form[data-conditional]"));
     }
   }
 
   /** Offers passkeys in the fields of the page (conditional UI). Waits for the options only. */
   async function offer(form) {
-    if (document.querySelector("input[autocomplete$='webauthn']") === null) return;
+    if (!form || document.querySelector("input[autocomplete$='webauthn']") === null) return;
+    const latest = attempt;
+    // Meanwhile the user may have clicked.
+    if (!await browserSupportsWebAuthnAutofill() || attempt !== latest) return;
+    const signal = begin();
     try {
-      if (!await browserSupportsWebAuthnAutofill()) return;
-      const { options } = await fetchOptions(form, [["action", "authenticate"]]);
+      const { options } = await fetchOptions(form, [["action", "authenticate"]], signal);
+      const began = performance.now();
       startAuthentication(options, true).then(
         (credential) => send(form, "authenticate", credential),
-        (error) => error.name !== "AbortError" && console.warn(error),
+        (error) => {
+          if (signal.aborted || error.name === "AbortError") return;
+          console.warn(error);
+          // The user dismissed the dialogue of a passkey that was picked.
+          if (error.name in REASONS && performance.now() - began > SOON) offer(form);
+        },
       );
     } catch (error) {
-      console.warn(error);
+      if (!signal.aborted) console.warn(error);
     }
   }
 
