@@ -50,6 +50,9 @@ function copyPlain(value: unknown, levels: number): unknown {
   }
 }
 
+/** `Object.hasOwn()` is not compiled away in a loop over the members. */
+const { hasOwnProperty } = Object.prototype;
+
 function copyMembers(value: object, levels: number): unknown {
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return COMPLEX;
@@ -57,7 +60,7 @@ function copyMembers(value: object, levels: number): unknown {
   // Members are read faster in such a loop than by their names in an array.
   for (const key in value) {
     if (key === "__proto__") return COMPLEX;
-    if (!Object.hasOwn(value, key)) continue;
+    if (!hasOwnProperty.call(value, key)) continue;
     const own = (value as Record<string, unknown>)[key];
     const member = typeof own === "string" ? own : copyPlain(own, levels);
     if (member === COMPLEX) return COMPLEX;
