@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { decode, encode, type JWT } from "@auth/core/jwt";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
+import { createAuth, FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 import { memoryLock } from "./support/memory_lock.ts";
@@ -325,6 +325,43 @@ for (const [what, writeHead] of Object.entries(HEADS)) {
       }
     });
   }
+}
+
+for (const hijacks of [true, false]) {
+  Deno.test(`a handler that ${hijacks ? "takes over" : "writes"} its reply sends the cookies of an action`, async () => {
+    const auth = createAuth(testConfig(counting));
+    await using app = Fastify() as unknown as FastifyInstance;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    const write = (reply: FastifyReply, own: string[]) => {
+      if (hijacks) reply.hijack();
+      reply.raw.writeHead(200, own.length > 0 ? { "set-cookie": own } : {}).end();
+      return reply;
+    };
+    app.post("/update", async (request, reply) => {
+      await auth.getSession(request);
+      await auth.updateSession(request, reply, {});
+      return write(reply, ["a=1"]);
+    });
+    app.post("/own", async (request, reply) => {
+      await auth.updateSession(request, reply, {});
+      return write(reply, [`${NAME}=own`]);
+    });
+    app.post("/sign-out", async (request, reply) => {
+      await auth.getSession(request);
+      await auth.signOut(request, reply, { redirect: false });
+      return write(reply, []);
+    });
+    const client = await signedIn(app);
+    const updated = await client.request("POST", "/update");
+    assertEquals([sessionCookies(updated).length, setCookies(updated)[0]], [1, "a=1"]);
+    assertEquals(cacheControl(updated), "no-store");
+    assertEquals((await claimsOf(client))!.count, 3);
+    const { cookie } = client;
+    const own = await app.inject({ method: "POST", url: "/own", headers: { cookie: cookie! } });
+    assertEquals(sessionCookies(own), [`${NAME}=own`]);
+    await client.request("POST", "/sign-out");
+    assertEquals(client.cookies.get(NAME), undefined);
+  });
 }
 
 Deno.test("a handler that writes its reply has the last word about the session cookie", async () => {

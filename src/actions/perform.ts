@@ -22,7 +22,7 @@ import { publishAnswer } from "../routes/outcome.ts";
 import { requestContext } from "../routes/context.ts";
 import { sendAnswer } from "../routes/reply.ts";
 import type { SessionRead } from "../session/read.ts";
-import { changeCookies, currentCookies } from "../session/write_back.ts";
+import { carryActionCookies, changeCookies, currentCookies } from "../session/write_back.ts";
 
 /** The part of a request that the functions read, so that it fits instances of every type. */
 export type ActionRequest = SessionRequest & Pick<FastifyRequest, "method"> & {
@@ -153,6 +153,7 @@ function setCookies(reply: FastifyReply, { cookies }: Answer): void {
   reply.removeHeader("set-cookie");
   const kept = lines.filter((line) => !names.has(line.slice(0, line.indexOf("="))));
   for (const line of [...kept, ...cookies.map(toSetCookieLine)]) reply.header("set-cookie", line);
+  carryActionCookies(reply, names);
   keepUnstored(reply);
 }
 

@@ -154,8 +154,8 @@ class SharedRefresh {
     this.#isHeld = false;
     const problem =
       `The refresh lock was lost during a refresh: the process was suspended for over ${this.#ttl} ms, or ` +
-      "the clock of the lock's store was set ahead. Another process may refresh the same session, which a provider " +
-      "that takes each refresh token once refuses.";
+      "the lock's store was restarted or has its clock set ahead. Another process may refresh the same session, which " +
+      "a provider that takes each refresh token once refuses.";
     this.#store.onError(new Error(problem));
   }
 

@@ -25,13 +25,16 @@ type WritesBack = Set<Loss>;
 /** The property of requests that keeps their reply. */
 const REPLY: unique symbol = Symbol("fastify-authjs.reply");
 
-/** The property of requests that says whether the reply has left, with the cookies of the reads before that. */
+/**
+ * The property of requests that says whether the reply has left, with the cookies of the reads before that:
+ * sent by Fastify, or written by its handler.
+ */
 const SENT: unique symbol = Symbol("fastify-authjs.sent");
 
 interface Reader {
   [READS]?: Reads;
   readonly [REPLY]?: FastifyReply;
-  [SENT]?: boolean;
+  [SENT]?: "sent" | "written";
 }
 
 /**
@@ -203,7 +206,7 @@ class Reads {
     this.#isCarried = true;
     beforeHeaders(reply, (head) => {
       if (this.#request[SENT]) return;
-      this.#request[SENT] = true;
+      this.#request[SENT] = "written";
       // The other processes cannot be asked any more whether a session has ended.
       const sure = this.#updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined);
       for (const change of this.#changesOf(sure)) carryCookies(head, change);
@@ -309,7 +312,7 @@ export function writeBack(scope: FastifyInstance): void {
     if (reads?.pending) return void finishLater(reads, reply, payload, done);
     // At once, so that what Fastify throws is thrown where it catches it.
     if (reads !== undefined) addUpdates(reads, reply);
-    (request as Reader)[SENT] = true;
+    (request as Reader)[SENT] = "sent";
     done(null, payload);
   });
 }
@@ -335,7 +338,7 @@ async function finishLater(
   await reads.settled();
   try {
     addUpdates(reads, reply);
-    (reply.request as Reader)[SENT] = true;
+    (reply.request as Reader)[SENT] = "sent";
     done(null, payload);
   } catch (error) {
     fail(error as Error, reply, done);
@@ -379,7 +382,11 @@ function carryCookies(head: LateReply, { update: { name, lines }, replaces }: Co
   const cookies = head.valuesOf("set-cookie");
   const others = cookies.filter((line) => !isLineOf(line, name));
   if (others.length < cookies.length && !replaces) return;
-  head.replace("set-cookie", [...others, ...lines]);
+  writeCookies(head, [...others, ...lines]);
+}
+
+function writeCookies(head: LateReply, lines: readonly string[]): void {
+  head.replace("set-cookie", lines);
   removeCdnCaching(head);
   if (!isPrivate(head.valuesOf("cache-control").join(", "))) head.replace("cache-control", "no-store");
 }
@@ -395,6 +402,24 @@ const LOSSES = {
     "the session was given a new token after the head of the reply had been sent, and its cookie is lost. Read " +
     "the session, and wait for that, before the head is sent.",
 };
+
+/**
+ * Has cookies that an action has put on the reply reach the browser also where its handler writes the head,
+ * which has none of the headers that Fastify would send.
+ */
+export function carryActionCookies(reply: FastifyReply, names: ReadonlySet<string>): void {
+  if (!isWrittenBack(reply.request)) return;
+  beforeHeaders(reply, (head) => {
+    if ((reply.request as Reader)[SENT] === "sent") return;
+    const written = head.valuesOf("set-cookie");
+    const known = new Set(written.map(cookieName));
+    const lost = cookieLines(reply).filter((line) => {
+      const name = cookieName(line);
+      return names.has(name) && !known.has(name);
+    });
+    if (lost.length > 0) writeCookies(head, [...written, ...lost]);
+  });
+}
 
 /** Says once that a cookie is lost. */
 function warnOfLoss({ log, server }: FastifyReply, loss: Loss): void {
@@ -421,7 +446,11 @@ function cookieLines(reply: FastifyReply): string[] {
 }
 
 function isLineOf(line: string, name: string): boolean {
-  return isSessionPart(line.slice(0, line.indexOf("=")), name);
+  return isSessionPart(cookieName(line), name);
+}
+
+function cookieName(line: string): string {
+  return line.slice(0, line.indexOf("="));
 }
 
 /** A shared cache would hand one user's session to the next. */
