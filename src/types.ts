@@ -333,11 +333,11 @@ export interface FastifyAuthOptions {
   siteName?: string;
   /**
    * The language of the built-in pages and mails: one for all of them, as a language tag (BCP 47), or a
-   * function that chooses it for a request and may return `undefined`.
+   * function that chooses it for a request and may return `undefined`, or a promise.
    *
    * @default that of `?ui_locales=`, else of `Accept-Language`, else English
    */
-  language?: string | ((request: LanguageRequest) => string | undefined);
+  language?: string | ((request: LanguageRequest) => string | undefined | Promise<string | undefined>);
   /**
    * Texts that replace those of the built-in pages and mails, by language tag:
    * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; texts that it lacks are

@@ -122,6 +122,13 @@ Deno.test("a function of the application chooses, and leaves the choice to the r
   assertEquals(seen[0]?.url, url);
 });
 
+Deno.test("a function of the application may look the language up", async () => {
+  const languages = ["pl", undefined];
+  const config = { language: () => Promise.resolve(languages.shift()) };
+  assertEquals((await pageFor({ "accept-language": "ja" }, { config }))[0], "pl");
+  assertEquals((await pageFor({ "accept-language": "ja" }, { config }))[0], "ja");
+});
+
 Deno.test("one language for everybody", async () => {
   const config = { language: "de" };
   assertEquals(

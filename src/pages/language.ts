@@ -56,7 +56,7 @@ export class Languages {
 
   /** The language for a request: see {@linkcode LanguageChoice}. */
   async choose(request: LanguageRequest): Promise<Language> {
-    const { tag, asked } = (await this.#choice()).choose(request);
+    const { tag, asked } = await (await this.#choice()).choose(request);
     return { ...await this.#language(tag), asked };
   }
 

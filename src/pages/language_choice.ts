@@ -31,9 +31,9 @@ export class LanguageChoice {
   }
 
   /** The tag of the language, and whether the request named it in `ui_locales`. */
-  choose(request: LanguageRequest): { readonly tag: string; readonly asked: boolean } {
+  async choose(request: LanguageRequest): Promise<{ readonly tag: string; readonly asked: boolean }> {
     const configured = this.#configured;
-    const own = this.match(typeof configured === "function" ? configured(request) : configured);
+    const own = this.match(typeof configured === "function" ? await configured(request) : configured);
     const asked = own === undefined ? this.#askedFor(request.url) : undefined;
     const tag = own ?? asked ?? this.#keptFor(request) ?? this.#acceptedBy(request) ?? "en";
     return { tag, asked: asked !== undefined };
