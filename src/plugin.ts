@@ -555,7 +555,7 @@ function reportOrigin(request: FastifyRequest, origin: PublicOrigin, { config, o
 function reportCookies(log: Log, origin: PublicOrigin, { config, once, paths }: Mount): void {
   if (config.core.cookies === undefined) return;
   once(`cookies ${origin.secure}`, () => {
-    for (const { message, code } of cookieWarnings(config.core, origin, paths().mount)) {
+    for (const { message, code } of cookieWarnings(config, origin, paths().mount)) {
       log.warn({ code }, message);
     }
   });

@@ -2,22 +2,30 @@
 import { type AuthCookie, type CookieSettings, cookieSettings, type CoreConfig } from "./cookies.ts";
 import { type Notice, toNotices } from "./notices.ts";
 import { hostOf, type PublicOrigin } from "../http/origin.ts";
+import type { ProviderSummary } from "../provider/summary.ts";
 
 /**
  * Warnings of cookies that cannot work at an origin (RFC 6265bis, sections 4.1.3 and 5.7).
  *
- * @param core The configuration.
+ * @param config The configuration, and its providers.
  * @param origin The public origin.
  * @param mount The mount path as users see it.
  */
-export function cookieWarnings(core: CoreConfig, origin: PublicOrigin, mount: string): Notice[] {
+export function cookieWarnings(
+  { core, providers }: {
+    readonly core: CoreConfig;
+    readonly providers: ReadonlyMap<string, ProviderSummary>;
+  },
+  origin: PublicOrigin,
+  mount: string,
+): Notice[] {
   const configured = Object.keys(core.cookies ?? {}) as AuthCookie[];
   return toNotices(
     "FST_AUTHJS_WARN_COOKIE",
     configured.flatMap((cookie) => {
       const settings = cookieSettings(cookie, core, origin.secure);
       const problem = refusal(settings, origin) ?? detour(settings, mount) ??
-        (OF_CALLBACKS.has(cookie) && hasCallbacks(core) ? absence(settings) : undefined);
+        ([...providers.values()].some((provider) => needs(provider, cookie)) ? absence(settings) : undefined);
       return problem === undefined ? [] : [`\`cookies.${cookie}\`: ${problem}`];
     }),
   );
@@ -54,11 +62,20 @@ function detour({ name, options: { path = "/" } }: CookieSettings, mount: string
     'out, or write "/".';
 }
 
-/** The cookies that the callback of an OAuth or OpenID Connect provider needs. */
-const OF_CALLBACKS: ReadonlySet<AuthCookie> = new Set(["state", "pkceCodeVerifier", "nonce", "callbackUrl"]);
+/** The cookies of the checks of a callback. */
+const CHECKS: Partial<Record<AuthCookie, string>> = {
+  state: "state",
+  pkceCodeVerifier: "pkce",
+  nonce: "nonce",
+};
 
-function hasCallbacks({ providers = [] }: CoreConfig): boolean {
-  return providers.some((provider) => /^(?:oauth|oidc)$/.test((provider as { type?: string }).type ?? ""));
+/**
+ * Whether the callback of a provider needs a cookie as it is configured. With `response_mode=form_post` the check
+ * cookies are `SameSite=None`, whatever is configured, and hold the callback URL, too.
+ */
+function needs({ type, formPost, checks }: ProviderSummary, cookie: AuthCookie): boolean {
+  if ((type !== "oauth" && type !== "oidc") || formPost) return false;
+  return cookie === "callbackUrl" || checks.includes(CHECKS[cookie] ?? "");
 }
 
 /** Why browsers do not send a cookie with a callback, to which the site of the provider leads them. */

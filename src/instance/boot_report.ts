@@ -98,7 +98,7 @@ export function reportOf(auth: AuthInstance, mount: string): Report {
       ...toProviderReport(provider, base),
       ...signOutUrls(provider, base, config),
     })),
-    warnings: origin === undefined ? warnings : [...warnings, ...cookieWarnings(core, origin, mount)],
+    warnings: origin === undefined ? warnings : [...warnings, ...cookieWarnings(config, origin, mount)],
   };
 }
 
