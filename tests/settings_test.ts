@@ -27,6 +27,10 @@ async function refused(settings: Settings): Promise<FastifyAuthError> {
   }, FastifyAuthError);
 }
 
+/** A provider that answers with a form, for which the plugin sets `SameSite=None` itself. */
+const formPost = () =>
+  github({ id: "form", checks: ["state"], authorization: { params: { response_mode: "form_post" } } });
+
 const REFUSED: [what: string, settings: Settings, code: string, message: string][] = [
   [
     "an option of this package",
@@ -232,7 +236,67 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
   ],
 ];
 
-for (const [what, settings, code, message] of REFUSED) {
+const TYPES: [what: string, settings: Settings, code: string, message: string][] = [
+  [
+    "an empty name of the site",
+    { siteName: " " },
+    INVALID,
+    "`siteName` is a string: write a string that is not empty",
+  ],
+  [
+    "a time-out as a text",
+    { adapterTimeout: "10s" },
+    INVALID,
+    "`adapterTimeout` must be a number of milliseconds",
+  ],
+  [
+    "skipCSRFCheck: true",
+    { skipCSRFCheck: true },
+    INVALID,
+    "`skipCSRFCheck` is true: write the symbol `skipCSRFCheck`",
+  ],
+  [
+    "a logger's method that is none",
+    { logger: { error: "x" } },
+    INVALID,
+    "`logger.error` is a string: write a function",
+  ],
+  [
+    "an origin with a query",
+    { origin: "https://app.example/auth?a=b" },
+    "FST_AUTHJS_ORIGIN_INVALID",
+    "has a query or a fragment (`?` or `#`), which no address of the auth routes has. Leave it out: https://app.example/auth",
+  ],
+  [
+    "an origin with a fragment",
+    { origin: "https://app.example/#" },
+    "FST_AUTHJS_ORIGIN_INVALID",
+    "a fragment",
+  ],
+  ...([
+    [{ allowDangerousEmailAccountLinking: "false" }, "is a string: write true or false"],
+    [{ profile: {} }, "is an object: write a function"],
+    [{ account: true }, "is true: write a function"],
+    [{ authorization: 5 }, "is a number: write an address, or an object such as"],
+    [{ token: () => {} }, "is a function: write an address"],
+    [{ userinfo: ["https://a.example"] }, "is an array: write an address"],
+    [{ issuer: {} }, "is an object: write a string"],
+    [{ client: "client_secret_post" }, "is a string: write an object"],
+    [{ clientSecret: {} }, "is an object: write a string"],
+    [{ name: 5 }, "is a number: write a string"],
+    [{ style: "dark" }, "is a string: write an object"],
+  ] as const).map(([setting, message]): [string, Settings, string, string] => {
+    const [name] = Object.keys(setting);
+    return [
+      `${name} of a provider`,
+      { providers: [github(setting)] },
+      PROVIDER,
+      `The \`${name}\` of the provider "github" ${message}`,
+    ];
+  }),
+];
+
+for (const [what, settings, code, message] of [...REFUSED, ...TYPES]) {
   Deno.test(`a mistaken setting stops the boot and is named: ${what}`, async () => {
     const error = await refused(settings);
     assertEquals(error.code, code, error.message);
@@ -353,7 +417,7 @@ const WARNED: [what: string, settings: Settings, warning: string][] = [
     "a cookie of callbacks for the same site alone",
     {
       origin: "https://app.example",
-      providers: [github()],
+      providers: [github({ checks: ["state"] }), formPost()],
       cookies: { state: { options: { sameSite: "strict" } } },
     },
     'with `sameSite: "strict"` browsers do not send "__Secure-authjs.state" when they come back from a provider',
@@ -379,6 +443,29 @@ for (const [what, settings, warning] of WARNED) {
     assertEquals(found.length, 1, (await warnings(settings)).join("\n"));
   });
 }
+
+Deno.test("Strict check cookies are no matter where every provider answers with a form", async () => {
+  const strict = { options: { sameSite: "strict" } };
+  const cookies = { state: strict, pkceCodeVerifier: strict, nonce: strict, callbackUrl: strict };
+  assertEquals(await warnings({ origin: "https://app.example", providers: [formPost()], cookies }), []);
+});
+
+Deno.test("settings that are unset or null are right, and so is skipCSRFCheck: false", async () => {
+  const unset = { profile: undefined, account: null, client: undefined, issuer: null, token: null };
+  assertEquals(
+    await warnings({
+      skipCSRFCheck: false,
+      siteName: undefined,
+      adapterTimeout: 0,
+      origin: "https://app.example",
+    }),
+    [],
+  );
+  assertEquals(
+    await warnings({ origin: "https://app.example", providers: [github({ ...unset, token: undefined })] }),
+    [],
+  );
+});
 
 Deno.test("settings that are right are not logged, nor a scope that a factory takes", async () => {
   assertEquals(

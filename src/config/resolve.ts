@@ -44,6 +44,7 @@ import { requireCookies } from "./cookies.ts";
 import { requireAuthorize, watchUsers } from "./provider_users.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
+import { requireSettingTypes } from "../provider/setting_types.ts";
 import {
   copyProvider,
   providerProblem,
@@ -279,9 +280,11 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
   }
   config.providers.forEach(requireProvider);
   requireAdapter(config.adapter);
+  // Also the time-out of a `sessionStore` and a `refreshLock`.
+  const adapterTimeout = requireTimeout("adapterTimeout", config.adapterTimeout);
   requireCookies(config.cookies);
   const { origin: _origin, trustedOrigins: _trusted, doctor: _doctor, ...settings } = config;
-  const { providerTimeout, adapterTimeout, insecureProviders = [], ...options } = settings;
+  const { providerTimeout, adapterTimeout: _adapterTimeout, insecureProviders = [], ...options } = settings;
   const {
     sessionCookieLimit: _limit,
     tokenCacheSize: _size,
@@ -323,7 +326,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
   if (config.cookies?.sessionToken?.options) core.cookies = withoutMaxAge(config.cookies);
   if (config.adapter) {
     core.adapter = bindAdapter(config.adapter, {
-      timeout: requireTimeout("adapterTimeout", adapterTimeout),
+      timeout: adapterTimeout,
       warn: (message) => notices.warn(message, "FST_AUTHJS_WARN_ADAPTER"),
     });
   }
@@ -336,6 +339,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     };
   }
   setEnvDefaults(environment, core, true);
+  (core.providers as Provider[]).forEach(requireSettingTypes);
   (core.providers as Provider[]).forEach(requireAuthorize);
   const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
   core.providers = (core.providers as Provider[]).map((provider) =>

@@ -2,7 +2,7 @@
  * The settings that there are, and what each may be. A setting that is misspelled has no effect: a `signin`
  * callback would refuse no user, and no type checks a configuration in JavaScript.
  */
-import type { AuthConfig } from "@auth/core";
+import { type AuthConfig, skipCSRFCheck } from "@auth/core";
 import type { Theme } from "@auth/core/types";
 import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthConfig, FastifyAuthPages } from "../types.ts";
@@ -12,7 +12,17 @@ import { editDistance } from "../utils/edit_distance.ts";
  * What a setting may be: a type, one of several words, or an object with settings of its own. `any` is
  * checked where the setting is read, or by core.
  */
-type Kind = "any" | "boolean" | "function" | "object" | "text" | "texts" | readonly string[] | Shape;
+type Kind =
+  | "any"
+  | "boolean"
+  | "filled"
+  | "function"
+  | "object"
+  | "skipCSRFCheck"
+  | "text"
+  | "texts"
+  | readonly string[]
+  | Shape;
 
 type Shape = { readonly [name: string]: Kind };
 
@@ -95,6 +105,12 @@ const JWT = {
   secret: "texts",
 } as const satisfies ShapeOf<Part<"jwt"> & { secret?: unknown }>;
 
+const LOGGER = {
+  debug: "function",
+  error: "function",
+  warn: "function",
+} as const satisfies ShapeOf<Part<"logger">>;
+
 const CONFIG = {
   adapter: "any",
   adapterTimeout: "any",
@@ -113,7 +129,7 @@ const CONFIG = {
   insecureProviders: "any",
   jwt: JWT,
   language: "any",
-  logger: "object",
+  logger: LOGGER,
   origin: "text",
   pages: PAGES,
   providerSignOut: "any",
@@ -129,8 +145,8 @@ const CONFIG = {
   session: SESSION,
   sessionCookieLimit: "any",
   sessionStore: "any",
-  siteName: "text",
-  skipCSRFCheck: "any",
+  siteName: "filled",
+  skipCSRFCheck: "skipCSRFCheck",
   stepUp: "boolean",
   tenant: "any",
   texts: "object",
@@ -199,6 +215,13 @@ function problemOf(value: unknown, kind: Exclude<Kind, Shape>): string | undefin
         : "a string, or an array of strings";
     case "text":
       return typeof value === "string" ? undefined : words[kind];
+    case "filled":
+      return typeof value === "string" && value.trim() !== "" ? undefined : "a string that is not empty";
+    case "skipCSRFCheck":
+      // Core compares it with the symbol: with any other value the token is checked.
+      return value === skipCSRFCheck || value === false || value === null
+        ? undefined
+        : "the symbol `skipCSRFCheck` of the @auth/core that this package has";
     case "boolean":
       return typeof value === "boolean" ? undefined : words[kind];
     case "function":

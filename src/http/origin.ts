@@ -58,6 +58,13 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
         "users type, with its scheme and without a password, such as https://app.example.",
     );
   }
+  if (/[?#]/.test(value)) {
+    throw new FastifyAuthError(
+      "FST_AUTHJS_ORIGIN_INVALID",
+      "AUTH_URL (or `origin`) has a query or a fragment (`?` or `#`), which no address of the auth routes has. Leave " +
+        `it out: ${url.origin}${url.pathname}`,
+    );
+  }
   const path = url.pathname.replace(/\/+$/, "");
   return Object.freeze({ href: url.origin, secure: url.protocol === "https:", ...(path && { path }) });
 }

@@ -49,25 +49,14 @@ export function prepareEmailProvider(provider: Provider, env: Environment): Prov
 /** A date can be this many seconds after 1970, which no link needs. */
 const LONGEST = 1e11;
 
-const FUNCTIONS = ["generateVerificationToken", "normalizeIdentifier", "sendVerificationRequest"] as const;
-
-/** Core would read them with each sign-in, some of them after the mail was sent. */
-function assertSettings(provider: EmailConfig): void {
-  const { id } = provider;
+/** Core would read it with each sign-in, after the mail was sent. */
+function assertSettings({ id, ...provider }: EmailConfig): void {
   const maxAge: unknown = provider.maxAge ?? undefined;
   if (maxAge !== undefined && !(typeof maxAge === "number" && maxAge >= 1 && maxAge <= LONGEST)) {
     const given = typeof maxAge === "number" ? maxAge : JSON.stringify(maxAge) ?? `a ${typeof maxAge}`;
     throw invalid(
       `The \`maxAge\` of the provider "${id}" is ${given}: write for how many seconds a sign-in link works, 1 or ` +
         "more, such as 15 * 60, or leave it out for 24 hours.",
-    );
-  }
-  const wrong = FUNCTIONS.find((name) => typeof (provider[name] ?? (() => {})) !== "function");
-  if (wrong !== undefined) {
-    throw invalid(
-      `The \`${wrong}\` of the provider "${id}" is a ${typeof provider[
-        wrong
-      ]}: write a function, or leave it out.`,
     );
   }
 }
