@@ -1,6 +1,7 @@
 /** Reads the types that a built package shows to its importers. */
 import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { packageJson } from "./package_json.ts";
 import ts from "typescript";
 
 /**
@@ -10,8 +11,10 @@ import ts from "typescript";
  * @param directory The package, as it would be published.
  */
 export async function publicTypes(directory: string): Promise<Map<string, string>> {
-  const { exports } = JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
-  const targets = Object.values<string | { types: string }>(exports);
+  const { exports } = packageJson(
+    JSON.parse(await readFile(new URL("../deno.json", import.meta.url), "utf8")),
+  );
+  const targets = Object.values(exports);
   const entries = targets.flatMap((target) =>
     typeof target === "string" ? [] : join(directory, target.types)
   );
