@@ -46,7 +46,7 @@ export async function withSetup(
       identityProvider("two"),
       identityProvider("trusted", { allowDangerousEmailAccountLinking: true }),
       mailProvider("mail", links),
-      { ...mailProvider("stale", links), maxAge: -1 },
+      { ...mailProvider("brief", links), maxAge: 1 },
     ],
     ...overrides,
   });
