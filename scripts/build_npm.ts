@@ -16,7 +16,7 @@ import { parseArgs, promisify } from "node:util";
 import { jsrAnswers } from "./deno.ts";
 import { joinModules } from "./npm_join.ts";
 import { removeUnreached } from "./npm_reach.ts";
-import { type DenoConfig, type PackageJson, packageJson, publishedExports } from "./package_json.ts";
+import { type DenoConfig, type PackageJson, packageJson } from "./package_json.ts";
 
 /** What a builder is told. */
 export interface NpmBuild {
@@ -68,8 +68,7 @@ export async function buildNpm(builder: Builder, outDir: string, test = false): 
 }
 
 async function writePapers(outDir: string, fields: PackageJson): Promise<void> {
-  const published = { ...fields, exports: publishedExports(fields.exports) };
-  await writeFile(join(outDir, "package.json"), JSON.stringify(published, null, 2) + "\n");
+  await writeFile(join(outDir, "package.json"), JSON.stringify(fields, null, 2) + "\n");
   for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await cp(join(root, file), join(outDir, file));
 }
 

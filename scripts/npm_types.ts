@@ -1,5 +1,5 @@
 /** Reads the types that a built package shows to its importers. */
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import ts from "typescript";
 
@@ -10,7 +10,11 @@ import ts from "typescript";
  * @param directory The package, as it would be published.
  */
 export async function publicTypes(directory: string): Promise<Map<string, string>> {
-  const entries = await entriesOf(directory);
+  const { exports } = JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
+  const targets = Object.values<string | { types: string }>(exports);
+  const entries = targets.flatMap((target) =>
+    typeof target === "string" ? [] : join(directory, target.types)
+  );
   // Neither the libraries of the language nor other packages are looked at: a name from there is text
   const program = ts.createProgram(entries, {
     noLib: true,
@@ -21,19 +25,6 @@ export async function publicTypes(directory: string): Promise<Map<string, string
   return new Reader(program.getTypeChecker(), directory).read(
     entries.map((entry) => program.getSourceFile(entry)),
   );
-}
-
-/** The files of types that `exports` in package.json names, by themselves or by a pattern. */
-async function entriesOf(directory: string): Promise<string[]> {
-  const { exports } = JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
-  const files = Object.values<string | { types: string } | null>(exports).map(async (target) => {
-    if (target === null || typeof target === "string") return [];
-    const [before, after] = target.types.split("*");
-    if (after === undefined) return [join(directory, target.types)];
-    const names = await readdir(join(directory, before!));
-    return names.filter((name) => name.endsWith(after)).map((name) => join(directory, before!, name));
-  });
-  return [...new Set((await Promise.all(files)).flat())];
 }
 
 class Reader {

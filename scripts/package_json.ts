@@ -114,25 +114,6 @@ export function packageJson(config: DenoConfig): PackageJson {
   };
 }
 
-/** The entry points that one pattern stands for in the package.json that is published. */
-const PROVIDERS = "./providers/";
-
-/**
- * The entry points as they are published, with one pattern for all providers: Node parses them anew with each file of the
- * package that it loads, and a list of a hundred providers took it longer than a tenth of the code.
- */
-export function publishedExports(
-  exports: PackageJson["exports"],
-): Record<string, ExportTarget | string | null> {
-  const others = Object.entries(exports).filter(([path]) => !path.startsWith(PROVIDERS));
-  return {
-    ...Object.fromEntries(others),
-    [`${PROVIDERS}*`]: toExportTarget(`${PROVIDERS}*.ts`),
-    // The module of "./providers", which has only that name.
-    [`${PROVIDERS}mod`]: null,
-  };
-}
-
 /** `./providers/github.ts` is built to `./esm/providers/github.js` and `.d.ts`. */
 function toExportTarget(source: string): ExportTarget {
   const built = source.replace(/^\.\//, "./esm/").replace(/\.ts$/, "");

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { packageJson, publishedExports } from "../scripts/package_json.ts";
+import { packageJson } from "../scripts/package_json.ts";
 
 const root = new URL("../", import.meta.url);
 const config = JSON.parse(await readFile(new URL("deno.json", root), "utf8"));
@@ -69,17 +69,6 @@ Deno.test("package.json exports what deno.json exports, and has the command in b
     assertEquals(target.types, target.default.replace(/\.js$/, ".d.ts"));
     await access(new URL(source, root));
   }
-});
-
-Deno.test("the published package.json has the same entry points", () => {
-  const published = publishedExports(fields.exports);
-  for (const [name, target] of Object.entries(fields.exports)) {
-    const [, provider] = /^\.\/providers\/(.+)$/.exec(name) ?? [];
-    const found = JSON.stringify(published[provider === undefined ? name : "./providers/*"]);
-    assertEquals(JSON.parse(found.replaceAll("*", provider ?? "*")), target);
-  }
-  assertEquals(published["./providers/mod"], null, "the module of ./providers has no other name");
-  assert(JSON.stringify(published).length < 1500, "Node parses it with each file of the package");
 });
 
 Deno.test("the tests import the version that deno.json publishes", () => {

@@ -6,7 +6,6 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { denoFlags } from "../support/deno_flags.ts";
-import { type PackageJson, packageJson } from "../../scripts/package_json.ts";
 import { run } from "./process.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -59,6 +58,7 @@ export async function install(project: string, packages: string[]): Promise<void
 export interface Manifest {
   name: string;
   version: string;
+  exports: Record<string, string | Record<string, string>>;
   bin: Record<string, string>;
   peerDependencies: Record<string, string>;
   peerDependenciesMeta: Record<string, unknown>;
@@ -67,12 +67,6 @@ export interface Manifest {
 /** Reads the package.json of an installed package. */
 export async function readManifest(project: string, name: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(project, "node_modules", name, "package.json"), "utf8"));
-}
-
-/** The entry points of the package, each by its name: its package.json has a pattern for those of providers. */
-export async function entryPoints(): Promise<PackageJson["exports"]> {
-  const config = await readFile(new URL("../../deno.json", import.meta.url), "utf8");
-  return packageJson(JSON.parse(config)).exports;
 }
 
 /** The packages installed in a project, and their size. */

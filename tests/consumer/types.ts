@@ -2,7 +2,7 @@
 import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { entryPoints, type Manifest, readManifest } from "./consumer.ts";
+import { type Manifest, readManifest } from "./consumer.ts";
 import type { Result } from "./matrix.ts";
 import { run } from "./process.ts";
 
@@ -152,8 +152,7 @@ async function errorsOf(command: string, args: string[], cwd: string): Promise<s
 }
 
 /** Writes a module that imports every entry point, so that each one's types are resolved and checked. */
-async function writeEveryExport(project: string, { name }: Manifest): Promise<void> {
-  const exports = await entryPoints();
+async function writeEveryExport(project: string, { name, exports }: Manifest): Promise<void> {
   const lines = Object.keys(exports)
     .filter((path) => typeof exports[path] === "object")
     .map((path, index) => `export type * as entry${index} from "${name}${path.slice(1)}";`);
