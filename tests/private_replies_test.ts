@@ -103,6 +103,18 @@ Deno.test("a guarded reply that nothing says anything about is private", async (
   assertEquals([cacheControl, vary], ["private", "Cookie"]);
 });
 
+Deno.test("a header without a value says nothing of a guarded reply", async () => {
+  const none = { "cache-control": null, vary: null } as never;
+  await using app = await application(() => {}, (scope) => {
+    scope.get("/text", (_request, reply) => reply.headers(none).send("me"));
+    scope.get("/stream", (_request, reply) => reply.headers(none).send(Readable.from(["me"])));
+  });
+  for (const url of ["/text", "/stream"]) {
+    const { cacheControl, vary } = await app.get(url);
+    assertEquals([cacheControl, vary], ["private", "Cookie"], url);
+  }
+});
+
 Deno.test("what a guarded route says of its own reply counts", async () => {
   const own = { "cache-control": "public, max-age=60" };
   await using app = await application(cacheAll, (scope) => {

@@ -144,7 +144,7 @@ class Late implements LateReply {
 
 /** The value of a header as one text, also where there are several. */
 export function toText(value: unknown): string {
-  if (value === undefined) return "";
+  if (value === undefined || value === null) return "";
   return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
