@@ -241,7 +241,7 @@ const TYPES: [what: string, settings: Settings, code: string, message: string][]
     "an empty name of the site",
     { siteName: " " },
     INVALID,
-    "`siteName` is a string: write a string that is not empty",
+    "`siteName` is an empty string: write a string that is not empty",
   ],
   [
     "a time-out as a text",

@@ -241,6 +241,7 @@ function isObject(value: unknown): value is object {
 function describe(value: unknown, isWord = false): string {
   if (value === null || typeof value === "boolean") return String(value);
   if (typeof value === "string") {
+    if (value.trim() === "") return "an empty string";
     return isWord || /^(?:true|false|yes|no|on|off|\d)$/i.test(value) ? `"${value}"` : "a string";
   }
   if (Array.isArray(value)) {
