@@ -462,7 +462,7 @@ Deno.test("settings that are unset or null are right, and so is skipCSRFCheck: f
     [],
   );
   assertEquals(
-    await warnings({ origin: "https://app.example", providers: [github({ ...unset, token: undefined })] }),
+    await warnings({ origin: "https://app.example", providers: [github(unset)] }),
     [],
   );
 });

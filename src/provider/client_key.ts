@@ -9,8 +9,8 @@ type Part = Record<string, unknown>;
  */
 export function keepClientKey(provider: Provider): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part };
-  const given = options?.token as Part | string | undefined;
-  if (typeof given !== "object" || given.clientPrivateKey === undefined) return provider;
+  const given = options?.token as Part | string | null | undefined;
+  if (typeof given !== "object" || given?.clientPrivateKey === undefined) return provider;
   const shipped = typeof own.token === "string" ? { url: own.token } : own.token as Part | undefined;
   const { token: _token, ...rest } = options as Part;
   return { ...own, token: { ...shipped, ...given }, options: rest } as unknown as Provider;
