@@ -22,6 +22,7 @@ import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../utils/deadline.ts";
+import { later } from "../utils/later.ts";
 import { RecentValues } from "../utils/recent_values.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -53,7 +54,8 @@ import {
   requireProvider,
   summarizeProviders,
 } from "../provider/summary.ts";
-import { LogoutTokens } from "../provider/logout_token.ts";
+import type { LogoutTokens } from "../provider/logout_token.ts";
+import type { SigningKeys } from "../provider/signing_keys.ts";
 import { withDefaultProfile } from "../provider/default_profile.ts";
 import { prepareProvider } from "../provider/prepare.ts";
 import { OtherProcesses } from "./other_processes.ts";
@@ -108,8 +110,8 @@ export interface ResolvedConfig {
   readonly recordsSignIns: boolean;
   /** How sign-outs end the session at the OpenID Provider; `undefined` where they do not. */
   readonly providerSignOut: ProviderSignOutSettings | undefined;
-  /** Validates the logout tokens of OpenID Providers, where they may end sessions (`backchannelLogout`). */
-  readonly logoutTokens: LogoutTokens | undefined;
+  /** What validates the logout tokens of OpenID Providers, where they may end sessions (`backchannelLogout`). */
+  readonly logoutTokens: (() => Promise<LogoutTokens>) | undefined;
   /** Whether a provider may be reached without TLS. */
   readonly allowsPlainHttp: (provider: string) => boolean;
   /** How session tokens are accepted in `Authorization: Bearer`, where they are. */
@@ -169,6 +171,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const production = environment.NODE_ENV === "production";
   const notices = new Notices();
   const languages = attempt(() => new Languages(config)) ?? new Languages();
+  const signingKeys = loadSigningKeys();
   const core = attempt(() => withDefaults(config, { production, notices, languages })) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? environment.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
@@ -219,7 +222,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     recordsSignIns,
     providerSignOut,
     allowsPlainHttp: (provider: string) => !production || insecure.includes(provider),
-    logoutTokens: backchannelLogout ? new LogoutTokens(core.providers as Provider[]) : undefined,
+    logoutTokens: backchannelLogout ? loadLogoutTokens(core.providers as Provider[], signingKeys) : undefined,
     bearer,
     sessionCookieLimit,
     tokenCacheSize,
@@ -259,6 +262,27 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
 export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): ResolvedConfig {
   const { unfinishedUsers, linkUses, firstSignIns } = before;
   return Object.freeze({ ...resolved, unfinishedUsers, linkUses, firstSignIns });
+}
+
+/** The keys that OpenID Providers publish, loaded with the first token that is verified. */
+function loadSigningKeys(): () => Promise<SigningKeys> {
+  return later(async () => {
+    const { SigningKeys } = await import("../provider/signing_keys.ts");
+    const keys = new SigningKeys();
+    return () => keys;
+  });
+}
+
+/** The same of logout tokens. */
+function loadLogoutTokens(
+  providers: readonly Provider[],
+  signingKeys: () => Promise<SigningKeys>,
+): () => Promise<LogoutTokens> {
+  return later(async () => {
+    const { LogoutTokens } = await import("../provider/logout_token.ts");
+    const tokens = new LogoutTokens(providers, await signingKeys());
+    return () => tokens;
+  });
 }
 
 /** What the configuration for core is made with. */

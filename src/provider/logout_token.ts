@@ -1,9 +1,11 @@
 /** Validates the logout tokens of OpenID Providers (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
 import type { Provider } from "@auth/core/providers";
-import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify, type RemoteJWKSet } from "jose";
+import { errors, type JWTPayload, jwtVerify } from "jose";
 import { isJsonObject } from "../utils/json.ts";
 import { UsedLogoutTokens } from "./used_logout_tokens.ts";
-import { type OpenIdClient, openIdClient, openIdMetadata } from "./openid_metadata.ts";
+import { openIdClient, openIdMetadata } from "./openid_metadata.ts";
+import { publicKeyAlgorithms } from "./signing_algorithms.ts";
+import type { SigningKeys } from "./signing_keys.ts";
 
 /** A logout token that is not accepted. The message is for the log and for the provider. */
 export class LogoutTokenRefused extends Error {
@@ -38,21 +40,6 @@ export const LOGOUT_TOKEN_AGE = 600;
 /** How much clocks may differ, in seconds. */
 export const CLOCK_TOLERANCE = 30;
 
-/** Signed with a key that the provider publishes: neither unsigned, nor with the client secret. */
-const ALGORITHMS: readonly string[] = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "Ed25519",
-];
-
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
 /** The logout tokens for the clients of one configuration. */
@@ -60,12 +47,15 @@ export class LogoutTokens {
   /** Those that were used. */
   readonly used: UsedLogoutTokens = new UsedLogoutTokens();
   readonly #providers: readonly Provider[];
-  /** The keys by provider. */
-  readonly #keys = new Map<string, { readonly url: string; readonly set: RemoteJWKSet }>();
+  readonly #keys: SigningKeys;
 
-  /** @param providers The prepared providers. */
-  constructor(providers: readonly Provider[]) {
+  /**
+   * @param providers The prepared providers.
+   * @param keys What the tokens are signed with.
+   */
+  constructor(providers: readonly Provider[], keys: SigningKeys) {
     this.#providers = providers;
+    this.#keys = keys;
   }
 
   /**
@@ -81,8 +71,8 @@ export class LogoutTokens {
       throw new LogoutTokenRefused(`the provider "${provider}" publishes no keys (jwks_uri)`);
     }
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, this.#keysAt(metadata.jwks_uri, client), {
-        algorithms: algorithmsOf(client, metadata.id_token_signing_alg_values_supported),
+      const { payload, protectedHeader } = await jwtVerify(token, this.#keys.at(metadata.jwks_uri, client), {
+        algorithms: publicKeyAlgorithms(client, metadata.id_token_signing_alg_values_supported),
         issuer: metadata.issuer,
         audience: client.clientId,
         requiredClaims: ["iss", "aud", "iat", "exp", "jti"],
@@ -96,21 +86,6 @@ export class LogoutTokens {
       throw error;
     }
   }
-
-  #keysAt(url: string, { id, fetch }: OpenIdClient): RemoteJWKSet {
-    const known = this.#keys.get(id);
-    if (known?.url === url) return known.set;
-    const set = createRemoteJWKSet(new URL(url), { [customFetch]: fetch });
-    this.#keys.set(id, { url, set });
-    return set;
-  }
-}
-
-/** The algorithm that is registered for ID tokens, else those that the provider has. */
-function algorithmsOf({ client }: OpenIdClient, supported: unknown): string[] {
-  const registered = client?.id_token_signed_response_alg;
-  const used = registered !== undefined ? [registered] : Array.isArray(supported) ? supported : ["RS256"];
-  return ALGORITHMS.filter((algorithm) => used.includes(algorithm));
 }
 
 /** Other kinds of tokens are signed with the same keys. Not all providers say that it is a logout token. */

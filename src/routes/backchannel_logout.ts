@@ -52,14 +52,15 @@ async function requireToken(
   }
   const { logout_token: token } = body ?? {};
   if (typeof token !== "string" || token === "") throw new LogoutTokenRefused("there is no `logout_token`");
-  return await config.logoutTokens!.verify(provider.id, token);
+  return await (await config.logoutTokens!()).verify(provider.id, token);
 }
 
 async function endSessions(claims: LogoutClaims, context: ProviderContext): Promise<void> {
   const { config, settings } = context;
   const lifetime = (LOGOUT_TOKEN_AGE + 2 * CLOCK_TOLERANCE) * 1000;
   const shared = settings.records && usesInStore(settings.records);
-  const use = await config.logoutTokens!.used.begin(claims, lifetime, shared);
+  const { used } = await config.logoutTokens!();
+  const use = await used.begin(claims, lifetime, shared);
   if (use === undefined) throw new LogoutTokenRefused("it was used before");
   try {
     await (settings.strategy === "jwt" ? endTokens(claims, context) : endRows(claims, context));
