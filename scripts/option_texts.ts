@@ -238,6 +238,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   tenant: 'tenant: "acme"',
   providerSignOut: "providerSignOut: true",
   backchannelLogout: "backchannelLogout: true, sessionStore: memorySessionStore()",
+  verifyIdTokens: "verifyIdTokens: true",
   credentialsDatabaseSessions: "credentialsDatabaseSessions: true, adapter",
   "jwt.maxAge": "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   "jwt.encode": 'jwt: { encode: (params) => encode({ ...params, salt: "staff" }) }',

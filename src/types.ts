@@ -311,6 +311,19 @@ export interface FastifyAuthOptions {
    */
   backchannelLogout?: boolean;
   /**
+   * Whether the signature of an ID token is verified at each sign-in with an OpenID Provider (OpenID Connect
+   * Core 1.0, section 3.1.3.7, numbers 6 to 8): with a key that its discovery document names, or that is at
+   * the provider's `jwks_endpoint`, or with the client secret where `client.id_token_signed_response_alg` is
+   * `HS256`, `HS384` or `HS512`. The keys are kept for ten minutes, and fetched again for one that is not among
+   * them. A sign-in with a wrong signature fails with `error=Configuration`, and the log says why; one whose
+   * keys cannot be fetched since the provider does not answer is a 503.
+   *
+   * Without it TLS to the token endpoint stands for the signature, as that section allows.
+   *
+   * @default false
+   */
+  verifyIdTokens?: boolean;
+  /**
    * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
    * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
    * show a preview, then do not use the link up. With `false` opening the link signs in.

@@ -5,16 +5,17 @@
  * discovery and key rotation that a client without dynamic registration can meet. Each case says what came of it and
  * who decided: `core` stands for `@auth/core` with `oauth4webapi`, which validates claims; `plugin` for this package.
  *
- * Core does not verify the signature of an ID token, so it fetches no keys: a bad signature, which the plan wants
- * refused, is accepted, and so is a token without `kid`. OpenID Connect Core 3.1.3.7 (6) allows it where the token came
- * straight from the token endpoint over TLS, which in production it does (A4 of docs/security-cases.md). The algorithm must still be one that
- * the provider advertises, and is never `none`.
+ * Each runs without and with `verifyIdTokens`. Core does not verify the signature of an ID token, so without the option
+ * no keys are fetched: a bad signature, which the plan wants refused, is accepted, and so is a token without `kid`.
+ * OpenID Connect Core 3.1.3.7 (6) allows it where the token came straight from the token endpoint over TLS, which in
+ * production it does (A4 of docs/security-cases.md). The algorithm must still be one that the provider advertises, and is
+ * never `none`.
  *
  * @module
  */
-import { assert, assertEquals, assertFalse, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { generateKeyPairSync, sign } from "node:crypto";
+import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import {
   locationOf,
   oauthApp,
@@ -36,13 +37,17 @@ interface Case {
   readonly settings?: ProviderSettings;
   /** What the provider adds to its authorization response. */
   readonly response?: (issuer: string) => Record<string, string>;
-  /** The name that the user is signed in with, or why the sign-in is refused. */
-  readonly outcome: { signedIn: string } | {
-    refused: RegExp;
-    by: "core" | "plugin";
-    at?: "sign-in" | "callback";
-  };
+  readonly outcome: Outcome;
+  /** The same with `verifyIdTokens`, where it differs. */
+  readonly verified?: Outcome;
 }
+
+/** The name that the user is signed in with, or why the sign-in is refused. */
+type Outcome = { signedIn: string } | {
+  refused: RegExp;
+  by: "core" | "plugin";
+  at?: "sign-in" | "callback";
+};
 
 const now = () => Math.floor(Date.now() / 1000);
 const { privateKey: strangersKey, publicKey: secondKey } = generateKeyPairSync("rsa", {
@@ -51,6 +56,10 @@ const { privateKey: strangersKey, publicKey: secondKey } = generateKeyPairSync("
 const signedByStranger = (input: string) =>
   sign("sha256", Buffer.from(input), strangersKey).toString("base64url");
 const secondJwk = { ...secondKey.export({ format: "jwk" }), kid: "second", use: "sig", alg: "RS256" };
+
+const HS256 = { client: { id_token_signed_response_alg: "HS256" } };
+const signHs256 = (secret: string) => (input: string) =>
+  createHmac("sha256", secret).update(input).digest("base64url");
 
 const CASES: readonly Case[] = [
   // Everything right.
@@ -184,11 +193,73 @@ const CASES: readonly Case[] = [
     name: "oidcc-client-test-kid-absent-multiple-jwks",
     script: () => ({ header: { kid: undefined }, keys: [secondJwk] }),
     outcome: { signedIn: "Ada" },
+    verified: { refused: /it names no key \("kid"\), and several keys/, by: "plugin" },
   },
   {
     name: "oidcc-client-test-invalid-sig-rs256",
     script: () => ({ sign: signedByStranger }),
     outcome: { signedIn: "Ada" },
+    verified: { refused: /The ID token of "op" is refused: its signature is wrong/, by: "plugin" },
+  },
+  {
+    name: "signed with another key that the provider publishes",
+    script: () => ({ sign: signedByStranger, keys: [secondJwk] }),
+    outcome: { signedIn: "Ada" },
+    verified: { refused: /its signature is wrong/, by: "plugin" },
+  },
+  {
+    name: "signed with a key that the provider does not publish",
+    script: () => ({ header: { kid: "second" }, sign: signedByStranger }),
+    outcome: { signedIn: "Ada" },
+    verified: { refused: /the provider publishes no key for it/, by: "plugin" },
+  },
+  {
+    name: "signed with a key that is for encryption",
+    script: () => ({
+      header: { kid: "second" },
+      sign: signedByStranger,
+      keys: [{ ...secondJwk, use: "enc" }],
+    }),
+    outcome: { signedIn: "Ada" },
+    verified: { refused: /the provider publishes no key for it/, by: "plugin" },
+  },
+  {
+    name: "HS256, registered",
+    settings: HS256,
+    script: () => ({ header: { alg: "HS256", kid: undefined }, sign: signHs256("secret") }),
+    outcome: { signedIn: "Ada" },
+  },
+  {
+    name: "HS256, registered, with another secret",
+    settings: HS256,
+    script: () => ({ header: { alg: "HS256", kid: undefined }, sign: signHs256("guessed") }),
+    outcome: { signedIn: "Ada" },
+    verified: { refused: /its signature is wrong/, by: "plugin" },
+  },
+  {
+    name: "HS256, advertised and not registered",
+    script: () => ({
+      metadata: { id_token_signing_alg_values_supported: ["RS256", "HS256"] },
+      header: { alg: "HS256", kid: undefined },
+      sign: signHs256("secret"),
+    }),
+    outcome: { signedIn: "Ada" },
+    verified: {
+      refused:
+        /"HS256" is not one that is expected\. .+set `client: \{ id_token_signed_response_alg: "HS256" \}`/,
+      by: "plugin",
+    },
+  },
+  {
+    name: "HS256 with a public key as the secret",
+    script: () => ({
+      metadata: { id_token_signing_alg_values_supported: ["RS256", "HS256"] },
+      header: { alg: "HS256" },
+      sign: signHs256(secondKey.export({ type: "spki", format: "pem" }) as string),
+      keys: [secondJwk],
+    }),
+    outcome: { signedIn: "Ada" },
+    verified: { refused: /"HS256" is not one that is expected/, by: "plugin" },
   },
   {
     name: "oidcc-client-test-idtoken-sig-none, advertised",
@@ -199,21 +270,25 @@ const CASES: readonly Case[] = [
     }),
     // Core would accept it: the plugin takes `none` out of what is advertised.
     outcome: { refused: /unexpected JWT "alg"/, by: "plugin" },
+    verified: { refused: /its algorithm "none" is not one that is expected/, by: "plugin" },
   },
   {
     name: "oidcc-client-test-idtoken-sig-none, not advertised",
     script: () => ({ header: { alg: "none", kid: undefined }, sign: () => "" }),
     outcome: { refused: /unexpected JWT "alg"/, by: "core" },
+    verified: { refused: /its algorithm "none" is not one that is expected/, by: "plugin" },
   },
   {
     name: "an algorithm that the provider does not advertise",
     script: () => ({ header: { alg: "HS256" } }),
     outcome: { refused: /unexpected JWT "alg"/, by: "core" },
+    verified: { refused: /its algorithm "HS256" is not one that is expected/, by: "plugin" },
   },
   {
     name: "an algorithm that the application does not expect",
     settings: { client: { id_token_signed_response_alg: "ES256" } },
     outcome: { refused: /unexpected JWT "alg"/, by: "core" },
+    verified: { refused: /its algorithm "RS256" is not one that is expected/, by: "plugin" },
   },
   {
     name: "no algorithms advertised: RS256 is meant",
@@ -224,6 +299,7 @@ const CASES: readonly Case[] = [
     name: "an ID token that is none",
     script: () => ({ tokens: { id_token: "not.a-token" } }),
     outcome: { refused: /Invalid JWT|failed to parse JWT/, by: "core" },
+    verified: { refused: /The ID token of "op" is refused: Invalid Compact JWS/, by: "plugin" },
   },
   {
     name: "no ID token",
@@ -294,46 +370,57 @@ const CASES: readonly Case[] = [
   },
 ];
 
-for (const { name, script, settings, response, outcome } of CASES) {
-  const what = "signedIn" in outcome ? "signed in" : `refused by ${outcome.by}`;
-  Deno.test(`conformance: ${name}: ${what}`, async () => {
-    await using provider = await ScriptedProvider.start();
-    const { issuer } = provider;
-    provider.script = script?.(issuer) ?? {};
-    const parts = await oauthApp({ issuer, checks: ["state", "pkce", "nonce"], ...settings });
-    await using _app = parts.app;
-    const client = parts.browser();
-    const started = locationOf(await startSignIn(client));
-    const refusedAtOnce = "refused" in outcome && outcome.at === "sign-in";
-    const ended = refusedAtOnce
-      ? started
-      : locationOf(await client.get(pathOf(provider.authorize(started, response?.(issuer)))));
+for (const { name, script, settings, response, ...outcomes } of CASES) {
+  for (const verifyIdTokens of [false, true]) {
+    const outcome = verifyIdTokens ? outcomes.verified ?? outcomes.outcome : outcomes.outcome;
+    const what = "signedIn" in outcome ? "signed in" : `refused by ${outcome.by}`;
+    Deno.test(`conformance: ${name}: ${what}${verifyIdTokens ? ", with verifyIdTokens" : ""}`, async () => {
+      await using provider = await ScriptedProvider.start();
+      const { issuer } = provider;
+      provider.script = script?.(issuer) ?? {};
+      const checks = ["state", "pkce", "nonce"];
+      const parts = await oauthApp({ issuer, checks, ...settings }, { verifyIdTokens });
+      await using _app = parts.app;
+      const client = parts.browser();
+      const started = locationOf(await startSignIn(client));
+      const refusedAtOnce = "refused" in outcome && outcome.at === "sign-in";
+      const ended = refusedAtOnce
+        ? started
+        : locationOf(await client.get(pathOf(provider.authorize(started, response?.(issuer)))));
 
-    if ("signedIn" in outcome) {
-      assertEquals(ended, "http://localhost", reasons(parts.lines));
-      assertEquals(await signedInName(client), outcome.signedIn);
-    } else {
-      const { error, code } = Object.fromEntries(new URL(ended).searchParams);
-      assertEquals([new URL(ended).pathname, error], ["/auth/error", "Configuration"]);
-      assert(code === undefined || ["provider_failed", "sign_in_expired"].includes(code), code);
-      assertEquals(await signedInName(client), undefined);
-      assertMatch(reasons(parts.lines), outcome.refused);
-    }
-    assertFalse(provider.paths.includes(PATHS.jwks), "no signature is verified, so no key is fetched");
-  });
+      if ("signedIn" in outcome) {
+        assertEquals(ended, "http://localhost", reasons(parts.lines));
+        assertEquals(await signedInName(client), outcome.signedIn);
+      } else {
+        const { error, code } = Object.fromEntries(new URL(ended).searchParams);
+        assertEquals([new URL(ended).pathname, error], ["/auth/error", "Configuration"]);
+        assert(code === undefined || ["provider_failed", "sign_in_expired"].includes(code), code);
+        assertEquals(await signedInName(client), undefined);
+        assertMatch(reasons(parts.lines), outcome.refused);
+      }
+      const askedForKeys = provider.paths.filter((path) => path === PATHS.jwks).length;
+      const needsKey = verifyIdTokens && "signedIn" in outcome && settings !== HS256;
+      if (!verifyIdTokens) assertEquals(askedForKeys, 0, "no signature is verified, so no key is fetched");
+      if (needsKey) assertEquals(askedForKeys, 1, "each sign-in has the signature verified");
+    });
+  }
 }
 
-Deno.test("conformance: oidcc-client-test-signing-key-rotation: a new key changes nothing", async () => {
-  await using provider = await ScriptedProvider.start();
-  const { app, browser } = await oauthApp({ issuer: provider.issuer });
-  await using _app = app;
-  for (const script of [{}, { header: { kid: "second" }, sign: signedByStranger, keys: [secondJwk] }]) {
-    provider.script = script;
-    const client = browser();
-    await client.get(pathOf(provider.authorize(locationOf(await startSignIn(client)))));
-    assertEquals(await signedInName(client), "Ada");
-  }
-});
+for (const verifyIdTokens of [false, true]) {
+  const option = verifyIdTokens ? ", with verifyIdTokens" : "";
+  Deno.test(`conformance: oidcc-client-test-signing-key-rotation: a new key is accepted${option}`, async () => {
+    await using provider = await ScriptedProvider.start();
+    const { app, browser } = await oauthApp({ issuer: provider.issuer }, { verifyIdTokens });
+    await using _app = app;
+    for (const script of [{}, { header: { kid: "second" }, sign: signedByStranger, keys: [secondJwk] }]) {
+      provider.script = script;
+      const client = browser();
+      await client.get(pathOf(provider.authorize(locationOf(await startSignIn(client)))));
+      assertEquals(await signedInName(client), "Ada");
+    }
+    assertEquals(provider.paths.filter((path) => path === PATHS.jwks).length, verifyIdTokens ? 2 : 0);
+  });
+}
 
 Deno.test("conformance: the authorization request names the client, the scope and the redirect URI", async () => {
   await using provider = await ScriptedProvider.start();

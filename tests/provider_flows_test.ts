@@ -5,7 +5,7 @@
  * @module
  */
 import { Auth, type AuthConfig } from "@auth/core";
-import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import Fastify from "fastify";
 import { customFetch, FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
@@ -23,7 +23,7 @@ import {
 import { AS_SHIPPED } from "./support/provider_problems.ts";
 import { CLIENT, type Json, type ProviderSample } from "./support/provider_sample.ts";
 import { PROVIDER_SAMPLES, UNUSABLE_PROVIDERS } from "./support/provider_samples.ts";
-import { StandIn } from "./support/provider_standin.ts";
+import { KEYS, StandIn } from "./support/provider_standin.ts";
 
 type OAuthProvider = Provider & { id: string; name: string };
 
@@ -39,13 +39,14 @@ async function configured(module: string, sample: ProviderSample, standIn: Stand
 }
 
 /** The application; `accounts` are those that signed in. */
-async function application(provider: OAuthProvider) {
+async function application(provider: OAuthProvider, overrides: Partial<FastifyAuthConfig> = {}) {
   const accounts: Json[] = [];
   const config: FastifyAuthConfig = {
     providers: [provider],
     secret: SECRET,
     origin: ORIGIN,
     events: { signIn: ({ account }) => void accounts.push({ ...account }) },
+    ...overrides,
   };
   const app = Fastify();
   await app.register(FastifyAuth(config), { prefix: "/auth" });
@@ -82,6 +83,26 @@ function signsIn(module: string, sample: ProviderSample): Promise<void> {
 
 for (const [module, sample] of Object.entries(PROVIDER_SAMPLES)) {
   Deno.test(`${module} signs in`, () => signsIn(module, sample));
+}
+
+for (const [module, sample] of Object.entries(PROVIDER_SAMPLES)) {
+  if (sample.idToken === undefined) continue;
+  Deno.test(`${module} signs in, with verifyIdTokens`, () =>
+    StandIn.during(sample, async (standIn) => {
+      const options = { ...sample.options, ...(!sample.documents && { jwks_endpoint: KEYS }) };
+      const provider = await configured(module, { ...sample, options }, standIn);
+      const { app, accounts, browser } = await application(provider, { verifyIdTokens: true });
+      await using _app = app;
+      const url = await startSignIn(browser, provider.id);
+      const end = await finishSignIn(browser, provider.id, sample, standIn.authorize(url));
+      assertEquals(end, `${ORIGIN}/welcome`);
+      assertEquals(accounts.length, 1);
+      const byKey = String(accounts[0]!.type) === "oidc" && sample.idTokenAlgorithm !== "HS256";
+      assertRequests(standIn, sample, byKey ? ["keys"] : []);
+      // The keys of all tenants would also accept a token that is signed with the key of another one.
+      const { tid } = sample.idToken as { tid?: string };
+      if (tid) assertStringIncludes(standIn.askedForKeys[0]!, tid);
+    }));
 }
 
 Deno.test("microsoft-entra-id signs in a person without a photo", () => {

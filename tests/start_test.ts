@@ -17,7 +17,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   "pages": ["sendPage", "renderPage", "loadAssets", "logoSprite", "unpack", "signInMail"],
   "requests to providers": ["limitedFetch", "refreshTokens"],
   "actions": ["beginSignIn", "rowsOf", "sessionRows", "whileValid", "startStepUp"],
-  "options": ["sendTooManyRequests", "authOperation"],
+  "options": ["sendTooManyRequests", "authOperation", "verifiedResponse", "withoutSignal", "logoutClaims"],
 };
 
 /**

@@ -172,7 +172,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const notices = new Notices();
   const languages = attempt(() => new Languages(config)) ?? new Languages();
   const signingKeys = loadSigningKeys();
-  const core = attempt(() => withDefaults(config, { production, notices, languages })) ?? { providers: [] };
+  const boot = { production, notices, languages, signingKeys };
+  const core = attempt(() => withDefaults(config, boot)) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? environment.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
@@ -290,12 +291,16 @@ interface Boot {
   readonly production: boolean;
   readonly notices: Notices;
   readonly languages: Languages;
+  readonly signingKeys: () => Promise<SigningKeys>;
 }
 
 /**
  * The configuration for core: the defaults of this package, then those that core takes from the environment.
  */
-function withDefaults(config: FastifyAuthConfig, { production, notices, languages }: Boot): AuthConfig {
+function withDefaults(
+  config: FastifyAuthConfig,
+  { production, notices, languages, signingKeys }: Boot,
+): AuthConfig {
   if (!Array.isArray(config.providers)) {
     throw new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
@@ -329,6 +334,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
     tenant: _tenant,
     providerSignOut: _signOut,
     backchannelLogout: _logout,
+    verifyIdTokens,
     siteName,
     language: _language,
     texts: _texts,
@@ -378,6 +384,7 @@ function withDefaults(config: FastifyAuthConfig, { production, notices, language
         write,
         warn: (message) => notices.warn(message, "FST_AUTHJS_WARN_PROVIDER"),
       },
+      signingKeys: verifyIdTokens ? signingKeys : undefined,
     })
   );
   return core;

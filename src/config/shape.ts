@@ -155,6 +155,7 @@ const CONFIG = {
   trustHost: "boolean",
   trustedOrigins: "any",
   useSecureCookies: "boolean",
+  verifyIdTokens: "boolean",
 } as const satisfies ShapeOf<FastifyAuthConfig>;
 
 /**

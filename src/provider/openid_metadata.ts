@@ -11,19 +11,33 @@ export interface OpenIdClient {
   readonly id: string;
   readonly issuer: string;
   readonly clientId: string;
+  readonly clientSecret?: string;
   readonly client?: Partial<oauth.Client>;
+  /** Where its keys are, for a provider without a discovery document. */
+  readonly jwks_endpoint?: unknown;
   /** Limited in time and size; it keeps discovery documents. */
   readonly fetch: Fetch;
 }
 
 /** The provider with this id. */
 export function openIdClient(providers: readonly Provider[], id: string): OpenIdClient {
-  const found = (providers as unknown as readonly ProviderShape[]).find((each) =>
-    (each.options?.id ?? each.id) === id
-  )!;
-  const { options = {}, ...own } = found;
+  return toOpenIdClient(providers.find((each) => idOf(each) === id)!);
+}
+
+/** The same of one provider. */
+export function toOpenIdClient(provider: Provider): OpenIdClient {
+  const { options = {}, ...own } = provider as ProviderShape;
   const merged = mergeAsCore(clonePlain(own), options) as unknown as OpenIdClient;
-  return { ...merged, id, fetch: (found as Record<PropertyKey, unknown>)[customFetch] as Fetch };
+  return {
+    ...merged,
+    id: idOf(provider),
+    fetch: (own as Record<PropertyKey, unknown>)[customFetch] as Fetch,
+  };
+}
+
+function idOf(provider: Provider): string {
+  const { id, options } = provider as ProviderShape;
+  return options?.id ?? id!;
 }
 
 interface ProviderShape {

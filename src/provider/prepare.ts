@@ -4,7 +4,9 @@ import { type Environment, prepareEmailProvider } from "./email.ts";
 import { type MailSettings, writeEmails } from "./email_message.ts";
 import { limitRequests } from "./request_limits.ts";
 import { keepClientKey } from "./client_key.ts";
+import type { SigningKeys } from "./signing_keys.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
+import { verifyIdTokens } from "./verify_id_tokens.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds } from "./workarounds.ts";
 
@@ -19,6 +21,8 @@ export interface PrepareOptions {
   readonly insecure: readonly string[];
   /** What mails are written with. */
   readonly mail: MailSettings;
+  /** What ID tokens are verified with; `undefined` where they are not (`verifyIdTokens`). */
+  readonly signingKeys: (() => Promise<SigningKeys>) | undefined;
 }
 
 type Step = (provider: Provider, options: PrepareOptions) => Provider;
@@ -41,6 +45,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ["e-mail texts", (provider, { mail }) => writeEmails(provider, mail)],
   // After the workarounds, which may send requests.
   ["request limits", limitRequests],
+  // After the limits, which apply to the requests for keys, and after whatever corrects a response.
+  ["ID token signatures", (provider, { signingKeys }) => verifyIdTokens(provider, signingKeys)],
   // Last, so that it sees a sender's timeout.
   ["e-mail errors", (provider, { env }) => prepareEmailProvider(provider, env)],
 ];

@@ -4,6 +4,7 @@ import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { parseJsonObject } from "../utils/json.ts";
+import { unverifiedConform } from "./verify_id_tokens.ts";
 
 /** What a refresh gives. */
 export interface RefreshedTokens {
@@ -58,7 +59,7 @@ export async function refreshTokens(provider: Provider, refreshToken: string): P
     refreshToken,
     requestOptions,
   );
-  const conformed = await token.conform?.(response.clone()) ?? response;
+  const conformed = await unverifiedConform(token)?.(response.clone()) ?? response;
   const tokens = await oauth.processRefreshTokenResponse(server, client, await tokensAlone(conformed));
   const { access_token, refresh_token, expires_in } = tokens;
   return {

@@ -165,8 +165,8 @@ export interface OAuth2Config<Profile> extends CommonProviderOptions {
    */
   issuer?: string;
   /**
-   * Where the provider publishes its keys; `undefined` where discovery says it. The contract requires the
-   * field, core leaves it optional.
+   * Where the provider publishes its keys; `undefined` where discovery says it. It is read with
+   * `verifyIdTokens`. The contract requires the field, core leaves it optional.
    */
   // deno-lint-ignore no-explicit-any -- the contract's type
   jwks_endpoint: any;

@@ -117,17 +117,22 @@ export function assertAuthorizationRequest(
 }
 
 /** Every request came, once each, and the way it is known to come. */
-export function assertRequests({ requests, complaints }: StandIn, sample: ProviderSample): void {
+export function assertRequests(
+  { requests, complaints }: StandIn,
+  sample: ProviderSample,
+  more: readonly Kind[] = [],
+): void {
   const { documents = {}, userinfo = [], globalFetch = [] } = sample;
   assertEquals(complaints, []);
   const kinds: Kind[] = [
     ...Object.keys(documents).map(() => "discovery" as const),
     "token",
     ...userinfo.map(() => "userinfo" as const),
+    ...more,
   ];
   const expected: StandIn["requests"] = kinds.map((kind) => ({
     kind,
-    via: globalFetch.includes(kind) ? "fetch" : "customFetch",
+    via: globalFetch.includes(kind === "keys" ? "token" : kind) ? "fetch" : "customFetch",
   }));
   const byKind = (a: { kind: string }, b: { kind: string }) => a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0;
   assertEquals([...requests].sort(byKind), expected.sort(byKind));

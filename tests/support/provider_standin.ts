@@ -27,7 +27,10 @@ interface Outgoing {
 }
 
 /** Which of the provider's endpoints a request is for. */
-export type Kind = "discovery" | "token" | "userinfo";
+export type Kind = "discovery" | "token" | "userinfo" | "keys";
+
+/** Where the keys of a provider are that has no discovery document. */
+export const KEYS = "https://keys.example/jwks";
 
 const TARGET = "x-stand-in-for";
 const realFetch = globalThis.fetch;
@@ -37,6 +40,8 @@ const keys = generateKeyPair("RS256", { extractable: true });
 export class StandIn {
   /** Every request: its kind, and whether it came through `customFetch` or the global `fetch`. */
   readonly requests: { kind: Kind | "unexpected"; via: "customFetch" | "fetch" }[] = [];
+  /** Where it was asked for its keys. */
+  readonly askedForKeys: string[] = [];
   /** What was wrong with the requests. */
   readonly complaints: string[] = [];
   /** The authorization request, once a browser has brought it. */
@@ -129,6 +134,8 @@ export class StandIn {
     if (url in documents) return "discovery";
     if (url === token.url) return "token";
     if (userinfo.some((exchange) => exchange.url === url)) return "userinfo";
+    const keysAt = [KEYS, ...Object.values(documents).map(({ jwks_uri }) => jwks_uri)];
+    if (keysAt.includes(url)) return "keys";
   }
 
   private async answer(request: Incoming): Promise<Outgoing> {
@@ -141,6 +148,9 @@ export class StandIn {
         return await this.answerToken(request);
       case "userinfo":
         return await this.answerUserinfo(request);
+      case "keys":
+        this.askedForKeys.push(request.url);
+        return { body: { keys: [await publicJwk()] } };
       default:
         this.complaints.push(`unexpected request: ${request.method} ${request.url}`);
         return { status: 404, body: { error: "not found" } };
@@ -209,13 +219,16 @@ async function sign(claims: Json, algorithm: "RS256" | "HS256"): Promise<string>
   );
   const token = new SignJWT(payload);
   if (algorithm === "HS256") {
-    return await token.setProtectedHeader({ alg: algorithm }).sign(
-      new TextEncoder().encode(CLIENT.secret.repeat(2)),
-    );
+    return await token.setProtectedHeader({ alg: algorithm }).sign(new TextEncoder().encode(CLIENT.secret));
   }
-  const { privateKey, publicKey } = await keys;
-  const { n } = await exportJWK(publicKey);
-  return await token.setProtectedHeader({ alg: algorithm, kid: String(n).slice(0, 8) }).sign(privateKey);
+  const { privateKey } = await keys;
+  const { kid } = await publicJwk();
+  return await token.setProtectedHeader({ alg: algorithm, kid }).sign(privateKey);
+}
+
+async function publicJwk() {
+  const jwk = await exportJWK((await keys).publicKey);
+  return { ...jwk, kid: String(jwk.n).slice(0, 8), use: "sig" };
 }
 
 function sorted(entries: Record<string, string>): [string, string][] {

@@ -1,0 +1,131 @@
+/** Verifies the signature of an ID token (OpenID Connect Core 1.0, section 3.1.3.7, numbers 6 to 8). */
+import { compactVerify, decodeProtectedHeader, errors } from "jose";
+import { FastifyAuthError } from "../errors.ts";
+import { parseJsonObject } from "../utils/json.ts";
+import { jwtPayload } from "../utils/jwt_payload.ts";
+import { BufferedResponse } from "./buffered_response.ts";
+import { type OpenIdClient, openIdMetadata } from "./openid_metadata.ts";
+import { toLogText } from "./provider_error.ts";
+import { ProviderUnavailable } from "./provider_unavailable.ts";
+import { PUBLIC_KEY_ALGORITHMS, publicKeyAlgorithms, SECRET_ALGORITHMS } from "./signing_algorithms.ts";
+import type { SigningKeys } from "./signing_keys.ts";
+
+/**
+ * A response of the token endpoint with an ID token whose signature is right. One without an ID token is for
+ * core to refuse, and so are the claims.
+ *
+ * @param response Is read.
+ * @throws {ProviderUnavailable} where the provider does not answer with its keys.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for any other ID token, and where no keys are found;
+ * `FST_AUTHJS_UNAVAILABLE` for a wrong answer in their place.
+ */
+export async function verifiedResponse(
+  response: Response,
+  client: OpenIdClient,
+  keys: SigningKeys,
+): Promise<Response> {
+  // Core reads tokens in no other.
+  if (response.status !== 200) return response;
+  const { status, statusText, headers } = response;
+  const text = await response.text();
+  const { id_token: token } = parseJsonObject(text) ?? {};
+  if (typeof token === "string") await verify(token, client, keys);
+  return new BufferedResponse(text, { status, statusText, headers });
+}
+
+async function verify(token: string, client: OpenIdClient, keys: SigningKeys): Promise<void> {
+  const registered = client.client?.id_token_signed_response_alg ?? "";
+  try {
+    if (SECRET_ALGORITHMS.includes(registered)) {
+      // Section 10.1.
+      await compactVerify(token, new TextEncoder().encode(client.clientSecret), { algorithms: [registered] });
+    } else {
+      await verifyWithKeys(token, client, keys);
+    }
+  } catch (error) {
+    if (error instanceof FastifyAuthError) throw error;
+    const outcome = error instanceof errors.JOSEError ? "is refused" : "cannot be verified";
+    throw new FastifyAuthError(
+      "FST_AUTHJS_PROVIDER_INVALID",
+      `The ID token of "${client.id}" ${outcome}: ${reasonOf(error, token)}.`,
+      { cause: error },
+    );
+  }
+}
+
+async function verifyWithKeys(token: string, client: OpenIdClient, keys: SigningKeys): Promise<void> {
+  const { url, algorithms } = await published(token, client);
+  const set = keys.at(url, client);
+  const { coolingDown } = set;
+  try {
+    await compactVerify(token, set, { algorithms });
+  } catch (error) {
+    if (!coolingDown || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    // The provider may have a new key since. That costs it a request for each of its token responses at most,
+    // unlike a token that anyone may send.
+    await set.reload();
+    await compactVerify(token, set, { algorithms });
+  }
+}
+
+/** Where the keys are, and what they may be used for; core compares the algorithm as well. */
+async function published(
+  token: string,
+  client: OpenIdClient,
+): Promise<{ readonly url: string; readonly algorithms: string[] }> {
+  const { id, jwks_endpoint } = client;
+  if (typeof jwks_endpoint === "string") {
+    return { url: jwks_endpoint, algorithms: publicKeyAlgorithms(client, PUBLIC_KEY_ALGORITHMS) };
+  }
+  const issuer = tenantIssuer(client.issuer, token);
+  const metadata = await openIdMetadata({ ...client, issuer }).catch((error) => {
+    if (!(error instanceof FastifyAuthError) || error instanceof ProviderUnavailable) throw error;
+    throw noKeys(id, error.message, error);
+  });
+  const { jwks_uri: url, id_token_signing_alg_values_supported: supported } = metadata;
+  if (typeof url === "string" && URL.canParse(url)) {
+    return { url, algorithms: publicKeyAlgorithms(client, supported) };
+  }
+  throw noKeys(id, "Its discovery document names no `jwks_uri`.");
+}
+
+function noKeys(id: string, why: string, cause?: Error): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_PROVIDER_INVALID",
+    `\`verifyIdTokens\` finds no keys of "${id}". ${why} Where it publishes its keys without a discovery document, ` +
+      "set its `jwks_endpoint` to their address.",
+    cause && { cause },
+  );
+}
+
+/** An issuer of Microsoft that stands for many tenants. */
+const MANY_TENANTS =
+  /^(https:\/\/login\.(?:partner\.)?microsoftonline\.[a-z]+\/)(?:common|organizations|consumers)(?=\/)/;
+
+/**
+ * The issuer that core expects: for an issuer of many tenants that of the tenant which the token names. The
+ * keys of all tenants would accept a token for one that is signed with the key of another.
+ */
+function tenantIssuer(issuer: string, token: string): string {
+  if (!MANY_TENANTS.test(issuer)) return issuer;
+  const { tid } = jwtPayload(token) ?? {};
+  if (typeof tid !== "string" || !/^[\w-]+$/.test(tid)) return issuer;
+  return issuer.replace(MANY_TENANTS, (_all, start: string) => start + tid);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'it names no key ("kid"), and several keys of the provider may be meant',
+  ERR_JWKS_NO_MATCHING_KEY: "the provider publishes no key for it",
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "its signature is wrong",
+};
+
+/** Why, without any part of the token but the name of its algorithm. */
+function reasonOf(error: unknown, token: string): string {
+  const { code = "", message } = error as { code?: string; message: string };
+  if (code !== errors.JOSEAlgNotAllowed.code) return REASONS[code] ?? toLogText(message)!;
+  const alg = toLogText(decodeProtectedHeader(token).alg) ?? "";
+  const hint = SECRET_ALGORITHMS.includes(alg)
+    ? `. If it is registered there, set \`client: { id_token_signed_response_alg: "${alg}" }\``
+    : "";
+  return `its algorithm ${JSON.stringify(alg)} is not one that is expected${hint}`;
+}

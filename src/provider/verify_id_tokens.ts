@@ -1,0 +1,96 @@
+/** Has the ID tokens of OpenID Providers verified before core reads them: the option `verifyIdTokens`. */
+import type { Provider } from "@auth/core/providers";
+import { FastifyAuthError } from "../errors.ts";
+import { clonePlain, mergeAsCore } from "../utils/clone.ts";
+import { later } from "../utils/later.ts";
+import { type OpenIdClient, toOpenIdClient } from "./openid_metadata.ts";
+import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "./signing_algorithms.ts";
+import type { SigningKeys } from "./signing_keys.ts";
+import { variableOf } from "./variables.ts";
+
+type Part = Record<PropertyKey, unknown>;
+
+/** Corrects a response of the token endpoint. */
+type Conform = (response: Response) => Response | undefined | Promise<Response | undefined>;
+
+/** Where the `conform` is kept that the token endpoint has without this. */
+const UNVERIFIED = Symbol("conform without verifying");
+
+const verifiedResponse = later(async () => (await import("./id_token.ts")).verifiedResponse);
+
+/**
+ * Makes `token.conform` verify the ID token in what core gets for a code. Core calls it last before it reads
+ * the response.
+ *
+ * @param keys `undefined` where ID tokens are not verified.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` where there can be no key.
+ */
+export function verifyIdTokens(provider: Provider, keys: (() => Promise<SigningKeys>) | undefined): Provider {
+  const { options, ...own } = provider as unknown as Part & { options?: Part };
+  if (keys === undefined || own.type !== "oidc") return provider;
+  const client = toOpenIdClient(provider);
+  requireKey(client, String(own.id));
+  // As core merges them: an address replaces all of a shipped endpoint.
+  const { token } = mergeAsCore(clonePlain(own), options ?? {}) as { token?: string | Part | null };
+  const endpoint = typeof token === "string" ? { url: token } : token ?? {};
+  const conform = endpoint.conform as Conform | undefined;
+  const { token: _token, ...others } = options ?? {};
+  return {
+    ...own,
+    token: {
+      ...endpoint,
+      [UNVERIFIED]: conform,
+      conform: async (response: Response) =>
+        await verifiedResponse(await conform?.(response.clone()) ?? response, client, await keys()),
+    },
+    ...(options && { options: others }),
+  } as unknown as Provider;
+}
+
+/** The `conform` for a refresh, whose ID token nothing reads: a new refresh token must not be lost over it. */
+export function unverifiedConform(endpoint: { readonly conform?: Conform }): Conform | undefined {
+  return UNVERIFIED in endpoint ? endpoint[UNVERIFIED] as Conform | undefined : endpoint.conform;
+}
+
+/** What can be known of the key before a sign-in. */
+function requireKey(
+  { id, issuer, clientSecret, client, jwks_endpoint }: OpenIdClient,
+  factoryId: string,
+): void {
+  const algorithm = client?.id_token_signed_response_alg;
+  if (algorithm !== undefined && ![...PUBLIC_KEY_ALGORITHMS, ...SECRET_ALGORITHMS].includes(algorithm)) {
+    throw invalid(
+      `\`verifyIdTokens\` cannot verify ID tokens of "${id}" that are signed with ${
+        JSON.stringify(algorithm)
+      }: ` +
+        "set `client.id_token_signed_response_alg` to the algorithm that is registered there, or leave it out.",
+    );
+  }
+  if (algorithm !== undefined && SECRET_ALGORITHMS.includes(algorithm)) {
+    if (clientSecret) return;
+    throw invalid(
+      `\`verifyIdTokens\` needs the \`clientSecret\` of "${id}", whose ID tokens are signed with it (${algorithm}).`,
+    );
+  }
+  const [name, address] = isSet(jwks_endpoint) ? ["jwks_endpoint", jwks_endpoint] : ["issuer", issuer];
+  if (isAddress(address)) return;
+  throw invalid(
+    `\`verifyIdTokens\` needs the keys of the provider "${id}", and its \`${name}\` is ` +
+      `${isSet(address) ? "no address" : "not set"}: set \`issuer\` (or ${
+        variableOf(factoryId, "ISSUER")
+      }), whose discovery document says where they are, or \`jwks_endpoint\`.`,
+  );
+}
+
+/** As core takes it, null is the same as unset. */
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value);
+}
+
+function invalid(message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
+}

@@ -1,0 +1,415 @@
+/** The option `verifyIdTokens`: where the keys come from, and what happens without them. */
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import Fastify, { type FastifyInstance } from "fastify";
+import { createAuth, type FastifyAuthConfig, FastifyAuthError, memorySessionStore } from "fastify-authjs";
+import { captureLog, testApp, testConfig } from "./support/app.ts";
+import { type Answer, Client } from "./support/client.ts";
+import { withEnvironment } from "./support/environment.ts";
+import {
+  locationOf,
+  oauthApp,
+  pathOf,
+  type ProviderSettings,
+  reasons,
+  signedInName,
+  startSignIn,
+} from "./support/oauth_client.ts";
+import { PATHS, type Script, ScriptedProvider } from "./support/scripted_provider.ts";
+import {
+  oauthSettings,
+  type ScriptedParts,
+  signInThrough,
+  withProvider,
+} from "./support/scripted_sign_in.ts";
+
+const CONFIGURATION = "http://localhost/auth/error?error=Configuration";
+
+const signWith = (key: KeyObject) => (input: string) =>
+  sign("sha256", Buffer.from(input), key).toString("base64url");
+const stranger = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const forged: Script = { sign: signWith(stranger.privateKey) };
+
+/** As `withProvider()`, with the option. */
+function verifying(
+  script: Script,
+  run: (parts: ScriptedParts) => Promise<void>,
+  settings: ProviderSettings | ((issuer: string) => ProviderSettings) = {},
+  overrides: Partial<FastifyAuthConfig> = {},
+): Promise<void> {
+  return withProvider(script, run, settings, { verifyIdTokens: true, ...overrides });
+}
+
+/** How often the provider was asked for its keys. */
+function keyRequests({ paths }: ScriptedProvider): number {
+  return paths.filter((path) => path === PATHS.jwks).length;
+}
+
+async function assertRefused(client: Client, answer: Answer, what = ""): Promise<void> {
+  assertEquals(locationOf(answer), CONFIGURATION, what);
+  assertEquals(await signedInName(client), undefined, what);
+}
+
+async function assertSignsIn({ client, provider, lines }: ScriptedParts): Promise<void> {
+  assertEquals(locationOf(await signInThrough(client, provider)), "http://localhost", reasons(lines));
+  assertEquals(await signedInName(client), "Ada");
+}
+
+/** Endpoints that are configured, at a provider without a discovery document. */
+const manual = (issuer: string) => ({
+  authorization: `${issuer}/authorize`,
+  token: `${issuer}${PATHS.token}`,
+  userinfo: `${issuer}${PATHS.userinfo}`,
+});
+const nothing = (_request: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(404).end();
+};
+
+Deno.test("A10: a forged ID token reaches no callback and no event, and the log has nothing of it", async () => {
+  const called: string[] = [];
+  const call = (name: string) => (): never => {
+    called.push(name);
+    throw new Error("called");
+  };
+  const events: unknown[] = [];
+  const listener = (event: unknown) => events.push(event);
+  subscribe("fastify-authjs:sign-in-failure", listener);
+  try {
+    const callbacks = { signIn: call("signIn"), jwt: call("jwt") };
+    await verifying(
+      forged,
+      async ({ client, provider, lines }) => {
+        await assertRefused(client, await signInThrough(client, provider));
+        assertEquals(called, []);
+        assertStringIncludes(reasons(lines), 'The ID token of "op" is refused: its signature is wrong.');
+        const [header, claims, signature] = provider.idToken().split(".");
+        const log = JSON.stringify(lines);
+        for (const part of [header, claims, signature, "an-access-token", "ada@example.com"]) {
+          assertFalse(log.includes(part!), part);
+        }
+        const { channel: _, provider: id, reason } = events.at(-1) as Record<string, unknown>;
+        assertEquals([id, reason, events.length], ["op", "CallbackRouteError", 1]);
+        assertFalse(provider.paths.includes(PATHS.userinfo));
+      },
+      { profile: call("profile"), idToken: false },
+      { callbacks, events: { signIn: call("event") } },
+    );
+  } finally {
+    unsubscribe("fastify-authjs:sign-in-failure", listener);
+  }
+});
+
+Deno.test("a script gets the same error for a forged ID token as for one with a wrong claim", async () => {
+  const answers: [number, string][] = [];
+  for (const script of [forged, { claims: { aud: "another-client" } }]) {
+    await verifying(script, async ({ browser, provider }) => {
+      const client = browser({ "x-auth-return-redirect": "1" });
+      const { url } = (await startSignIn(client)).json();
+      const { statusCode, body } = await client.get(pathOf(provider.authorize(url)));
+      answers.push([statusCode, body]);
+    });
+  }
+  assertEquals(answers[0], answers[1]);
+  assertMatch(String(answers[0]![1]), /error=Configuration/);
+});
+
+Deno.test("the keys are fetched once for many sign-ins", () =>
+  verifying({}, async (parts) => {
+    for (let count = 0; count < 3; count++) await assertSignsIn({ ...parts, client: parts.browser() });
+    assertEquals(keyRequests(parts.provider), 1);
+  }));
+
+Deno.test("A10: a kid that is unknown has the keys fetched once for each token response at most", () =>
+  verifying({ header: { kid: "unknown" } }, async ({ browser, provider }) => {
+    for (let count = 1; count <= 3; count++) {
+      const client = browser();
+      await assertRefused(client, await signInThrough(client, provider));
+      assertEquals(keyRequests(provider), count);
+    }
+  }));
+
+Deno.test("an unknown kid of a logout token has the keys fetched once in half a minute", async () => {
+  const config = { backchannelLogout: true, sessionStore: memorySessionStore() };
+  await verifying(
+    {},
+    async (parts) => {
+      await assertSignsIn(parts);
+      parts.provider.script = { header: { kid: "unknown" } };
+      for (let count = 0; count < 5; count++) {
+        const answer = await parts.app.inject({
+          method: "POST",
+          url: "/auth/backchannel-logout/op",
+          headers: { "content-type": "application/x-www-form-urlencoded" },
+          payload: `logout_token=${parts.provider.idToken()}`,
+        });
+        assertEquals(answer.statusCode, 400);
+      }
+      assertEquals(keyRequests(parts.provider), 1, "those of the sign-in serve logout tokens, too");
+    },
+    {},
+    config,
+  );
+});
+
+Deno.test("A10: keys that cannot be had since the provider does not answer are the documented 503", async () => {
+  const says = (status: number) => (_request: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(status).end();
+  };
+  for (
+    const [name, jwks] of Object.entries({ silent: () => {}, 429: says(429), 502: says(502), 503: says(503) })
+  ) {
+    await verifying(
+      { answer: { jwks } },
+      async (parts) => {
+        const answer = await signInThrough(parts.client, parts.provider);
+        assertEquals(answer.statusCode, 503, name);
+        assertMatch(answer.json().message, /^The provider "op" .+ Try again in a moment\.$/);
+        assertMatch(
+          reasons(parts.lines),
+          /"op" (did not answer in full within 500 ms|answered \d+) at \S+\/jwks/,
+        );
+        assertEquals(await signedInName(parts.client), undefined, name);
+        // Nothing of it is kept.
+        parts.provider.script = {};
+        await assertSignsIn({ ...parts, client: parts.browser() });
+      },
+      {},
+      { providerTimeout: 500 },
+    );
+  }
+});
+
+Deno.test("the wait for keys ends with providerTimeout, and not before", async () => {
+  // That of jose, which is five seconds.
+  using _stub = stub(
+    AbortSignal,
+    "timeout",
+    () => AbortSignal.abort(new DOMException("late", "TimeoutError")),
+  );
+  await verifying({}, assertSignsIn);
+});
+
+Deno.test("A10: a wrong answer in place of keys refuses the sign-in", async () => {
+  const answers: [string, (response: ServerResponse) => void, RegExp][] = [
+    ["too large", (response) => response.end(`{"keys":[${" ".repeat(1024 * 1024)}]}`), /over 1048576 bytes/],
+    ["an error", (response) => response.writeHead(404).end(), /"op" answered 404 at \S+\/jwks/],
+    [
+      "a redirect",
+      (response) => response.writeHead(302, { location: "/" }).end(),
+      /answered 302 at \S+\/jwks/,
+    ],
+    [
+      "no JSON",
+      (response) => response.end("<h1>"),
+      /cannot be verified|is refused: Failed to parse the JSON Web Key/,
+    ],
+    ["no keys", (response) => response.end('{"keys":{}}'), /is refused: JSON Web Key Set malformed/],
+    ["none", (response) => response.end('{"keys":[]}'), /the provider publishes no key for it/],
+  ];
+  for (const [what, answer, reason] of answers) {
+    const jwks = (_request: IncomingMessage, response: ServerResponse) => answer(response);
+    await verifying({ answer: { jwks } }, async ({ client, provider, lines }) => {
+      await assertRefused(client, await signInThrough(client, provider), what);
+      assertMatch(reasons(lines), reason);
+    });
+  }
+});
+
+Deno.test("a key that is too short is named, and its ID token refused", async () => {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });
+  const jwk = { ...publicKey.export({ format: "jwk" }), kid: "short" };
+  const script = { header: { kid: "short" }, sign: signWith(privateKey), keys: [jwk] };
+  await verifying(script, async ({ client, provider, lines }) => {
+    await assertRefused(client, await signInThrough(client, provider));
+    assertMatch(reasons(lines), /The ID token of "op" cannot be verified: .*2048/);
+  });
+});
+
+Deno.test("a discovery document without jwks_uri says what to set", async () => {
+  for (const jwks_uri of [undefined, "keys"]) {
+    await verifying({ metadata: { jwks_uri } }, async ({ client, provider, lines }) => {
+      await assertRefused(client, await signInThrough(client, provider));
+      assertMatch(
+        reasons(lines),
+        /finds no keys of "op"\. .+names no `jwks_uri`\. .+set its `jwks_endpoint`/,
+      );
+    });
+  }
+});
+
+Deno.test("endpoints that are configured: the keys are those of the issuer's document, or of jwks_endpoint", async () => {
+  await verifying({}, assertSignsIn, manual);
+  await verifying(forged, async ({ client, provider }) => {
+    await assertRefused(client, await signInThrough(client, provider));
+  }, manual);
+
+  const answer = { discovery: nothing };
+  await verifying({ answer }, async ({ client, provider, lines }) => {
+    await assertRefused(client, await signInThrough(client, provider));
+    assertMatch(reasons(lines), /finds no keys of "op"\. "op" answered 404 at .+set its `jwks_endpoint`/);
+  }, manual);
+  const withKeys = (issuer: string) => ({ ...manual(issuer), jwks_endpoint: `${issuer}${PATHS.jwks}` });
+  await verifying({ answer }, assertSignsIn, withKeys);
+  await verifying({ answer, ...forged }, async ({ client, provider }) => {
+    await assertRefused(client, await signInThrough(client, provider));
+  }, withKeys);
+});
+
+Deno.test("what token.conform makes of a response is what is verified", async () => {
+  const token = {
+    conform: async (response: Response) => Response.json({ ...await response.json(), hidden: 1 }),
+  };
+  await verifying({}, assertSignsIn, { token });
+  await verifying(forged, async ({ client, provider }) => {
+    await assertRefused(client, await signInThrough(client, provider));
+  }, { token });
+  // An ID token that core would not find without it.
+  const unwrap = {
+    conform: async (response: Response) => {
+      const { data, ...tokens } = await response.json();
+      return Response.json({ ...tokens, id_token: data });
+    },
+  };
+  await verifying({}, async ({ client, provider }) => {
+    const { privateKey } = stranger;
+    const tokens = () => ({ id_token: undefined, data: provider.idToken() });
+    const started = new URL(provider.authorize(locationOf(await startSignIn(client))));
+    provider.script = { sign: signWith(privateKey) };
+    provider.script = { ...provider.script, tokens: tokens() };
+    await assertRefused(client, await client.get(pathOf(started.href)));
+  }, { token: unwrap });
+});
+
+Deno.test("settings of the application stand beside it: a token address, or null", async () => {
+  const address = (issuer: string) => ({ options: { token: `${issuer}${PATHS.token}` } });
+  for (const settings of [address, { token: null }, { options: { token: null } }, { profile: null }]) {
+    await verifying({}, assertSignsIn, settings);
+    await verifying(forged, async ({ client, provider }) => {
+      await assertRefused(client, await signInThrough(client, provider));
+    }, settings);
+  }
+});
+
+Deno.test("an account whose ID token is forged is not linked", async () => {
+  const provider = await ScriptedProvider.start();
+  await using _provider = provider;
+  const linked: unknown[] = [];
+  const { memoryAdapter } = await import("./support/memory_adapter.ts");
+  const parts = await oauthApp({ issuer: provider.issuer }, {
+    verifyIdTokens: true,
+    adapter: memoryAdapter(),
+    events: { linkAccount: (message) => void linked.push(message) },
+  });
+  await using _app = parts.app;
+  const client = parts.browser();
+  assertEquals(locationOf(await signInThrough(client, provider)), "http://localhost");
+  assertEquals(linked.length, 1);
+  provider.script = { ...forged, claims: { sub: "eve" } };
+  assertEquals(locationOf(await signInThrough(client, provider)), CONFIGURATION);
+  assertEquals(linked.length, 1);
+});
+
+Deno.test("a refresh is not verified: nothing reads its ID token, and its refresh token must not be lost", async () => {
+  const tokens = { refresh_token: "a-refresh-token", expires_in: 1 };
+  await using provider = await ScriptedProvider.start({ tokens });
+  const { logger } = captureLog();
+  const settings = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
+  const conformed: string[] = [];
+  const conform = (response: Response) => void conformed.push(String(response.status));
+  const auth = createAuth(testConfig({
+    providers: [{ ...settings, issuer: provider.issuer, token: { conform } } as never],
+    refreshTokens: true,
+    verifyIdTokens: true,
+  }));
+  await using app = Fastify({ logger }) as unknown as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.get("/token", async (request) => ({ token: await auth.getAccessToken(request, "op") }));
+  const client = new Client(app);
+  assertEquals(locationOf(await signInThrough(client, provider)), "http://localhost");
+  provider.script = { ...forged, tokens: { ...tokens, access_token: "a-new-one" } };
+  assertMatch((await client.get("/token")).body, /a-new-one/);
+  assertEquals(conformed, ["200", "200"], "the application's own conform() is called for both");
+});
+
+Deno.test("a provider of OAuth without ID tokens is as it was", () =>
+  verifying({ tokens: { id_token: undefined } }, async ({ client, provider }) => {
+    assertEquals(locationOf(await signInThrough(client, provider)), "http://localhost");
+    assertEquals(keyRequests(provider), 0);
+  }, oauthSettings));
+
+Deno.test("keys are not fetched without TLS in production", () =>
+  withEnvironment({ NODE_ENV: "production" }, async () => {
+    const seen: string[] = [];
+    const { customFetch } = await import("fastify-authjs");
+    await using provider = await ScriptedProvider.start({ metadata: {} });
+    const issuer = "https://op.example";
+    const send: typeof fetch = async (input, init) => {
+      const url = new URL(String(input));
+      seen.push(url.href);
+      const response = await fetch(`${provider.issuer}${url.pathname}`, init);
+      return Response.json(JSON.parse((await response.text()).replaceAll(provider.issuer, issuer)));
+    };
+    provider.script = { claims: { iss: issuer }, metadata: { jwks_uri: "http://op.example/jwks" } };
+    const { app, lines } = await oauthApp({ issuer, [customFetch]: send }, {
+      verifyIdTokens: true,
+      origin: "http://localhost",
+    });
+    await using _app = app;
+    const client = new Client(app);
+    await assertRefused(client, await signInThrough(client, provider));
+    assertMatch(reasons(lines), /"op" is not asked at http:\/\/op\.example\/jwks: NODE_ENV=production/);
+    assertFalse(seen.some((url) => url.endsWith(PATHS.jwks)));
+  }));
+
+Deno.test("verifyIdTokens that is not true or false stops the boot", async () => {
+  for (const verifyIdTokens of ["false", 1, null, {}]) {
+    const config = testConfig({ verifyIdTokens: verifyIdTokens as never });
+    const { code, message } = await assertRejects(() => testApp(config), FastifyAuthError);
+    assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
+    assertMatch(message, /`verifyIdTokens` is .+: write true or false, or leave it out\./);
+  }
+});
+
+Deno.test("a provider whose ID tokens cannot be verified stops the boot", async () => {
+  const issuer = "https://op.example";
+  const cases: [ProviderSettings, RegExp][] = [
+    [
+      manual(issuer),
+      /needs the keys of the provider "op", and its `issuer` is not set: .+AUTH_OP_ISSUER.+`jwks_endpoint`/,
+    ],
+    [{ ...manual(issuer), issuer: "op" }, /`issuer` is no address/],
+    [{ issuer, jwks_endpoint: "/keys" }, /`jwks_endpoint` is no address/],
+    [{ issuer, jwks_endpoint: {} }, /`jwks_endpoint` is no address/],
+    [{ issuer, client: { id_token_signed_response_alg: "none" } }, /of "op" that are signed with "none"/],
+    [{ issuer, client: { id_token_signed_response_alg: "rs256" } }, /of "op" that are signed with "rs256"/],
+    [{
+      issuer,
+      clientSecret: undefined,
+      client: { id_token_signed_response_alg: "HS256", token_endpoint_auth_method: "none" },
+    }, /needs the `clientSecret` of "op"/],
+  ];
+  for (const [settings, expected] of cases) {
+    const error = await assertRejects(() => oauthApp(settings, { verifyIdTokens: true }), FastifyAuthError);
+    assertEquals(error.code, "FST_AUTHJS_PROVIDER_INVALID");
+    assertMatch(error.message, expected);
+    // Without the option nothing is asked of the provider.
+    await using _app = (await oauthApp(settings)).app;
+  }
+  const keys = { ...manual(issuer), jwks_endpoint: `${issuer}/keys` };
+  const registered = { ...manual(issuer), client: { id_token_signed_response_alg: "HS512" } };
+  for (const settings of [keys, registered, { issuer, jwks_endpoint: null }]) {
+    await using _app = (await oauthApp(settings, { verifyIdTokens: true })).app;
+  }
+  assert(true);
+});
