@@ -14,6 +14,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, type FastifyAuthConfig, FastifyAuthError, memorySessionStore } from "fastify-authjs";
+import { startIssuer } from "fastify-authjs/testing";
 import { captureLog, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client } from "./support/client.ts";
 import { withEnvironment } from "./support/environment.ts";
@@ -26,6 +27,7 @@ import {
   signedInName,
   startSignIn,
 } from "./support/oauth_client.ts";
+import { ProviderBrowser, startOpenIdProvider } from "./support/openid_provider.ts";
 import { PATHS, type Script, ScriptedProvider } from "./support/scripted_provider.ts";
 import {
   oauthSettings,
@@ -371,6 +373,67 @@ Deno.test("keys are not fetched without TLS in production", () =>
     assertMatch(reasons(lines), /"op" is not asked at http:\/\/op\.example\/jwks: NODE_ENV=production/);
     assertFalse(seen.some((url) => url.endsWith(PATHS.jwks)));
   }));
+
+Deno.test("a jwks_endpoint without TLS stops the boot in production, unless insecureProviders names the provider", () =>
+  withEnvironment({ NODE_ENV: "production" }, async () => {
+    const settings = { issuer: "https://op.example", jwks_endpoint: "http://op.example/keys" };
+    const overrides = { verifyIdTokens: true, origin: "https://app.example" };
+    const error = await assertRejects(() => oauthApp(settings, overrides), FastifyAuthError);
+    assertEquals(error.code, "FST_AUTHJS_PROVIDER_INVALID");
+    assertMatch(error.message, /`jwks_endpoint` of the provider "op" .+`insecureProviders: \["op"\]`/);
+    await using _app = (await oauthApp(settings, { ...overrides, insecureProviders: ["op"] })).app;
+  }));
+
+Deno.test("a real provider's signatures are verified, with each kind of key", async () => {
+  const kinds = {
+    RS256: generateKeyPairSync("rsa", { modulusLength: 2048 }),
+    PS256: generateKeyPairSync("rsa", { modulusLength: 2048 }),
+    ES256: generateKeyPairSync("ec", { namedCurve: "P-256" }),
+    ES384: generateKeyPairSync("ec", { namedCurve: "P-384" }),
+    EdDSA: generateKeyPairSync("ed25519"),
+  };
+  const jwks = {
+    keys: Object.entries(kinds).map(([alg, { privateKey }]) => (
+      { ...privateKey.export({ format: "jwk" }), kid: alg, alg, use: "sig" }
+    )),
+  };
+  const algorithms = [...Object.keys(kinds), "HS256"];
+  await using provider = await startOpenIdProvider(
+    algorithms.map((alg) => ({
+      client_id: alg,
+      client_secret: "secret-of-at-least-32-characters-for-hs256",
+      redirect_uris: ["http://localhost/auth/callback/op"],
+      id_token_signed_response_alg: alg as "RS256",
+    })),
+    {
+      jwks: jwks as never,
+      conformIdTokenClaims: false,
+      enabledJWA: { idTokenSigningAlgValues: algorithms as never },
+    },
+  );
+  for (const alg of algorithms) {
+    const registered = alg === "HS256" ? { client: { id_token_signed_response_alg: alg } } : {};
+    const clientSecret = "secret-of-at-least-32-characters-for-hs256";
+    const settings = { issuer: provider.issuer, clientId: alg, clientSecret, ...registered };
+    const { app, browser, lines } = await oauthApp(settings, { verifyIdTokens: true });
+    await using _app = app;
+    const client = browser();
+    const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(client)));
+    await client.get(pathOf(url));
+    assertEquals(await signedInName(client), "Ada", `${alg}: ${reasons(lines)}`);
+  }
+});
+
+Deno.test("the provider for tests signs in with it, too", async () => {
+  await using issuer = await startIssuer();
+  const { app, browser, lines } = await oauthApp({ issuer: issuer.url }, { verifyIdTokens: true });
+  await using _app = app;
+  const client = browser();
+  const there = await fetch(locationOf(await startSignIn(client)), { redirect: "manual" });
+  await there.body?.cancel();
+  await client.get(pathOf(there.headers.get("location")!));
+  assertEquals(await signedInName(client), "Ada", reasons(lines));
+});
 
 Deno.test("verifyIdTokens that is not true or false stops the boot", async () => {
   for (const verifyIdTokens of ["false", 1, null, {}]) {

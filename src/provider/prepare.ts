@@ -46,7 +46,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   // After the workarounds, which may send requests.
   ["request limits", limitRequests],
   // After the limits, which apply to the requests for keys, and after whatever corrects a response.
-  ["ID token signatures", (provider, { signingKeys }) => verifyIdTokens(provider, signingKeys)],
+  ["ID token signatures", (provider, options) => verifyIdTokens(provider, options.signingKeys, options)],
   // Last, so that it sees a sender's timeout.
   ["e-mail errors", (provider, { env }) => prepareEmailProvider(provider, env)],
 ];

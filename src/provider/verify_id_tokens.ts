@@ -3,6 +3,7 @@ import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { later } from "../utils/later.ts";
+import type { ProviderLimits } from "./fetch.ts";
 import { type OpenIdClient, toOpenIdClient } from "./openid_metadata.ts";
 import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "./signing_algorithms.ts";
 import type { SigningKeys } from "./signing_keys.ts";
@@ -12,6 +13,8 @@ type Part = Record<PropertyKey, unknown>;
 
 /** Corrects a response of the token endpoint. */
 type Conform = (response: Response) => Response | undefined | Promise<Response | undefined>;
+
+type Limits = Pick<ProviderLimits, "insecure" | "production">;
 
 /** Where the `conform` is kept that the token endpoint has without this. */
 const UNVERIFIED = Symbol("conform without verifying");
@@ -25,11 +28,15 @@ const verifiedResponse = later(async () => (await import("./id_token.ts")).verif
  * @param keys `undefined` where ID tokens are not verified.
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` where there can be no key.
  */
-export function verifyIdTokens(provider: Provider, keys: (() => Promise<SigningKeys>) | undefined): Provider {
+export function verifyIdTokens(
+  provider: Provider,
+  keys: (() => Promise<SigningKeys>) | undefined,
+  limits: Limits,
+): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part };
   if (keys === undefined || own.type !== "oidc") return provider;
   const client = toOpenIdClient(provider);
-  requireKey(client, String(own.id));
+  requireKey(client, String(own.id), limits);
   // As core merges them: an address replaces all of a shipped endpoint.
   const { token } = mergeAsCore(clonePlain(own), options ?? {}) as { token?: string | Part | null };
   const endpoint = typeof token === "string" ? { url: token } : token ?? {};
@@ -56,6 +63,7 @@ export function unverifiedConform(endpoint: { readonly conform?: Conform }): Con
 function requireKey(
   { id, issuer, clientSecret, client, jwks_endpoint }: OpenIdClient,
   factoryId: string,
+  { production, insecure = [] }: Limits,
 ): void {
   const algorithm = client?.id_token_signed_response_alg;
   if (algorithm !== undefined && ![...PUBLIC_KEY_ALGORITHMS, ...SECRET_ALGORITHMS].includes(algorithm)) {
@@ -73,7 +81,13 @@ function requireKey(
     );
   }
   const [name, address] = isSet(jwks_endpoint) ? ["jwks_endpoint", jwks_endpoint] : ["issuer", issuer];
-  if (isAddress(address)) return;
+  if (isAddress(address)) {
+    if (!production || name === "issuer" || /^https:/i.test(String(address)) || insecure.includes(id)) return;
+    throw invalid(
+      `The \`jwks_endpoint\` of the provider "${id}" is reached without TLS, which NODE_ENV=production does not ` +
+        `allow: use https, or on a private network \`insecureProviders: ["${id}"]\`.`,
+    );
+  }
   throw invalid(
     `\`verifyIdTokens\` needs the keys of the provider "${id}", and its \`${name}\` is ` +
       `${isSet(address) ? "no address" : "not set"}: set \`issuer\` (or ${
