@@ -14,6 +14,8 @@ export class Refusal extends Error {
 
   constructor(name: string, message: string, code?: string, unknownKey = false) {
     super(message);
+    // Node 20 writes out a stack that is replaced, for which V8 counts the lines of the file.
+    delete this.stack;
     Object.defineProperties(this, { name: { value: name }, stack: { value: `${name}: ${message}` } });
     this.code = code;
     this.unknownKey = unknownKey;
