@@ -11,9 +11,11 @@ import type { Extent } from "./effort.ts";
 import { directory, type Runtime } from "./setup.ts";
 
 /** A process that answers a line with a line. */
-class Conversation {
+export class Conversation {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
+  /** Until the process is gone. */
+  readonly ended: Promise<void>;
 
   constructor({ command: [program, ...args] }: Runtime, ...parameters: string[]) {
     this.#child = spawn(program!, [...args, ...parameters], {
@@ -22,6 +24,12 @@ class Conversation {
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
+    this.ended = new Promise((resolve) => this.#child.once("exit", () => resolve()));
+  }
+
+  /** The number of the process. */
+  get id(): number {
+    return this.#child.pid!;
   }
 
   async listen<T>(): Promise<T> {
@@ -61,8 +69,12 @@ export class Server {
   }
 
   /** Starts one of `measured/apps/` in a process of its own. */
-  static async start(runtime: Runtime, app: string, parameter = ""): Promise<Server> {
-    const conversation = new Conversation(runtime, "serve.js", app, parameter);
+  static start(runtime: Runtime, app: string, parameter = ""): Promise<Server> {
+    return Server.of(new Conversation(runtime, "serve.js", app, parameter));
+  }
+
+  /** The server of a process that runs `serve.js`, once it listens. */
+  static async of(conversation: Conversation): Promise<Server> {
     return new Server(conversation, await conversation.listen());
   }
 
@@ -84,15 +96,21 @@ export interface LoadRequest {
   readonly body?: string;
 }
 
-/** What a server is sent in a round. */
-export type Order = Extent & {
+/** What a server is asked. */
+export interface Asked {
   /** Sent in turn. */
   readonly requests: readonly LoadRequest[];
   /** Whether each request has the session cookie of another user. */
   readonly manyUsers?: boolean;
-  readonly connections: number;
   /** The status of every answer. */
   readonly status: number;
+}
+
+/** What a server is sent in a round. */
+export type Order = Extent & Asked & {
+  readonly connections: number;
+  /** Seconds until a request has failed; ten by default. */
+  readonly timeout?: number;
 };
 
 /** What a server did in a round. */
@@ -123,12 +141,25 @@ export class Generator {
   }
 
   /** @throws {Error} Where a request failed, or an answer has another status. */
-  async load(server: Server, { status, ...order }: Order): Promise<Load> {
+  async load(server: Server, order: Order): Promise<Load> {
     const before = await server.used();
+    const { requests, perSecond } = await this.send(server, order);
+    const { memory, cpu } = await server.used();
+    return { requests, perSecond, memory, cpu: (cpu - before.cpu) / requests };
+  }
+
+  /**
+   * The same, where nothing else is asked of the server.
+   *
+   * @throws {Error} Where a request failed, or an answer has another status.
+   */
+  async send(
+    server: Server,
+    { status, ...order }: Order,
+  ): Promise<Pick<Load, "requests" | "perSecond">> {
     const { requests, perSecond, statuses, failed } = await this.#conversation.ask<Answered>(
       { url: server.url, ...order },
     );
-    const { memory, cpu } = await server.used();
     const others = Object.keys(statuses).filter((each) => each !== `${status}`);
     if (failed > 0 || others.length > 0 || requests === 0) {
       throw new Error(
@@ -138,7 +169,7 @@ export class Generator {
           `failed, and the statuses are ${JSON.stringify(statuses)}`,
       );
     }
-    return { requests, perSecond, memory, cpu: (cpu - before.cpu) / requests };
+    return { requests, perSecond };
   }
 
   end(): void {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Cookie, Generator, type Load, Server } from "./conversation.ts";
+import { type Asked, type Cookie, Generator, type Load, Server } from "./conversation.ts";
 import { type Effort, type Extent, repeat, warmUp } from "./effort.ts";
 import { quiet } from "./measured/quiet.js";
 import type { Runtime } from "./setup.ts";
@@ -156,17 +156,9 @@ async function measureGroup(
       await assertAnswers(CONTESTANTS[name], servers.get(name)!);
     }
     const load = async (name: ContestantName, extent: Extent) => {
-      const { path = "/me", cookie: sent = "cookie", manyUsers = false }: Contestant = CONTESTANTS[name];
       const server = servers.get(name)!;
-      const cookie = manyUsers ? "" : server.cookies[sent];
-      const requests = [{ path, headers: cookie ? { cookie } : {} }];
-      return await generator.load(server, {
-        requests,
-        manyUsers,
-        connections: CONNECTIONS,
-        status: 200,
-        ...extent,
-      });
+      const asked = askedOf(CONTESTANTS[name], server);
+      return await generator.load(server, { ...asked, connections: CONNECTIONS, ...extent });
     };
     const rounds: ReadonlyMap<ContestantName, Load>[] = [];
     await repeat(effort, {
@@ -200,8 +192,17 @@ async function measureGroup(
   }
 }
 
+/** What the server of a contestant is asked. */
+export function askedOf(
+  { path = "/me", cookie: sent = "cookie", manyUsers = false }: Contestant,
+  { cookies }: Server,
+): Asked {
+  const cookie = manyUsers ? "" : cookies[sent];
+  return { requests: [{ path, headers: cookie ? { cookie } : {} }], manyUsers, status: 200 };
+}
+
 /** A wrong answer is often a fast one. */
-async function assertAnswers(
+export async function assertAnswers(
   { title, path = "/me", cookie: sent = "cookie" }: Contestant,
   { url, cookies }: Server,
 ): Promise<void> {

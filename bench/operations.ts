@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Generator, type Load, type LoadRequest, Server } from "./conversation.ts";
+import { type Asked, Generator, type Load, type LoadRequest, Server } from "./conversation.ts";
 import { type Effort, type Extent, repeat, warmUp } from "./effort.ts";
 import { quiet } from "./measured/quiet.js";
 import type { Runtime } from "./setup.ts";
@@ -17,7 +17,7 @@ export type OperationResult = Record<string, Record<OperationsContestant, number
 export const MORE = 82;
 
 /** The contestants, with the application and the number of providers beside those that are used. */
-const CONTESTANTS = {
+export const CONTESTANTS = {
   own: ["operations", 0],
   ownWithMore: ["operations", MORE],
   port: ["port-operations", 0],
@@ -36,9 +36,14 @@ interface Visitor {
   readonly session: string;
 }
 
+/** The configurations that operations need, each in a process of its own. */
+export const CONFIGURATIONS = ["plain", "database"] as const;
+
+type Configuration = typeof CONFIGURATIONS[number];
+
 interface Operation {
   /** The configuration that it needs. */
-  readonly config: "plain" | "database";
+  readonly config: Configuration;
   readonly status: number;
   /** Requests that are sent in turn. */
   readonly requests: (visitor: Visitor) => LoadRequest[] | Promise<LoadRequest[]>;
@@ -192,7 +197,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 };
 
-const CONNECTIONS = 8;
+/** How many browsers ask at a time. */
+export const CONNECTIONS = 8;
 
 /** Measures every operation on one runtime. */
 export async function measureOperations(
@@ -201,10 +207,10 @@ export async function measureOperations(
   effort: Effort,
 ): Promise<OperationResult> {
   const generator = new Generator(node);
-  const servers: { contestant: OperationsContestant; config: string; server: Server }[] = [];
+  const servers: { contestant: OperationsContestant; config: Configuration; server: Server }[] = [];
   try {
     for (const [contestant, [app, more]] of Object.entries(CONTESTANTS)) {
-      for (const config of ["plain", "database"]) {
+      for (const config of CONFIGURATIONS) {
         const server = await Server.start(runtime, app, `${config}-${more}`);
         servers.push({ contestant: contestant as OperationsContestant, config, server });
       }
@@ -214,20 +220,14 @@ export async function measureOperations(
       contestant: OperationsContestant;
       run: (extent: Extent) => Promise<Load>;
     }[] = [];
-    for (
-      const [operation, { config, status, manyUsers = false, requests, isRight }] of Object.entries(
-        OPERATIONS,
-      )
-    ) {
-      for (const { contestant, server } of servers.filter((each) => each.config === config)) {
-        const visitor = await visit(server);
-        const prepared = await requests(visitor);
-        await assertRight(`${operation} of ${contestant}`, visitor, prepared[0]!, status, isRight, manyUsers);
-        const order = { requests: prepared, manyUsers, connections: CONNECTIONS, status };
+    for (const operation of Object.keys(OPERATIONS)) {
+      for (const { contestant, config, server } of servers) {
+        if (OPERATIONS[operation]!.config !== config) continue;
+        const asked = await prepare(operation, contestant, server);
         loads.push({
           operation,
           contestant,
-          run: (extent) => generator.load(server, { ...order, ...extent }),
+          run: (extent) => generator.load(server, { ...asked, connections: CONNECTIONS, ...extent }),
         });
       }
     }
@@ -250,6 +250,23 @@ export async function measureOperations(
     generator.end();
     for (const { server } of servers) server.end();
   }
+}
+
+/** The operations that a server with a configuration is asked for. */
+export const operationsWith = (config: Configuration): string[] =>
+  Object.keys(OPERATIONS).filter((operation) => OPERATIONS[operation]!.config === config);
+
+/** What a server is asked for an operation, which it has answered rightly once. */
+export async function prepare(
+  operation: string,
+  contestant: OperationsContestant,
+  server: Server,
+): Promise<Asked> {
+  const { status, manyUsers = false, requests, isRight } = OPERATIONS[operation]!;
+  const visitor = await visit(server);
+  const prepared = await requests(visitor);
+  await assertRight(`${operation} of ${contestant}`, visitor, prepared[0]!, status, isRight, manyUsers);
+  return { requests: prepared, manyUsers, status };
 }
 
 /** A browser that comes for the first time, and gets its CSRF token. */

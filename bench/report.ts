@@ -4,6 +4,8 @@
  * @module
  */
 import { type Contestant, type ContestantName, CONTESTANTS, type HttpResults } from "./http.ts";
+import type { Count } from "./callgrind.ts";
+import { COUNTED, type Counts, type Instructions, READS, WARM_UP } from "./instructions.ts";
 import { MORE, type OperationResult } from "./operations.ts";
 import type { Profile, Shares } from "./profile.ts";
 import type { ReadResult } from "./reads.ts";
@@ -24,6 +26,8 @@ export interface Measured {
   versions: Record<string, string>;
   runtimes: { name: string; passes: Pass[] }[];
   profile: Profile;
+  /** Where they were counted at all. */
+  instructions?: Instructions;
 }
 
 /** What a figure should be. */
@@ -292,6 +296,7 @@ export function tables(measured: Measured): string {
     `### Where the time of a read goes`,
     `A CPU profile on ${measured.profile.runtime}: each function's share of the time, spent in itself.`,
     profile(measured),
+    ...(measured.instructions ? instructions(measured.instructions) : []),
     `### Versions`,
     Object.entries(measured.versions).map(([name, version]) => `${name} ${version}`).join(", ") + ".",
   ].join("\n\n");
@@ -342,15 +347,16 @@ function operations({ runtimes }: Measured): string {
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }
 
+const START_TITLES: Readonly<Record<StartName, string>> = {
+  bare: "Fastify, with core and a provider loaded",
+  port: "a port of core, its first request answered",
+  registered: "fastify-authjs, checked and registered",
+  answered: "the same, its first request answered",
+};
+
 function start({ runtimes }: Measured): string {
-  const titles: Record<StartName, string> = {
-    bare: "Fastify, with core and a provider loaded",
-    port: "a port of core, its first request answered",
-    registered: "fastify-authjs, checked and registered",
-    answered: "the same, its first request answered",
-  };
-  const rows = (Object.keys(titles) as StartName[]).map((name) => [
-    titles[name],
+  const rows = (Object.keys(START_TITLES) as StartName[]).map((name) => [
+    START_TITLES[name],
     ...runtimes.map(({ passes }) =>
       passes.map(({ start: { [name]: { cpu, clock } } }) => `${cpu.toFixed(0)} (${clock.toFixed(0)})`).join(
         " / ",
@@ -359,6 +365,51 @@ function start({ runtimes }: Measured): string {
   ]);
   return table(["", ...runtimes.map(({ name }) => name)], rows);
 }
+
+/** The tables of what was counted. */
+function instructions({ date, valgrind, runtimes }: Instructions): string[] {
+  const cells = (cell: (counts: Counts) => string) =>
+    runtimes.map(({ passes }) => passes.map(cell).join(" / "));
+  const head = ["", ...runtimes.map(({ name }) => name)];
+  const reads = READS.map((name) => [
+    titleOf(name),
+    ...cells(({ reads: { [name]: count, bare } }) =>
+      `${(bare.rest / count.rest).toFixed(2)} (${kilo(count.rest)}; ${kilo(count.all)})`
+    ),
+  ]);
+  const operations = Object.keys(runtimes[0]?.passes[0]?.operations ?? {}).map((name) => [
+    name,
+    ...cells(({ operations: { [name]: operation } }) => {
+      const { own, port } = operation!;
+      const ratio = (of: keyof Count) => (own[of] / port[of]).toFixed(2);
+      return `${ratio("rest")} (${kilo(own.rest)} : ${kilo(port.rest)}; ${ratio("all")})`;
+    }),
+  ]);
+  const start = (Object.keys(START_TITLES) as StartName[]).map((name) => [
+    START_TITLES[name],
+    ...cells(({ start: { [name]: count } }) => `${mega(count.rest)} (${mega(count.all)})`),
+  ]);
+  return [
+    `### Instructions`,
+    `Counted on ${date} with ${valgrind}: what a server does in user space, in all its threads. The kernel's part is not ` +
+    `in them, and neither is waiting: they are no times, but they repeat on any machine.`,
+    `**A read.** Each cell: what bare Fastify takes in proportion, and thousands of instructions for a request, without ` +
+    `compiling JavaScript and collecting garbage; after the semicolon with both. Of each kind ${
+      thousands(COUNTED.reads)
+    } requests were counted, after ${thousands(WARM_UP.reads)}.`,
+    table(head, reads),
+    `**Operations.** Each cell: against the port of core, and thousands of instructions of both, without compiling and ` +
+    `collecting; after the semicolon the same proportion with both. Of each operation ${
+      thousands(COUNTED.operations)
+    } requests were counted, after ${thousands(WARM_UP.operations)}.`,
+    table(head, operations),
+    `**A start.** Each cell: millions of instructions of the whole process, without compiling and collecting (with both).`,
+    table(head, start),
+  ];
+}
+
+const kilo = (instructions: number) => digits(instructions / 1000);
+const mega = (instructions: number) => Math.round(instructions / 1e6).toLocaleString("en");
 
 function memory({ runtimes }: Measured, names: readonly ContestantName[]): string {
   const rows = names.map((name) => [

@@ -8,7 +8,7 @@ import { runMeasured, type Runtime } from "./setup.ts";
 import { median } from "./statistics.ts";
 
 /** What is started, by its name in `start.js`. */
-const STARTS = ["bare", "port", "registered", "answered"] as const;
+export const STARTS = ["bare", "port", "registered", "answered"] as const;
 
 export type StartName = typeof STARTS[number];
 

@@ -2,7 +2,7 @@
  * The load generator, in a process of its own: reads a line of JSON for each round, and answers with requests a second,
  * statuses and what went wrong. An order has `url`, `connections`, the `requests` that are sent in turn (`method`, `path`,
  * `headers`, `body`), and one of `seconds`, the `amount` of requests, and how many `turns` they take. With `manyUsers`
- * each request has the session cookie of another user as well.
+ * each request has the session cookie of another user as well. After `timeout` seconds a request has failed.
  */
 import autocannon from "autocannon";
 import process from "node:process";
@@ -23,13 +23,14 @@ const sent = new Map();
 
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line);
-  const { url, seconds, amount, turns, connections, manyUsers = false } = order;
+  const { url, seconds, amount, turns, connections, timeout = 10, manyUsers = false } = order;
   const requests = manyUsers ? withUsers(order.requests, await cookiesOfUsers()) : order.requests;
   const turned = rotate(requests, sent.get(url) ?? 0);
   let client = 0;
   const result = await autocannon({
     url,
     connections,
+    timeout,
     ...(seconds === undefined
       ? { amount: Math.max(amount ?? turns * turned.length, connections) }
       // It ends with a sample, which by default is once a second.
