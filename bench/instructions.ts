@@ -1,6 +1,6 @@
 /**
  * How many instructions the contestants take, counted by valgrind. Other than times, counts of equal work differ by a
- * few per cent at most, whatever else the machine does. They are of user space: the kernel's are not in them, and
+ * few per cent, also on a busy machine; those of a start by more. They are of user space: the kernel's are not in them, and
  * neither is waiting.
  *
  * Deno is not among the runtimes: its program has no names of functions, by which compiling and collecting garbage are

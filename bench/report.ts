@@ -392,7 +392,7 @@ function instructions({ date, valgrind, runtimes }: Instructions): string[] {
   return [
     `### Instructions`,
     `Counted on ${date} with ${valgrind}: what a server does in user space, in all its threads. The kernel's part is not ` +
-    `in them, and neither is waiting: they are no times, but they repeat on any machine.`,
+    `in them, and neither is waiting: they are no times.`,
     `**A read.** Each cell: what bare Fastify takes in proportion, and thousands of instructions for a request, without ` +
     `compiling JavaScript and collecting garbage; after the semicolon with both. Of each kind ${
       thousands(COUNTED.reads)

@@ -14,7 +14,7 @@ export class Refusal extends Error {
 
   constructor(name: string, message: string, code?: string, unknownKey = false) {
     super(message);
-    // Node 20 writes out a stack that is replaced, for which V8 counts the lines of the file.
+    // Node 20 would write out the stack before it is replaced, and V8 count the lines of the file for that.
     delete this.stack;
     Object.defineProperties(this, { name: { value: name }, stack: { value: `${name}: ${message}` } });
     this.code = code;
