@@ -181,16 +181,17 @@ const TARGETS: Target[] = [
     digits: 2,
   },
   {
-    measure: "start: CPU until it is registered, over Fastify with core loaded",
+    measure: "start: CPU until it is registered, over Fastify with the port's packages loaded",
     limit: atMost(40, "ms"),
     value: ({ start }) => start.registered.cpu - start.bare.cpu,
     digits: 0,
     unit: "ms",
   },
   {
-    measure: "the same, in proportion to what Fastify with core takes",
-    limit: NO_LIMIT,
-    value: ({ start }) => (start.registered.cpu - start.bare.cpu) / start.bare.cpu,
+    // Where the target was set, a port took 223 ms.
+    measure: "the same, in proportion to the start of a port of core",
+    limit: atMost(0.18),
+    value: ({ start }) => (start.registered.cpu - start.bare.cpu) / start.port.cpu,
     digits: 2,
   },
   {
@@ -348,7 +349,7 @@ function operations({ runtimes }: Measured): string {
 }
 
 const START_TITLES: Readonly<Record<StartName, string>> = {
-  bare: "Fastify, with core and a provider loaded",
+  bare: "Fastify, with the port's packages loaded",
   port: "a port of core, its first request answered",
   registered: "fastify-authjs, checked and registered",
   answered: "the same, its first request answered",

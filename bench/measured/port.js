@@ -1,8 +1,9 @@
 /**
  * A straight port of the Express integration to Fastify, no more than it needs to work: the whole of core answers
- * each session read and each auth route.
+ * each session read and each auth route. As in the unmerged port of Auth.js itself, @fastify/formbody reads forms.
  */
 import { Auth } from "@auth/core";
+import formbody from "@fastify/formbody";
 
 const origin = (request) => `${request.protocol}://${request.host}`;
 
@@ -17,21 +18,25 @@ export async function getSession(request, config) {
   return session && Object.keys(session).length > 0 ? session : null;
 }
 
+/** The body as core reads it. */
+function encodeBody({ body, headers }) {
+  if (body === undefined) return undefined;
+  return headers["content-type"]?.startsWith("application/json")
+    ? JSON.stringify(body)
+    : new URLSearchParams(body);
+}
+
 /** Every auth route. */
 export function authRoutes(config) {
   return (scope, _options, done) => {
-    scope.addContentTypeParser(
-      ["application/json", "application/x-www-form-urlencoded"],
-      { parseAs: "string" },
-      (_request, body, done) => done(null, body),
-    );
+    scope.register(formbody);
     scope.all("/*", async (request, reply) => {
       const headers = Object.entries(request.headers).filter(([, value]) => typeof value === "string");
       const response = await Auth(
         new Request(`${origin(request)}${request.url}`, {
           method: request.method,
           headers,
-          body: request.body,
+          body: encodeBody(request),
         }),
         config,
       );

@@ -11,6 +11,7 @@ const SECRET = "a-secret-for-the-benchmarks-of-at-least-32-characters";
 const STARTS = {
   /** The application alone, with the packages loaded that a port needs. */
   async bare() {
+    await import("@fastify/formbody");
     await import("@auth/core");
     await import("@auth/core/providers/github");
     const app = application();
