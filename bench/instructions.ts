@@ -19,6 +19,7 @@ import {
   type OperationsContestant,
   operationsWith,
   prepare,
+  type Prepared,
 } from "./operations.ts";
 import type { Runtime } from "./setup.ts";
 import { type StartName, STARTS } from "./start.ts";
@@ -169,14 +170,15 @@ function appOf(name: typeof READS[number]): [app: string, parameter: string] {
   return [app, parameter];
 }
 
-async function prepareRead(contestant: Contestant, server: Server): Promise<Asked> {
-  await assertAnswers(contestant, server);
-  return askedOf(contestant, server);
+async function prepareRead(contestant: Contestant, server: Server): Promise<Prepared> {
+  const assertRight = () => assertAnswers(contestant, server);
+  await assertRight();
+  return { asked: askedOf(contestant, server), assertRight };
 }
 
 /** What a server is asked in turn, and how often. */
 interface Conduct {
-  readonly prepare: (server: Server) => Promise<readonly Asked[]>;
+  readonly prepare: (server: Server) => Promise<readonly Prepared[]>;
   readonly warmUp: number;
   readonly counted: number;
 }
@@ -196,15 +198,16 @@ async function countRequests(
       generator.send(server, { ...asked, amount, connections: CONNECTIONS, timeout: TIMEOUT });
     for (let turn = 1; turn <= TURNS; turn++) {
       // Anew for each turn: what a sign-in at a provider begins with expires after a quarter of an hour.
-      const asked = await prepare(server);
+      const prepared = await prepare(server);
       // The server is slower from here on. Were it idle for that first, V8 would give up what it has compiled.
       if (turn === TURNS) await begin();
-      for (const each of asked) await send(each, warmUp / TURNS);
+      for (const { asked } of prepared) await send(asked, warmUp / TURNS);
     }
     const counts: Count[] = [];
-    for (const asked of await prepare(server)) {
+    for (const { asked, assertRight } of await prepare(server)) {
       let requests = 0;
       const { all, rest } = await count(async () => requests = (await send(asked, counted)).requests);
+      await assertRight();
       counts.push({ all: all / requests, rest: rest / requests });
     }
     return counts;

@@ -53,6 +53,13 @@ interface Operation {
   readonly isRight: (response: Response) => boolean | Promise<boolean>;
 }
 
+/** What a server is asked. */
+export interface Prepared {
+  readonly asked: Asked;
+  /** Throws if the answer is not the right one. */
+  readonly assertRight: () => Promise<void>;
+}
+
 const NAVIGATION = {
   "user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0",
   accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -79,6 +86,9 @@ const form = (
   headers: { ...NAVIGATION, origin: url, cookie, "content-type": "application/x-www-form-urlencoded" },
   body: new URLSearchParams({ csrfToken: token, ...fields }).toString(),
 });
+
+const passwordForm = (visitor: Visitor): LoadRequest =>
+  form("/auth/callback/credentials", visitor, { username: "ada", password: "correct horse" });
 
 const leadsTo = (part: string) => ({ headers }: Response) => headers.get("location")?.includes(part) ?? false;
 const setsSession = ({ headers }: Response) =>
@@ -145,9 +155,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   "sign-in with a password": {
     config: "plain",
     status: 302,
-    requests: (visitor) => [
-      form("/auth/callback/credentials", visitor, { username: "ada", password: "correct horse" }),
-    ],
+    requests: (visitor) => [passwordForm(visitor)],
     isRight: setsSession,
   },
   "a wrong password": {
@@ -218,15 +226,17 @@ export async function measureOperations(
     const loads: {
       operation: string;
       contestant: OperationsContestant;
+      assertRight: () => Promise<void>;
       run: (extent: Extent) => Promise<Load>;
     }[] = [];
     for (const operation of Object.keys(OPERATIONS)) {
       for (const { contestant, config, server } of servers) {
         if (OPERATIONS[operation]!.config !== config) continue;
-        const asked = await prepare(operation, contestant, server);
+        const { asked, assertRight } = await prepare(operation, contestant, server);
         loads.push({
           operation,
           contestant,
+          assertRight,
           run: (extent) => generator.load(server, { ...asked, connections: CONNECTIONS, ...extent }),
         });
       }
@@ -241,6 +251,8 @@ export async function measureOperations(
         for (const load of loads) measured.get(load)!.push((await load.run({ seconds: effort.load })).cpu);
       },
     });
+    // One operation may have changed what the next one is answered: a sign-out, say.
+    for (const { assertRight } of loads) await assertRight();
     const result: Record<string, Record<string, number>> = {};
     for (const [{ operation, contestant }, values] of measured) {
       (result[operation] ??= {})[contestant] = median(values);
@@ -261,12 +273,19 @@ export async function prepare(
   operation: string,
   contestant: OperationsContestant,
   server: Server,
-): Promise<Asked> {
+): Promise<Prepared> {
   const { status, manyUsers = false, requests, isRight } = OPERATIONS[operation]!;
   const visitor = await visit(server);
   const prepared = await requests(visitor);
-  await assertRight(`${operation} of ${contestant}`, visitor, prepared[0]!, status, isRight, manyUsers);
-  return { requests: prepared, manyUsers, status };
+  const assertAnswer = async () => {
+    const cookie = [prepared[0]!.headers?.cookie, manyUsers && await signIn(visitor)].filter(Boolean).join(
+      "; ",
+    );
+    const request = { ...prepared[0]!, headers: { ...prepared[0]!.headers, cookie } };
+    await assertRight(`${operation} of ${contestant}`, server, request, status, isRight);
+  };
+  await assertAnswer();
+  return { asked: { requests: prepared, manyUsers, status }, assertRight: assertAnswer };
 }
 
 /** A browser that comes for the first time, and gets its CSRF token. */
@@ -274,6 +293,11 @@ async function visit({ url, cookies }: Server): Promise<Visitor> {
   const response = await send(url, get("/auth/csrf", "", FETCH));
   const { csrfToken } = await response.json();
   return { url, token: csrfToken, cookie: cookiesOf(response.headers), session: cookies.cookie };
+}
+
+/** The cookies of a session of its own, which may be ended: other operations go on with the visitor's. */
+async function signIn(visitor: Visitor): Promise<string> {
+  return cookiesOf((await send(visitor.url, passwordForm(visitor))).headers);
 }
 
 function send(url: string, { path, ...init }: LoadRequest): Promise<Response> {
@@ -285,14 +309,12 @@ const cookiesOf = (headers: Headers) => headers.getSetCookie().map((line) => lin
 /** A wrong answer is often a fast one. */
 async function assertRight(
   what: string,
-  { url, session }: Visitor,
+  { url }: Server,
   request: LoadRequest,
   status: number,
   isRight: Operation["isRight"],
-  signedIn: boolean,
 ): Promise<void> {
-  const cookie = [request.headers?.cookie, signedIn && session].filter(Boolean).join("; ");
-  const response = await send(url, { ...request, headers: { ...request.headers, cookie } });
+  const response = await send(url, request);
   const copy = response.clone();
   if (response.status === status && await isRight(response)) return;
   throw new Error(
