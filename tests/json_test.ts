@@ -60,3 +60,12 @@ Deno.test("throughJson reads lists with holes, members named __proto__, classes 
     assertEquals(JSON.stringify(throughJson(value)), JSON.stringify(roundTrip(value)));
   }
 });
+
+Deno.test("throughJson takes no member that all objects were given", () => {
+  Object.defineProperty(Object.prototype, "extra", { value: "x", enumerable: true, configurable: true });
+  try {
+    assertEquals(Object.keys(throughJson({ user: { name: "Ada" } }) as object), ["user"]);
+  } finally {
+    delete (Object.prototype as { extra?: string }).extra;
+  }
+});

@@ -47,8 +47,8 @@ export function parseClaims(text: string): JWT | Refusal | undefined {
  * The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is
  * not.
  */
-export function checkTimes({ iat, nbf, exp }: TimeClaims): Refusal | undefined {
-  const now = Math.floor(Date.now() / 1000);
+export function checkTimes({ iat, nbf, exp }: TimeClaims, time = Date.now()): Refusal | undefined {
+  const now = Math.floor(time / 1000);
   if (iat !== undefined && typeof iat !== "number") return NO_NUMBER.iat;
   if (nbf !== undefined) {
     if (typeof nbf !== "number") return NO_NUMBER.nbf;

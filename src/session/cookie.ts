@@ -67,6 +67,7 @@ const NONE: SessionCookie = Object.freeze({
 export function readSessionCookie(header: string | undefined, name: string): SessionCookie {
   const at = header ? header.indexOf(name) : -1;
   if (at === -1) return NONE;
+  const readInOrder = header![at + name.length] === "." ? readChunks : readWhole;
   const cookie = readInOrder(header!, name, at) ?? readParsed(header!, name);
   if (cookie.token.length <= LONGEST_VALUE && cookie.names.length <= MOST_CHUNKS) return cookie;
   return { token: "", parts: [], names: cookie.names.slice(0, MOST_CHUNKS) };
@@ -76,23 +77,34 @@ export function readSessionCookie(header: string | undefined, name: string): Ses
  * The usual case, one cookie or all chunks in order, without parsing the other cookies: that takes 1.5 µs
  * instead of 0.3, and all else of a read 1.3.
  */
-function readInOrder(header: string, name: string, at: number): SessionCookie | undefined {
-  const chunked = header[at + name.length] === ".";
+function readWhole(header: string, name: string, at: number): SessionCookie | undefined {
+  const token = valueAt(header, at, at + name.length);
+  // Whatever else has that name in it is left to the parser.
+  if (token === undefined || header.includes(name, at + name.length + 1 + token.length)) return;
+  const names = [name];
+  return { token, parts: names, names };
+}
+
+function readChunks(header: string, name: string, at: number): SessionCookie | undefined {
   const names: string[] = [];
   let token = "";
-  while (at !== -1) {
-    const suffix = chunked ? `.${names.length}` : "";
-    const equals = at + name.length + suffix.length;
-    if (header[equals] !== "=" || !header.startsWith(suffix, at + name.length)) return;
-    if (at !== 0 && !header.startsWith("; ", at - 2)) return;
-    const end = header.indexOf(";", equals);
-    const value = header.slice(equals + 1, end === -1 ? undefined : end);
-    if (!isPlain(value) || (!chunked && names.length > 0)) return;
-    names.push(name + suffix);
+  while (at !== -1 && names.length <= MOST_CHUNKS) {
+    const chunk = chunkName(name, names.length);
+    const value = header.startsWith(chunk, at) ? valueAt(header, at, at + chunk.length) : undefined;
+    if (value === undefined) return;
+    names.push(chunk);
     token += value;
-    at = end === -1 || names.length > MOST_CHUNKS ? -1 : header.indexOf(name, end);
+    at = header.indexOf(name, at + chunk.length + 1 + value.length);
   }
   return { token, parts: names, names };
+}
+
+/** The value of the cookie whose name is at this place, where it is neither empty nor to be decoded. */
+function valueAt(header: string, at: number, equals: number): string | undefined {
+  if (header[equals] !== "=" || (at !== 0 && !header.startsWith("; ", at - 2))) return;
+  const end = header.indexOf(";", equals);
+  const value = header.slice(equals + 1, end === -1 ? undefined : end);
+  return isPlain(value) ? value : undefined;
 }
 
 /** A value as a cookie holds it. The tokens of most sessions stay as they are, which is known much faster. */

@@ -49,8 +49,7 @@ async function decodeToken(token: string, settings: SessionSettings): Promise<Op
   const life = tokenLife(claims, settings, settings.ownTokens);
   return toOpenToken(
     { token, claims, text: toJson(claims), flat: null },
-    life,
-    secrets !== undefined,
+    { life, isOutdated: secrets !== undefined, now: Date.now() },
     settings,
   );
 }
@@ -60,19 +59,20 @@ function openKnown(token: string, settings: SessionSettings): OpenToken | Refusa
   const cached = cachedToken(token, settings);
   const known = cached ?? openAnew(token, settings);
   if (known === undefined || known instanceof Refusal) return known;
-  const claims = ownClaims(known);
+  const now = Date.now();
+  const claims = ownClaims(known, now);
   if (claims === undefined || claims instanceof Refusal) return claims;
   if (cached === undefined) settings.cache.set(token, known, claims);
   const life = lifeOf(known, claims, settings);
   const { text, flat = null } = known;
-  return toOpenToken({ token, claims, text, flat }, life, !known.current, settings);
+  return toOpenToken({ token, claims, text, flat }, { life, isOutdated: !known.current, now }, settings);
 }
 
 /** The claims for one read, whose callbacks may write to them. */
-function ownClaims(known: Opened): JWT | Refusal | undefined {
+function ownClaims(known: Opened, now: number): JWT | Refusal | undefined {
   if (known.flat) {
     const copy = known.flat.copy();
-    return checkTimes(copy) ?? copy;
+    return checkTimes(copy, now) ?? copy;
   }
   const claims = parseClaims(known.text);
   const isParsed = claims !== undefined && !(claims instanceof Refusal);
@@ -86,16 +86,23 @@ function lifeOf(opened: Opened, claims: JWT, settings: SessionSettings): TokenLi
   return opened.life ?? undefined;
 }
 
+/** What says whether a token is to be renewed. */
+interface Age {
+  readonly life: TokenLife | undefined;
+  /** Whether it is, whatever its life. */
+  readonly isOutdated: boolean;
+  readonly now: number;
+}
+
 function toOpenToken(
   { token, claims, text, flat }: Pick<OpenToken, "token" | "claims" | "text" | "flat">,
-  life: TokenLife | undefined,
-  outdated: boolean,
+  { life, isOutdated, now }: Age,
   settings: SessionSettings,
 ): OpenToken {
   // Before the callbacks, which may write to the claims.
   const { exp } = claims;
   // As core renews all tokens, a token without an age is always renewed.
-  const due = outdated || life === undefined || isDue(life);
+  const due = isOutdated || life === undefined || isDue(life, now);
   const kept = life === undefined ? newEnd(settings).toISOString() : life.expires;
   const renewed = () =>
     (settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
@@ -129,7 +136,8 @@ export function openPlain(token: string, settings: SessionSettings): PlainClaims
   }
   const { plain } = opened;
   if (plain === null) return undefined;
-  return checkTimes(plain) ?? (isDue(plain.life) ? undefined : plain);
+  const now = Date.now();
+  return checkTimes(plain, now) ?? (isDue(plain.life, now) ? undefined : plain);
 }
 
 function plainClaims(parsed: JWT, life: TokenLife | undefined): PlainClaims | null {

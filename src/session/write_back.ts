@@ -1,5 +1,5 @@
 /** Sets the cookies that the reads of a request changed on its reply, on any route. */
-import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
+import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { beforeHeaders, type LateHeaders, type LateReply } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
 import type { NoticeCode } from "../config/notices.ts";
@@ -22,19 +22,8 @@ const WRITES_BACK: unique symbol = Symbol("fastify-authjs.writesBack");
 /** What is kept of such a scope: why cookies were lost, as far as it was said. */
 type WritesBack = Set<Loss>;
 
-/** The property of requests that keeps their reply. */
-const REPLY: unique symbol = Symbol("fastify-authjs.reply");
-
-/**
- * The property of requests that says whether the reply has left, with the cookies of the reads before that:
- * sent by Fastify, or written by its handler.
- */
-const SENT: unique symbol = Symbol("fastify-authjs.sent");
-
 interface Reader {
   [READS]?: Reads;
-  readonly [REPLY]?: FastifyReply;
-  [SENT]?: "sent" | "written";
 }
 
 /**
@@ -86,7 +75,7 @@ type Read = (
   cookies: string | undefined,
 ) => MaybePromise<SessionRead>;
 
-/** What was read for one request. */
+/** What was read for one request, and how its reply carries what that changed. */
 class Reads {
   /** Of each configuration: mostly of one. */
   readonly #latest: Latest[] = [];
@@ -95,11 +84,19 @@ class Reads {
   #reading: FastifyAuthConfig | undefined;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   #updates: readonly Update[] = NONE;
+  #reply: FastifyReply | undefined;
   #isCarried = false;
-  readonly #request: Reader & SessionRequest;
+  /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
+  #isSent = false;
+  readonly #request: SessionRequest;
 
-  constructor(request: Reader & SessionRequest) {
+  constructor(request: SessionRequest) {
     this.#request = request;
+  }
+
+  /** Those of a request. */
+  static of(request: SessionRequest): Reads {
+    return (request as Reader)[READS] ??= new Reads(request);
   }
 
   once(request: SessionRequest, config: FastifyAuthConfig, read: Read): MaybePromise<SessionRead> {
@@ -192,26 +189,42 @@ class Reads {
     if (found.replaced !== undefined && changes === of.changes) of.replaced = found.replaced;
     const others = this.#updates.filter((other) => other.update.name !== update.name);
     this.#updates = [...others, { ...found, update, of, changes }];
-    const reply = this.#request[REPLY];
-    if (reply === undefined) return;
-    const hasLeft = this.#request[SENT] || reply.raw.headersSent;
+    if (this.#reply === undefined) return;
     // The cookie of a session that has ended is removed with the next request.
-    if (hasLeft && found.session !== null) warnOfLoss(reply, "late");
-    else this.carry(reply);
+    if (this.hasLeft && found.session !== null) warnOfLoss(this.#reply, "late");
+    else this.#carry(this.#reply);
+  }
+
+  /** Has this reply carry the updates also where its handler writes the head. */
+  replyWith(reply: FastifyReply): void {
+    this.#reply = reply;
+    this.#carry(reply);
   }
 
   /** Has the reply carry the updates where its handler writes the head, so that no `onSend` hook runs. */
-  carry(reply: FastifyReply): void {
+  #carry(reply: FastifyReply): void {
     if (this.#isCarried || this.#updates.length === 0) return;
     this.#isCarried = true;
     beforeHeaders(reply, (head) => {
-      if (this.#request[SENT]) return;
-      this.#request[SENT] = "written";
+      if (this.#isSent) return;
       // The other processes cannot be asked any more whether a session has ended.
       const sure = this.#updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined);
       for (const change of this.#changesOf(sure)) carryCookies(head, change);
       if (sure.length < this.#updates.length) warnOfLoss(reply, "unchecked");
     });
+  }
+
+  markSent(): void {
+    this.#isSent = true;
+  }
+
+  get isSent(): boolean {
+    return this.#isSent;
+  }
+
+  /** Whether it is too late for cookies. */
+  get hasLeft(): boolean {
+    return this.#isSent || this.#reply?.raw.headersSent === true;
   }
 
   /** Whether there is something to wait for before cookies can be set. */
@@ -248,8 +261,7 @@ export function readOnce(
   config: FastifyAuthConfig,
   read: Read,
 ): MaybePromise<SessionRead> {
-  const reads = (request as Reader)[READS] ??= new Reads(request);
-  return reads.once(request, config, read);
+  return Reads.of(request).once(request, config, read);
 }
 
 /**
@@ -260,8 +272,7 @@ export function readAnew(
   config: FastifyAuthConfig,
   read: (cookies: string | undefined) => MaybePromise<SessionRead>,
 ): MaybePromise<SessionRead> {
-  const reads = (request as Reader)[READS] ??= new Reads(request);
-  return reads.anew(config, read);
+  return Reads.of(request).anew(config, read);
 }
 
 /** The Cookie header of a request, with what this request has changed so far. */
@@ -281,8 +292,7 @@ export function changeCookies(
   cookies: string,
   known?: SessionRead,
 ): void {
-  const reads = (request as Reader)[READS] ??= new Reads(request);
-  reads.change(config, cookies, known);
+  Reads.of(request).change(config, cookies, known);
 }
 
 /** Whether the replies of this route carry what a read changes. */
@@ -292,8 +302,7 @@ export function isWrittenBack({ server }: SessionRequest): boolean {
 
 /** Whether the reply to this request will: one that has left or that opens a WebSocket carries nothing. */
 export function canCarryCookies(request: SessionRequest): boolean {
-  const { [SENT]: isSent, [REPLY]: reply } = request as Reader;
-  if (!isWrittenBack(request) || isSent || reply?.raw.headersSent) return false;
+  if (!isWrittenBack(request) || Reads.of(request).hasLeft) return false;
   return request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 
@@ -303,24 +312,20 @@ export function writeBack(scope: FastifyInstance): void {
   if (scope.hasDecorator(WRITES_BACK)) return;
   scope.decorate<WritesBack>(WRITES_BACK, new Set());
   scope.decorateRequest(READS);
-  scope.decorateRequest(REPLY);
-  scope.decorateRequest(SENT);
   // A handler that writes the head of its reply has no `onSend` hook run.
   scope.addHook("onRequest", keepReply);
   scope.addHook("onSend", (request, reply, payload, done) => {
-    const reads = (request as Reader)[READS];
-    if (reads?.pending) return void finishLater(reads, reply, payload, done);
+    const reads = Reads.of(request);
+    if (reads.pending) return void finishLater(reads, reply, payload, done);
     // At once, so that what Fastify throws is thrown where it catches it.
-    if (reads !== undefined) addUpdates(reads, reply);
-    (request as Reader)[SENT] = "sent";
+    addUpdates(reads, reply);
     done(null, payload);
   });
 }
 
 /** Has the reply of a request carry what reads change also where its handler writes the head. */
-function keepReply(request: object, reply: FastifyReply, done: () => void): void {
-  (request as { [REPLY]?: FastifyReply })[REPLY] = reply;
-  (request as Reader)[READS]?.carry(reply);
+function keepReply(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  Reads.of(request).replyWith(reply);
   done();
 }
 
@@ -338,7 +343,6 @@ async function finishLater(
   await reads.settled();
   try {
     addUpdates(reads, reply);
-    (reply.request as Reader)[SENT] = "sent";
     done(null, payload);
   } catch (error) {
     fail(error as Error, reply, done);
@@ -356,6 +360,7 @@ function fail(error: Error, reply: FastifyReply, done: DoneFuncWithErrOrRes): vo
 
 function addUpdates(reads: Reads, reply: FastifyReply): void {
   for (const change of reads.updates) addCookies(reply, change);
+  reads.markSent();
 }
 
 /**
@@ -410,7 +415,7 @@ const LOSSES = {
 export function carryActionCookies(reply: FastifyReply, names: ReadonlySet<string>): void {
   if (!isWrittenBack(reply.request)) return;
   beforeHeaders(reply, (head) => {
-    if ((reply.request as Reader)[SENT] === "sent") return;
+    if (Reads.of(reply.request).isSent) return;
     const written = head.valuesOf("set-cookie");
     const known = new Set(written.map(cookieName));
     const lost = cookieLines(reply).filter((line) => {
