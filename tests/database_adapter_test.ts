@@ -323,3 +323,31 @@ Deno.test("UnfinishedUsers drops the oldest, and has no user whose address was v
   left.delete("1");
   assertEquals(left.has({ id: "1" }), false);
 });
+
+Deno.test("UnfinishedUsers tries removals again, and gives up after a while", async () => {
+  const left = new UnfinishedUsers({ triedFor: 30, firstPause: 5 });
+  const attempts: string[] = [];
+  let given: unknown;
+  left.add("1", {
+    attempt: async () => {
+      attempts.push("1");
+      if (attempts.length === 1) await Promise.reject(new Error("no answer"));
+    },
+    giveUp: (error) => given = error,
+  });
+  left.add("2", { attempt: () => Promise.reject(new Error("refused")), giveUp: (error) => given = error });
+  for (let tries = 0; given === undefined && tries < 1000; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assertEquals([attempts.length, `${given}`], [2, "Error: refused"]);
+  // Their next sign-ins may still remove them.
+  assertEquals([left.has({ id: "1" }), left.has({ id: "2" })], [true, true]);
+});
+
+Deno.test("UnfinishedUsers says which removals it drops for newer ones", () => {
+  const left = new UnfinishedUsers();
+  let given: unknown;
+  left.add("0", { attempt: () => Promise.resolve(), giveUp: (error) => given = error });
+  for (let id = 1; id <= 1000; id++) left.add(String(id));
+  assertEquals(`${given}`, "Error: Over 1000 users have to be removed.");
+});

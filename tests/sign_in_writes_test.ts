@@ -1,6 +1,7 @@
 /** A sign-in that fails halfway locks no user out: with adapters that cannot delete, and with passkeys. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { Adapter } from "@auth/core/adapters";
+import type { Adapter, AdapterUser } from "@auth/core/adapters";
+import { withAccountList } from "fastify-authjs";
 import { captureLog, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { faultyAdapter } from "./support/faults.ts";
@@ -28,6 +29,14 @@ function deleting(
       await Promise.resolve();
     },
   };
+}
+
+/** Waits until something holds; for ten seconds at most. */
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition(); tries++) {
+    assert(tries < 2000, `${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 /** An application with an identity provider over tables. */
@@ -87,6 +96,51 @@ Deno.test("a user that was created although createUser() failed is deleted by it
   assertEquals(tables.users.size, 1);
 });
 
+Deno.test("a user that the database did not answer for is deleted once it does, so that another process can sign it in", async () => {
+  const tables = emptyTables();
+  const adapter = { ...memoryAdapter(tables), ...deleting(tables) };
+  const { app, faults, lines } = await oauthApp(tables, adapter);
+  for (const method of ["linkAccount", "deleteUser"]) faults.set(method, "hangs");
+  assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
+  const [left] = tables.users.values();
+  const said = lines.filter(({ level, msg }) => level === 50 && msg.includes(left!.id));
+  assertEquals(said.length, 1);
+  assertStringIncludes(said[0]!.msg, "tried again for ten minutes");
+  faults.clear();
+  await until(() => tables.users.size === 0);
+
+  const other = await oauthApp(tables, adapter);
+  const client = await signedIn(other.app, "one", ADA);
+  assertEquals((await client.get("/me")).json().session.user.email, ADA.email);
+});
+
+/** What other sign-ins do meanwhile to a user that was left. */
+const MEANWHILE: Readonly<Record<string, (user: AdapterUser, tables: MemoryTables) => void>> = {
+  "whose address was verified since": (user) => user.emailVerified = new Date(),
+  "that has an account since": (user, { accounts }) =>
+    accounts.push({ userId: user.id, type: "oauth", provider: "two", providerAccountId: "2" }),
+};
+
+for (const [what, change] of Object.entries(MEANWHILE)) {
+  Deno.test(`a user that was left, and ${what}, stays`, async () => {
+    const tables = emptyTables();
+    const listed = withAccountList(
+      { ...memoryAdapter(tables), ...deleting(tables) },
+      (id) => tables.accounts.filter(({ userId }) => userId === id),
+    );
+    const { app, faults, calls } = await oauthApp(tables, listed);
+    for (const method of ["linkAccount", "deleteUser"]) faults.set(method, "hangs");
+    await signInAs(new Client(app), "one", ADA);
+    const [left] = tables.users.values();
+    change(left!, tables);
+    faults.clear();
+    calls.length = 0;
+    await until(() => calls.includes("getUser"));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assertEquals([tables.users.size, calls.includes("deleteUser")], [1, false]);
+  });
+}
+
 Deno.test("an account that is linked after its user was deleted is unlinked", async () => {
   const tables = emptyTables();
   const { app, faults, calls, release } = await oauthApp(tables, {
@@ -97,9 +151,7 @@ Deno.test("an account that is linked after its user was deleted is unlinked", as
   assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
   assertEquals(tables.users.size, 0);
   await release();
-  for (let i = 0; tables.accounts.length > 0 && i < 200; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await until(() => tables.accounts.length === 0);
   assertEquals([calls.includes("unlinkAccount"), tables.accounts.length], [true, 0]);
 });
 

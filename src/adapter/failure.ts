@@ -32,6 +32,11 @@ export class AdapterFailure extends FastifyAuthError {
   }
 }
 
+/** Whether trying again may help. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof AdapterFailure && error.kind === "unanswered";
+}
+
 const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined) => string> = {
   unanswered: (method, why) => `The database did not answer the adapter's ${method}()${because(why)}`,
   conflict: (method, why) =>

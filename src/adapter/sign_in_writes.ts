@@ -6,7 +6,8 @@
  * `OAuthAccountNotLinked`. Core also uses up a sign-in link before it knows whether the sign-in succeeds.
  */
 import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@auth/core/adapters";
-import { AdapterFailure } from "./failure.ts";
+import type { AccountListAdapter } from "./account_list.ts";
+import { AdapterFailure, isUnanswered } from "./failure.ts";
 import type { UnfinishedUsers } from "./unfinished_users.ts";
 
 /** What is known of the sign-in. */
@@ -18,6 +19,10 @@ export interface SignInOptions {
   /** Logs what could not be undone. */
   readonly report: (error: Error) => void;
 }
+
+/** What the operator has to do where nothing else removes the user. */
+const DELETE_USER = "Its next sign-in deletes it, if this process gets it. " +
+  "Otherwise delete the user from the database: until then no other sign-in with its address succeeds.";
 
 type Account = Pick<AdapterAccount, "provider" | "providerAccountId">;
 
@@ -58,7 +63,7 @@ export class SignInWrites {
         const created = undoIfLate(create(user), (late) => this.#removeUser(late));
         this.#user = await created.catch((error: unknown) => {
           // The call may have created the user nevertheless, with the requested id.
-          this.#options.unfinished.add(user.id);
+          this.#removeLater(user, error);
           throw error;
         });
         return this.#user;
@@ -111,22 +116,57 @@ export class SignInWrites {
     }
   }
 
-  /** Removes a user that this sign-in created, unless it can sign in. */
+  /** Removes a user that this sign-in created, unless it can sign in; later, where that fails. */
   async #removeUser(user: AdapterUser): Promise<void> {
     try {
-      if (await this.#canSignIn(user)) return;
-      if (this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
-      if (this.#accountLinked) await this.#unlinkAccount();
-      await this.#deleteUser(user);
+      await this.#removeUnfinished(user);
     } catch (error) {
-      this.#options.unfinished.add(user.id);
+      const what =
+        `The user ${user.id} has no sign-in method, since its sign-in was broken off, and could not be`;
       this.#report(
-        `The user ${user.id} has no sign-in method, since its sign-in was broken off, and could not be ` +
-          "deleted. Its next sign-in deletes it, if this process gets it. Otherwise delete the user from " +
-          "the database: until then no other sign-in with its address succeeds.",
+        this.#removeLater(user, error)
+          ? `${what} deleted yet. That is tried again for ten minutes; another line follows where it fails.`
+          : `${what} deleted. ${DELETE_USER}`,
         error,
       );
     }
+  }
+
+  async #removeUnfinished(user: AdapterUser): Promise<void> {
+    if (await this.#canSignIn(user)) return;
+    if (this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
+    if (this.#accountLinked) await this.#unlinkAccount();
+    await this.#deleteUser(user);
+  }
+
+  /**
+   * Has the user removed by its next sign-in, or earlier where the database only has to answer again.
+   *
+   * @returns Whether it is tried earlier.
+   */
+  #removeLater({ id }: Pick<AdapterUser, "id">, error: unknown): boolean {
+    const { unfinished } = this.#options;
+    const isTriedAgain = isUnanswered(error) && this.#adapter.getUser !== undefined;
+    const attempt = async () => {
+      const user = await this.#adapter.getUser!(id);
+      // Where there is none, the database may still be creating it.
+      if (user === null) return;
+      if (!user.emailVerified && !await this.#hasOtherAccount(id)) await this.#removeUnfinished(user);
+      unfinished.delete(id);
+    };
+    const giveUp = (cause: unknown) =>
+      this.#report(`The user ${id} has no sign-in method, and could not be deleted. ${DELETE_USER}`, cause);
+    unfinished.add(id, isTriedAgain ? { attempt, giveUp } : undefined);
+    return isTriedAgain;
+  }
+
+  /** Whether another sign-in has linked an account to the user, as far as the adapter tells. */
+  async #hasOtherAccount(userId: string): Promise<boolean> {
+    const { listAccountsByUserId: list } = this.#adapter as Adapter & Partial<AccountListAdapter>;
+    const accounts = await list?.(userId) ?? [];
+    return accounts.some(({ provider, providerAccountId }) =>
+      provider !== this.#account?.provider || providerAccountId !== this.#account.providerAccountId
+    );
   }
 
   /** Whether the user can sign in again: by e-mail always, otherwise with what was linked. */
@@ -150,8 +190,7 @@ export class SignInWrites {
       if (!adapter.deleteUser) throw new Error("The adapter has no deleteUser().");
       await adapter.deleteUser(user.id);
     } catch (error) {
-      const unanswered = error instanceof AdapterFailure && error.kind === "unanswered";
-      if (unanswered || !adapter.updateUser) throw error;
+      if (isUnanswered(error) || !adapter.updateUser) throw error;
       // Some adapters delete the user, and then fail because it has no accounts or sessions.
       const remaining = await adapter.getUser?.(user.id);
       // No real address has this domain (RFC 6761 section 6.4).
