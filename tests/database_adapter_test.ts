@@ -13,6 +13,7 @@ import Fastify from "fastify";
 import { createAuth, FastifyAuth, FastifyAuthError } from "fastify-authjs";
 import { createStorage } from "unstorage";
 import { bindAdapter } from "../src/adapter/bind.ts";
+import { AdapterFailure } from "../src/adapter/failure.ts";
 import { UnfinishedUsers } from "../src/adapter/unfinished_users.ts";
 import { redactError } from "../src/http/redact_error.ts";
 import { testApp, testConfig } from "./support/app.ts";
@@ -328,6 +329,12 @@ Deno.test("UnfinishedUsers tries removals again, and gives up after a while", as
   const left = new UnfinishedUsers({ triedFor: 30, firstPause: 5 });
   const attempts: string[] = [];
   let given: unknown;
+  left.add("0", {
+    attempt: () => Promise.reject(new Error("refused")),
+    giveUp: () => {
+      throw new Error("a logger that fails");
+    },
+  });
   left.add("1", {
     attempt: async () => {
       attempts.push("1");
@@ -342,6 +349,19 @@ Deno.test("UnfinishedUsers tries removals again, and gives up after a while", as
   assertEquals([attempts.length, `${given}`], [2, "Error: refused"]);
   // Their next sign-ins may still remove them.
   assertEquals([left.has({ id: "1" }), left.has({ id: "2" })], [true, true]);
+});
+
+Deno.test("UnfinishedUsers: a removal that is never answered keeps no other waiting", async () => {
+  const left = new UnfinishedUsers({ firstPause: 5 });
+  const unanswered = new AdapterFailure("getUser", "unanswered", { timeout: 1 });
+  let removed = false;
+  left.add("1", { attempt: () => Promise.reject(unanswered), giveUp() {} });
+  left.add("2", { attempt: () => Promise.resolve(void (removed = true)), giveUp() {} });
+  for (let tries = 0; !removed && tries < 1000; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  left.delete("1");
+  assertEquals(removed, true);
 });
 
 Deno.test("UnfinishedUsers says which removals it drops for newer ones", () => {

@@ -61,7 +61,7 @@ export class UnfinishedUsers {
   #dropOldest(): void {
     const [id, removal] = this.#removals.entries().next().value!;
     this.delete(id);
-    removal?.giveUp(new Error(`Over ${MAXIMUM} users have to be removed.`));
+    if (removal !== undefined) giveUp(removal, new Error(`Over ${MAXIMUM} users have to be removed.`));
   }
 
   /** Never rejects. Its timers keep no process running. */
@@ -85,17 +85,29 @@ export class UnfinishedUsers {
   }
 
   /** @returns Whether the database has answered. */
-  async #attempt(id: string, { attempt, giveUp, until }: Tried): Promise<boolean> {
+  async #attempt(id: string, removal: Tried): Promise<boolean> {
     try {
-      await attempt();
+      await removal.attempt();
       if (this.#removals.has(id)) this.#removals.set(id, undefined);
       return true;
     } catch (error) {
-      if (monotonicNow() >= until && this.#removals.has(id)) {
-        this.#removals.set(id, undefined);
-        giveUp(error);
+      // Its next sign-in may have removed it meanwhile.
+      if (this.#removals.delete(id)) {
+        const isOver = monotonicNow() >= removal.until;
+        // Last in turn, so that one that never succeeds keeps no other waiting.
+        this.#removals.set(id, isOver ? undefined : removal);
+        if (isOver) giveUp(removal, error);
       }
       return !isUnanswered(error);
     }
+  }
+}
+
+/** Nobody waits for this: a logger of the application that throws would end the process. */
+function giveUp(removal: Removal, error: unknown): void {
+  try {
+    removal.giveUp(error);
+  } catch {
+    // There is no other place to say it.
   }
 }

@@ -46,6 +46,8 @@ export function parseClaims(text: string): JWT | Refusal | undefined {
 /**
  * The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is
  * not.
+ *
+ * @param time Milliseconds since 1970.
  */
 export function checkTimes({ iat, nbf, exp }: TimeClaims, time = Date.now()): Refusal | undefined {
   const now = Math.floor(time / 1000);
