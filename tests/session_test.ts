@@ -70,6 +70,64 @@ Deno.test("hooks, guards and handlers of one request share one read", async () =
   assertEquals(calls, { jwt: 2, session: 2, event: 2 });
 });
 
+Deno.test("a request made from another has the session of its own headers, read once", async () => {
+  const { config, calls } = counted();
+  await using app = await testApp(config);
+  const { cookie: bob } = await carrying({ name: "bob" });
+  app.get("/derived", async (request) => {
+    const { raw } = request;
+    const derived: Record<string, FastifyRequest> = {
+      original: request,
+      alike: Object.create(request),
+      headers: Object.create(request, { headers: { value: { ...request.headers, cookie: bob } } }),
+      raw: Object.create(request, { raw: { value: { ...raw, headers: { ...raw.headers, cookie: bob } } } }),
+      anonymous: Object.create(request, { headers: { value: { host: "localhost" } } }),
+    };
+    const read: Record<string, unknown> = {};
+    const { order } = request.query as { order: string };
+    for (const name of order.split(",")) {
+      read[name] = (await getSession(derived[name]!, config))?.user?.name ?? null;
+      await getSession(derived[name]!, config);
+    }
+    return read;
+  });
+  const right = { original: "ada", alike: "ada", headers: "bob", raw: "bob", anonymous: null };
+  for (const order of [Object.keys(right), Object.keys(right).reverse()]) {
+    const before = calls.session;
+    const answer = await app.inject({ url: `/derived?order=${order}`, headers: await carrying() });
+    assertEquals(answer.json(), right, `${order}`);
+    assertEquals(calls.session - before, 3, "ada once, and bob for each request with his cookie");
+  }
+});
+
+Deno.test("the reply carries the renewed cookie of its own request, and no other request is renewed", async () => {
+  const config = testConfig({ session: { updateAge: 0 } });
+  await using app = await testApp(config);
+  const carry = (name: string) => encode({ token: { name }, secret: SECRET, salt: NAME, maxAge: 1000 });
+  const [ada, bob] = [await carry("ada"), await carry("bob")].map((token) => `${NAME}=${token}`);
+  app.get("/derived", async (request) => {
+    const derived = Object.create(request, { headers: { value: { ...request.headers, cookie: bob } } });
+    const { first } = request.query as { first: string };
+    const order = first === "derived" ? [derived, request, derived] : [request, derived, request];
+    const expires: Record<string, string> = {};
+    for (const each of order) {
+      const { user, expires: at } = (await getSession(each, config))!;
+      expires[user!.name!] = at;
+    }
+    return expires;
+  });
+  for (const first of ["original", "derived"]) {
+    const answer = await app.inject({ url: `/derived?first=${first}`, headers: { cookie: ada } });
+    const cookies = answer.cookies as { name: string; value: string }[];
+    assertEquals(cookies.map(({ name }) => name), [NAME]);
+    const token = await decode({ token: cookies[0]!.value, secret: SECRET, salt: NAME });
+    assertEquals(token?.name, "ada", first);
+    const inSeconds = (at: string) => (Date.parse(at) - Date.now()) / 1000;
+    const { ada: renewed, bob: kept } = answer.json();
+    assert(inSeconds(renewed) > 2000 && inSeconds(kept) <= 1000, `${renewed}, ${kept}`);
+  }
+});
+
 Deno.test("two configurations in one request are two reads", async () => {
   const first = counted(), second = counted();
   await using app = await testApp(first.config);

@@ -89,6 +89,8 @@ class Reads {
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   #isSent = false;
   readonly #request: SessionRequest;
+  /** Those of requests that were made from this one, with other headers. */
+  #derived: WeakMap<object, Reads> | undefined;
 
   constructor(request: SessionRequest) {
     this.#request = request;
@@ -96,7 +98,21 @@ class Reads {
 
   /** Those of a request. */
   static of(request: SessionRequest): Reads {
-    return (request as Reader)[READS] ??= new Reads(request);
+    const reads = (request as Reader)[READS] ??= new Reads(request);
+    return reads.#request === request ? reads : reads.#inheritedBy(request);
+  }
+
+  /** Those of a request that was made from this one (`Object.create(request)`), and inherits its property. */
+  #inheritedBy(request: SessionRequest): Reads {
+    if (request.headers === this.#request.headers) return this;
+    // With its own cookies it may have another user. It has no reply.
+    let reads = (this.#derived ??= new WeakMap()).get(request);
+    if (reads === undefined) {
+      reads = new Reads(request);
+      reads.markSent();
+      this.#derived.set(request, reads);
+    }
+    return reads;
   }
 
   once(request: SessionRequest, config: FastifyAuthConfig, read: Read): MaybePromise<SessionRead> {
@@ -277,7 +293,7 @@ export function readAnew(
 
 /** The Cookie header of a request, with what this request has changed so far. */
 export function currentCookies(request: SessionRequest, config: FastifyAuthConfig): string | undefined {
-  return (request as Reader)[READS]?.cookies(config) ?? request.headers.cookie;
+  return Reads.of(request).cookies(config) ?? request.headers.cookie;
 }
 
 /**
