@@ -372,6 +372,7 @@ Deno.test("so many attempts on one account, and from one address, run at once be
   const refused = await Promise.race([firstOf(onAccount, 3), never(state.until(3))]);
   assertEquals(refused.map(statusOf), [429, 429, 429]);
   assertEquals(refused[0]!.headers["retry-after"], "1");
+  assertEquals(refused[0]!.json().message, "Too many requests. Try again in 1 second.");
   await state.until(2);
   letGo();
   assertEquals((await Promise.all(onAccount)).map(statusOf).sort(), [302, 302, 429, 429, 429]);

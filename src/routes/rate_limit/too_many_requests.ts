@@ -19,7 +19,8 @@ export class TooManyRequests extends FastifyAuthError {
   /** @param seconds When the next attempt is allowed. */
   constructor(seconds: number) {
     const wait = Math.max(1, Math.ceil(seconds));
-    super("FST_AUTHJS_TOO_MANY_REQUESTS", `Too many requests. Try again in ${wait} seconds.`);
+    const unit = wait === 1 ? "second" : "seconds";
+    super("FST_AUTHJS_TOO_MANY_REQUESTS", `Too many requests. Try again in ${wait} ${unit}.`);
     this.headers = { "retry-after": String(wait) };
   }
 }
