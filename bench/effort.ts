@@ -14,7 +14,7 @@ export interface Effort {
   readonly most: number;
   /** Seconds of load in a round, for each contestant. */
   readonly load: number;
-  /** The same before the rounds, to warm it up. */
+  /** Seconds of load for each contestant before the rounds, to warm it up. */
   readonly warmUp: number;
 }
 
