@@ -37,13 +37,10 @@ export const READS = [
   "forgedChunks",
 ] as const satisfies ContestantName[];
 
-/** The contestants whose operations are counted. */
-export const OPERATORS = ["own", "port"] as const satisfies OperationsContestant[];
-
 /** All that is counted on a runtime: instructions for a request, and for a start. */
 export interface Counts {
   readonly reads: Record<typeof READS[number], Count>;
-  readonly operations: Record<string, Record<typeof OPERATORS[number], Count>>;
+  readonly operations: Record<string, Record<OperationsContestant, Count>>;
   readonly start: Record<StartName, Count>;
 }
 
@@ -60,6 +57,8 @@ export const WARM_UP = { reads: 10_000, operations: 1000 } as const;
 
 /** Of each kind of request, how many are counted. */
 export const COUNTED = { reads: 1000, operations: 200 } as const;
+
+const OPERATORS = Object.keys(OPERATIONS_CONTESTANTS) as OperationsContestant[];
 
 /** How many programs run at a time. */
 const AT_ONCE = 2;

@@ -381,9 +381,10 @@ function instructions({ date, valgrind, runtimes }: Instructions): string[] {
   const operations = Object.keys(runtimes[0]?.passes[0]?.operations ?? {}).map((name) => [
     name,
     ...cells(({ operations: { [name]: operation } }) => {
-      const { own, port } = operation!;
+      const { own, ownWithMore, port } = operation!;
       const ratio = (of: keyof Count) => (own[of] / port[of]).toFixed(2);
-      return `${ratio("rest")} (${kilo(own.rest)} : ${kilo(port.rest)}; ${ratio("all")})`;
+      const growth = (ownWithMore.rest / own.rest).toFixed(2);
+      return `${ratio("rest")} (${kilo(own.rest)} : ${kilo(port.rest)}; × ${growth}; ${ratio("all")})`;
     }),
   ]);
   const start = (Object.keys(START_TITLES) as StartName[]).map((name) => [
@@ -399,8 +400,8 @@ function instructions({ date, valgrind, runtimes }: Instructions): string[] {
       thousands(COUNTED.reads)
     } requests were counted, after ${thousands(WARM_UP.reads)}.`,
     table(head, reads),
-    `**Operations.** Each cell: against the port of core, and thousands of instructions of both, without compiling and ` +
-    `collecting; after the semicolon the same proportion with both. Of each operation ${
+    `**Operations.** Each cell: against the port of core, thousands of instructions of both, and the growth with ${MORE} ` +
+    `more providers, without compiling and collecting; at the end the first proportion with both. Of each operation ${
       thousands(COUNTED.operations)
     } requests were counted, after ${thousands(WARM_UP.operations)}.`,
     table(head, operations),
