@@ -83,13 +83,16 @@ async function prepare(): Promise<Runtimes> {
 
 async function measure({ node24, chosen }: Runtimes): Promise<Measured> {
   const seconds = secondsToMeasure();
+  const profile = () => profileReads(node24, options.quick ? 1000 : 10_000);
   const measured: Measured = options.section !== undefined ? await lastMeasured(chosen) : {
     date: new Date().toISOString().slice(0, 10),
     machine: machine(),
     versions: await installedVersions(),
     runtimes: chosen.map(({ name }) => ({ name, passes: [] })),
-    profile: await profileReads(node24, options.quick ? 1000 : 10_000),
+    profile: await profile(),
   };
+  // It is of reads.
+  if (options.section === "reads") measured.profile = await profile();
   const effort = (section: Section) => effortOf(section, seconds, chosen.length * PASSES);
   for (let pass = 0; pass < PASSES; pass++) {
     for (const [index, runtime] of chosen.entries()) {
