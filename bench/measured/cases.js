@@ -27,11 +27,15 @@ async function reader(read, config, cookies) {
   const captured = await requestTo(authConfig());
   const { socket, method, url } = captured.raw;
   const headers = cookies.map((cookie) => ({ host: "localhost", ...(cookie && { cookie }) }));
+  const reads = Object.getOwnPropertySymbols(captured)
+    .find(({ description }) => description === "fastify-authjs.reads");
   let next = 0;
   return () => {
     // All of one shape, as Fastify's are.
     const request = Object.create(captured);
     request.raw = { socket, method, url, headers: headers[next++ % headers.length] };
+    // The plugin's decorator, which Fastify makes anew for each request.
+    request[reads] = undefined;
     return read(request, config);
   };
 }
