@@ -99,18 +99,21 @@ class Reads {
   /** Those of a request. */
   static of(request: SessionRequest): Reads {
     const reads = (request as Reader)[READS] ??= new Reads(request);
-    return reads.#request === request ? reads : reads.#inheritedBy(request);
+    return reads.sharedWith(request);
   }
 
-  /** Those of a request that was made from this one (`Object.create(request)`), and inherits its property. */
-  #inheritedBy(request: SessionRequest): Reads {
-    if (request.headers === this.#request.headers) return this;
-    // With its own cookies it may have another user. It has no reply.
-    let reads = (this.#derived ??= new WeakMap()).get(request);
+  /**
+   * Those of a request that has the property of this one: itself, or one that was made from it
+   * (`Object.create(request)`), which may have other headers, so another user.
+   */
+  sharedWith(request: SessionRequest): Reads {
+    if (request === this.#request || request.headers === this.#request.headers) return this;
+    const derived = this.#derived ??= new WeakMap();
+    let reads = derived.get(request);
     if (reads === undefined) {
-      reads = new Reads(request);
+      derived.set(request, reads = new Reads(request));
+      // It has no reply.
       reads.markSent();
-      this.#derived.set(request, reads);
     }
     return reads;
   }
