@@ -1,7 +1,7 @@
 /**
  * Measures this package against its peers and writes `docs/benchmarks.md` and its chart: `deno task bench`.
  *
- * `--minutes=35` is about how long it takes to measure times; counting instructions takes as long again, and needs
+ * `--minutes=35` is about how long it takes to measure times; counting instructions takes an hour more, and needs
  * valgrind. `--times` leaves that out, and keeps the last counts. `--quick` takes three minutes, on Node 24 alone unless
  * `--only` says otherwise, counts nothing, and only prints. `--only=node` or `--only=deno` leaves the others out.
  * `--package=<directory>` takes a package that is built already. `--section=operations` measures that section again, and
