@@ -128,8 +128,8 @@ const GROUPS: readonly Group[] = [
 const CONNECTIONS = 32;
 
 /**
- * The most seconds of load before the rounds, for each contestant. A third of a group's time goes there at most: where
- * targets are near, a server then gets the tens of thousands of requests until V8 has compiled all that is asked often.
+ * The most seconds of load before the rounds, for each contestant; a third of the group's time where that is less. Fast
+ * servers get tens of thousands of requests in that time, after which V8 has compiled most of what they run.
  */
 const MOST_WARM_UP = 3;
 

@@ -91,7 +91,7 @@ async function measure({ node24, chosen }: Runtimes): Promise<Measured> {
     runtimes: chosen.map(({ name }) => ({ name, passes: [] })),
     profile: await profile(),
   };
-  // It is of reads.
+  // What is profiled are reads.
   if (options.section === "reads") measured.profile = await profile();
   const effort = (section: Section) => effortOf(section, seconds, chosen.length * PASSES);
   for (let pass = 0; pass < PASSES; pass++) {

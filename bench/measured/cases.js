@@ -29,6 +29,7 @@ async function reader(read, config, cookies) {
   const headers = cookies.map((cookie) => ({ host: "localhost", ...(cookie && { cookie }) }));
   const reads = Object.getOwnPropertySymbols(captured)
     .find(({ description }) => description === "fastify-authjs.reads");
+  if (reads === undefined) throw new Error("the plugin keeps its reads under another name");
   let next = 0;
   return () => {
     // All of one shape, as Fastify's are.

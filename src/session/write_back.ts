@@ -103,8 +103,8 @@ class Reads {
   }
 
   /**
-   * Those of a request that has the property of this one: itself, or one that was made from it
-   * (`Object.create(request)`), which may have other headers, so another user.
+   * Those of this request, or of one that was made from it (`Object.create(request)`). With other headers
+   * that one may have another user, so it gets reads of its own.
    */
   sharedWith(request: SessionRequest): Reads {
     if (request === this.#request || request.headers === this.#request.headers) return this;
@@ -112,7 +112,7 @@ class Reads {
     let reads = derived.get(request);
     if (reads === undefined) {
       derived.set(request, reads = new Reads(request));
-      // It has no reply.
+      // It has no reply that could carry cookies.
       reads.markSent();
     }
     return reads;
