@@ -42,6 +42,8 @@ const CHECKS: Step[] = [
   { name: "docs/adapters.md up to date", args: script("generate_adapter_docs", "--check") },
   { name: "site built, its links and its search good", args: script("build_docs", "--check") },
   { name: "the same package from either builder", args: script("compare_npm") },
+  { name: "public API and packed size as written down", args: script("public_api", "--check") },
+  { name: "functions that a request runs", args: script("count_functions") },
   { name: "publishable, no slow types", args: ["publish", "--dry-run", "--allow-dirty"] },
 ];
 
