@@ -26,6 +26,7 @@ import { checkAttw, checkContents, checkFootprint, checkPeers, checkPublint } fr
 import { run, runFixture } from "./process.ts";
 import { findRuntimes, type Runtime } from "./runtimes.ts";
 import { checkOldestTypes, checkSources, checkTypes, RESOLUTIONS } from "./types.ts";
+import { checkUpgrade, EARLIER } from "./upgrade.ts";
 
 /** The oldest compiler for an app of ES modules, and for one of CommonJS, each under an alias. */
 const OLDEST_COMPILERS = [
@@ -54,6 +55,7 @@ async function main(): Promise<void> {
     await checkPackage(project, tarball);
     await checkRuntimes(runtimes, tools.command, project);
     await checkFastifyFloor(tools, work, tarball);
+    await checkUpgradeFrom(tools, project, work, tarball);
     await matrix.check(
       tools.name,
       "init",
@@ -124,6 +126,16 @@ async function checkFastifyFloor({ command }: Runtime, work: string, tarball: st
     const check = () => runFixture(command, ["sign_in.mjs", method], { cwd: project, env });
     await matrix.check(`Fastify ${oldest}`, column, check);
   }
+}
+
+/** Runs the tarball beside an earlier build; the project has an OpenID provider. */
+async function checkUpgradeFrom({ name, command }: Runtime, project: string, work: string, tarball: string) {
+  await using provider = await startIdentityProvider(command, project);
+  await matrix.check(
+    name,
+    `upgrade from ${EARLIER}`,
+    () => checkUpgrade(command, work, tarball, provider.issuer),
+  );
 }
 
 /** Installs the tarball with other package managers, and compiles an app against it; Deno compiles it, too. */
