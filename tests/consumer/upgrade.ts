@@ -191,25 +191,6 @@ const CHECKS: Record<string, Check> = {
       for (const each of [first, second]) expect(await browser.reader(each, "jwt"), null);
     }
   },
-  async "a bearer token of the earlier build is refused"(before, after) {
-    const browser = new Browser();
-    await browser.submit(before, SIGN_IN, { username: "ada" });
-    const { access_token } = JSON.parse((await browser.submit(before, "/jwt/token")).body);
-    const authorization = `Bearer ${access_token}`;
-    const status = async (build: Build) =>
-      (await new Browser().send(build, "/guarded", {
-        headers: { authorization, accept: "application/json" },
-      }))
-        .status;
-    expect([await status(before), await status(after)], [200, 401]);
-  },
-  async "a sign-in that the earlier build began ends with a page, and can be begun again"(before, after) {
-    const browser = new Browser();
-    const { status } = await browser.send(after, await browser.beginOpenId(before));
-    expect([status < 500, await browser.reader(after, "auth")], [true, null]);
-    await browser.send(after, await browser.beginOpenId(after));
-    expect(await browser.reader(after, "auth"), "alice@example.com");
-  },
 };
 
 /**
