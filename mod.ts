@@ -34,6 +34,7 @@ export type {
   UnlinkAccountOptions,
 } from "./src/accounts/accounts.ts";
 export type {
+  AllowGetOptions,
   SignInActionOptions,
   SignInActionResult,
   SignOutActionOptions,

@@ -1,6 +1,7 @@
 /** One object for everything that an application does with Auth.js. */
 import type { FastifyPluginAsync } from "fastify";
 import type {
+  AllowGetOptions,
   SignInActionOptions,
   SignInActionResult,
   SignOutActionOptions,
@@ -83,6 +84,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param reply The reply, which gets the new session cookie. It is not sent.
    * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
+   * @param options Whether links of other programs may do this, too.
    * @returns The updated session.
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session, or the `jwt`
    * callback returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413);
@@ -94,6 +96,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
     request: ActionRequest,
     reply: GuardedReply,
     data?: unknown,
+    options?: AllowGetOptions,
   ) => Promise<OwnSession>;
   /**
    * The claims of the session token, as the `jwt` callback left them. They are for the server: with
@@ -409,8 +412,8 @@ function authOf<Returned extends DefaultSession>(
     signOut:
       ((request: ActionRequest, reply: GuardedReply, options: SignOutActionOptions = {}) =>
         signOut(acting(), request, reply, options)) as SignOutAction,
-    updateSession: (request, reply, data) =>
-      updateSession(acting(), request, reply, data) as ReturnType<AuthObject["updateSession"]>,
+    updateSession: (request, reply, data, options = {}) =>
+      updateSession(acting(), request, reply, data, options) as ReturnType<AuthObject["updateSession"]>,
     getToken: (request) => getToken(acting(), request),
     getAccessToken: (request, provider) => getAccessToken(acting(), request, provider),
     listSessions: (request) => listSessions(acting(), request),

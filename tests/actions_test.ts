@@ -7,6 +7,7 @@ import {
   createAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
+  withAccountList,
 } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 import { captureLog, type LogLine, testConfig } from "./support/app.ts";
@@ -27,7 +28,7 @@ async function appWith(
   const app = Fastify({ logger }) as FastifyInstance;
   await app.register(auth.plugin, { prefix: "/auth" });
   app.route({
-    method: ["GET", "POST"],
+    method: ["GET", "HEAD", "POST"],
     url: "/act",
     handler: (request, reply) => handler(auth, request, reply),
   });
@@ -370,6 +371,53 @@ Deno.test("a GET from a page of the application is served, unless the browser fe
     assertEquals((await client.get("/act", { headers })).statusCode, 302);
     assertEquals(await nameAt(client), null);
   }
+});
+
+Deno.test("G4: a GET that no page sent needs `allowGet` to sign out, update or unlink; beginning a sign-in does not", async () => {
+  const acts = (options?: { allowGet: true }): Record<string, Handler> => ({
+    "signOut()": (auth, request, reply) => auth.signOut(request, reply, options),
+    "updateSession()": (auth, request, reply) => auth.updateSession(request, reply, {}, options),
+    "unlinkAccount()": async (auth, request) => {
+      const account = { provider: "credentials", providerAccountId: "1" };
+      await auth.unlinkAccount(request, account, options).catch((error) => {
+        if (error.code !== "FST_AUTHJS_NOT_FOUND") throw error;
+      });
+      return {};
+    },
+  });
+  const adapter = {
+    ...withAccountList(memoryAdapter(), () => Promise.resolve([])),
+    unlinkAccount: () => Promise.resolve(undefined),
+  };
+  await adapter.createUser!({ id: "id-ada", email: "ada@example.com", emailVerified: null });
+  const overrides = { adapter, session: { strategy: "jwt" as const } };
+  for (const [name, act] of Object.entries(acts())) {
+    for (const method of ["GET", "HEAD"]) {
+      await using app = await appWith(act, overrides);
+      const client = new Client(app);
+      await client.signIn(MINE);
+      const typed = await client.request(method, "/act", { headers: { "sec-fetch-site": "none" } });
+      assertEquals(typed.statusCode, 403, name);
+      if (method === "GET") {
+        assertStringIncludes(typed.json().message, `give ${name} the option \`allowGet: true\``);
+      }
+      assertEquals(await nameAt(client), "ada");
+      const own = await client.request(method, "/act", { headers: { "sec-fetch-site": "same-origin" } });
+      assert(own.statusCode < 400, own.body);
+    }
+  }
+  for (const [name, act] of Object.entries(acts({ allowGet: true }))) {
+    await using app = await appWith(act, overrides);
+    const client = new Client(app);
+    await client.signIn(MINE);
+    const typed = await client.get("/act", { headers: { "sec-fetch-site": "none" } });
+    assert(typed.statusCode < 400, `${name}: ${typed.body}`);
+    const linked = await client.get("/act", { headers: { "sec-fetch-site": "cross-site" } });
+    assertEquals(linked.statusCode, 403, name);
+  }
+  await using app = await appWith((auth, request, reply) => auth.signIn(request, reply));
+  const begun = await new Client(app).get("/act", { headers: { "sec-fetch-site": "none" } });
+  assertEquals(begun.statusCode, 302);
 });
 
 Deno.test("an action where the plugin is not registered says so", async () => {

@@ -100,7 +100,7 @@ for (const [how, prepare] of Object.entries(PUBLISHING)) {
 Deno.test("a guarded reply that nothing says anything about is private", async () => {
   await using app = await application(() => {}, (scope) => scope.get("/page", () => "secret"));
   const { cacheControl, vary } = await app.get("/page");
-  assertEquals([cacheControl, vary], ["private", "Cookie"]);
+  assertEquals([cacheControl, vary], ["private, no-cache", "Cookie"]);
 });
 
 Deno.test("a header without a value says nothing of a guarded reply", async () => {
@@ -111,7 +111,7 @@ Deno.test("a header without a value says nothing of a guarded reply", async () =
   });
   for (const url of ["/text", "/stream"]) {
     const { cacheControl, vary } = await app.get(url);
-    assertEquals([cacheControl, vary], ["private", "Cookie"], url);
+    assertEquals([cacheControl, vary], ["private, no-cache", "Cookie"], url);
   }
 });
 
@@ -221,7 +221,7 @@ Deno.test("a guarded reply that its handler took over is private, unless the han
   const events = await app.get("/events");
   assertEquals([events.answer.body, events.cacheControl, events.vary], [
     "data: secret\n\n",
-    "private",
+    "private, no-cache",
     "Cookie",
   ]);
   assertEquals((await app.get("/same")).cacheControl, "public");
@@ -238,7 +238,7 @@ Deno.test("a guarded reply whose handler writes its headers is private, unless t
   });
   const { answer, cacheControl, vary } = await app.get("/events");
   assertEquals([answer.headers["content-type"], answer.body], ["text/event-stream", "data: secret\n\n"]);
-  assertEquals([answer.statusMessage, cacheControl, vary], ["Fine", "private", "Cookie"]);
+  assertEquals([answer.statusMessage, cacheControl, vary], ["Fine", "private, no-cache", "Cookie"]);
   assertEquals((await app.get("/same")).cacheControl, "public");
 });
 
@@ -283,4 +283,59 @@ Deno.test("guarded replies over a socket are private, streams too", async () => 
     assertEquals(response.headers.get("cache-control"), "private, max-age=300");
     assertEquals(response.headers.get("vary"), "Cookie");
   }
+});
+
+Deno.test("G1: a guarded page is not kept by the browser, anything else is asked for again, unless the route says more", async () => {
+  const html = { "content-type": "text/html; charset=utf-8" };
+  await using app = await application(() => {}, (scope) => {
+    scope.get("/page", (_request, reply) => reply.headers(html).send("<p>secret</p>"));
+    scope.get("/xhtml", (_request, reply) => reply.type("application/xhtml+xml").send("<p/>"));
+    scope.get("/stream", (_request, reply) => reply.headers(html).send(Readable.from(["<p>secret</p>"])));
+    scope.get("/response", () => new Response("<p>secret</p>", { headers: html }));
+    scope.get("/raw", (_request, reply) => {
+      reply.hijack();
+      reply.raw.writeHead(200, html).end("<p>secret</p>");
+    });
+    scope.get(
+      "/own",
+      (_request, reply) =>
+        reply.headers({ ...html, "cache-control": "private, max-age=60" }).send("<p>mine</p>"),
+    );
+    scope.get("/json", () => ({ secret: 1 }));
+    scope.get("/text", () => "secret");
+    scope.get("/image", (_request, reply) => reply.type("image/png").send("PNG"));
+    scope.get("/elsewhere", (_request, reply) => reply.redirect("/json"));
+  });
+  for (const url of ["/page", "/xhtml", "/stream", "/response", "/raw"]) {
+    assertEquals([url, (await app.get(url)).cacheControl], [url, "private, no-store"]);
+  }
+  for (const url of ["/json", "/text", "/image", "/elsewhere"]) {
+    assertEquals([url, (await app.get(url)).cacheControl], [url, "private, no-cache"]);
+  }
+  assertEquals((await app.get("/own")).cacheControl, "private, max-age=60");
+});
+
+Deno.test("G1: a guarded page that hooks or a file server make cacheable for all replies is not kept either", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "fastify-authjs-pages-"));
+  writeFileSync(join(folder, "page.html"), "<p>secret</p>");
+  try {
+    await using cached = await application(
+      cacheAll,
+      (scope) => scope.get("/page", (_request, reply) => reply.type("text/html").send("<p>secret</p>")),
+    );
+    assertEquals((await cached.get("/page")).cacheControl, "private, no-store");
+    await using served = await application(() => {}, (scope) => scope.register(files, { root: folder }));
+    assertEquals((await served.get("/page.html")).cacheControl, "private, no-store");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("G1: the ETag of a guarded reply goes on working", async () => {
+  await using app = await application((app) => app.register(etag), (scope) => {
+    scope.get("/json", () => ({ secret: 1 }));
+  });
+  const first = await app.get("/json");
+  const again = await app.get("/json", { "if-none-match": String(first.answer.headers.etag) });
+  assertEquals([first.status, again.status, again.cacheControl], [200, 304, "private, no-cache"]);
 });

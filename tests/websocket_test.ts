@@ -2,7 +2,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import websocket from "@fastify/websocket";
-import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
+import {
+  FastifyAuth,
+  type FastifyAuthConfig,
+  getSession,
+  requireSession,
+  requireSessionByDefault,
+} from "fastify-authjs";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocket } from "ws";
@@ -146,4 +152,45 @@ Deno.test("a cookie changed by the read of an upgrade is not sent; the next ordi
   const answer = await client.get("/me", { headers: { cookie: before } });
   assertEquals(answer.json().session.user.name, "ada", "the old cookie is good still");
   assertStringIncludes([answer.headers["set-cookie"]].flat().join(), "authjs.session-token=");
+});
+
+Deno.test("G2: a guard refuses a WebSocket that a page of another origin opens, and nothing else", async () => {
+  const trusted = "https://spa.example";
+  const config = testConfig({ trustedOrigins: [trusted] });
+  await using app = Fastify() as unknown as FastifyInstance;
+  await app.register(websocket);
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  const route = { websocket: true, method: "GET", handler: (socket: Socket) => socket.send("null") };
+  await app.register((scope, _options, done) => {
+    scope.route({ ...route, url: "/hook", onRequest: requireSession(config) } as never);
+    scope.route({ ...route, url: "/declared", config: { auth: { mountPath: "/auth" } } } as never);
+    done();
+  });
+  await app.register((scope, _options, done) => {
+    requireSessionByDefault(scope, { mountPath: "/auth" });
+    scope.route({ ...route, url: "/default" } as never);
+    done();
+  });
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.address() as AddressInfo;
+  const client = new Client(app, { host: `127.0.0.1:${port}` });
+  await client.signIn(ada);
+  const cookie = client.cookie!;
+  for (const path of ["/hook", "/declared", "/default"]) {
+    const url = `ws://127.0.0.1:${port}${path}`;
+    for (
+      const origin of [
+        "https://evil.example",
+        `http://localhost:${port}`,
+        `https://127.0.0.1:${port}`,
+        "null",
+      ]
+    ) {
+      assertEquals(await open(url, { cookie, origin }), 403, `${path} from ${origin}`);
+    }
+    assertEquals(await open(url, { cookie, "sec-fetch-site": "cross-site" }), 403, path);
+    for (const origin of [`http://127.0.0.1:${port}`, trusted, undefined]) {
+      await using _socket = await opened(url, { cookie, ...(origin && { origin }) });
+    }
+  }
 });

@@ -1,7 +1,7 @@
 /** The accounts that a signed-in user signs in with: linking one, unlinking one, listing them. */
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
-import { type SignInActionOptions, withinLimits } from "../actions/actions.ts";
+import { type AllowGetOptions, type SignInActionOptions, withinLimits } from "../actions/actions.ts";
 import {
   type ActionAuth,
   type ActionRequest,
@@ -18,8 +18,8 @@ import { Trail } from "../core/trail.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import type { GuardedReply, SessionRequest } from "../types.ts";
-import { invalid } from "../instance/arguments.ts";
-import { assertOwnRequest } from "../http/cross_site.ts";
+import { assertObject, invalid } from "../instance/arguments.ts";
+import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { beginLink } from "../routes/account_link.ts";
@@ -47,7 +47,7 @@ export interface LinkAccountResult {
 }
 
 /** Options of {@linkcode unlinkAccount}. */
-export interface UnlinkAccountOptions {
+export interface UnlinkAccountOptions extends AllowGetOptions {
   /**
    * Whether the user can sign in by a method that the adapter knows nothing of, such as a password: then the
    * last account can be unlinked, too.
@@ -65,6 +65,9 @@ export async function linkAccount(
   provider: string,
   options: LinkAccountOptions,
 ): Promise<LinkAccountResult | void> {
+  assertObject(options, "options of linkAccount()");
+  const { authorizationParams = {}, callbackUrl, redirect } = options;
+  assertObject(authorizationParams, "`authorizationParams` of linkAccount()");
   const { user, settings, isBearer } = await signedInUser(auth, request, "linkAccount()");
   if (isBearer) {
     throw new FastifyAuthError(
@@ -73,12 +76,11 @@ export async function linkAccount(
     );
   }
   assertLinkable(provider, auth.instance.config.providers.get(provider), settings);
-  const { authorizationParams = {}, callbackUrl, redirect } = options;
   const outcome = await perform(auth, request, reply, {
     action: "signin",
     provider,
     query: authorizationParams,
-    body: callbackUrl === undefined ? {} : { callbackUrl },
+    body: () => callbackUrl === undefined ? {} : { callbackUrl },
     handle: (context) =>
       withinLimits(auth, context, request, () => beginLink(context as ProviderContext, String(user.id))),
   });
@@ -118,10 +120,14 @@ export async function unlinkAccount(
   auth: ActionAuth,
   request: ActionRequest,
   account: Pick<LinkedAccount, "provider" | "providerAccountId">,
-  { otherSignInMethod = false }: UnlinkAccountOptions,
+  options: UnlinkAccountOptions,
 ): Promise<void> {
+  assertObject(account, "account of unlinkAccount()");
+  assertObject(options, "options of unlinkAccount()");
+  const { otherSignInMethod = false, allowGet = false } = options;
   const { config } = auth.instance;
   const { user, adapter } = await signedInUser(auth, request, "unlinkAccount()");
+  if (!allowGet) assertNoLink(request, "unlinkAccount()");
   assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
   if (adapter.unlinkAccount === undefined) {
     throw invalid("unlinkAccount()", "the adapter has no `unlinkAccount()`.");

@@ -7,7 +7,7 @@ import type { Answer } from "../core/answer.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { GuardedReply, Session } from "../types.ts";
-import { invalid } from "../instance/arguments.ts";
+import { assertObject, invalid } from "../instance/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
 import { publishFailure } from "../routes/outcome.ts";
 import { handleSessionUpdate } from "../routes/session.ts";
@@ -17,8 +17,19 @@ import { handleSignOut } from "../routes/signout.ts";
 import { SIGNED_OUT, toSession } from "../session/read.ts";
 import { type ActionAuth, type ActionRequest, perform, requireSuccess, send, urlOf } from "./perform.ts";
 
+/** Options of what a link must not do. */
+export interface AllowGetOptions {
+  /**
+   * Whether a GET or HEAD that no page of the application sent is served: an address that the user typed, and
+   * a link in a mail or another program.
+   *
+   * @default false
+   */
+  allowGet?: boolean;
+}
+
 /** Options of a sign-out. */
-export interface SignOutActionOptions {
+export interface SignOutActionOptions extends AllowGetOptions {
   /**
    * Where the user goes afterwards: a path or a URL, which the `redirect` callback has to allow.
    *
@@ -80,17 +91,22 @@ export async function signIn(
   provider: string | undefined,
   options: SignInActionOptions,
 ): Promise<SignInActionResult | void> {
+  assertObject(options, "options of signIn()");
   const { authorizationParams = {}, callbackUrl } = options;
-  // The body of a request without one is undefined or null.
-  const fields = options.fields ?? {};
+  assertObject(authorizationParams, "`authorizationParams` of signIn()");
   const type = provider === undefined ? undefined : await typeOf(provider, auth);
-  if (typeof fields !== "object") throw invalid("signIn()", "`fields` must be an object.");
+  const begins = type === undefined || type === "oauth" || type === "oidc";
+  // A request without a body has nothing that begins at a provider would need.
+  const fields = "fields" in options && !(begins && options.fields === undefined) ? options.fields : {};
   const posted = type === "credentials" || type === "webauthn";
   const outcome = await perform(auth, request, reply, {
     action: posted ? "callback" : "signin",
     provider,
     query: authorizationParams,
-    body: callbackUrl === undefined ? fields : { ...fields, callbackUrl },
+    body: () => {
+      assertObject(fields, "`fields` of signIn()");
+      return callbackUrl === undefined ? fields : { ...fields, callbackUrl };
+    },
     handle: (context) =>
       withinLimits(
         auth,
@@ -138,7 +154,7 @@ export async function beginSignIn(
     action: "signin",
     provider,
     query: authorizationParams,
-    body: callbackUrl === undefined ? {} : { callbackUrl },
+    body: () => callbackUrl === undefined ? {} : { callbackUrl },
     handle: handleSignIn,
     isLinked: true,
   });
@@ -151,8 +167,10 @@ export async function signOut(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
-  { callbackUrl, redirect, providerSignOut }: SignOutActionOptions,
+  options: SignOutActionOptions,
 ): Promise<SignOutActionResult | void> {
+  assertObject(options, "options of signOut()");
+  const { callbackUrl, redirect, providerSignOut, allowGet = false } = options;
   if (providerSignOut === true && auth.instance.config.providerSignOut === undefined) {
     throw invalid(
       "signOut()",
@@ -162,7 +180,8 @@ export async function signOut(
   }
   const outcome = await perform(auth, request, reply, {
     action: "signout",
-    body: callbackUrl === undefined ? {} : { callbackUrl },
+    notForLinks: !allowGet && "signOut()",
+    body: () => callbackUrl === undefined ? {} : { callbackUrl },
     handle: (context) => handleSignOut(context, providerSignOut),
     read: () => SIGNED_OUT,
   });
@@ -176,10 +195,13 @@ export async function updateSession(
   request: ActionRequest,
   reply: GuardedReply,
   data: unknown,
+  options: AllowGetOptions,
 ): Promise<Session> {
+  assertObject(options, "options of updateSession()");
   const outcome = await perform(auth, request, reply, {
     action: "session",
-    body: data === undefined ? {} : { data: toJson(data) },
+    notForLinks: options.allowGet !== true && "updateSession()",
+    body: () => data === undefined ? {} : { data: toJson(data) },
     handle: handleSessionUpdate,
     read: ({ body }, { logger, settings }) => ({
       session: toSession(body, { logger: () => logger, settings }),

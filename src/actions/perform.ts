@@ -12,7 +12,7 @@ import { readSession } from "../instance/read_session.ts";
 import type { FastifyAuthConfig, GuardedReply, SessionRequest } from "../types.ts";
 import { invalid } from "../instance/arguments.ts";
 import { bearerToken } from "../http/bearer.ts";
-import { assertOwnRequest } from "../http/cross_site.ts";
+import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/prefetch.ts";
 import { keepUnstored } from "../http/private_reply.ts";
@@ -43,7 +43,10 @@ interface Action {
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** Whether links of other sites may ask for it. */
   readonly isLinked?: boolean;
-  readonly body: object;
+  /** The function that was called, if its route must not be reached by links. */
+  readonly notForLinks?: string | false;
+  /** What is asked for, once the request is known to be the user's own. */
+  readonly body: () => object;
   readonly handle: (context: RequestContext) => Promise<Answer>;
   /** What a read of the session gives from now on, where the answer says that. */
   readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
@@ -87,12 +90,16 @@ export async function perform(
 async function contextOf(
   { config, instance }: ActionAuth,
   request: ActionRequest,
-  { action, provider, query = {}, body, isLinked = false }: Omit<Action, "handle" | "read">,
+  { action, provider, query = {}, body, isLinked = false, notForLinks = false }: Omit<
+    Action,
+    "handle" | "read"
+  >,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
   const { config: resolved } = instance;
   const origin = requireOrigin(request, resolved.origin);
+  if (notForLinks !== false) assertNoLink(request, notForLinks);
   if (!isLinked) assertOwnRequest(request, origin.href, resolved.trustedOrigins);
   if (isPrefetch(request.headers)) {
     throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", "This page cannot be fetched in advance.");
@@ -121,7 +128,7 @@ async function contextOf(
     origin,
     headers: cookie === undefined ? headers : { ...headers, cookie },
     params: provider === undefined ? {} : { provider },
-    body,
+    body: body(),
     fromApplication: true,
   }, {
     config: resolved,

@@ -4,7 +4,7 @@ import { unavailableError } from "../adapter/failure.ts";
 import { publishRevoked } from "../core/trail.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
-import { invalid } from "../instance/arguments.ts";
+import { assertObject, invalid } from "../instance/arguments.ts";
 import { originOf } from "../http/origin.ts";
 import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "../session/known_session.ts";
 import { sessionsInStore } from "../session/record_reads.ts";
@@ -73,7 +73,7 @@ function byUse(a: UserSession, b: UserSession): number {
 
 /** Ends one session. Resolves with whether there was one. */
 export async function revokeSession(auth: ActionAuth, id: string): Promise<boolean> {
-  if (typeof id !== "string") throw invalid("revokeSession()", "give it an `id` of listSessions().");
+  if (typeof id !== "string") throw invalid("revokeSession()", "give it an `id` of listSessions().", 400);
   await requireReady(auth);
   const named = namedBy(id);
   if (named === undefined) return false;
@@ -86,19 +86,22 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
 export async function revokeSessions(
   auth: ActionAuth,
   id: string,
-  { except }: RevokeSessionsOptions,
+  options: RevokeSessionsOptions,
 ): Promise<void> {
+  assertObject(options, "options of revokeSessions()");
+  const { except } = options;
   // The ids of some databases are numbers, whatever the types of Auth.js say.
   const userId = typeof id === "number" || typeof id === "bigint" ? String(id) : id;
   // Without this, the id of a missing user would be "undefined", and none would end.
   if (typeof userId !== "string" || userId === "") {
-    throw invalid("revokeSessions()", "give it the id of a user, such as `session.user.id`.");
+    throw invalid("revokeSessions()", "give it the id of a user, such as `session.user.id`.", 400);
   }
-  const kept = except === undefined ? undefined : namedBy(except);
+  const kept = typeof except === "string" ? namedBy(except) : undefined;
   if (except !== undefined && kept?.user !== userId) {
     throw invalid(
       "revokeSessions()",
       "`except` must be the `id` of a session of that user, by listSessions().",
+      400,
     );
   }
   await requireReady(auth);

@@ -7,6 +7,8 @@ import { Trail } from "../core/trail.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { bearerToken } from "../http/bearer.ts";
+import { assertNotCrossSite } from "../http/cross_site.ts";
+import { originOf } from "../http/origin.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
 import { readNow } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
@@ -126,6 +128,7 @@ function guardOf(
     // The routes of the plugin must work without a session, also under a guard at the root.
     if (isAuthRoute(request.routeOptions.config)) return PASSED;
     try {
+      if (request.headers.upgrade !== undefined) assertOwnUpgrade(request, config);
       const decided = after(readNow(request, config), (read) => decide(read, request, reply));
       return decided instanceof Promise ? decided : PASSED;
     } catch (error) {
@@ -133,6 +136,16 @@ function guardOf(
     }
   };
   return Object.assign(guard, { [GUARD]: () => ({ source: config, stepsUp: stepUp !== undefined }) });
+}
+
+/**
+ * Refuses a WebSocket that a page of another origin opens: the browser sends the session cookie with it, and
+ * no CORS check follows. A request without `Origin` does not come from a browser.
+ */
+function assertOwnUpgrade(request: GuardedRequest, config: FastifyAuthConfig): void {
+  const { origin: configured, trustedOrigins } = authInstance(config).config;
+  const origin = originOf(request, configured);
+  if (origin !== undefined) assertNotCrossSite(request.headers, origin.href, trustedOrigins);
 }
 
 /** What a guard returns that has let a request pass at once. */

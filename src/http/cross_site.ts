@@ -115,6 +115,25 @@ export function assertOwnRequest(
   );
 }
 
+/**
+ * Refuses a GET or HEAD that no page sent, for what links must not do: a link in a mail or of another program
+ * has `Sec-Fetch-Site: none`, as an address that the user typed.
+ *
+ * @param what The function that was called.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
+ */
+export function assertNoLink(
+  { method, headers }: { readonly method: string; readonly headers: Headers },
+  what: string,
+): void {
+  if ((method !== "GET" && method !== "HEAD") || headers["sec-fetch-site"] !== "none") return;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_CROSS_SITE",
+    `A link of another program can lead to this address, and ${what} is not for links: make the route a POST. If ` +
+      `links may do that, give ${what} the option \`allowGet: true\`.`,
+  );
+}
+
 function originOfReferrer(referer: unknown): string | undefined {
   return typeof referer === "string" && URL.canParse(referer) ? new URL(referer).origin : undefined;
 }

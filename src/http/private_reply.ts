@@ -1,4 +1,4 @@
-/** Keeps the replies of guarded routes out of shared caches. */
+/** Keeps the replies of guarded routes out of shared caches, and pages out of what a browser goes back to. */
 import type { FastifyReply } from "fastify";
 import { beforeHeaders, toText } from "./late_headers.ts";
 import { removeCdnCaching } from "./security_headers.ts";
@@ -53,7 +53,7 @@ export function keepPrivate(reply: FastifyReply): void {
     const final = headers.textOf("cache-control");
     if (kept.own !== undefined && final === kept.own && !isFile(reply, final)) return;
     removeCdnCaching(headers);
-    headers.set("cache-control", toPrivate(final));
+    headers.set("cache-control", privateDirectives(final, headers.valuesOf("content-type")[0] ?? "", kept));
   });
 }
 
@@ -84,9 +84,23 @@ function isFile(reply: FastifyReply, cacheControl: string): boolean {
     reply.hasHeader("accept-ranges") && reply.hasHeader("last-modified");
 }
 
+/** What a file server says if the application has set nothing. */
+const FILE_DEFAULT = "public, max-age=0";
+
+/**
+ * After a sign-out a browser must not show a page again when the user goes back: it keeps whole pages, unless
+ * they are `no-store`. Anything else may be kept, and asked for again by its `ETag`.
+ */
+function privateDirectives(final: string, contentType: string, { own }: Kept): string {
+  const isPage = /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
+  // What the route has not said itself holds for all replies of the application.
+  const isOwn = own !== undefined && own !== FILE_DEFAULT;
+  if (isPage && !isOwn && !/(?:^|[\s,])no-store\b/i.test(final)) return "private, no-store";
+  return final === "" ? "private, no-cache" : toPrivate(final);
+}
+
 /** The directives without those that concern shared caches. */
 function toPrivate(cacheControl: string): string {
-  if (cacheControl === "") return "private";
   const directives = cacheControl.split(",").map((directive) => directive.trim()).filter((directive) =>
     directive !== "" && !SHARED.test(directive)
   );

@@ -33,7 +33,23 @@ function isFastifyRequest(value: unknown): boolean {
   return typeof headers === "object" && headers !== null && Boolean(log) && Boolean(server);
 }
 
-/** An error of arguments or of a guard's declaration. */
-export function invalid(where: string, message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `${where}: ${message}`);
+/**
+ * Refuses what is no object: a value that may come from the body of a request.
+ *
+ * @param what The function and its argument, such as "`fields` of signIn()".
+ * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400).
+ */
+export function assertObject(value: unknown, what: string): asserts value is object {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
+  throw new FastifyAuthError("FST_AUTHJS_BODY_INVALID", `The ${what} must be an object.`);
+}
+
+/**
+ * An error of arguments or of a guard's declaration.
+ *
+ * @param statusCode 400 for an argument that may come from a request.
+ */
+export function invalid(where: string, message: string, statusCode?: 400): FastifyAuthError {
+  const options = statusCode === undefined ? {} : { statusCode };
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `${where}: ${message}`, options);
 }

@@ -18,9 +18,13 @@ const ARGUMENTS = [
 /** Where the browser is: `TEST_CHROMIUM`, or where Debian puts it. */
 const executablePath = process.env.TEST_CHROMIUM || "/usr/bin/chromium";
 
-/** Starts the browser. */
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ARGUMENTS });
+/**
+ * Starts the browser.
+ *
+ * @param without Arguments that playwright gives it by itself, and which it is not to have.
+ */
+export function launchBrowser(without: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ARGUMENTS, ignoreDefaultArgs: [...without] });
 }
 
 /**
@@ -29,11 +33,13 @@ export function launchBrowser(): Promise<Browser> {
  * @param name The test's name.
  * @param run Gets a fresh window with no cookies.
  * @param options The window: its size, its colours.
+ * @param without Arguments of the browser that playwright is not to give it.
  */
 export function browserTest(
   name: string,
   run: (page: Page) => Promise<void>,
   options: BrowserContextOptions = {},
+  without: readonly string[] = [],
 ): void {
   if (!existsSync(executablePath)) {
     const text = `Not run, for want of a browser (${executablePath}; TEST_CHROMIUM names another): ${name}`;
@@ -42,7 +48,7 @@ export function browserTest(
     return;
   }
   Deno.test(name, async () => {
-    const browser = await launchBrowser();
+    const browser = await launchBrowser(without);
     try {
       const context = await browser.newContext(options);
       await run(await context.newPage());
