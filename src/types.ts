@@ -604,8 +604,8 @@ export interface RateLimit {
 /** How attempts to sign in are limited. `false` turns a limit off. */
 export interface RateLimitOptions {
   /**
-   * Requests from one address: sign-ins, callbacks, mails and options of passkeys. The address is
-   * `request.ip`, which follows Fastify's `trustProxy`; IPv6 addresses of one /64 network count as one.
+   * Requests from one address: sign-ins, callbacks, mails, options of passkeys and bearer tokens. The address
+   * is `request.ip`, which follows Fastify's `trustProxy`; IPv6 addresses of one /64 network count as one.
    *
    * @default 60 in a minute
    */
@@ -628,6 +628,12 @@ export interface RateLimitOptions {
    * @default 5 in an hour
    */
   mail?: RateLimit | false;
+  /**
+   * Bearer tokens for one user (`POST <mount path>/token`), in whichever session and from whichever address.
+   *
+   * @default 60 in an hour
+   */
+  token?: RateLimit | false;
   /**
    * Attempts on one account that a process lets run at the same time. It bounds what `authorize()` computes
    * (scrypt), and how many guesses can start before the first of them has failed.

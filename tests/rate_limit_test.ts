@@ -556,10 +556,13 @@ Deno.test("without trustProxy a proxy's requests count as one client's, and a wa
 });
 
 Deno.test("an OpenAPI document has the 429 of the routes that are limited, where they are", async () => {
-  const limitedIn = async (rateLimit: boolean) => {
+  const limitedIn = async (rateLimit: boolean, bearer = false) => {
     await using app = Fastify() as unknown as FastifyInstance;
     await app.register(swagger as never, { openapi: { openapi: "3.1.0" } } as never);
-    await app.register(FastifyAuth(testConfig({ rateLimit })), { prefix: "/auth", openapi: true } as never);
+    await app.register(
+      FastifyAuth(testConfig({ rateLimit, bearer })),
+      { prefix: "/auth", openapi: true } as never,
+    );
     await app.ready();
     const { paths } = (app as unknown as { swagger(): { paths: Record<string, Record<string, Described>> } })
       .swagger();
@@ -570,6 +573,7 @@ Deno.test("an OpenAPI document has the 429 of the routes that are limited, where
     );
   };
   assertEquals(await limitedIn(true), ["post /auth/callback/{provider}"]);
+  assertEquals(await limitedIn(true, true), ["post /auth/callback/{provider}", "post /auth/token"]);
   assertEquals(await limitedIn(false), []);
 });
 
@@ -669,6 +673,57 @@ Deno.test("keys depend on the secret, so that they cannot be guessed without it"
   const [first, second] = [await keysWith(SECRET), await keysWith(`${SECRET}-2`)];
   assertEquals(first, await keysWith(SECRET));
   assert(first.every((key) => !second.includes(key)), first.join());
+});
+
+/** Asks for a bearer token with the session of the browser. */
+async function issue(client: Client): Promise<Answer> {
+  return await client.post("/auth/token", { csrfToken: await client.csrfToken() });
+}
+
+for (const strategy of ["jwt", "database"] as const) {
+  Deno.test(`X1: bearer tokens of one user are limited, in any session and from any address (${strategy})`, async () => {
+    const adapter = memoryAdapter();
+    for (const id of ["id-ada", "id-grace"]) {
+      await adapter.createUser({ id, email: `${id}@example.com`, emailVerified: null });
+    }
+    await using app = await limitedApp({ token: limit(2) }, {
+      bearer: true,
+      adapter,
+      session: { strategy },
+      credentialsDatabaseSessions: strategy === "database",
+    });
+    const browser = async (username: string, address?: string) => {
+      const client = at(app, address);
+      await client.signIn({ ...ADA, username });
+      return client;
+    };
+    const client = await browser("ada");
+    await client.post("/auth/token", { csrfToken: "forged" });
+    assertEquals(statusOf(await issue(client)), 200);
+    assertEquals(statusOf(await issue(await browser("ada", "192.0.2.2"))), 200);
+    const refused = await issue(client);
+    assertEquals([refused.statusCode, refused.headers["retry-after"]], [429, "3600"]);
+    assertEquals(refused.json().code, "FST_AUTHJS_TOO_MANY_REQUESTS");
+    assertEquals(statusOf(await issue(await browser("grace"))), 200, "another user");
+  });
+}
+
+Deno.test("X1: requests for bearer tokens count as requests of their address, with a session or without", async () => {
+  await using app = await limitedApp({ address: limit(4) }, { bearer: true });
+  const client = at(app);
+  await client.signIn(ADA);
+  assertEquals(statusOf(await issue(client)), 200);
+  for (let i = 0; i < 2; i++) assertEquals(statusOf(await issue(at(app))), 401);
+  assertEquals(statusOf(await issue(client)), 429, "the fifth of its address");
+  assertEquals(statusOf(await issue(at(app, "192.0.2.2"))), 401, "another address");
+});
+
+Deno.test("X1: by default a user gets 60 bearer tokens in an hour", async () => {
+  await using app = await limitedApp({ address: false }, { bearer: true });
+  const client = at(app);
+  await client.signIn(ADA);
+  for (let i = 0; i < 60; i++) assertEquals(statusOf(await issue(client)), 200);
+  assertEquals(statusOf(await issue(client)), 429);
 });
 
 Deno.test("auth.linkAccount() counts as a sign-in of its address does", async () => {

@@ -4,7 +4,7 @@ import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthOptions, RateLimit, RateLimitOptions } from "../types.ts";
 
 /** The limits that are kept, each with its own counters. */
-export type LimitName = "address" | "accountFromAddress" | "account" | "mail";
+export type LimitName = "address" | "accountFromAddress" | "account" | "mail" | "token";
 
 /** How attempts are limited. */
 export interface RateLimitSettings {
@@ -28,6 +28,7 @@ const DEFAULT_LIMITS: Readonly<Record<LimitName, RateLimit>> = {
   accountFromAddress: { max: 10, timeWindow: HOUR_MS },
   account: { max: 100, timeWindow: 24 * HOUR_MS },
   mail: { max: 5, timeWindow: HOUR_MS },
+  token: { max: 60, timeWindow: HOUR_MS },
 };
 
 const LIMIT_NAMES = Object.keys(DEFAULT_LIMITS) as LimitName[];

@@ -117,13 +117,13 @@ export function isLimitedWhenRefused({ action }: AuthRoute): boolean {
 /** Whether requests to a route can be part of a sign-in. */
 export function isOfSignIn(route: AuthRoute, method: string): boolean {
   return isLimited(route, method) && route.action !== "backchannel-logout" &&
-    route.action !== "webauthn-options";
+    route.action !== "webauthn-options" && route.action !== "token";
 }
 
 /**
- * Whether `rateLimit` counts the requests of a route: those with something to guess. A GET of
- * `signin/:provider` only redirects to the page.
+ * Whether `rateLimit` counts the requests of a route: those with something to guess, and those that make a
+ * session. A GET of `signin/:provider` only redirects to the page.
  */
 export function isLimited({ action, provider }: AuthRoute, method: string): boolean {
-  return provider && !(action === "signin" && method === "GET");
+  return action === "token" || (provider && !(action === "signin" && method === "GET"));
 }

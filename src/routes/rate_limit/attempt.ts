@@ -1,4 +1,4 @@
-/** What a request is counted as: an attempt to sign in to an account, or a mail to an address. */
+/** What a request is counted as: an attempt to sign in to an account, a mail to an address, or a token. */
 import { skipCSRFCheck } from "@auth/core";
 import { MissingCSRF } from "@auth/core/errors";
 import type { EmailConfig } from "@auth/core/providers";
@@ -7,22 +7,26 @@ import type { RequestContext } from "../../core/context.ts";
 import { hasCsrfToken } from "../../core/csrf.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
-import { givenSession } from "../session_change.ts";
+import { ownerOf } from "../../session/owner.ts";
+import { givenSession, heldSession } from "../session_change.ts";
 import { lazyPattern } from "../../utils/lazy_pattern.ts";
 
 /** What a request is counted as. */
 export interface Subject {
-  /** An attempt may be a guess; a mail costs its recipient. */
-  readonly kind: "attempt" | "mail";
-  /** The account or recipient, in one spelling; `undefined` where it is unknown. */
+  /** An attempt may be a guess; a mail costs its recipient; a token may be a row in the database. */
+  readonly kind: "attempt" | "mail" | "token";
+  /** The account, recipient or user, in one spelling; `undefined` where it is unknown. */
   readonly account: string | undefined;
 }
 
 /** What a request is counted as besides a request of its address. */
-export function subjectOf(context: RequestContext): Subject | undefined {
+export async function subjectOf(context: RequestContext): Promise<Subject | undefined> {
   const { action, method, provider } = context;
+  if (action === "token") {
+    return passesCsrf(context) ? { kind: "token", account: await userOf(context) } : undefined;
+  }
   if (action === "signin" && method === "POST" && provider?.type === "email") {
-    return maySendMail(context) ? { kind: "mail", account: folded(recipientOf(context)) } : undefined;
+    return passesCsrf(context) ? { kind: "mail", account: folded(recipientOf(context)) } : undefined;
   }
   if (action !== "callback" || !mayBeGuess(context)) return undefined;
   return { kind: "attempt", account: folded(ACCOUNTS[provider?.type ?? ""]?.(context)) };
@@ -39,10 +43,18 @@ function folded(name: string | undefined): string | undefined {
   return name?.normalize("NFKD").replace(ignored(), "").trim().toUpperCase();
 }
 
-/** Without a valid CSRF token no mail is sent: such requests must not use up the mails of a user. */
-function maySendMail(context: RequestContext): boolean {
+/**
+ * Without a valid CSRF token no mail is sent and no token is issued: such requests must not use up those of a
+ * user.
+ */
+function passesCsrf(context: RequestContext): boolean {
   return context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck ||
     hasCsrfToken(context);
+}
+
+/** The user of the session cookie; `undefined` if there is none, or if the database does not say. */
+async function userOf(context: RequestContext): Promise<string | undefined> {
+  return await ownerOf(heldSession(context).token, context.settings).catch(() => undefined);
 }
 
 /** Whether the answer to an attempt is that of a failure which a guess may be behind. */

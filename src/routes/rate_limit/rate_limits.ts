@@ -1,6 +1,6 @@
 /**
  * The limits on signing in: on the requests of an address, on failed attempts on an account, on mails to a
- * recipient, and on how much of it runs at the same time.
+ * recipient, on tokens of a user, and on how much of it runs at the same time.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createHmac, hkdfSync } from "node:crypto";
@@ -104,13 +104,15 @@ export class RateLimits {
     request: FastifyRequest,
     run: () => Promise<Answer>,
   ): Promise<Answer> {
-    const subject = subjectOf(context);
+    const subject = await subjectOf(context);
     if (subject === undefined) return await run();
+    const { kind } = subject;
     const account = subject.account === undefined
       ? undefined
-      : this.digest(`${subject.kind} ${context.provider!.id} ${subject.account}`);
-    if (subject.kind === "attempt") return await this.#attempt(context, request, account, run);
-    if (account !== undefined && this.counters.mail) await countOne(this.counters.mail, account);
+      : this.digest(`${kind} ${context.provider?.id ?? ""} ${subject.account}`);
+    if (kind === "attempt") return await this.#attempt(context, request, account, run);
+    const counter = this.counters[kind];
+    if (account !== undefined && counter !== undefined) await countOne(counter, account);
     return await run();
   }
 

@@ -39,7 +39,7 @@ export function sendTooManyRequests(
   reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
   reply.headers(error.headers);
-  if (route.action === "webauthn-options") return sendFailure(reply, error);
+  if (route.action === "webauthn-options" || route.action === "token") return sendFailure(reply, error);
   const received = receivedRequest(request);
   const kind = replyKind(received.headers);
   if (kind === "redirect") {
