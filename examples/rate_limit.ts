@@ -14,7 +14,7 @@ const config = authConfig({ rateLimit: { accountFromAddress: { max: 5, timeWindo
 
 /** Makes the application. */
 export async function build(): Promise<FastifyInstance> {
-  const app = Fastify(); // behind a proxy with `trustProxy`, since addresses are those of `request.ip`
+  const app = Fastify({ trustProxy: "127.0.0.1" }); // the proxy, since addresses are those of `request.ip`
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   app.get("/me", async (request) => (await getSession(request, config))?.user ?? null);
   return app;

@@ -555,6 +555,55 @@ Deno.test("without trustProxy a proxy's requests count as one client's, and a wa
   assertEquals(lines.filter(({ level, msg }) => level === 40 && msg.includes("trustProxy")).length, 1);
 });
 
+Deno.test("with a trustProxy that does not name the proxy a warning says so once, too", async () => {
+  for (const trustProxy of [1, "10.0.0.1"]) {
+    const { logger, lines } = captureLog();
+    await using app = await testApp(testConfig({ rateLimit: true }), {
+      logger,
+      trustProxy: trustProxy as string,
+    });
+    for (let i = 0; i < 2; i++) await at(app).post("/auth/callback/credentials", GUESS);
+    assertEquals(lines.filter(({ level, msg }) => level === 40 && msg.includes("trustProxy")).length, 1);
+  }
+});
+
+Deno.test("X2: a warning at boot says that every peer is trusted, if rateLimit meets that", async () => {
+  const warningsWith = async (trustProxy: unknown, rateLimit = true) => {
+    const { logger, lines } = captureLog();
+    await using app = Fastify({ logger, trustProxy } as never) as unknown as FastifyInstance;
+    const auth = createAuth(testConfig({ rateLimit }));
+    await app.register(async (scope) => void await scope.register(auth.plugin, { prefix: "/auth" }));
+    await app.ready();
+    return lines.filter(({ level, code, msg }) =>
+      level === 40 && code === "FST_AUTHJS_WARN_RATE_LIMIT" &&
+      /trustProxy.*addresses of your proxies/.test(msg)
+    ).length;
+  };
+  for (const trustProxy of [true, () => true, "0.0.0.0/1, 128.0.0.0/1"]) {
+    assertEquals(await warningsWith(trustProxy), 1);
+  }
+  const named = [
+    "127.0.0.1",
+    "loopback, uniquelocal",
+    ["10.0.0.0/8"],
+    (address: string) => address === "::1",
+  ];
+  for (const trustProxy of [false, undefined, 1, ...named]) assertEquals(await warningsWith(trustProxy), 0);
+  assertEquals(await warningsWith(true, false), 0);
+});
+
+Deno.test("X2: behind a proxy whose address is named, a made-up X-Forwarded-For changes nothing", async () => {
+  const proxied = testApp(testConfig({ rateLimit: { address: limit(2) } }), { trustProxy: "127.0.0.1" });
+  await using app = await proxied;
+  const post = async (forged: string) =>
+    statusOf(await at(app, `${forged}, 192.0.2.1`).post("/auth/callback/credentials", GUESS));
+  assertEquals([await post("203.0.113.1"), await post("203.0.113.2"), await post("203.0.113.3")], [
+    302,
+    302,
+    429,
+  ]);
+});
+
 Deno.test("an OpenAPI document has the 429 of the routes that are limited, where they are", async () => {
   const limitedIn = async (rateLimit: boolean, bearer = false) => {
     await using app = Fastify() as unknown as FastifyInstance;

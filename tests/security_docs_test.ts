@@ -32,3 +32,15 @@ Deno.test("docs/security.md has each case of the conformance plan, and no other"
   const tested = [...tests.matchAll(/(?:name: "|conformance: )(oidcc-[\w-]+)/g)].map(([, name]) => name);
   assertEquals(documented.sort(), [...new Set(tested)].sort());
 });
+
+Deno.test("X2: no page and no example trusts every peer", async () => {
+  const root = new URL("../", import.meta.url);
+  const pages = ["docs/", "examples/", "examples/demo/", "examples/demo/pages/"].flatMap((directory) =>
+    [...Deno.readDirSync(new URL(directory, root))].filter(({ isFile }) => isFile).map(({ name }) =>
+      directory + name
+    )
+  );
+  for (const page of ["README.md", ...pages].filter((page) => /\.(?:md|m?[jt]s)$/.test(page))) {
+    assert(!/Fastify\([^)]*trustProxy: true/.test(await read(page)), page);
+  }
+});

@@ -29,6 +29,6 @@ export function explainOrigin(made: string, origin: string, base: string): strin
   const lost = theirs?.host === host && protocol === "https:"
     ? "the proxy has TLS, and the application does not know it. "
     : "the application does not know the address that users type. ";
-  return `${what}${lost}Set AUTH_URL=${origin}, or, where only your proxy can reach the application, ` +
-    "`Fastify({ trustProxy: true })` and have the proxy send X-Forwarded-Proto and X-Forwarded-Host.";
+  return `${what}${lost}Set AUTH_URL=${origin}, or \`trustProxy\` of Fastify to the address ` +
+    "of your proxy, and have the proxy send X-Forwarded-Proto and X-Forwarded-Host.";
 }

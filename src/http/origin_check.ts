@@ -80,9 +80,9 @@ const PROXY_HEADERS = ["via", "forwarded", "x-forwarded-for", "x-forwarded-proto
 function explain(what: string, claimed: string, { origin: { href }, from }: OriginInUse): string {
   const stays = `${what}, but cookies, redirects and callback URLs are made for ${href}, `;
   return from === undefined
-    ? `${stays}from \`request.protocol\` and \`request.host\`. If users type ${claimed}, set AUTH_URL=${claimed}, or, ` +
-      "where only your proxy can reach this server, `Fastify({ trustProxy: true })` and have the proxy send " +
-      "X-Forwarded-Proto, and Host or X-Forwarded-Host with the port."
+    ? `${stays}from \`request.protocol\` and \`request.host\`. If users type ${claimed}, set AUTH_URL=${claimed}, or ` +
+      "`trustProxy` of Fastify to the address of your proxy, and have the proxy send X-Forwarded-Proto, and Host or " +
+      "X-Forwarded-Host with the port."
     : `${stays}by ${from}. If users type ${claimed}, change ${from} to it. If they type ${href}, open that address; ` +
       "a proxy or a health check with a Host header of its own does no harm.";
 }

@@ -8,7 +8,7 @@ import { FastifyAuth, getSession } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 
 const config = { providers: [GitHub] };
-const app = Fastify({ trustProxy: true });
+const app = Fastify({ trustProxy: "127.0.0.1" });
 await app.register(FastifyAuth(config), { prefix: "/auth" });
 
 app.get("/me", (request) => getSession(request, config));

@@ -10,6 +10,7 @@ import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { hashSecrets } from "../../config/hash_secrets.ts";
 import { InFlight } from "../../utils/in_flight.ts";
+import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort } from "./address.ts";
 import { hasFailed, subjectOf } from "./attempt.ts";
 import { type Counter, loadRateLimit, openCounter } from "./counters.ts";
 import { redisCommands } from "./redis_commands.ts";
@@ -59,9 +60,12 @@ export class RateLimits {
     for (const [name, limit] of Object.entries(settings.limits)) {
       counters[name as LimitName] = await openCounter(scope, loaded, name, limit, store);
     }
+    if (trustsEveryone(scope)) {
+      once("rate limit without proxy", () => scope.log.warn({ code: CODE }, EVERYONE_TRUSTED));
+    }
     const addressOf = (request: FastifyRequest) => {
-      if (isBehindProxy(request)) {
-        once("rate limit of a proxy", () => request.log.warn({ code: CODE }, BEHIND_PROXY));
+      if (isUntrusted(request)) {
+        once("rate limit of a proxy", () => request.log.warn({ code: CODE }, UNTRUSTED));
       }
       return loaded.normalizeIP(withoutPort(request.ip ?? ""));
     };
@@ -174,18 +178,3 @@ function digestWith(secret: string): (text: string) => string {
   const key = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));
   return (text) => createHmac("sha256", key).update(text).digest("base64url");
 }
-
-/** The address alone: some proxies add the port, which differs with each connection, to X-Forwarded-For. */
-function withoutPort(address: string): string {
-  const [, ipv4, ipv6] = /^(?:([\d.]+)|\[([^\]]+)\])(?::\d+)?$/.exec(address) ?? [];
-  return ipv4 ?? ipv6 ?? address;
-}
-
-/** Whether the address of a request is that of a proxy. */
-function isBehindProxy({ headers, ips }: FastifyRequest): boolean {
-  return ips === undefined && (headers["x-forwarded-for"] ?? headers.forwarded) !== undefined;
-}
-
-const BEHIND_PROXY =
-  "Auth.js: a request has X-Forwarded-For, and Fastify's `trustProxy` is off: all users behind " +
-  "that proxy are limited as if they were one. Set `trustProxy`, or have the proxy remove the header.";
