@@ -308,6 +308,21 @@ Deno.test("doctor: asks providers for their discovery documents, unless --offlin
   assertEquals((await doctor(source, ["--offline"], WITH_VARIABLES)).code, 0);
 });
 
+Deno.test("doctor: reads discovery documents as sign-ins do, at wellKnown and behind one redirect", async () => {
+  await using idp = await serve(({ url = "" }, response) => {
+    if (url === "/document/") return response.end(JSON.stringify({ issuer: idp.url }));
+    response.writeHead(302, { location: url === "/document" ? "/document/" : "/sign-in" }).end();
+  });
+  const of = (wellKnown: string) =>
+    `${APP}
+    const own = { id: "op", name: "OP", type: "oidc", clientId: "id", clientSecret: "s" };
+    export default () => make([{ ...own, issuer: "${idp.url}", ${wellKnown} }]);`;
+  const found = await doctor(of(`wellKnown: "${idp.url}/document"`), [], WITH_VARIABLES);
+  assertMatch(found.output, /"op" has its discovery document at \S+\/document\./);
+  const lost = await doctor(of(""), [], WITH_VARIABLES);
+  assertMatch(lost.output, /error +provider .*\/\.well-known\/openid-configuration.*302/);
+});
+
 Deno.test("doctor: --timeout is that of discovery documents, too", async () => {
   // Its answer comes before the ten seconds that a document may take without the option.
   const timers: ReturnType<typeof setTimeout>[] = [];

@@ -1,6 +1,7 @@
 /** Checks the set-up of an application by loading it. */
 import { type Report, type RequestReport, toTable } from "../instance/boot_report.ts";
 import { mountedIn } from "../instance/mount.ts";
+import { discoveryRedirect } from "../provider/discovery.ts";
 import { error, type Finding, ok, warning } from "./findings.ts";
 import { type App, loadApp } from "./load_app.ts";
 import { reasonOf } from "./reason.ts";
@@ -87,7 +88,7 @@ async function checkDiscovery(
   const what = `The discovery document of "${id}", ${url},`;
   const hint = `Check \`issuer\` (or ${variable}), and that this machine can reach it.`;
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(timeout) });
+    const response = await fetchDocument(new URL(url), timeout);
     if (!response.ok) return error("provider", `${what} is answered with ${response.status}. ${hint}`);
     const found = (await response.json() as { issuer?: unknown } | null)?.issuer;
     if (typeof found !== "string") return error("provider", `${what} names no issuer. ${hint}`);
@@ -99,6 +100,16 @@ async function checkDiscovery(
   } catch (cause) {
     return error("provider", `${what} cannot be had: ${reasonOf(cause)}. ${hint}`);
   }
+}
+
+/** As the sign-in reads it, which follows one redirect. */
+async function fetchDocument(url: URL, timeout: number): Promise<Response> {
+  const options = { redirect: "manual", signal: AbortSignal.timeout(timeout) } as const;
+  const response = await fetch(url, options);
+  const target = discoveryRedirect(response, url);
+  if (target === undefined) return response;
+  await response.body?.cancel();
+  return await fetch(target, options);
 }
 
 /** Providers of many tenants have a placeholder, as `{tenantid}`. */

@@ -5,6 +5,7 @@ import { cookieNames } from "../config/cookies.ts";
 import type { Notice } from "../config/notices.ts";
 import { isOpenIdProvider } from "../config/provider_sign_out.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
+import { discoveryUrl } from "../provider/discovery.ts";
 import { isDiscovered, type ProviderSummary } from "../provider/summary.ts";
 import { variableOf } from "../provider/variables.ts";
 import type { Log } from "../utils/log.ts";
@@ -124,10 +125,9 @@ function signOutUrls(
 }
 
 function toDiscovery({ factoryId, server }: ProviderSummary): Discovery | undefined {
-  const { issuer } = server;
+  const { issuer, wellKnown } = server;
   if (issuer === undefined || !isDiscovered(server)) return undefined;
-  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  return { issuer, url, variable: variableOf(factoryId, "ISSUER") };
+  return { issuer, url: wellKnown ?? discoveryUrl(issuer), variable: variableOf(factoryId, "ISSUER") };
 }
 
 /** A report as a table. */

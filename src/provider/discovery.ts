@@ -8,6 +8,24 @@ const WELL_KNOWN = "/.well-known/openid-configuration";
 /** The endpoints of the document that core uses. */
 const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint"] as const;
 
+/** The address of an issuer's document (section 4.1). */
+export function discoveryUrl(issuer: string): string {
+  return `${issuer.replace(/\/$/, "")}${WELL_KNOWN}`;
+}
+
+/**
+ * Where a redirect of a document leads within its origin: some servers add a slash to each path. Only these
+ * are followed, since another server could say anything of this one.
+ */
+export function discoveryRedirect({ status, headers }: Response, url: URL): URL | undefined {
+  const location = headers.get("location");
+  if (!REDIRECTS.has(status) || location === null || !URL.canParse(location, url)) return undefined;
+  const target = new URL(location, url);
+  return target.origin === url.origin ? target : undefined;
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
 /** Whether this is the address of a discovery document. */
 export function isDiscoveryUrl(url: URL): boolean {
   return url.pathname.endsWith(WELL_KNOWN);
@@ -16,8 +34,10 @@ export function isDiscoveryUrl(url: URL): boolean {
 /**
  * Checks a document before the cache keeps it.
  *
+ * @param url Where the document of its issuer would be.
  * @param production Whether an endpoint must be https.
  * @param issuer The configured one, if there is one.
+ * @param from Where it is.
  * @returns The document, without `none` among the signing algorithms.
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`
  */
@@ -27,11 +47,12 @@ export function checkedDocument(
   provider: string,
   production: boolean,
   issuer?: string,
+  from: URL = url,
 ): string {
   const refuse = (why: string) =>
     new FastifyAuthError(
       "FST_AUTHJS_PROVIDER_INVALID",
-      `The discovery document of "${provider}" at ${url.href} is refused: ${why}.`,
+      `The discovery document of "${provider}" at ${from.href} is refused: ${why}.`,
     );
   const document = parseJsonObject(text);
   if (document === undefined) throw refuse("it is not a JSON object");

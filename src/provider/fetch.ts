@@ -3,12 +3,13 @@
  * discovery documents, and with errors that core can name.
  */
 import { BufferedResponse } from "./buffered_response.ts";
-import { checkedDocument, isDiscoveryUrl } from "./discovery.ts";
+import { checkedDocument, discoveryRedirect, discoveryUrl, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
-import { type ProviderError, readOAuthError, toLoggable } from "./provider_error.ts";
+import { type ProviderError, readOAuthError, toLoggable, toLogText } from "./provider_error.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { redactUrl } from "../http/redact.ts";
 import { isUnavailableAnswer, ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
-import { isCodeExchange, isTokenRequest, observedExchange } from "./observed_exchange.ts";
+import { isCodeExchange, isServerMetadata, isTokenRequest, observedExchange } from "./observed_exchange.ts";
 import { parseJsonObject } from "../utils/json.ts";
 import { variableOf } from "./variables.ts";
 import { providerRequests } from "../telemetry/operations.ts";
@@ -29,6 +30,8 @@ export interface ProviderLimits {
 /** The configuration of a provider. */
 export interface ConfiguredProvider {
   readonly issuer?: string | undefined;
+  /** Where its discovery document is, if not below the issuer. */
+  readonly wellKnown?: string | undefined;
   /** The id that its factory gives, by which its environment variables are named. */
   readonly factoryId?: string;
 }
@@ -49,12 +52,21 @@ export function limitedFetch(
   provider: string,
   inner: Fetch,
   limits: ProviderLimits,
-  { issuer, factoryId = provider }: ConfiguredProvider = {},
+  { issuer, wellKnown, factoryId = provider }: ConfiguredProvider = {},
 ): Fetch {
   const documents = new DiscoveryCache();
   const production = limits.production && !limits.insecure?.includes(provider);
+  const configured = toUrl(wellKnown);
+  const belowIssuer = toUrl(issuer && discoveryUrl(issuer));
+  const isMetadata = (url: URL) =>
+    isDiscoveryUrl(url) || isServerMetadata(url) || url.href === configured?.href;
 
-  const send = async (input: Parameters<Fetch>[0], init: RequestInit | undefined, url: URL) => {
+  const send = async (
+    input: Parameters<Fetch>[0],
+    init: RequestInit | undefined,
+    url: URL,
+    isRedirected = false,
+  ): Promise<Response> => {
     const href = `${url.origin}${url.pathname}`;
     if (production && url.protocol !== "https:") {
       throw new FastifyAuthError(
@@ -70,6 +82,10 @@ export function limitedFetch(
     // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads
     // errors itself.
     if (init?.redirect !== "manual") return response;
+    const target = !isRedirected && isGet(input, init) && isMetadata(url)
+      ? discoveryRedirect(response, url)
+      : undefined;
+    if (target !== undefined) return await send(target.href, init, target, true);
     const sent = () => sentParameters(url, init);
     // What a refresh makes of such an answer is in `refresh_tokens.ts`.
     if (isCodeExchange(init) || isGet(input, init)) await assertAvailable(provider, response, href, sent);
@@ -79,31 +95,40 @@ export function limitedFetch(
   };
 
   return async (input, init) => {
-    const url = urlOf(input);
-    if (!isDiscoveryUrl(url) || !isGet(input, init)) return await send(input, init, url);
+    const asked = urlOf(input);
+    if (!isDiscoveryUrl(asked) || !isGet(input, init)) return await send(input, init, asked);
+    // Core asks below the issuer, whatever `wellKnown` says.
+    const url = configured !== undefined && asked.href === belowIssuer?.href ? configured : asked;
     const document = await documents.get(url.href, async () => {
+      const setting = url === configured
+        ? "`wellKnown`"
+        : `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
       const response = await sendForDiscovery(
-        factoryId,
-        () => send(input, { ...init, redirect: "manual" }, url),
+        setting,
+        () => send(url.href, { ...init, redirect: "manual" }, url),
       );
-      return checkedDocument(await response.text(), url, provider, production, issuer);
+      return checkedDocument(await response.text(), asked, provider, production, issuer, url);
     });
     return new BufferedResponse(document, { headers: { "content-type": "application/json" } });
   };
 }
 
-/** Adds to an error what to change: the address of a discovery document is made from the issuer. */
-async function sendForDiscovery(factoryId: string, send: () => Promise<Response>): Promise<Response> {
+/** Adds to an error which setting the address of the document is made from. */
+async function sendForDiscovery(setting: string, send: () => Promise<Response>): Promise<Response> {
   try {
     return await send();
   } catch (error) {
     if (error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE") {
-      error.message += ` That is the discovery document of its issuer: check \`issuer\` (or ${
-        variableOf(factoryId, "ISSUER")
-      }), and that this server can reach it.`;
+      error.message +=
+        ` That is the discovery document of its issuer: check ${setting}, and that this server ` +
+        "can reach it.";
     }
     throw error;
   }
+}
+
+function toUrl(address: string | undefined): URL | undefined {
+  return address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
 }
 
 function urlOf(input: Parameters<Fetch>[0]): URL {
@@ -274,14 +299,20 @@ async function assertNoError(
 ): Promise<void> {
   const oauthError = await readOAuthError(response);
   if (response.ok && oauthError === undefined) return;
-  const { status } = response;
+  const { status, headers } = response;
   const cause: ProviderError = { provider, status, ...toLoggable(oauthError ?? {}, sent()) };
-  throw unavailable(answered(cause, href), cause);
+  throw unavailable(answered(cause, href) + redirection(headers), cause);
 }
 
 function answered({ provider, status, error, error_description }: ProviderError, href: string): string {
   const details = [error, error_description].filter((part) => part !== undefined).join(", ");
   return `"${provider}" answered ${status} at ${href}${details && ` (${details})`}.`;
+}
+
+/** Where a redirect that is not followed leads. */
+function redirection(headers: Headers): string {
+  const location = toLogText(headers.get("location"));
+  return location === undefined ? "" : ` Its redirect to ${redactUrl(location)} is not followed.`;
 }
 
 function unavailable(message: string, cause?: ProviderError): FastifyAuthError {

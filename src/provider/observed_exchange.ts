@@ -55,8 +55,8 @@ function endpointOf(url: URL, init: RequestInit, method: string): ProviderEndpoi
   return /^(?:bearer|dpop|token) /i.test(headers.get("authorization") ?? "") ? "userinfo" : "other";
 }
 
-/** RFC 8414 section 3.1. */
-function isServerMetadata({ pathname }: URL): boolean {
+/** Whether this is the address of metadata of RFC 8414, section 3.1. */
+export function isServerMetadata({ pathname }: URL): boolean {
   return pathname.startsWith("/.well-known/oauth-authorization-server");
 }
 

@@ -5,6 +5,7 @@ import { type MailSettings, writeEmails } from "./email_message.ts";
 import { limitRequests } from "./request_limits.ts";
 import { keepClientKey } from "./client_key.ts";
 import type { SigningKeys } from "./signing_keys.ts";
+import { withoutRepeatedPath } from "./shipped_discovery.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
 import { verifyIdTokens } from "./verify_id_tokens.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
@@ -34,6 +35,8 @@ type Step = (provider: Provider, options: PrepareOptions) => Provider;
 const STEPS: readonly (readonly [name: string, step: Step])[] = [
   // Against replay, and against requests to an address that the client chose.
   ["WebAuthn verification", prepareWebAuthnProvider],
+  // Before whatever reads the discovery document.
+  ["discovery address", withoutRepeatedPath],
   // Before the next two steps, which work on what the workarounds set.
   ["workarounds", applyWorkarounds],
   // After the workarounds, which exclude some providers; before the limits, which apply to these requests,

@@ -25,8 +25,11 @@ export function limitRequests(provider: Provider, limits: ProviderLimits): Provi
     // As in core, the provider's own comes before the application's.
     const inner = own[customFetch] ?? options?.[customFetch] ??
       ((...args: Parameters<Fetch>) => fetch(...args));
-    const issuer = options?.issuer ?? own.issuer;
-    const configured = { issuer: typeof issuer === "string" ? issuer : undefined, factoryId: String(own.id) };
+    const configured = {
+      issuer: textOf(options?.issuer ?? own.issuer),
+      wellKnown: textOf(options?.wellKnown ?? own.wellKnown),
+      factoryId: String(own.id),
+    };
     // Loaded with the first request: it makes responses, for which Node loads all of its `fetch`.
     limited[customFetch] = later(async () => {
       const { limitedFetch } = await import("./fetch.ts");
@@ -34,6 +37,10 @@ export function limitRequests(provider: Provider, limits: ProviderLimits): Provi
     });
   }
   return limited as unknown as Provider;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 function withDeadlines(part: Part, id: string, timeout: number): Part {

@@ -157,10 +157,15 @@ export interface OAuth2Config<Profile> extends CommonProviderOptions {
   token?: string | TokenEndpointHandler;
   /** Where the user's data come from. */
   userinfo?: string | UserinfoEndpointHandler;
-  /** The discovery document, which may stand in for `authorization`, `token` and `userinfo`. */
+  /**
+   * The address of the discovery document, which may stand in for `authorization`, `token` and `userinfo`. The
+   * document has to name the `issuer`.
+   *
+   * @default `<issuer>/.well-known/openid-configuration`
+   */
   wellKnown?: string;
   /**
-   * The issuer, from which the discovery document is derived where `wellKnown` is not given. An `iss` in the
+   * The issuer, from which the address of the discovery document follows without `wellKnown`. An `iss` in the
    * provider's answer (RFC 9207) has to be the same to the letter.
    */
   issuer?: string;
