@@ -16,7 +16,10 @@ async function build(issuer?: TestIssuer): Promise<{ app: FastifyInstance; confi
     callbacks: {
       signIn: ({ profile }) => profile?.email?.endsWith("@example.com") ?? false,
       jwt: ({ token, user }) => user ? { ...token, role: "role" in user ? user.role : "reader" } : token,
-      session: ({ session, token }) => ({ ...session, user: { ...session.user, role: token.role } }),
+      session: ({ session: { user, expires }, token }) => ({
+        user: { name: user.name ?? null, role: token.role },
+        expires,
+      }),
     },
   };
   const app = Fastify();

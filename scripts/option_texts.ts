@@ -192,7 +192,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "callbacks.redirect":
     'callbacks: { redirect: ({ url, baseUrl }) => url.startsWith("/") ? baseUrl + url : baseUrl }',
   "callbacks.session":
-    'callbacks: { session: ({ session, token }) => ({ ...session, user: { ...session.user, id: token.sub ?? "" } }) }',
+    'callbacks: { session: ({ session: { user, expires }, token }) => ({ user: { id: token.sub ?? "", name: user.name ?? null }, expires }) }',
   "callbacks.jwt": "callbacks: { jwt: ({ token, user }) => user?.id ? { ...token, sub: user.id } : token }",
   events: 'events: { signIn: ({ user }) => app.log.info({ user: user.id }, "signed in") }',
   "events.signIn": 'events: { signIn: ({ user }) => app.log.info({ user: user.id }, "signed in") }',

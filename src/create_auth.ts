@@ -337,7 +337,10 @@ export type InferSession<Auth> = Auth extends Pick<AuthObject<infer OwnSession>,
  *   secret: "a string of 32 characters or more",
  *   origin: "http://localhost:3000",
  *   callbacks: {
- *     session: ({ session, token }) => ({ ...session, user: { ...session.user, id: token.sub ?? "" } }),
+ *     session: ({ session: { user, expires }, token }) => ({
+ *       user: { id: token.sub ?? "", name: user.name ?? null, email: user.email ?? null },
+ *       expires,
+ *     }),
  *   },
  * });
  * const app = Fastify();

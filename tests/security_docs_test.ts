@@ -33,6 +33,14 @@ Deno.test("docs/security.md has each case of the conformance plan, and no other"
   assertEquals(documented.sort(), [...new Set(tested)].sort());
 });
 
+Deno.test("F1: examples of session callbacks name the fields that they send", async () => {
+  const pages = [...Deno.readDirSync(new URL("../docs", import.meta.url))].map(({ name }) => `docs/${name}`);
+  for (const page of ["README.md", ...pages.filter((name) => name.endsWith(".md"))]) {
+    const spread = (await read(page)).match(/^.*\.\.\.session\b.*$/m)?.[0];
+    assertEquals(spread, undefined, page);
+  }
+});
+
 Deno.test("X2: no page and no example trusts every peer", async () => {
   const root = new URL("../", import.meta.url);
   const pages = ["docs/", "examples/", "examples/demo/", "examples/demo/pages/"].flatMap((directory) =>

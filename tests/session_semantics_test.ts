@@ -58,6 +58,7 @@ const DIFFERENCES = {
   "kept": "a token of a key that only another process may know is not removed: secrets are being rotated",
   "malformed": "what cannot be a token is told in one word",
   "stale chunk removed": "a chunk beside the whole cookie goes when the token is renewed",
+  "columns not sent": "a callback can read the columns of a row, and does not send them unless it names them",
 } as const;
 
 interface Case {
@@ -108,12 +109,30 @@ function required(theirs: Observed, { differs = [], ends, failing }: Case): Obse
           )
         );
         break;
+      case "columns not sent":
+        expected = withoutColumns(expected);
+        break;
       case "only well-formed sessions":
         expected.session = null;
         break;
     }
   }
   return expected;
+}
+
+/** What was observed, had every session that is a row none but the fields that are sent. */
+function withoutColumns(observed: Observed): Observed {
+  const shown = (session: unknown) => {
+    const { user, expires } = session as { user: Record<string, unknown>; expires: unknown };
+    return { user: { id: user.id, name: user.name, email: user.email }, expires };
+  };
+  const calls = (observed.calls as [string, string[], { session: unknown }][]).map((call) => {
+    const [name, keys, params] = call;
+    return /^(session|event)$/.test(name)
+      ? [name, keys, { ...params, session: shown(params.session) }]
+      : call;
+  });
+  return { ...observed, session: shown(observed.session), calls };
 }
 
 const notRenewed: Case["differs"] = ["not renewed"];
@@ -445,9 +464,9 @@ const CASES: Record<string, Case> = {
     carried: carry(),
     differs: notRenewed,
   },
-  "database": database({}, ["database cookie only when prolonged"]),
-  "database, due": database({ expires: 28 * DAY }, ["ends as prolonged"], 30 * DAY),
-  "database, updateAge 0": database({ updateAge: 0 }),
+  "database": database({}, ["database cookie only when prolonged", "columns not sent"]),
+  "database, due": database({ expires: 28 * DAY }, ["ends as prolonged", "columns not sent"], 30 * DAY),
+  "database, updateAge 0": database({ updateAge: 0 }, ["columns not sent"]),
   "database, expired": database({ expires: -1 }),
   "database, not found": database({ token: "other" }),
   "database throws": database({ fails: "getSessionAndUser" }, ["the method that failed is named"]),
@@ -635,8 +654,9 @@ Deno.test("an adapter that is an instance of a class: core finds no methods in i
 Deno.test("a database token in chunks: read by both, and when it is prolonged its chunks go", async () => {
   const { make } = database({ token: "ab", updateAge: 0 });
   const { ours, theirs } = await compareReads(make!, { cookie: `${NAME}.0=a; ${NAME}.1=b` });
-  assertEquals(ours.session, theirs.session);
-  assertEquals(ours.calls, theirs.calls);
+  const expected = withoutColumns(theirs);
+  assertEquals(ours.session, expected.session);
+  assertEquals(ours.calls, expected.calls);
   assertEquals(theirs.cookies.map((cookie) => (cookie as { name: string }).name), [NAME]);
   assertEquals(ours.cookies.map((cookie) => (cookie as { name: string }).name), [
     `${NAME}.0`,

@@ -45,6 +45,7 @@ import { requireCookies } from "./cookies.ts";
 import { requireAuthorize, watchUsers } from "./provider_users.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
+import { hideColumns } from "./shown_fields.ts";
 import { requireSettingTypes } from "../provider/setting_types.ts";
 import {
   copyProvider,
@@ -361,7 +362,8 @@ function withDefaults(
     });
   }
   if (config.callbacks) {
-    const callbacks = watchCallbacks(config.callbacks, notices);
+    const watched = watchCallbacks(config.callbacks, notices);
+    const callbacks = strategyOf(core) === "database" ? hideColumns(watched) : watched;
     const { redirect } = callbacks;
     core.callbacks = {
       ...redirectFromSignIn(callbacks),

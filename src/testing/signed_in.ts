@@ -104,7 +104,10 @@ interface NewSession {
  *   trustHost: true,
  *   callbacks: {
  *     jwt: ({ token, user }) => user ? { ...token, roles: (user as { roles?: string[] }).roles } : token,
- *     session: ({ session, token }) => ({ ...session, user: { ...session.user, roles: token.roles } }),
+ *     session: ({ session: { user, expires }, token }) => ({
+ *       user: { name: user.name ?? null, roles: token.roles },
+ *       expires,
+ *     }),
  *   },
  * };
  * const app = Fastify();

@@ -79,9 +79,9 @@ const auth = createAuth({
       if (user) token.role = "user";
       return token;
     },
-    session: ({ session, token }) => ({
-      ...session,
-      user: { ...session.user, id: token.sub, role: token.role },
+    session: ({ session: { user, expires }, token }) => ({
+      user: { id: token.sub, name: user.name, email: user.email, role: token.role },
+      expires,
     }),
   },
   refreshTokens: true,
