@@ -120,18 +120,23 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   logger: { text: "Replaces functions of core's logger.", default: "the logger of Fastify" },
   theme: { text: "The look of the [built-in pages](pages.md).", default: "that of the pages" },
   useSecureCookies: {
-    text: "Whether cookies are `Secure` and have the prefix `__Secure-` or `__Host-`.",
+    text:
+      "Whether cookies are `Secure`, and the prefixes of their names `__Host-` and that of the session `__Secure-`.",
     default: "whether the public origin is https",
   },
   cookies: {
     text:
       "The `name` and the attributes (`options`) of each cookie. What is left out stays core's. A cookie whose " +
       "`domain` or `path` changes needs another `name`: browsers keep the one that they have beside the new one, also " +
-      "after a sign-out.",
+      "after a sign-out. Over https a cookie of a sign-in in progress has the prefix `__Host-`, unless it has a `name`, " +
+      "a `domain`, a `path` or `secure: false` of its own.",
     default: "those of core",
   },
   ...cookies({
-    sessionToken: ["The session.", "`authjs.session-token`"],
+    sessionToken: [
+      "The session. Over https, the name `__Host-session` keeps other hosts of the domain from setting it.",
+      "`authjs.session-token`",
+    ],
     callbackUrl: ["Where the sign-in leads.", "`authjs.callback-url`"],
     csrfToken: ["The CSRF token.", "`authjs.csrf-token`"],
     pkceCodeVerifier: ["The PKCE verifier of a sign-in in progress.", "`authjs.pkce.code_verifier`"],
@@ -171,7 +176,9 @@ function cookies(names: Readonly<Record<string, [text: string, name: string]>>):
     Object.entries(names).map(([cookie, [text, name]]) => [`cookies.${cookie}`, {
       text,
       type: "Partial<CookieOption>",
-      default: `${name}, over https with the prefix \`${cookie === "csrfToken" ? "__Host-" : "__Secure-"}\``,
+      default: `${name}, over https with the prefix \`${
+        cookie === "sessionToken" ? "__Secure-" : "__Host-"
+      }\``,
     }]),
   );
 }

@@ -766,7 +766,7 @@ Deno.test("A8: with form_post the check cookies are SameSite=None and Secure, an
       assertEquals(Object.values(attributes(csrf)).every((value) => value === "SameSite=Lax; Secure"), true);
       const started = await startSignIn(client);
       const set = attributes(started);
-      const checks = CHECK_COOKIES.map((name) => `__Secure-${name}`);
+      const checks = CHECK_COOKIES.map((name) => `__Host-${name}`);
       for (const name of checks) assertEquals(set[name], "SameSite=None; Secure", name);
       for (const name of Object.keys(set).filter((name) => !checks.includes(name))) {
         assertEquals(set[name], "SameSite=Lax; Secure", name);
@@ -834,7 +834,7 @@ Deno.test("A8: the next sign-in with another provider has Lax cookies again", as
     await using _app = app;
     await startSignIn(browser(), "form");
     const set = attributes(await startSignIn(browser(), "op"));
-    assertEquals(set["__Secure-authjs.state"], "SameSite=Lax; Secure");
+    assertEquals(set["__Host-authjs.state"], "SameSite=Lax; Secure");
   });
 });
 

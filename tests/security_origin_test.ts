@@ -73,7 +73,7 @@ Deno.test("O3: forwarded headers count from the trusted peer and from no other",
 
   const trusted = setCookies(await from("10.0.0.1")).join("\n");
   assertStringIncludes(trusted, "__Host-authjs.csrf-token=");
-  assertStringIncludes(trusted, "__Secure-authjs.callback-url=https%3A%2F%2Fapp.example;");
+  assertStringIncludes(trusted, "__Host-authjs.callback-url=https%3A%2F%2Fapp.example;");
   const untrusted = setCookies(await from("10.0.0.2")).join("\n");
   assert(!untrusted.includes("__Host-") && !untrusted.includes("app.example"));
 });

@@ -420,8 +420,18 @@ const WARNED: [what: string, settings: Settings, warning: string][] = [
       providers: [github({ checks: ["state"] }), formPost()],
       cookies: { state: { options: { sameSite: "strict" } } },
     },
-    'with `sameSite: "strict"` browsers do not send "__Secure-authjs.state" when they come back from a provider',
+    'with `sameSite: "strict"` browsers do not send "__Host-authjs.state" when they come back from a provider',
   ],
+  ...[
+    ["name", { name: "state" }, "state"],
+    ["domain", { options: { domain: "app.example" } }, "__Secure-authjs.state"],
+    ["path", { options: { path: "/auth/" } }, "__Secure-authjs.state"],
+    ["scheme", { options: { secure: false } }, "authjs.state"],
+  ].map(([what, state, name]): typeof WARNED[number] => [
+    `a check cookie that another host can set, by its ${what}`,
+    { origin: "https://app.example", cookies: { state } } as never,
+    `"${name}" has no prefix "__Host-", so another host of your domain can set it`,
+  ]),
 ];
 
 Deno.test("without a configured origin, cookies that browsers refuse are logged with the first request", async () => {
@@ -479,7 +489,7 @@ Deno.test("settings that are right are not logged, nor a scope that a factory ta
       cookies: {
         sessionToken: { name: "sid", options: { sameSite: "Strict" } },
         csrfToken: { options: { path: "/" } },
-        state: { options: { domain: "example", path: "/auth/", partitioned: true } },
+        state: { options: { partitioned: true } },
         nonce: { name: "__Host-nonce" },
       },
       logger: { warn: () => {} },

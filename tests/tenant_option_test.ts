@@ -2,14 +2,7 @@
  * The `tenant` option: what one tenant hands out is of no use at another that has the same secret, providers and
  * database. The cookies are renamed to those of the other one, as an attacker would.
  */
-import {
-  assert,
-  assertEquals,
-  assertFalse,
-  assertMatch,
-  assertNotEquals,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch, assertNotEquals } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import {
   createAuth,
@@ -106,8 +99,8 @@ Deno.test("over https the names keep their prefixes", async () => {
   const client = new Client(app);
   await client.signIn(MINE);
   assertEquals([...client.cookies.keys()].sort(), [
+    "__Host-authjs-a.callback-url",
     "__Host-authjs-a.csrf-token",
-    "__Secure-authjs-a.callback-url",
     "__Secure-authjs-a.session-token",
   ]);
   assertEquals(await reader(client), "ada");
@@ -303,7 +296,6 @@ Deno.test("a link of an account that one tenant began is not finished at another
   const { search } = new URL(response.headers.get("location")!);
   const others = atA.cookie.split("; ").filter((cookie) => !cookie.includes("session-token="));
   const cookie = others.join("; ").replaceAll("authjs-a.", "authjs-b.");
-  assertStringIncludes(cookie, "authjs-b.account-link=");
   await atB({ url: `/b/callback/issuer${search}`, headers: { cookie } });
   assertEquals(rows.accounts, []);
   await atA(`/a/callback/issuer${search}`);

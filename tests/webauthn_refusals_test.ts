@@ -28,7 +28,7 @@ import {
 
 const EMAIL = "ada@example.com";
 const REFUSED = `${ORIGIN}/auth/error?error=WebAuthnVerificationError`;
-const CHALLENGE = "__Secure-authjs.challenge";
+const CHALLENGE = "__Host-authjs.challenge";
 
 interface Scene {
   readonly app: Awaited<ReturnType<typeof testApp>>;

@@ -22,7 +22,7 @@ import { assertObject, invalid } from "../instance/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
-import { beginLink } from "../routes/account_link.ts";
+import { beginSignIn } from "../routes/signin.ts";
 import { ownerOf } from "../session/owner.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { currentCookies } from "../session/write_back.ts";
@@ -82,7 +82,7 @@ export async function linkAccount(
     query: authorizationParams,
     body: () => callbackUrl === undefined ? {} : { callbackUrl },
     handle: (context) =>
-      withinLimits(auth, context, request, () => beginLink(context as ProviderContext, String(user.id))),
+      withinLimits(auth, context, request, () => beginSignIn(context as ProviderContext, String(user.id))),
   });
   requireSuccess("Linking", outcome);
   return redirect === false ? { url: urlOf(outcome) } : await send(auth, outcome, reply);

@@ -1,5 +1,5 @@
 /** Configured cookies that browsers refuse, or do not send to the auth routes. */
-import { type AuthCookie, type CookieSettings, cookieSettings, type CoreConfig } from "./cookies.ts";
+import { type AuthCookie, type CookieSettings, cookieSettings, type CoreConfig, PROOFS } from "./cookies.ts";
 import { type Notice, toNotices } from "./notices.ts";
 import { hostOf, type PublicOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
@@ -25,7 +25,10 @@ export function cookieWarnings(
     configured.flatMap((cookie) => {
       const settings = cookieSettings(cookie, core, origin.secure);
       const problem = refusal(settings, origin) ?? detour(settings, mount) ??
-        ([...providers.values()].some((provider) => needs(provider, cookie)) ? absence(settings) : undefined);
+        ([...providers.values()].some((provider) => needs(provider, cookie))
+          ? absence(settings)
+          : undefined) ??
+        exposure(cookie, settings, origin);
       return problem === undefined ? [] : [`\`cookies.${cookie}\`: ${problem}`];
     }),
   );
@@ -83,6 +86,20 @@ function absence({ name, options: { sameSite } }: CookieSettings): string | unde
   if (sameSite !== true && String(sameSite).toLowerCase() !== "strict") return undefined;
   return `with \`sameSite: "strict"\` browsers do not send "${name}" when they come back from a provider. Leave ` +
     'it out, or write "lax".';
+}
+
+/** Why another host can have a browser finish a sign-in that it did not begin. */
+function exposure(
+  cookie: AuthCookie,
+  { name }: CookieSettings,
+  { secure }: PublicOrigin,
+): string | undefined {
+  if (!secure || name.startsWith("__Host-") || !(PROOFS as readonly AuthCookie[]).includes(cookie)) {
+    return undefined;
+  }
+  return `"${name}" has no prefix "__Host-", so another host of your domain can set it and have a browser finish a ` +
+    "sign-in that an attacker began. Leave out its `name`, `domain`, `path` and `secure`, or give it a name with " +
+    "that prefix.";
 }
 
 function hostnameOf(origin: PublicOrigin): string {

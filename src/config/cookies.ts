@@ -28,7 +28,6 @@ const NAMES = {
   nonce: "nonce",
   webauthnChallenge: "challenge",
   emailConfirm: "email-confirm",
-  accountLink: "account-link",
   stepUp: "step-up",
   signIn: "sign-in",
   signedOut: "signed-out",
@@ -38,14 +37,31 @@ const NAMES = {
 export type AuthCookie = keyof typeof NAMES;
 
 /** Ours, which the configuration does not name. */
-const OWN = ["emailConfirm", "accountLink", "stepUp", "signIn", "signedOut"] as const;
+const OWN = ["emailConfirm", "stepUp", "signIn", "signedOut"] as const;
 
 function isOwn(cookie: AuthCookie): cookie is typeof OWN[number] {
   return (OWN as readonly AuthCookie[]).includes(cookie);
 }
 
+/** The cookies that prove which browser began a sign-in. */
+export const PROOFS = ["callbackUrl", "pkceCodeVerifier", "state", "nonce", "webauthnChallenge"] as const;
+
+/** The cookies of a session, which other applications of Auth.js know by core's names. */
+const OF_SESSION: readonly AuthCookie[] = ["sessionToken", "signIn"];
+
 /**
- * Merges the configuration's settings of a cookie over core's defaults.
+ * The prefix of a name (RFC 6265bis section 4.1.3). With `__Host-` no other host can set the cookie, and so
+ * have this browser finish what another one began.
+ */
+function prefixOf(cookie: AuthCookie, { secure, domain, path }: SerializeOptions): string {
+  if (OF_SESSION.includes(cookie)) return "__Secure-";
+  if (cookie === "csrfToken") return "__Host-";
+  if (!secure) return "";
+  return domain || path !== "/" ? "__Secure-" : "__Host-";
+}
+
+/**
+ * Merges the configuration's settings of a cookie over core's defaults, and ours of its prefix.
  *
  * @param secure Whether the public origin is https.
  */
@@ -66,7 +82,7 @@ export function cookieSettings(
   for (const [name, value] of Object.entries(own?.options ?? {})) {
     if (value !== undefined) options[name] = value;
   }
-  const prefix = secureCookies ? (cookie === "csrfToken" ? "__Host-" : "__Secure-") : "";
+  const prefix = secureCookies ? prefixOf(cookie, options) : "";
   const owner = core.cookieTenant === undefined ? "authjs" : `authjs-${core.cookieTenant}`;
   return { name: own?.name ?? `${prefix}${owner}.${NAMES[cookie]}`, options: options as SerializeOptions };
 }
@@ -77,7 +93,7 @@ export function cookieNames(core: CookieConfig, secure: boolean): string[] {
 }
 
 /**
- * The cookie settings for core, which knows no names but its own.
+ * The cookie settings for core, with our names.
  *
  * @param cookies Those of the configuration, or others in their place.
  */
@@ -86,7 +102,6 @@ export function namedCookies(
   core: CookieConfig,
   secure: boolean,
 ): AuthConfig["cookies"] {
-  if (core.cookieTenant === undefined) return cookies;
   const names = (Object.keys(NAMES) as AuthCookie[]).filter((cookie) => !isOwn(cookie));
   return Object.fromEntries(names.map((cookie) => {
     const { name } = cookieSettings(cookie, { ...core, ...(cookies && { cookies }) }, secure);

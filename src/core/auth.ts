@@ -12,8 +12,8 @@ import { hostOf } from "../http/origin.ts";
 import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open_token.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
-import { removeSignInCookie, toSignInCookie } from "../session/sign_in_cookie.ts";
-import { claimsOfSignIn, recordSignIns, type SignIn } from "../session/sign_in_record.ts";
+import { removeSignInCookie, signInClaims, toSignInCookie } from "../session/sign_in_cookie.ts";
+import { claimsOfSignIn, provesUser, recordSignIns, type SignIn } from "../session/sign_in_record.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "../session/cookie_size.ts";
 import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
@@ -21,7 +21,7 @@ import type { SessionStoreFailure } from "../session/session_records.ts";
 import { recordSessions } from "./session_records.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
 import { type Answer, toSetCookieLine } from "./answer.ts";
-import { addressOf, type RequestContext } from "./context.ts";
+import { addressOf, type RequestContext, withoutCookies } from "./context.ts";
 import { hasCsrfToken } from "./csrf.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { isolateFromCoreGlobals } from "./isolation.ts";
@@ -39,6 +39,8 @@ export interface CoreOverrides {
   readonly jwt?: AuthConfig["jwt"];
   /** The providers. */
   readonly providers?: AuthConfig["providers"];
+  /** Whether the session of the browser is only replaced: core links no account to its user. */
+  readonly ignoresSession?: boolean;
   /** Wraps the adapter. */
   readonly wrapAdapter?: (adapter: Adapter) => Adapter;
 }
@@ -48,10 +50,12 @@ export interface CoreOverrides {
  */
 export async function callCore(context: RequestContext, overrides: CoreOverrides = {}): Promise<Answer> {
   const { adapter } = context.config.core;
-  const { wrapAdapter = (adapter) => adapter } = overrides;
+  const { wrapAdapter = (adapter) => adapter, ignoresSession } = overrides;
+  const { names } = readSessionCookie(context.cookies, context.settings.cookie.name);
+  const shown = ignoresSession ? withoutCookies(context, names) : context;
   const answer = adapter
-    ? await answerWithAdapter(context, (adapter) => callWith(wrapAdapter(adapter), context, overrides))
-    : await callWith(undefined, context, overrides);
+    ? await answerWithAdapter(context, (adapter) => callWith(wrapAdapter(adapter), shown, overrides))
+    : await callWith(undefined, shown, overrides);
   return removeOldChunks(answer, context);
 }
 
@@ -61,12 +65,13 @@ async function callWith(
   { callbacks, cookies, jwt, providers }: CoreOverrides,
 ): Promise<Answer> {
   const log = deferLast(context.logger);
-  let signIn: SignIn | undefined;
-  let turnedAway = false;
+  const flow: Flow = { signIn: undefined, linksAccount: false, turnedAway: false };
   const { core, hashSecrets } = context.config;
   const size = limitSize(jwt ?? core.jwt!, context);
   const recorded = recordSessions(size.jwt, context);
-  const named = namedCookies(cookies ?? core.cookies, core, context.origin.secure);
+  const named = cookies === undefined
+    ? context.settings.cookies
+    : namedCookies(cookies, core, context.origin.secure);
   const session = sessionNameForCore(context, named, recorded.jwt);
   // A fresh object each time, because core writes into what it is given.
   const config = isolateFromCoreGlobals({
@@ -77,9 +82,9 @@ async function callWith(
     ...(adapter && { adapter }),
     ...(session.cookies && { cookies: session.cookies }),
     providers: providers ?? providersFor(context),
-    ...callbacksFor(context, callbacks, (isPage) => turnedAway = isPage),
+    ...callbacksFor(context, callbacks, flow),
     ...(mayProceed(context) && { skipCSRFCheck }),
-    ...eventsFor(context, adapter, (message) => signIn = message),
+    ...eventsFor(context, adapter, flow),
     basePath: context.mountPath,
     logger: log.logger,
   });
@@ -111,9 +116,9 @@ async function callWith(
       ...answer,
       cookies: session.restore(answer.cookies),
       ...(logged && { logged }),
-      turnedAway,
+      turnedAway: flow.turnedAway,
     };
-    return withSignInCookie(restored, signIn, context);
+    return withSignInCookie(restored, flow, context);
   } catch (error) {
     log.take(error);
     if (recorded.failure() !== undefined) return unrecorded(recorded.failure()!, context);
@@ -121,17 +126,32 @@ async function callWith(
   }
 }
 
+/** What comes of a sign-in while core answers. */
+interface Flow {
+  /** The sign-in, if it is recorded beside the session. */
+  signIn: SignIn | undefined;
+  /** Whether core has linked the account, or the passkey, in this sign-in. */
+  linksAccount: boolean;
+  /** Whether the `signIn` callback returned a page. */
+  turnedAway: boolean;
+}
+
 /** The answer, with the cookie that says how the user of a session in a database signed in. */
 function withSignInCookie(
   answer: Answer,
-  signIn: SignIn | undefined,
-  { action, settings }: RequestContext,
+  { signIn, linksAccount }: Flow,
+  { action, settings, cookies: header }: RequestContext,
 ): Answer {
   if (settings.signInCookie === undefined) return answer;
   const cookies = [...answer.cookies];
   const token = cookies.find(({ name }) => name === settings.cookie.name)?.value;
-  if (signIn?.account && token) cookies.push(toSignInCookie(claimsOfSignIn(signIn), token, settings));
-  else if (action === "signout") cookies.push(removeSignInCookie(settings));
+  if (signIn?.account && token) {
+    const held = readSessionCookie(header, settings.cookie.name).token;
+    const claims = provesUser(signIn, linksAccount)
+      ? claimsOfSignIn(signIn)
+      : signInClaims(header, held, settings) ?? {};
+    cookies.push(toSignInCookie(claims, token, settings));
+  } else if (action === "signout") cookies.push(removeSignInCookie(settings));
   return { ...answer, cookies };
 }
 
@@ -159,51 +179,47 @@ function unrecorded(failure: SessionStoreFailure, { logger }: RequestContext): A
   return { status: 503, headers: {}, cookies: [], error: unavailableError(failure) };
 }
 
-/**
- * The events, where core gets others than those of the application.
- *
- * @param onSignIn Is told of a sign-in that is recorded beside the session.
- */
+/** The events, where core gets others than those of the application. */
 function eventsFor(
-  { config: { core, keepsTokens }, settings: { strategy, signInCookie }, trail }: RequestContext,
+  { config: { core, keepsTokens, recordsSignIns }, settings: { strategy }, trail }: RequestContext,
   adapter: Adapter | undefined,
-  onSignIn: (signIn: SignIn) => void,
+  flow: Flow,
 ): Pick<AuthConfig, "events"> {
   let events = trail?.watch(core.events);
   if (keepsTokens && strategy === "database") events = updateOnSignIn(events ?? core.events ?? {}, adapter!);
-  if (signInCookie === undefined) return events === undefined ? {} : { events };
-  const { signIn: own, ...others } = events ?? core.events ?? {};
-  const signIn: typeof own = (message) => {
-    onSignIn(message);
-    return own?.(message);
+  if (!recordsSignIns) return events === undefined ? {} : { events };
+  const own = events ?? core.events;
+  const signIn: NonNullable<typeof own>["signIn"] = (message) => {
+    flow.signIn = message;
+    return own?.signIn?.(message);
   };
-  return { events: { ...others, signIn } };
+  const linkAccount: NonNullable<typeof own>["linkAccount"] = (message) => {
+    flow.linksAccount = true;
+    return own?.linkAccount?.(message);
+  };
+  return { events: { ...own, signIn, linkAccount } };
 }
 
-/**
- * The callbacks, where core gets others than those of the application.
- *
- * @param onSignIn Is told whether the `signIn` callback returned a page.
- */
+/** The callbacks, where core gets others than those of the application. */
 function callbacksFor(
   context: RequestContext,
   overrides: AuthConfig["callbacks"],
-  onSignIn: (isPage: boolean) => void,
+  flow: Flow,
 ): Pick<AuthConfig, "callbacks"> {
   const { config: { core, keepsTokens, recordsSignIns } } = context;
   const given = { ...core.callbacks, ...overrides };
-  const signIn = given.signIn && watchSignIn(given.signIn, onSignIn);
-  const jwt = keepsTokens || recordsSignIns ? withOwnClaims(context, given.jwt) : undefined;
+  const signIn = given.signIn && watchSignIn(given.signIn, flow);
+  const jwt = keepsTokens || recordsSignIns ? withOwnClaims(context, given.jwt, flow) : undefined;
   if (overrides === undefined && signIn === undefined && jwt === undefined) return {};
   return { callbacks: { ...given, ...(signIn && { signIn }), ...(jwt && { jwt }) } };
 }
 
 type SignInCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["signIn"]>;
 
-function watchSignIn(own: SignInCallback, onSignIn: (isPage: boolean) => void): SignInCallback {
+function watchSignIn(own: SignInCallback, flow: Flow): SignInCallback {
   return async (params) => {
     const answer = await own(params);
-    onSignIn(typeof answer === "string");
+    flow.turnedAway = typeof answer === "string";
     return answer;
   };
 }
@@ -214,10 +230,11 @@ type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
 function withOwnClaims(
   { config, cookies, settings }: RequestContext,
   own: JwtCallback | undefined,
+  flow: Flow,
 ): JwtCallback {
   const { token } = readSessionCookie(cookies, settings.cookie.name);
   const held = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
-  const jwt = config.recordsSignIns ? recordSignIns(own) : own;
+  const jwt = config.recordsSignIns ? recordSignIns(own, () => flow.linksAccount, held) : own;
   return config.keepsTokens ? keepTokens(jwt, held) : jwt!;
 }
 

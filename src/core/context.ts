@@ -72,3 +72,12 @@ export function addressOf({ origin, mountPath, action, provider, query }: Reques
   const path = provider === undefined ? action : `${action}/${provider.id}`;
   return `${origin.href}${mountPath}/${path}${query && `?${query}`}`;
 }
+
+/** The request without some of its cookies. */
+export function withoutCookies<Context extends RequestContext>(
+  context: Context,
+  names: readonly string[],
+): Context {
+  const pairs = context.cookies.split(";").filter((pair) => !names.includes(pair.split("=")[0]!.trim()));
+  return { ...context, cookies: pairs.join(";").trim() };
+}

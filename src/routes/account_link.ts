@@ -2,81 +2,48 @@
  * A sign-in at a provider that links its account to the signed-in user, and does nothing else.
  *
  * Core links an account to the user who is signed in when the callback comes, and signs in as another user,
- * or as a new user, where no session came with it. The cookie here has two hashes: one of the check cookies
- * of the sign-in, so that it counts for that sign-in alone, and one of the user who started it. Only that
- * user gets the account.
+ * or as a new user, if no session came with it. Only the user who began this sign-in gets the account.
  */
 import type { Adapter } from "@auth/core/adapters";
 import { AuthError, OAuthAccountNotLinked } from "@auth/core/errors";
 import { parseCookie } from "cookie";
-import { createHmac } from "node:crypto";
 import { unavailableError } from "../adapter/failure.ts";
 import { cookieSettings } from "../config/cookies.ts";
-import { type Answer, removalOf } from "../core/answer.ts";
-import type { CoreOverrides } from "../core/auth.ts";
+import type { Answer } from "../core/answer.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { failureOf } from "../core/failure.ts";
 import { allowedRedirect } from "../core/redirect.ts";
 import { ownerOf } from "../session/owner.ts";
 import { errorChain } from "../utils/error_chain.ts";
-import { CHECK_MAX_AGE, checkCookies, clearChecks } from "./callback/check_cookies.ts";
-import { oauthOverrides } from "./callback/oauth.ts";
+import { checkCookies, clearChecks } from "./callback/check_cookies.ts";
+import { handleOAuthCallback, oauthOverrides } from "./callback/oauth.ts";
 import { heldSession } from "./session_change.ts";
-import { handleSignIn } from "./signin.ts";
 
 /** The user who started the link is not signed in any more. */
 class LinkSessionRequired extends AuthError {
   static type = "SessionRequired";
 }
 
-/** Starts the sign-in. */
-export async function beginLink(context: ProviderContext, userId: string): Promise<Answer> {
-  const answer = await handleSignIn(context);
-  if (answer.error !== undefined) return answer;
-  const sent = new Map(answer.cookies.map(({ name, value }) => [name, value]));
-  const { current } = context.config.hashSecrets;
-  const attempt = attemptHash(current, context, checksOf(context).map(({ name }) => sent.get(name)));
-  const { name, options } = cookieOf(context);
-  const value = `${attempt}.${userHash(current, attempt, userId)}`;
-  return {
-    ...answer,
-    cookies: [...answer.cookies, { name, value, options: { ...options, maxAge: CHECK_MAX_AGE } }],
-  };
+/** Answers the callback of a sign-in that the user began to link an account. */
+export async function finishLink(context: ProviderContext, startedBy: string): Promise<Answer> {
+  return await leadBack(await link(context, startedBy), context);
 }
 
-/**
- * Answers the callback: links the account where the sign-in was started for that, and has `finish` answer it
- * as it is otherwise.
- */
-export async function finishLink(
-  context: ProviderContext,
-  finish: (overrides: CoreOverrides) => Promise<Answer>,
-): Promise<Answer> {
-  const startedBy = linkStarter(context);
-  if (startedBy === undefined) return await finish({});
-  const answer = await leadBack(await link(context, startedBy, finish), context);
-  const { name, options } = cookieOf(context);
-  return { ...answer, cookies: [...answer.cookies, removalOf(name, options)] };
-}
-
-async function link(
-  context: ProviderContext,
-  startedBy: (userId: string) => boolean,
-  finish: (overrides: CoreOverrides) => Promise<Answer>,
-): Promise<Answer> {
+async function link(context: ProviderContext, startedBy: string): Promise<Answer> {
   const { session, failure } = await context.readSession();
   if (failure !== undefined) {
     return { status: 503, headers: {}, cookies: [], error: unavailableError(failure) };
   }
   const userId = session === null ? undefined : await ownerOf(heldSession(context).token, context.settings);
-  if (userId === undefined || !startedBy(userId)) {
+  if (userId !== startedBy) {
     const error = new LinkSessionRequired(
       `No account of "${context.provider.id}" was linked: the user who started it is not signed in any more.`,
     );
     return clearChecks(errorAnswer(error, context), checksOf(context), context);
   }
-  const answer = await finish({ wrapAdapter: (adapter) => forLinking(adapter, userId, context) });
+  const wrapAdapter = (adapter: Adapter) => forLinking(adapter, userId, context);
+  const answer = await handleOAuthCallback(context, { wrapAdapter });
   const refusal = [...errorChain(answer.error)].find((error) =>
     error instanceof OAuthAccountNotLinked || error instanceof LinkSessionRequired
   ) as AuthError | undefined;
@@ -119,38 +86,6 @@ async function leadBack(answer: Answer, context: ProviderContext): Promise<Answe
   return { ...answer, redirect: page.href };
 }
 
-/** Whether a user started this link; `undefined` where this callback is of another sign-in. */
-function linkStarter(context: ProviderContext): ((userId: string) => boolean) | undefined {
-  const held = parseCookie(context.cookies)[cookieOf(context).name];
-  if (!held) return undefined;
-  const [attempt = "", user] = held.split(".");
-  const { current, others } = context.config.hashSecrets;
-  const sealed = checksOf(context).map((check) => check.sealed);
-  const secret = [current, ...others].find((secret) => attemptHash(secret, context, sealed) === attempt);
-  return secret === undefined ? undefined : (userId) => userHash(secret, attempt, userId) === user;
-}
-
 function checksOf(context: ProviderContext) {
   return checkCookies(context, oauthOverrides(context).cookies);
-}
-
-function cookieOf({ config, origin, provider }: ProviderContext) {
-  const { name, options } = cookieSettings("accountLink", config.core, origin.secure);
-  // As the check cookies of a provider whose site posts the answer.
-  return {
-    name,
-    options: provider.formPost ? { ...options, sameSite: "none" as const, secure: true } : options,
-  };
-}
-
-function attemptHash(secret: string, { provider }: ProviderContext, checks: readonly unknown[]): string {
-  return hash(secret, ["account-link", provider.id, ...checks]);
-}
-
-function userHash(secret: string, attempt: string, userId: string): string {
-  return hash(secret, ["account-link-user", attempt, userId]);
-}
-
-function hash(secret: string, parts: readonly unknown[]): string {
-  return createHmac("sha256", secret).update(JSON.stringify(parts)).digest("base64url");
 }

@@ -3,7 +3,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { JWTSessionError, SessionTokenError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
-import type { RequestContext } from "../core/context.ts";
+import { type RequestContext, withoutCookies } from "../core/context.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { isSessionPart, withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded, sharedStore } from "../session/ending.ts";
@@ -19,7 +19,6 @@ import {
   heldSession,
   mayBeSession,
   sessionHasEnded,
-  withoutCookies,
   withoutSession,
 } from "./session_change.ts";
 

@@ -3,7 +3,7 @@
  * have read must not restore the previous session.
  */
 import type { Answer } from "../core/answer.ts";
-import type { RequestContext } from "../core/context.ts";
+import { type RequestContext, withoutCookies } from "../core/context.ts";
 import { encodeValue, isSessionPart, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken } from "../session/open_token.ts";
@@ -100,13 +100,4 @@ export async function withoutEndedSession<Context extends RequestContext>(
 ): Promise<Context> {
   const { token, names } = heldSession(context);
   return await sessionHasEnded(token, context) ? withoutCookies(context, names) : context;
-}
-
-/** The request without some of its cookies. */
-export function withoutCookies<Context extends RequestContext>(
-  context: Context,
-  names: readonly string[],
-): Context {
-  const pairs = context.cookies.split(";").filter((pair) => !names.includes(pair.split("=")[0]!.trim()));
-  return { ...context, cookies: pairs.join(";").trim() };
 }

@@ -3,12 +3,12 @@ import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { oauthOverrides } from "./callback/oauth.ts";
-import { keepPostedCallbackUrl } from "./callback/posted_callback_url.ts";
+import { keepAttempt } from "./callback/attempt.ts";
 import { rememberBrowser } from "./email_browser.ts";
 import { handleSignInPage } from "./pages.ts";
 import { orUnavailable } from "./provider_unavailable.ts";
 
-/** Answers with the sign-in page, or starts a sign-in. */
+/** Answers with the sign-in page, or begins a sign-in. */
 export async function handleSignIn(context: RequestContext): Promise<Answer> {
   const { provider, method, mountPath, query } = context;
   if (provider === undefined) {
@@ -16,11 +16,20 @@ export async function handleSignIn(context: RequestContext): Promise<Answer> {
   }
   // Core has no page for one provider.
   if (method === "GET") return redirectAnswer(`${mountPath}/signin${query && `?${query}`}`);
-  return await orUnavailable(
-    context as ProviderContext,
+  return await beginSignIn(context as ProviderContext);
+}
+
+/**
+ * Begins a sign-in.
+ *
+ * @param linkTo The id of the user to whom an account is to be linked, and nothing else done.
+ */
+export function beginSignIn(context: ProviderContext, linkTo?: string): Promise<Answer> {
+  return orUnavailable(
+    context,
     async (context) =>
       context.provider.type === "email"
         ? await rememberBrowser(context, (overrides) => callCore(context, overrides))
-        : await keepPostedCallbackUrl(await callCore(context, oauthOverrides(context)), context),
+        : await keepAttempt(await callCore(context, oauthOverrides(context)), context, linkTo),
   );
 }

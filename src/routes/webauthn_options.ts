@@ -8,6 +8,7 @@ import type { ProviderContext } from "../core/context.ts";
 import { normalizeAddress } from "../provider/email_address.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { sessionLookup } from "../provider/webauthn/session_lookup.ts";
+import { keepAttempt } from "./callback/attempt.ts";
 import { checkCookies } from "./callback/check_cookies.ts";
 import { withoutEndedSession } from "./session_change.ts";
 
@@ -20,7 +21,7 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   const answer = await callCore({ ...context, query: parameters.toString() }, { jwt, wrapAdapter });
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
-  if (error === undefined) return withOnlyChallenge(answer, context);
+  if (error === undefined) return withOnlyChallenge(await keepAttempt(answer, context), context);
   return hasNoAddress() && parameters.get("action") === "register"
     ? refuse("A passkey is registered under an e-mail address, and this user has none.")
     : { ...jsonAnswer({ error: "Configuration" }, 500), error };

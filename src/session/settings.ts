@@ -2,7 +2,7 @@
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import { cookieSettings, sessionNameInCore } from "../config/cookies.ts";
+import { cookieSettings, namedCookies, sessionNameInCore } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
 import type { TokenGenerator } from "../config/session_token.ts";
@@ -23,6 +23,8 @@ type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 export interface SessionSettings extends Lifetimes {
   readonly strategy: "jwt" | "database";
   readonly cookie: SessionCookieSettings;
+  /** All cookies for core, under our names. */
+  readonly cookies: AuthConfig["cookies"];
   /** The name of the cookie for core. */
   readonly nameInCore: string;
   /** Makes the token of a new session in a database. */
@@ -141,6 +143,7 @@ function resolveSettings(
     // `resolveConfig()` has set it.
     generateSessionToken: core.session!.generateSessionToken!,
     cookie,
+    cookies: namedCookies(core.cookies, core, secure),
     nameInCore: sessionNameInCore(core, secure),
     signInCookie: recordsSignIns && strategy === "database"
       ? cookieSettings("signIn", core, secure).name

@@ -26,18 +26,42 @@ export function signInOf(claims: JWT): SignInRecord | undefined {
 }
 
 /**
+ * Whether a sign-in proves that this is the user it led to. One that added the account or passkey to a user who existed
+ * before proves the account alone.
+ *
+ * @param linksAccount Whether core has linked the account in this sign-in.
+ */
+export function provesUser({ isNewUser }: SignIn, linksAccount: boolean): boolean {
+  return !linksAccount || isNewUser === true;
+}
+
+/**
  * The `jwt` callback for core, which also records sign-ins. Of the claims, those of the application's
  * callback win.
  *
  * @param own The application's.
+ * @param linksAccount Whether core has linked the account in this sign-in.
+ * @param held The claims of the session that the browser had, if core links the account to its user.
  */
-export function recordSignIns(own: JwtCallback | undefined): JwtCallback {
+export function recordSignIns(
+  own: JwtCallback | undefined,
+  linksAccount?: () => boolean,
+  held?: () => Promise<JWT | undefined>,
+): JwtCallback {
   return async (params) => {
     const claims = own ? await own(params) : params.token;
-    return claims !== null && params.account
-      ? { ...claimsOfSignIn(params), ...claims, ...recordOf(params) }
-      : claims;
+    if (claims === null || !params.account) return claims;
+    if (!provesUser(params, linksAccount?.() === true)) {
+      return { ...authenticationIn(await held?.()), ...claims };
+    }
+    return { ...claimsOfSignIn(params), ...claims, ...recordOf(params) };
   };
+}
+
+/** What the claims say of the authentication of their user. */
+function authenticationIn({ auth_time, acr, amr, [CLAIM]: record }: JWT = {}): JWT {
+  const claims = { auth_time, acr, amr, [CLAIM]: record };
+  return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
 }
 
 /** A sign-in, as callbacks and events of core get it. */
@@ -45,6 +69,7 @@ export interface SignIn {
   readonly user: object;
   readonly account?: Pick<Account, "provider" | "id_token"> & { readonly type: string } | null | undefined;
   readonly profile?: object | undefined;
+  readonly isNewUser?: boolean | undefined;
 }
 
 /**

@@ -63,7 +63,7 @@ export class Browser {
   /** Which checks there are cookies for, in alphabetical order. */
   checkCookies(): Check[] {
     const names: [Check, string][] = [["nonce", "nonce"], ["pkce", "pkce.code_verifier"], ["state", "state"]];
-    return names.filter(([, name]) => this.cookies.has(`__Secure-authjs.${name}`)).map(([check]) => check);
+    return names.filter(([, name]) => this.cookies.has(`__Host-authjs.${name}`)).map(([check]) => check);
   }
 }
 

@@ -2,10 +2,10 @@
 import type { Answer } from "../../core/answer.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { finishLink } from "../account_link.ts";
+import { attemptOf, useOfSession, withCallbackUrl } from "./attempt.ts";
 import { handleCredentialsCallback } from "./credentials.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback } from "./oauth.ts";
-import { withPostedCallbackUrl } from "./posted_callback_url.ts";
 import { keepingProviderSession } from "../provider_session.ts";
 import { replaceSession, withoutEndedSession } from "../session_change.ts";
 import { handleWebAuthnCallback } from "./webauthn.ts";
@@ -18,8 +18,14 @@ export async function handleCallback(context: ProviderContext): Promise<Answer> 
 }
 
 async function finishOAuth(received: ProviderContext): Promise<Answer> {
-  const context = await withPostedCallbackUrl(received);
-  return await finishLink(context, (overrides) => handleOAuthCallback(context, overrides));
+  const attempt = await attemptOf(received);
+  const context = withCallbackUrl(received, attempt);
+  if (attempt.linkTo !== undefined) return await finishLink(context, attempt.linkTo);
+  return await handleOAuthCallback(context, await useOfSession(attempt, context));
+}
+
+async function finishWebAuthn(context: ProviderContext): Promise<Answer> {
+  return await handleWebAuthnCallback(context, await useOfSession(await attemptOf(context), context));
 }
 
 function handleByType(context: ProviderContext): Promise<Answer> {
@@ -30,7 +36,7 @@ function handleByType(context: ProviderContext): Promise<Answer> {
     case "email":
       return handleEmailCallback(context);
     case "webauthn":
-      return handleWebAuthnCallback(context);
+      return finishWebAuthn(context);
     default:
       return handleCredentialsCallback(context);
   }

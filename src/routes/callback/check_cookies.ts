@@ -66,11 +66,19 @@ export function crossSiteCookies(cookies: AuthConfig["cookies"]): NonNullable<Au
   return crossSite;
 }
 
+/** What is known of a sign-in when it begins. */
+export interface Attempt {
+  /** Who was signed in. */
+  readonly startedBy?: string | undefined;
+  /** The id of the user to whom the account is to be linked, and nothing else done. */
+  readonly linkTo?: string | undefined;
+  /** Where the sign-in leads, if no other cookie says so. */
+  readonly callbackUrl?: string | undefined;
+}
+
 /** What a check cookie holds. */
-interface CheckContent {
+interface CheckContent extends Attempt {
   readonly value: string;
-  /** Where the sign-in leads, where {@linkcode resealCheck} has added it. */
-  readonly callbackUrl: string | undefined;
 }
 
 /** The decrypted content of a check cookie; `undefined` where it is invalid, or of another provider. */
@@ -80,10 +88,9 @@ export async function openContent(
 ): Promise<CheckContent | undefined> {
   const secret = secretOf(core);
   if (!sealed || secret === undefined) return undefined;
-  const { value, provider: owner, callbackUrl } = await decode({ token: sealed, secret, salt: name })
-    .catch(() => null) ?? {};
-  if (typeof value !== "string" || owner !== provider.id) return undefined;
-  return { value, callbackUrl: typeof callbackUrl === "string" ? callbackUrl : undefined };
+  const content = await decode({ token: sealed, secret, salt: name }).catch(() => null);
+  if (typeof content?.value !== "string" || content.provider !== provider.id) return undefined;
+  return content as unknown as CheckContent;
 }
 
 /** The decrypted value of a check cookie; `undefined` where it is invalid, or of another provider. */
@@ -91,17 +98,17 @@ export async function openCheck(cookie: CheckCookie, context: ProviderContext): 
   return (await openContent(cookie, context))?.value;
 }
 
-/** A check cookie of core, sealed with a callback URL as well. */
+/** A check cookie of core, sealed with more. */
 export async function resealCheck(
   cookie: CheckCookie,
-  callbackUrl: string,
+  attempt: Attempt,
   context: ProviderContext,
 ): Promise<string | undefined> {
   const { provider, config: { core } } = context;
   const value = await openCheck(cookie, context);
   const secret = secretOf(core);
   if (value === undefined || secret === undefined) return undefined;
-  const token = { value, provider: provider.id, callbackUrl };
+  const token = { ...attempt, value, provider: provider.id };
   return await encode({ token, secret, salt: cookie.name, maxAge: CHECK_MAX_AGE });
 }
 

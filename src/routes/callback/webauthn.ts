@@ -4,7 +4,7 @@
  */
 import type { Adapter } from "@auth/core/adapters";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
-import { callCore } from "../../core/auth.ts";
+import { callCore, type CoreOverrides } from "../../core/auth.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
 import { allowedRedirect } from "../../core/redirect.ts";
@@ -14,7 +14,10 @@ import { PasskeyRefused, refusalIn, SignInRedirect } from "../../provider/webaut
 import { checkCookies, checkProblem, clearChecks, openCheck, removeChecks } from "./check_cookies.ts";
 
 /** Answers the callback. */
-export async function handleWebAuthnCallback(context: ProviderContext): Promise<Answer> {
+export async function handleWebAuthnCallback(
+  context: ProviderContext,
+  overrides: CoreOverrides,
+): Promise<Answer> {
   const cookies = checkCookies(context);
   const body = context.body ?? {};
   // Without the challenge nothing can be verified, so core is not called.
@@ -25,12 +28,18 @@ export async function handleWebAuthnCallback(context: ProviderContext): Promise<
   );
   const problem = credentialProblem(body) ?? problems.find((text) => text !== undefined);
   return problem === undefined
-    ? removeChecks(await fromCore(context, body.action === "register"), cookies)
+    ? removeChecks(
+      await fromCore(context, {
+        ...overrides,
+        ...(body.action === "register" && { wrapAdapter: forRegistration }),
+      }),
+      cookies,
+    )
     : clearChecks(errorAnswer(new PasskeyRefused(problem), context), cookies, context);
 }
 
-async function fromCore(context: ProviderContext, registers: boolean): Promise<Answer> {
-  const answer = await callCore(context, registers ? { wrapAdapter: forRegistration } : {});
+async function fromCore(context: ProviderContext, overrides: CoreOverrides): Promise<Answer> {
+  const answer = await callCore(context, overrides);
   const { error } = answer;
   // The adapter failed: an error of its own.
   if (error === undefined || error instanceof FastifyAuthError) return answer;
