@@ -1,7 +1,10 @@
 /** Session tokens in `Authorization: Bearer`, and the route that issues them. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import type { Adapter } from "@auth/core/adapters";
 import Fastify, { type FastifyInstance } from "fastify";
-import { type AuthObject, createAuth, type FastifyAuthConfig } from "fastify-authjs";
+import { type AuthObject, createAuth, type FastifyAuthConfig, withSessionList } from "fastify-authjs";
+import { startIssuer } from "fastify-authjs/testing";
 import GitHub from "fastify-authjs/providers/github";
 import { SECRET, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
@@ -194,4 +197,117 @@ Deno.test("bearer must be a boolean, or have a lifetime of at most a session's",
     );
     assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
   }
+});
+
+/** An application with sessions in a JWT, and one with sessions in a database, each with a browser that is signed in. */
+async function withEachStrategy(
+  run: (setup: Setup & { client: Client; cookie: string }) => Promise<void>,
+  overrides: Partial<FastifyAuthConfig> = {},
+): Promise<void> {
+  for (const strategy of ["jwt", "database"] as const) {
+    const adapter = memoryAdapter();
+    const user = await adapter.createUser({
+      id: "1",
+      name: "ada",
+      email: "a@b.example",
+      emailVerified: null,
+    });
+    const expires = new Date(Date.now() + 3600_000);
+    await adapter.createSession({ sessionToken: "row", userId: user.id, expires });
+    const database = { adapter, providers: [GitHub({ clientId: "id", clientSecret: "secret" })] };
+    const { app, auth } = await setUp({ ...(strategy === "database" && database), ...overrides });
+    await using _ = app;
+    app.post("/leave", (request, reply) => auth.signOut(request, reply));
+    const client = strategy === "jwt" ? await signedIn(app) : new Client(app);
+    if (strategy === "database") client.cookies.set("authjs.session-token", "row");
+    await run({ app, auth, client, cookie: client.cookies.get("authjs.session-token")! });
+  }
+}
+
+Deno.test("a bearer token is no session cookie: it is not read, renewed, exchanged, or ended by it", () =>
+  withEachStrategy(async ({ app, client }) => {
+    const { access_token } = await issue(client);
+    const thief = new Client(app);
+    for (const variant of [access_token, `${access_token} `]) {
+      thief.cookies.set("authjs.session-token", variant);
+      for (const url of ["/me", "/auth/session"]) {
+        const { session, user } = (await thief.get(url)).json() ?? {};
+        assertEquals([session ?? null, user ?? null], [null, null]);
+      }
+      thief.cookies.set("authjs.session-token", variant);
+      const json = { csrfToken: await thief.csrfToken() };
+      const answer = await thief.request("POST", "/auth/token", {
+        json,
+        headers: { accept: "application/json" },
+      });
+      assertEquals(answer.statusCode, 401);
+      thief.cookies.set("authjs.session-token", variant);
+      await thief.signOut();
+    }
+    assertEquals((await withBearer(app, "/me", access_token)).json().session.user.name, "ada");
+  }));
+
+Deno.test("a session cookie is no bearer token", () =>
+  withEachStrategy(async ({ app, cookie }) => {
+    assertEquals((await withBearer(app, "/me", cookie)).json(), { session: null });
+    assertEquals((await withBearer(app, "/guarded", cookie)).statusCode, 401);
+  }));
+
+Deno.test("a bearer token links no account to its user as a session cookie", async () => {
+  await using issuer = await startIssuer();
+  const adapter = memoryAdapter();
+  const { app } = await setUp({ adapter, providers: [issuer.provider()] });
+  await using _ = app;
+  const ada = await issuer.signIn(app, { user: { sub: "ada", name: "Ada" } });
+  const { csrfToken } = (await ada("/auth/csrf")).json();
+  const issued = await ada({ method: "POST", url: "/auth/token", payload: { csrfToken } });
+  const cookie = `authjs.session-token=${issued.json().access_token}`;
+  const thief = await issuer.signIn(
+    app,
+    { user: { sub: "thief", name: "Thief" }, headers: { cookie } } as never,
+  );
+  assertEquals((await thief("/me")).json().session.user.name, "Thief");
+  assertEquals(
+    (await adapter.getUserByAccount({ provider: "issuer", providerAccountId: "thief" }))?.name,
+    "Thief",
+  );
+});
+
+Deno.test("a listed session is current for its bearer token, too", async () => {
+  await using database = { adapter: memoryAdapter(), [Symbol.asyncDispose]: () => Promise.resolve() };
+  const rows: { sessionToken: string; userId: string; expires: Date }[] = [];
+  const adapter = withSessionList({
+    ...database.adapter,
+    createSession(row) {
+      rows.push(row);
+      return database.adapter.createSession(row);
+    },
+  } as Adapter, (userId) => Promise.resolve(rows.filter((row) => row.userId === userId)));
+  await using issuer = await startIssuer();
+  const { app, auth } = await setUp({ adapter, providers: [issuer.provider()] });
+  await using _ = app;
+  app.get("/sessions", (request) => auth.listSessions(request));
+  const ada = await issuer.signIn(app);
+  const { csrfToken } = (await ada("/auth/csrf")).json();
+  const issued = await ada({ method: "POST", url: "/auth/token", payload: { csrfToken } });
+  const sessions = (await withBearer(app, "/sessions", issued.json().access_token)).json();
+  assertEquals(sessions.map(({ current }: { current: boolean }) => current), [true, false]);
+});
+
+Deno.test("an own codec that drops claims is told when a token is issued", async () => {
+  const { app } = await setUp({
+    jwt: {
+      encode: ({ token }) =>
+        Promise.resolve(Buffer.from(JSON.stringify({ name: token?.name })).toString("base64url")),
+      decode: ({ token }) => Promise.resolve(JSON.parse(Buffer.from(token!, "base64url").toString())),
+    },
+  });
+  await using _ = app;
+  const client = await signedIn(app);
+  const json = { csrfToken: await client.csrfToken() };
+  const answer = await client.request("POST", "/auth/token", {
+    json,
+    headers: { accept: "application/json" },
+  });
+  assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
 });

@@ -265,8 +265,9 @@ Deno.test("with sessions in a database, the class and the methods of the sign-in
     assertEquals(Object.keys(session).sort(), ["expires", "user"]);
   }, { config: inDatabase() }));
 
-Deno.test("what is kept beside a session counts for that session alone, and cannot be forged", () =>
-  withGuard({ maxAge: 300 }, async ({ app, browser, goThrough }) => {
+Deno.test("what is kept beside a session counts for that session alone, and cannot be forged", () => {
+  const database = inDatabase();
+  return withGuard({ maxAge: 300 }, async ({ app, browser, goThrough }) => {
     assertEquals((await goThrough(await page(browser))).body, "page");
     const held = browser.cookies.get(SIGN_IN)!;
     const [payload, signature] = held.split(".");
@@ -283,7 +284,11 @@ Deno.test("what is kept beside a session counts for that session alone, and cann
       json: { csrfToken: await browser.csrfToken() },
     });
     const token = issued.json().access_token;
-    other.cookies.set("authjs.session-token", token);
+    const { user } =
+      (await database.adapter!.getSessionAndUser!(browser.cookies.get("authjs.session-token")!))!;
+    const expires = new Date(Date.now() + 3600_000);
+    await database.adapter!.createSession!({ sessionToken: "another", userId: user.id, expires });
+    other.cookies.set("authjs.session-token", "another");
     other.cookies.set(SIGN_IN, held);
     assertEquals((await other.get("/me")).json(), { signedIn: true });
     assertEquals((await page(other)).statusCode, 302);
@@ -291,7 +296,8 @@ Deno.test("what is kept beside a session counts for that session alone, and cann
     const headers = { ...HTML, authorization: `Bearer ${token}`, cookie: browser.cookie! };
     const bearer = await app.inject({ url: "/page", headers });
     assertEquals([bearer.statusCode, bearer.json().code], [401, "FST_AUTHJS_STEP_UP_REQUIRED"]);
-  }, { config: { ...inDatabase(), bearer: true } }));
+  }, { config: { ...database, bearer: true } });
+});
 
 Deno.test("authorize() says how the user was authenticated, wherever sessions are kept", async () => {
   const rows = { ...inDatabase(), credentialsDatabaseSessions: true };

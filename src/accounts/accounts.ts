@@ -68,8 +68,8 @@ export async function linkAccount(
   assertObject(options, "options of linkAccount()");
   const { authorizationParams = {}, callbackUrl, redirect } = options;
   assertObject(authorizationParams, "`authorizationParams` of linkAccount()");
-  const { user, settings, isBearer } = await signedInUser(auth, request, "linkAccount()");
-  if (isBearer) {
+  const { user, settings } = await signedInUser(auth, request, "linkAccount()");
+  if (settings.isBearer) {
     throw new FastifyAuthError(
       "FST_AUTHJS_UNAUTHENTICATED",
       "An account is linked in a browser that is signed in with its session cookie, not with a bearer token.",
@@ -191,8 +191,6 @@ interface SignedInUser {
   readonly user: AdapterUser;
   readonly adapter: Adapter;
   readonly settings: SessionSettings;
-  /** Whether by a bearer token. */
-  readonly isBearer: boolean;
 }
 
 /** @throws {FastifyAuthError} Where no user of the adapter is signed in. */
@@ -210,11 +208,11 @@ async function signedInUser(
   if (adapter.getUser === undefined) throw invalid(caller, "the adapter has no `getUser()`.");
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw unavailableError(failure);
-  const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
-  const { cookie, isBearer } = presentedToken(instance, request, settings, currentCookies(request, config));
+  const ofScheme = instance.settings(requireOrigin(request, instance.config.origin).secure);
+  const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
   const id = session === null ? undefined : await fromAdapter(ownerOf(cookie.token, settings));
   const user = id === undefined ? null : await fromAdapter(adapter.getUser(id));
-  if (user !== null) return { user, adapter, settings, isBearer };
+  if (user !== null) return { user, adapter, settings };
   throw new FastifyAuthError(
     "FST_AUTHJS_UNAUTHENTICATED",
     session === null

@@ -34,9 +34,9 @@ export async function getToken(
   // Callers may write to them, and requests with the same token share them.
   if (claims !== undefined) return cloneClaims(claims);
   const origin = originOf(request, instance.config.origin);
-  const settings = origin && instance.settings(origin.secure);
-  if (settings?.strategy !== "jwt") return null;
-  const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));
+  const ofScheme = origin && instance.settings(origin.secure);
+  if (ofScheme?.strategy !== "jwt") return null;
+  const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
   // Another request may have replaced it.
   return (await openToken(settings.refreshes.newest(cookie.token), settings)).claims;
 }

@@ -9,6 +9,7 @@ import { originOf } from "../http/origin.ts";
 import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "../session/known_session.ts";
 import { sessionsInStore } from "../session/record_reads.ts";
 import { sessionRows } from "../session/session_rows.ts";
+import type { SessionSettings } from "../session/settings.ts";
 import { currentCookies } from "../session/write_back.ts";
 import type { SessionRequest } from "../types.ts";
 
@@ -44,9 +45,9 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   if (session === null || origin === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");
   }
-  const settings = instance.settings(origin.secure);
-  const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));
-  const known = knownSessions(auth, origin.secure);
+  const ofScheme = instance.settings(origin.secure);
+  const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
+  const known = knownSessions(settings, instance.settings(!origin.secure));
   return await attempt(async () => {
     const own = await known.owner(cookie.token);
     const sessions = own === undefined ? [] : await known.list(own.user);
@@ -77,7 +78,7 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
   await requireReady(auth);
   const named = namedBy(id);
   if (named === undefined) return false;
-  const ended = await attempt(() => knownSessions(auth).end(named.user, named.id));
+  const ended = await attempt(() => allSessions(auth).end(named.user, named.id));
   if (ended) publishRevoked(named.user);
   return ended;
 }
@@ -105,14 +106,18 @@ export async function revokeSessions(
     );
   }
   await requireReady(auth);
-  await attempt(() => knownSessions(auth).endAll(userId, kept?.id));
+  await attempt(() => allSessions(auth).endAll(userId, kept?.id));
   publishRevoked(userId);
 }
 
-/** @param secure Whether the request came over https; of no concern without a request. */
-function knownSessions({ instance }: ActionAuth, secure = true): KnownSessions {
-  const settings = instance.settings(secure);
-  if (settings.strategy === "database") return sessionRows([settings, instance.settings(!secure)]);
+/** Without a request, its scheme is of no concern. */
+function allSessions({ instance }: ActionAuth): KnownSessions {
+  return knownSessions(instance.settings(true), instance.settings(false));
+}
+
+/** @param settings Those for the session token of the request, and those for the other scheme. */
+function knownSessions(settings: SessionSettings, other: SessionSettings): KnownSessions {
+  if (settings.strategy === "database") return sessionRows([settings, other]);
   if (settings.records !== undefined) return sessionsInStore(settings);
   throw invalid(
     "sessions in a JWT",

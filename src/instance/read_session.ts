@@ -95,8 +95,8 @@ function readWith(
 ): MaybePromise<SessionRead> {
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return SIGNED_OUT;
-  const settings = auth.settings(origin.secure);
-  const { cookie, isBearer } = presentedToken(auth, request, settings, cookies);
+  const { cookie, settings } = presentedToken(auth, request, auth.settings(origin.secure), cookies);
+  const { isBearer } = settings;
   if (cookie.names.length === 0 && !isBearer) return SIGNED_OUT;
   if (cookie.isRepeated) warnOfRepetition(auth, request, cookie);
   const { logger, debug } = auth.config.core;
@@ -105,7 +105,6 @@ function readWith(
     logger: () => toCoreLogger(request.log, logger, debug),
     headers: request.headers,
     canSetCookie: () => !again && !isBearer && canCarryCookies(request),
-    isBearer,
     refresh,
     log: request.log,
     auth,
@@ -117,17 +116,19 @@ function readWith(
   return isBearer ? withoutCookies(found) : found;
 }
 
-/** The session token of a request, and where it was. A bearer token counts alone, also an invalid one. */
+/**
+ * The session token of a request, and the settings for where it was. A bearer token counts alone, also an invalid one.
+ */
 export function presentedToken(
   auth: AuthInstance,
   request: SessionRequest,
   settings: SessionSettings,
   cookies: string | undefined,
-): { readonly cookie: SessionCookie; readonly isBearer: boolean } {
+): { readonly cookie: SessionCookie; readonly settings: SessionSettings } {
   const token = auth.config.bearer && bearerToken(request.headers.authorization);
   return token === undefined
-    ? { cookie: readSessionCookie(cookies ?? request.headers.cookie, settings.cookie.name), isBearer: false }
-    : { cookie: { token, parts: [], names: [] }, isBearer: true };
+    ? { cookie: readSessionCookie(cookies ?? request.headers.cookie, settings.cookie.name), settings }
+    : { cookie: { token, parts: [], names: [] }, settings: settings.forBearer! };
 }
 
 /** The read of a bearer token, which leaves the cookies of the client alone. */

@@ -40,7 +40,7 @@ export const UNAUTHENTIC: Refusal = new Refusal(
   "ERR_JWE_DECRYPTION_FAILED",
 );
 
-/** It was made with our secret for another cookie. */
+/** It was made with our secret for another cookie, or for another use. */
 export const OTHER_USE: Refusal = new Refusal("Error", "no matching decryption secret");
 
 /**

@@ -9,6 +9,7 @@ import { beginSession, type EndingContext, endSession, hasEnded } from "../sessi
 import { openToken } from "../session/open_token.ts";
 import { endRecord } from "../session/record_reads.ts";
 import type { SessionStoreFailure } from "../session/session_records.ts";
+import { isRowFor } from "../session/token_use.ts";
 
 /** The context for ending a session. */
 export function endingContext({ settings, logger }: RequestContext): EndingContext {
@@ -55,7 +56,7 @@ export async function endRemovedSession(
 
 /** Whether a token may be one of a session. */
 export async function mayBeSession(token: string, { settings }: RequestContext): Promise<boolean> {
-  if (settings.strategy === "database") return true;
+  if (settings.strategy === "database") return isRowFor(token, settings.isBearer);
   return await openToken(token, settings).then(() => true, () => false);
 }
 

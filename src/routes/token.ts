@@ -11,6 +11,7 @@ import { openToken } from "../session/open_token.ts";
 import type { SessionRead } from "../session/read.ts";
 import { tagOf } from "../session/provider_session.ts";
 import { SessionStoreFailure } from "../session/session_records.ts";
+import { BEARER_TAG, forBearer } from "../session/token_use.ts";
 import { heldSession } from "./session_change.ts";
 
 /** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */
@@ -34,12 +35,13 @@ export async function handleToken(context: RequestContext): Promise<Answer> {
 type Issued = string | FastifyAuthError | undefined;
 
 async function sealToken({ claims }: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
-  const { jwt, cookie, records } = context.settings;
-  const held = claims ?? (await openToken(heldSession(context).token, context.settings)).claims;
+  const { jwt, cookie, records, ownTokens } = context.settings;
+  const held = forBearer(claims ?? (await openToken(heldSession(context).token, context.settings)).claims);
   try {
     // A session of its own, which is listed beside that of the cookie.
     const token = records ? await records.begin(held) : held;
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
+    if (!ownTokens) await assertOpens(sealed, context);
     await records?.put(token, context.headers["user-agent"]);
     return sealed;
   } catch (error) {
@@ -49,6 +51,18 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
   }
 }
 
+/** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the codec of the application loses the use of a token. */
+async function assertOpens(token: string, { settings }: RequestContext): Promise<void> {
+  await openToken(token, settings.forBearer!).catch((cause) => {
+    throw new FastifyAuthError(
+      "FST_AUTHJS_CONFIG_INVALID",
+      "`jwt.encode` and `jwt.decode` lose the claim `token_use`, by which bearer tokens are told from session cookies: " +
+        "have them keep all claims.",
+      { cause },
+    );
+  });
+}
+
 /** A session of its own: signing out in the browser does not end it. */
 async function createRow(_read: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
   const { generateSessionToken } = context.settings;
@@ -56,7 +70,7 @@ async function createRow(_read: SessionRead, maxAge: number, context: RequestCon
   try {
     const found = await adapter.getSessionAndUser!(heldSession(context).token);
     if (found === null) return undefined;
-    const sessionToken = generateSessionToken(tagOf(heldSession(context).token));
+    const sessionToken = generateSessionToken(BEARER_TAG + tagOf(heldSession(context).token));
     const expires = new Date(Date.now() + maxAge * 1000);
     await adapter.createSession!({ sessionToken, userId: found.user.id, expires });
     return sessionToken;

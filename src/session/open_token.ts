@@ -4,9 +4,10 @@ import { open, type Opened, type PlainClaims, type TokenLife } from "../jwt/jwe.
 import { checkTimes, parseClaims } from "../jwt/codec.ts";
 import { FlatClaims } from "../jwt/flat_claims.ts";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
-import { Refusal } from "../jwt/refusal.ts";
+import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
 import type { SessionSettings } from "./settings.ts";
+import { BEARER } from "./token_use.ts";
 
 /** A decoded token. */
 export interface OpenToken {
@@ -45,6 +46,7 @@ async function decodeToken(token: string, settings: SessionSettings): Promise<Op
   const { jwt, cookie, secrets } = settings;
   const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
   if (!claims) throw new Error("Invalid JWT");
+  if ((claims.token_use === BEARER) !== settings.isBearer) throw OTHER_USE;
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const life = tokenLife(claims, settings, settings.ownTokens);
   return toOpenToken(
@@ -62,6 +64,7 @@ function openKnown(token: string, settings: SessionSettings): OpenToken | Refusa
   const now = Date.now();
   const claims = ownClaims(known, now);
   if (claims === undefined || claims instanceof Refusal) return claims;
+  if ((claims.token_use === BEARER) !== settings.isBearer) return OTHER_USE;
   if (cached === undefined) settings.cache.set(token, known, claims);
   const life = lifeOf(known, claims, settings);
   const { text, flat = null } = known;
@@ -135,7 +138,7 @@ export function openPlain(token: string, settings: SessionSettings): PlainClaims
     settings.cache.set(token, opened, parsed);
   }
   const { plain } = opened;
-  if (plain === null) return undefined;
+  if (plain === null || settings.isBearer) return undefined;
   const now = Date.now();
   return checkTimes(plain, now) ?? (isDue(plain.life, now) ? undefined : plain);
 }
@@ -143,7 +146,7 @@ export function openPlain(token: string, settings: SessionSettings): PlainClaims
 function plainClaims(parsed: JWT, life: TokenLife | undefined): PlainClaims | null {
   if (life === undefined) return null;
   const { name, email, picture, iat, nbf, exp } = parsed;
-  if (isObject(name) || isObject(email) || isObject(picture)) return null;
+  if (isObject(name) || isObject(email) || isObject(picture) || parsed.token_use === BEARER) return null;
   return { name, email, picture, iat, nbf, exp, life } as PlainClaims;
 }
 

@@ -62,8 +62,6 @@ export interface ReadContext {
   readonly headers: { readonly "user-agent"?: string | undefined };
   /** Whether the reply can carry a cookie. */
   readonly canSetCookie: () => boolean;
-  /** Whether the client cannot be given another token in place of the one that it sent. */
-  readonly isBearer?: boolean;
   /** Refreshes tokens of a provider with the read. */
   readonly refresh?: TokenRefresh | undefined;
   /** For messages about the application rather than Auth.js. */

@@ -312,8 +312,8 @@ function makeSession(opened: OpenToken, token: JWT, context: ReadContext): Maybe
 }
 
 /** Whether the browser keeps its token. */
-function staysAsItIs(opened: OpenToken, token: JWT, { settings, refresh, isBearer }: ReadContext): boolean {
-  if (isBearer) return true;
+function staysAsItIs(opened: OpenToken, token: JWT, { settings, refresh }: ReadContext): boolean {
+  if (settings.isBearer) return true;
   const { callbacks } = settings;
   const mayHaveChanged = callbacks.jwt !== undefined || callbacks.session !== undefined ||
     refresh !== undefined;

@@ -55,7 +55,7 @@ export async function endRows(
 
 async function endRow(token: string, settings: readonly SessionSettings[]): Promise<void> {
   for (const { families } of settings) families.end(token);
-  await settings[0]!.adapter!.deleteSession!(token);
+  await settings[0]!.rows!.deleteSession!(token);
 }
 
 /** The session token is a secret, and an id is shown. */

@@ -12,6 +12,7 @@ import { FailOpenLock } from "./refresh_lock.ts";
 import { type JwtRead, Refreshes } from "./refreshes.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
+import { rowsForUse } from "./token_use.ts";
 import { TokenCache } from "../jwt/token_cache.ts";
 import { indexKeysOf } from "./provider_index.ts";
 import { SessionRecords } from "./session_records.ts";
@@ -62,6 +63,13 @@ export interface SessionSettings extends Lifetimes {
     readonly session: Callbacks["session"] | undefined;
   };
   readonly event: NonNullable<AuthConfig["events"]>["session"];
+  /** Whether these are for tokens in `Authorization: Bearer`: a token of the other use is refused. */
+  readonly isBearer: boolean;
+  /** The same for bearer tokens. */
+  readonly forBearer?: SessionSettings;
+  /** The adapter, by which sessions end with their rows. */
+  readonly rows: AuthConfig["adapter"];
+  /** The same, which finds only the rows of sessions of this use. */
   readonly adapter: AuthConfig["adapter"];
   /** Whether reading a session calls nothing of the application's, and no store. */
   readonly isPlain: boolean;
@@ -88,18 +96,31 @@ export function sessionSettings(
 ): SessionSettings {
   const settings = resolveSettings(resolved, secure);
   if (other?.cookie.name === settings.cookie.name) {
-    const { adapter, cache, refreshes, families } = other;
-    return Object.freeze({ ...settings, adapter, cache, refreshes, families });
+    const { rows, cache, refreshes, families } = other;
+    return forEachUse({ ...settings, rows, cache, refreshes, families });
   }
-  if (before === undefined || !haveSameSessions(settings, before)) return Object.freeze(settings);
+  if (before === undefined || !haveSameSessions(settings, before)) return forEachUse(settings);
   const { refreshes, families } = before;
   const cache = haveSameLives(settings, before) ? before.cache : settings.cache;
-  const adapter = resolved.core.adapter && endWithRows(resolved.core.adapter, families);
-  return Object.freeze({ ...settings, adapter, cache, refreshes, families });
+  const rows = resolved.core.adapter && endWithRows(resolved.core.adapter, families);
+  return forEachUse({ ...settings, rows, cache, refreshes, families });
+}
+
+/** The settings of any token; those of each use follow from them. */
+type AnyUse = Omit<SessionSettings, "isBearer" | "adapter" | "forBearer">;
+
+/** The settings for cookies, which have those for bearer tokens. */
+function forEachUse(settings: AnyUse): SessionSettings {
+  const forUse = (isBearer: boolean) => ({
+    ...settings,
+    isBearer,
+    adapter: settings.rows && rowsForUse(settings.rows, isBearer),
+  });
+  return Object.freeze({ ...forUse(false), forBearer: Object.freeze(forUse(true)) });
 }
 
 /** Whether tokens of one are tokens of the other, so that what is remembered of them stays true. */
-function haveSameSessions(a: SessionSettings, b: SessionSettings): boolean {
+function haveSameSessions(a: AnyUse, b: AnyUse): boolean {
   return a.strategy === b.strategy && a.cookie.name === b.cookie.name && a.ownTokens && b.ownTokens &&
     JSON.stringify(a.jwt.secret) === JSON.stringify(b.jwt.secret);
 }
@@ -113,7 +134,7 @@ function haveSameLives(a: Lifetimes, b: Lifetimes): boolean {
 function resolveSettings(
   resolved: ResolvedConfig,
   secure: boolean,
-): SessionSettings {
+): AnyUse {
   const { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, sessionStore } = resolved;
   const { recordsSignIns, providerSignOut, logoutTokens, otherProcesses } = resolved;
   const keepsProviderSessions = providerSignOut !== undefined || logoutTokens !== undefined;
@@ -160,7 +181,7 @@ function resolveSettings(
     callbacks,
     event,
     isPlain: [callbacks.jwt, callbacks.session, event, records].every((own) => own === undefined),
-    adapter: core.adapter && endWithRows(core.adapter, families),
+    rows: core.adapter && endWithRows(core.adapter, families),
     cache: new TokenCache(tokenCacheSize),
     refreshes: new Refreshes(refresh.grace),
     families,

@@ -182,6 +182,19 @@ const CHECKS: Record<string, Check> = {
     expect([status, await browser.reader(after, "auth")], [302, "ada@example.com"]);
     expect(await browser.reader(before, "auth"), "ada@example.com");
   },
+  async "a bearer token of the earlier build has to be issued again"(before, after) {
+    const browser = new Browser();
+    await browser.submit(before, SIGN_IN, { username: "ada" });
+    const read = async (issuedBy: Build, build: Build) => {
+      const body = JSON.parse((await browser.submit(issuedBy, "/jwt/token")).body);
+      return new Browser().json(build, "/me/jwt", {
+        headers: { authorization: `Bearer ${body.access_token}` },
+      });
+    };
+    expect(await read(before, before), { user: "ada" });
+    expect(await read(before, after), { user: null });
+    expect(await read(after, after), { user: "ada" });
+  },
   async "what one build has revoked the other does not accept"(before, after) {
     for (const [first, second] of [[before, after], [after, before]] as const) {
       const browser = new Browser();
