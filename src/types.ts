@@ -416,8 +416,8 @@ export interface SignInFailureEvent extends AuthEvent {
    */
   readonly reason: string;
   /**
-   * The `code` of a `CredentialsSignin`, what is wrong with a CSRF token, `"sign_in_expired"` for a callback
-   * of an earlier sign-in, or `"provider_failed"`.
+   * The `code` of a `CredentialsSignin`, what is wrong with a CSRF token, or `"sign_in_expired"` for a
+   * callback of an earlier sign-in.
    */
   readonly code?: string;
   /** The HTTP status for a client that asks for one. */

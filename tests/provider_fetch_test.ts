@@ -174,15 +174,25 @@ Deno.test("limitedFetch() tells a provider that cannot be reached from one that 
       '"op" cannot be reached at http://idp.example/token.',
     ]);
   }
-  const answered = [
+  const broken = [
     { cause: { code: "UND_ERR_SOCKET" } },
     { cause: { code: "ECONNRESET" } },
+    { cause: { code: "HPE_INVALID_CONSTANT" } },
+    { code: "ConnectionClosed" }, // Bun
+    { cause: { message: "client error (SendRequest): connection closed before message completed" } },
+    { cause: { message: "Connection reset by peer (os error 104)" } },
+  ];
+  for (const members of broken) {
+    const error = await assertRejects(() => failing(members)("http://idp.example/token")) as Error;
+    assert(error instanceof ProviderUnavailable, JSON.stringify(members));
+    assertEquals(error.message, '"op" broke off its answer at http://idp.example/token.');
+  }
+  const others = [
     { cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } },
     { cause: { message: "client error (Connect): invalid peer certificate: UnknownIssuer" } },
-    { cause: { message: "client error (SendRequest): connection closed before message completed" } },
     {},
   ];
-  for (const members of answered) {
+  for (const members of others) {
     const error = await assertRejects(() => failing(members)("http://idp.example/token"));
     assertFalse(error instanceof ProviderUnavailable, JSON.stringify(members));
   }

@@ -8,7 +8,6 @@ import {
   OAuthProfileParseError,
 } from "@auth/core/errors";
 import type { FailureCode } from "../pages/page_error.ts";
-import { isFailureOfProvider } from "../provider/provider_error.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
 import { CsrfRefused } from "./csrf.ts";
@@ -117,18 +116,10 @@ function failureByType(error: Error, own: StatedError | undefined): Failure {
   const isProfile = error instanceof OAuthProfileParseError && own?.statusCode !== 429;
   const known = isProfile ? OAuthCallbackError.type : TYPES_BY_STATUS[own?.statusCode ?? 0];
   if (known !== undefined) return { error: known, status: 500 };
-  const code = failureCodeOf(error);
-  return code === undefined
-    ? { error: "Configuration", status: 500 }
-    : { error: "Configuration", status: STATUS_BY_CODE[code], code };
-}
-
-/** With the statuses that a client gets who asks for one. */
-const STATUS_BY_CODE: Readonly<Record<FailureCode, number>> = { provider_failed: 503, sign_in_expired: 401 };
-
-function failureCodeOf(error: Error): FailureCode | undefined {
-  if (error instanceof SignInExpired) return "sign_in_expired";
-  return isFailureOfProvider([...errorChain(error)]) ? "provider_failed" : undefined;
+  const expired: FailureCode = "sign_in_expired";
+  return error instanceof SignInExpired
+    ? { error: "Configuration", status: 401, code: expired }
+    : { error: "Configuration", status: 500 };
 }
 
 /**

@@ -32,6 +32,7 @@ export type PageError = QueryError | "BadRequest" | "NotFound" | "SignInExpired"
 export type FailureCode = "provider_failed" | "sign_in_expired";
 
 const SHOWN_FOR_CODE: Readonly<Record<FailureCode, PageError>> = {
+  // Processes of an earlier version lead here with it, while this one replaces them.
   provider_failed: "Unavailable",
   sign_in_expired: "SignInExpired",
 };

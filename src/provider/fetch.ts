@@ -2,15 +2,14 @@
  * The `fetch` for requests to a provider: limited in time and size, over TLS in production, with a cache for
  * discovery documents, and with errors that core can name.
  */
+import { checkAnswer, tokenAnswer } from "./answers.ts";
 import { BufferedResponse } from "./buffered_response.ts";
 import { checkedDocument, discoveryRedirect, discoveryUrl, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
-import { type ProviderError, readOAuthError, toLoggable, toLogText } from "./provider_error.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { redactUrl } from "../http/redact.ts";
-import { isUnavailableAnswer, ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
+import type { ProviderError } from "./provider_error.ts";
+import { ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
 import { isCodeExchange, isServerMetadata, isTokenRequest, observedExchange } from "./observed_exchange.ts";
-import { parseJsonObject } from "../utils/json.ts";
 import { variableOf } from "./variables.ts";
 import { providerRequests } from "../telemetry/operations.ts";
 
@@ -34,6 +33,8 @@ export interface ConfiguredProvider {
   readonly wellKnown?: string | undefined;
   /** The id that its factory gives, by which its environment variables are named. */
   readonly factoryId?: string;
+  /** Whether it corrects token responses that depart from the standard (`token.conform`). */
+  readonly conforms?: boolean;
 }
 
 /**
@@ -52,7 +53,7 @@ export function limitedFetch(
   provider: string,
   inner: Fetch,
   limits: ProviderLimits,
-  { issuer, wellKnown, factoryId = provider }: ConfiguredProvider = {},
+  { issuer, wellKnown, factoryId = provider, conforms = false }: ConfiguredProvider = {},
 ): Fetch {
   const documents = new DiscoveryCache();
   const production = limits.production && !limits.insecure?.includes(provider);
@@ -86,11 +87,9 @@ export function limitedFetch(
       ? discoveryRedirect(response, url)
       : undefined;
     if (target !== undefined) return await send(target.href, init, target, true);
-    const sent = () => sentParameters(url, init);
-    // What a refresh makes of such an answer is in `refresh_tokens.ts`.
-    if (isCodeExchange(init) || isGet(input, init)) await assertAvailable(provider, response, href, sent);
-    if (isTokenRequest(init)) return await withStandardError(provider, response, sent);
-    if (isGet(input, init)) await assertNoError(provider, response, href, sent);
+    const answer = { provider, response, href, sent: () => sentParameters(url, init) };
+    if (isTokenRequest(init)) return await tokenAnswer(answer, { isCode: isCodeExchange(init), conforms });
+    if (isGet(input, init)) await checkAnswer(answer, isMetadata(url));
     return response;
   };
 
@@ -142,14 +141,15 @@ async function exchange(
   inner: Fetch,
   timeout: number,
   ...[input, init]: Parameters<Fetch>
-): Promise<Response> {
+): Promise<BufferedResponse> {
   const abort = new AbortController();
   const signal = init?.signal ? AbortSignal.any([init.signal, abort.signal]) : abort.signal;
   try {
-    return await waitForProvider(readWhole(inner(input, { ...init, signal }), provider, href), {
+    return await waitForProvider(readWhole(inner(input, { ...init, signal }), provider, href, signal), {
       provider,
       timeout,
       unreachable: `"${provider}" cannot be reached at ${href}.`,
+      broken: brokenOff(provider, href),
       late: `"${provider}" did not answer in full within ${timeout} ms at ${href}.`,
     });
   } finally {
@@ -166,12 +166,26 @@ const NULL_BODY_STATUS = new Set([101, 204, 205, 304]);
 /** Headers that describe the bytes on the connection, not the body that was read. */
 const TRANSFER_HEADERS = ["content-encoding", "content-length", "transfer-encoding"];
 
-async function readWhole(responding: Promise<Response>, provider: string, href: string): Promise<Response> {
+async function readWhole(
+  responding: Promise<Response>,
+  provider: string,
+  href: string,
+  signal: AbortSignal,
+): Promise<BufferedResponse> {
   const response = await responding;
   const { status, statusText } = response;
+  const cause: ProviderError = { provider, status };
   // Some sites answer programs with 999, which no `Response` can be made with.
-  if (status > 599) throw unavailable(`"${provider}" answered ${status} at ${href}.`, { provider, status });
-  const body = await readLimited(response);
+  if (status > 599) {
+    throw new ProviderUnavailable(provider, `"${provider}" answered ${status} at ${href}.`, cause);
+  }
+  const body = await readLimited(response).catch((error) => {
+    throw signal.aborted ? error : new ProviderUnavailable(provider, brokenOff(provider, href), error);
+  });
+  if (body === undefined) {
+    const message = `"${provider}" answered at ${href} with over ${RESPONSE_LIMIT} bytes.`;
+    throw new ProviderUnavailable(provider, message, cause);
+  }
   const { headers } = response;
   const read = new BufferedResponse(NULL_BODY_STATUS.has(status) ? null : body, {
     status,
@@ -182,14 +196,19 @@ async function readWhole(responding: Promise<Response>, provider: string, href: 
   return read;
 }
 
-async function readLimited(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+function brokenOff(provider: string, href: string): string {
+  return `"${provider}" broke off its answer at ${href}.`;
+}
+
+/** The body; `undefined` if it is too large. */
+async function readLimited(response: Response): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   // The bodies of some other implementations of fetch can be iterated, but have no reader.
   const body = response.body as AsyncIterable<Uint8Array<ArrayBuffer>> | null;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
-    if (size > RESPONSE_LIMIT) throw unavailable(`A provider's response has over ${RESPONSE_LIMIT} bytes.`);
+    if (size > RESPONSE_LIMIT) return undefined;
     chunks.push(chunk);
   }
   if (chunks.length === 1) return chunks[0]!;
@@ -228,93 +247,4 @@ function decodePassword(credentials: string): string {
   } catch {
     return "";
   }
-}
-
-/**
- * The response of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can
- * name only that one: it knows no other status or member, and reads no body where there is a
- * `WWW-Authenticate` header.
- */
-async function withStandardError(
-  provider: string,
-  response: Response,
-  sent: () => Iterable<readonly [string, string]>,
-): Promise<Response> {
-  const oauthError = await readOAuthError(response);
-  const { status } = response;
-  const refused = status >= 400 && status < 500;
-  if (oauthError === undefined) {
-    // A refusal that is a page, for example a firewall's: of the page core would report only that it is not
-    // JSON.
-    return refused
-      ? BufferedResponse.json({}, { status, headers: challengeOf(response) })
-      : withoutNulls(response);
-  }
-  const { error = String(status), ...rest } = toLoggable(oauthError, sent());
-  const cause: ProviderError = { provider, status, error, ...rest };
-  // For Microsoft's providers, core makes these members the options of an `Error`, which keeps only `cause`.
-  return BufferedResponse.json({ error, ...rest, cause }, { status: refused ? status : 400 });
-}
-
-/**
- * The response without members that are null: so some servers say that there is no refresh token or scope,
- * which oauth4webapi takes for a wrong one.
- */
-function withoutNulls(response: Response): Response {
-  const body = response.ok && "peek" in response
-    ? parseJsonObject((response as BufferedResponse).peek())
-    : undefined;
-  if (body === undefined || !Object.values(body).includes(null)) return response;
-  const members = Object.entries(body).filter(([, value]) => value !== null);
-  const { status, headers } = response;
-  return new BufferedResponse(JSON.stringify(Object.fromEntries(members)), { status, headers });
-}
-
-function challengeOf({ headers }: Response): Record<string, string> {
-  const challenge = headers.get("www-authenticate");
-  return challenge === null ? {} : { "www-authenticate": challenge };
-}
-
-/** @throws {ProviderUnavailable} where the provider answered that it cannot answer now. */
-async function assertAvailable(
-  provider: string,
-  response: Response,
-  href: string,
-  sent: () => Iterable<readonly [string, string]>,
-): Promise<void> {
-  if (response.ok) return;
-  const oauthError = await readOAuthError(response);
-  const { status } = response;
-  if (!isUnavailableAnswer(status, oauthError?.error)) return;
-  const cause: ProviderError = { provider, status, ...toLoggable(oauthError ?? {}, sent()) };
-  throw new ProviderUnavailable(provider, answered(cause, href), cause);
-}
-
-/** Refuses an error that core would read as a profile or a discovery document. */
-async function assertNoError(
-  provider: string,
-  response: Response,
-  href: string,
-  sent: () => Iterable<readonly [string, string]>,
-): Promise<void> {
-  const oauthError = await readOAuthError(response);
-  if (response.ok && oauthError === undefined) return;
-  const { status, headers } = response;
-  const cause: ProviderError = { provider, status, ...toLoggable(oauthError ?? {}, sent()) };
-  throw unavailable(answered(cause, href) + redirection(headers), cause);
-}
-
-function answered({ provider, status, error, error_description }: ProviderError, href: string): string {
-  const details = [error, error_description].filter((part) => part !== undefined).join(", ");
-  return `"${provider}" answered ${status} at ${href}${details && ` (${details})`}.`;
-}
-
-/** Where a redirect that is not followed leads. */
-function redirection(headers: Headers): string {
-  const location = toLogText(headers.get("location"));
-  return location === undefined ? "" : ` Its redirect to ${redactUrl(location)} is not followed.`;
-}
-
-function unavailable(message: string, cause?: ProviderError): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message, cause && { cause });
 }

@@ -49,7 +49,12 @@ async function fetchMetadata(url: string, send: Fetch): Promise<Metadata | undef
     const metadata: unknown = await response.json();
     return typeof metadata === "object" && metadata !== null ? metadata : undefined;
   } catch (error) {
-    if (error instanceof ProviderUnavailable) throw error;
+    // Some servers have a page at every address: then the metadata are not at this one.
+    if (
+      error instanceof ProviderUnavailable && (error.cause as { status?: number } | undefined)?.status !== 200
+    ) {
+      throw error;
+    }
     // The caller refuses the response, and logs what to configure.
     return undefined;
   }

@@ -7,13 +7,13 @@ import { isDiscoveryUrl } from "./discovery.ts";
 import { ProviderUnavailable } from "./provider_unavailable.ts";
 
 /** Makes a request that is observed. */
-export function observedExchange(
+export function observedExchange<Answer extends Response>(
   provider: string,
   url: URL,
   init: RequestInit | undefined,
   method: string,
-  exchange: () => Promise<Response>,
-): Promise<Response> {
+  exchange: () => Promise<Answer>,
+): Promise<Answer> {
   const message = {
     provider,
     endpoint: endpointOf(url, init ?? {}, method),
@@ -60,8 +60,9 @@ export function isServerMetadata({ pathname }: URL): boolean {
   return pathname.startsWith("/.well-known/oauth-authorization-server");
 }
 
-/** `timeout` or `unreachable` where there was no response, in the same words on each runtime. */
+/** `timeout` or `unreachable` if there was no whole response, in the same words on each runtime. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof ProviderUnavailable)) return errorTypeOf(error);
-  return error.cause === undefined ? "timeout" : "unreachable";
+  if (error.cause === undefined) return "timeout";
+  return error.cause instanceof Error ? "unreachable" : errorTypeOf(error);
 }

@@ -193,19 +193,6 @@ export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError
   }
 }
 
-/** What is wrong with a request or the client, whatever the status is (RFC 6749 section 5.2). */
-const OF_REQUEST = /^(?:invalid|unauthorized|unsupported)_/;
-
-/**
- * Whether a provider failed by itself, with a status of 500 or more.
- *
- * @param chain An error and its causes, outermost first.
- */
-export function isFailureOfProvider(chain: readonly object[]): boolean {
-  const { status = 0, error = "" } = providerErrorOf(chain.filter((each) => each instanceof Error)) ?? {};
-  return status >= 500 && !OF_REQUEST.test(error);
-}
-
 function withStatus(error: OAuthError, status: number | undefined): Partial<ProviderError> {
   return { ...(status !== undefined && { status }), ...toLoggable(error) };
 }

@@ -1,15 +1,12 @@
 /**
- * Providers that cannot be reached, take too long or say that they cannot answer now. Unlike for a bad answer,
- * trying again helps, and the configuration is not at fault.
+ * Providers that cannot be reached, take too long, fail or answer with something else than what they are asked
+ * for. Unlike for a refusal, trying again may help, and the configuration is not at fault.
  */
 import { withDeadline } from "../utils/deadline.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 
-/**
- * A provider took too long, there was no connection to it, or it is overloaded or down. The message is for the
- * log.
- */
+/** What a provider did wrong. The message is for the log. */
 export class ProviderUnavailable extends FastifyAuthError {
   constructor(readonly provider: string, message: string, cause?: unknown) {
     super("FST_AUTHJS_UNAVAILABLE", message, cause === undefined ? {} : { cause });
@@ -23,52 +20,77 @@ export interface ProviderWait {
   /** Milliseconds; 0 for no limit. */
   readonly timeout: number;
   readonly unreachable: string;
+  readonly broken: string;
   readonly late: string;
 }
 
 /**
  * Waits for work that sends requests to a provider.
  *
- * @throws {ProviderUnavailable} where there is no connection, or no result in time.
+ * @throws {ProviderUnavailable} if there is no connection, it breaks off, or there is no result in time.
  */
 export async function waitForProvider<T>(
   work: Promise<T>,
-  { provider, timeout, unreachable, late }: ProviderWait,
+  { provider, timeout, unreachable, broken, late }: ProviderWait,
 ): Promise<T> {
   const reached = work.catch((error) => {
-    throw isUnreachable(error) ? new ProviderUnavailable(provider, unreachable, error) : error;
+    if (hasFailed(error, NO_CONNECTION)) throw new ProviderUnavailable(provider, unreachable, error);
+    throw hasFailed(error, BROKEN_CONNECTION) ? new ProviderUnavailable(provider, broken, error) : error;
   });
   return await withDeadline(reached, timeout, () => new ProviderUnavailable(provider, late));
 }
 
-/** Whether there was no connection. A connection that breaks off later counts as a bad answer. */
-function isUnreachable(error: unknown): boolean {
-  return [...errorChain(error) as Iterable<{ code?: unknown; message?: unknown }>].some(({ code, message }) =>
-    UNREACHABLE.test(String(code)) || (NO_CONNECTION.test(String(message)) && !BAD_TLS.test(String(message)))
+/** How a failed connection is recognised. */
+interface ConnectionFailure {
+  /** The codes of Node, its `fetch` (undici) and Bun. */
+  readonly code: RegExp;
+  /** Deno's errors have no code. */
+  readonly message: RegExp;
+}
+
+const NO_CONNECTION: ConnectionFailure = {
+  code:
+    /^(?:E(?:CONNREFUSED|TIMEDOUT|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/,
+  message: /client error \(Connect\)/,
+};
+
+/** It broke off, or what came over it is not HTTP. */
+const BROKEN_CONNECTION: ConnectionFailure = {
+  code:
+    /^(?:ECONN(?:RESET|ABORTED)|EPIPE|UND_ERR_(?:SOCKET|HEADERS_OVERFLOW|RES_\w+)|HPE_\w+|Z_\w+|ConnectionClosed)$/,
+  message: /client error \(|error reading a body|connection reset|broken pipe/i,
+};
+
+/** A certificate that is not trusted has to be looked at, whoever it is at fault. */
+const BAD_TLS = /certificate|handshake|tls/i;
+
+function hasFailed(error: unknown, { code, message }: ConnectionFailure): boolean {
+  const chain = [...errorChain(error) as Iterable<{ code?: unknown; message?: unknown }>];
+  return chain.some((each) =>
+    code.test(String(each.code)) ||
+    (message.test(String(each.message)) && !BAD_TLS.test(String(each.message)))
   );
 }
 
-/** The codes of Node, its `fetch` (undici) and Bun. */
-const UNREACHABLE =
-  /^(?:E(?:CONNREFUSED|TIMEDOUT|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+/** Errors with which a server says that it failed (RFC 6749 section 4.1.2.1). */
+const OF_SERVER: ReadonlySet<unknown> = new Set(["server_error", "temporarily_unavailable"]);
 
-/** Deno's errors have no code. */
-const NO_CONNECTION = /client error \(Connect\)/;
-const BAD_TLS = /certificate|handshake|tls/i;
+/** What is wrong with a request or the client, whatever the status is (RFC 6749 section 5.2). */
+const OF_REQUEST = /^(?:invalid|unauthorized|unsupported)_/;
 
 /** Too many requests, or a proxy whose server is gone, overloaded or silent. */
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
- * Whether a provider answered that trying again later helps. A status of 500 says only that it failed, which
- * the request may be the reason of.
+ * Whether a provider answered that it failed.
  *
  * @param error The code of RFC 6749.
  */
 export function isUnavailableAnswer(status: number, error: string | undefined): boolean {
   // The code is of no use any more, whatever the status is.
   if (error === "invalid_grant") return false;
-  return UNAVAILABLE_STATUSES.has(status) || error === "temporarily_unavailable";
+  if (UNAVAILABLE_STATUSES.has(status) || OF_SERVER.has(error)) return true;
+  return status >= 500 && !OF_REQUEST.test(error ?? "");
 }
 
 /** Finds the unavailable provider behind an error, whose causes core may have wrapped. */
@@ -79,7 +101,11 @@ export function findUnavailable(error: unknown): ProviderUnavailable | undefined
 /** The error for the client. */
 export function unavailableProviderError({ provider, cause }: ProviderUnavailable): FastifyAuthError {
   const { status } = (cause ?? {}) as { readonly status?: number };
-  const what = status === undefined ? "did not answer" : `answered ${status}`;
+  const what = status === undefined
+    ? "did not answer"
+    : status < 300
+    ? "gave no usable answer"
+    : `answered ${status}`;
   return new FastifyAuthError(
     "FST_AUTHJS_UNAVAILABLE",
     `The provider "${provider}" ${what}. Try again in a moment.`,

@@ -29,6 +29,7 @@ export function limitRequests(provider: Provider, limits: ProviderLimits): Provi
       issuer: textOf(options?.issuer ?? own.issuer),
       wellKnown: textOf(options?.wellKnown ?? own.wellKnown),
       factoryId: String(own.id),
+      conforms: [own, options].some((part) => isFunction((part?.token as Part | undefined)?.conform)),
     };
     // Loaded with the first request: it makes responses, for which Node loads all of its `fetch`.
     limited[customFetch] = later(async () => {
@@ -37,6 +38,10 @@ export function limitRequests(provider: Provider, limits: ProviderLimits): Provi
     });
   }
   return limited as unknown as Provider;
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
 }
 
 function textOf(value: unknown): string | undefined {
@@ -62,6 +67,7 @@ function withDeadline(part: Part, name: string, provider: string, timeout: numbe
     provider,
     timeout,
     unreachable: `${name}() of "${provider}" could not reach what it asks.`,
+    broken: `What ${name}() of "${provider}" asks broke off its answer.`,
     late: `"${provider}" was not done with ${name}() in ${timeout} ms.`,
   };
   return {

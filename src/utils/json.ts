@@ -1,5 +1,14 @@
 /** Objects in JSON, from outside and as they would arrive there. */
 
+/** Parses JSON; `undefined` for any other text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Parses a JSON object; `undefined` for any other text. */
 export function parseJsonObject(text: string): Record<string, unknown> | undefined {
   try {

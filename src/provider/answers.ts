@@ -1,0 +1,149 @@
+/** Checks what providers answer before core reads it: of most wrong answers core could not say what is wrong. */
+import { FastifyAuthError } from "../errors.ts";
+import { redactUrl } from "../http/redact.ts";
+import { parseJson, parseJsonObject } from "../utils/json.ts";
+import { BufferedResponse } from "./buffered_response.ts";
+import {
+  type OAuthError,
+  type ProviderError,
+  readOAuthError,
+  toLoggable,
+  toLogText,
+} from "./provider_error.ts";
+import { isUnavailableAnswer, ProviderUnavailable } from "./provider_unavailable.ts";
+
+/** An answer, and what was asked. */
+export interface ProviderAnswer {
+  /** The provider's id. */
+  readonly provider: string;
+  readonly response: BufferedResponse;
+  /** The address without its query. */
+  readonly href: string;
+  /** The parameters of the request, whose values must not be in the log. */
+  readonly sent: () => Iterable<readonly [string, string]>;
+}
+
+/**
+ * Checks the answer to a GET request for a profile, a discovery document or keys.
+ *
+ * @param isMetadata Whether it is for metadata, whose address the application has set.
+ * @throws {ProviderUnavailable} if the provider failed, or answered with something else.
+ * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if it refused the request, or has no metadata there.
+ */
+export async function checkAnswer(answer: ProviderAnswer, isMetadata: boolean): Promise<void> {
+  const { response } = answer;
+  const oauthError = await readOAuthError(response);
+  if (response.ok && oauthError === undefined) return assertReadable(answer, isJsonOrJwt(response));
+  if (isRedirect(response) ? !isMetadata : isUnavailableAnswer(response.status, oauthError?.error)) {
+    throw failed(answer, oauthError);
+  }
+  const { message, cause } = described(answer, oauthError);
+  throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message, { cause });
+}
+
+/** What is asked of a token endpoint. */
+export interface TokenRequest {
+  /** Whether a code is exchanged. What a refresh makes of a failure is in `refresh_tokens.ts`. */
+  readonly isCode: boolean;
+  /** Whether `token.conform` makes another response of this one. */
+  readonly conforms: boolean;
+}
+
+/**
+ * The answer of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can name
+ * only that one: it knows no other status or member, and reads no body if there is a `WWW-Authenticate` header.
+ *
+ * @throws {ProviderUnavailable} if it has neither tokens nor an error.
+ */
+export async function tokenAnswer(
+  answer: ProviderAnswer,
+  { isCode, conforms }: TokenRequest,
+): Promise<Response> {
+  const { provider, response, sent } = answer;
+  const { status, ok } = response;
+  const oauthError = await readOAuthError(response);
+  if (isCode && !ok && isUnavailableAnswer(status, oauthError?.error)) throw failed(answer, oauthError);
+  const refused = status >= 400 && status < 500;
+  if (oauthError === undefined) {
+    if (isRedirect(response)) throw failed(answer);
+    if (ok) assertReadable(answer, conforms ? mayConform(response) : isJsonObject(response));
+    // A refusal that is a page, for example a firewall's: of the page core would report only that it is not
+    // JSON.
+    return refused
+      ? BufferedResponse.json({}, { status, headers: challengeOf(response) })
+      : withoutNulls(response);
+  }
+  const { error = String(status), ...rest } = toLoggable(oauthError, sent());
+  const cause: ProviderError = { provider, status, error, ...rest };
+  // For Microsoft's providers, core makes these members the options of an `Error`, which keeps only `cause`.
+  return BufferedResponse.json({ error, ...rest, cause }, { status: refused ? status : 400 });
+}
+
+function isRedirect({ status }: Response): boolean {
+  return status >= 300 && status < 400;
+}
+
+/** The answer is not what was asked for, such as the page of a proxy. */
+function assertReadable({ provider, response, href }: ProviderAnswer, isReadable: boolean): void {
+  if (isReadable) return;
+  const { status, headers } = response;
+  const type = toLogText(headers.get("content-type")) ?? "no content type";
+  const cause: ProviderError = { provider, status };
+  throw new ProviderUnavailable(
+    provider,
+    `"${provider}" answered ${status} at ${href} without a JSON object (${type}).`,
+    cause,
+  );
+}
+
+/** A userinfo response may be signed (OpenID Connect Core 1.0, section 5.3.2). */
+function isJsonOrJwt(response: BufferedResponse): boolean {
+  if (/\bjwt\b/i.test(response.headers.get("content-type") ?? "")) return true;
+  const body = parseJson(response.peek());
+  return typeof body === "object" && body !== null;
+}
+
+function isJsonObject(response: BufferedResponse): boolean {
+  return parseJsonObject(response.peek()) !== undefined;
+}
+
+/** Whether this may be tokens in a form of the provider's own: neither a page nor the first part of some JSON. */
+function mayConform(response: BufferedResponse): boolean {
+  return !/^\s*(?:[<{[]|$)/.test(response.peek()) || parseJson(response.peek()) !== undefined;
+}
+
+function failed(answer: ProviderAnswer, oauthError?: OAuthError): ProviderUnavailable {
+  const { message, cause } = described(answer, oauthError);
+  return new ProviderUnavailable(answer.provider, message, cause);
+}
+
+function described(
+  { provider, response: { status, headers }, href, sent }: ProviderAnswer,
+  oauthError: OAuthError = {},
+): { readonly message: string; readonly cause: ProviderError } {
+  const cause: ProviderError = { provider, status, ...toLoggable(oauthError, sent()) };
+  const details = [cause.error, cause.error_description].filter((part) => part !== undefined).join(", ");
+  const location = toLogText(headers.get("location"));
+  const redirect = location === undefined ? "" : ` Its redirect to ${redactUrl(location)} is not followed.`;
+  return {
+    message: `"${provider}" answered ${status} at ${href}${details && ` (${details})`}.${redirect}`,
+    cause,
+  };
+}
+
+/**
+ * The response without members that are null: so some servers say that there is no refresh token or scope,
+ * which oauth4webapi takes for a wrong one.
+ */
+function withoutNulls(response: BufferedResponse): Response {
+  const body = response.ok ? parseJsonObject(response.peek()) : undefined;
+  if (body === undefined || !Object.values(body).includes(null)) return response;
+  const members = Object.entries(body).filter(([, value]) => value !== null);
+  const { status, headers } = response;
+  return new BufferedResponse(JSON.stringify(Object.fromEntries(members)), { status, headers });
+}
+
+function challengeOf({ headers }: Response): Record<string, string> {
+  const challenge = headers.get("www-authenticate");
+  return challenge === null ? {} : { "www-authenticate": challenge };
+}
