@@ -243,6 +243,13 @@ Deno.test("a parsed form with objects in it is refused", async () => {
   assertEquals([response.status, (await response.json()).code], [400, "FST_AUTHJS_BODY_INVALID"]);
 });
 
+Deno.test("a multipart form whose Content-Type is longer than any boundary is refused", async () => {
+  await using app = await testApp();
+  const headers = { "content-type": `multipart/form-data; boundary=${" ".repeat(200)}a` };
+  const answer = await app.inject({ method: "POST", url: "/auth/signout", headers, payload: "--a--" });
+  assertEquals([answer.statusCode, answer.json().code], [400, "FST_AUTHJS_BODY_INVALID"]);
+});
+
 Deno.test("a body that nothing has read is read from the stream, whatever the request carries", async () => {
   await using app = Fastify() as unknown as FastifyInstance;
   app.addHook("onRequest", (request, _reply, done) => {

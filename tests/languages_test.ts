@@ -64,6 +64,12 @@ Deno.test("Accept-Language chooses by quality, also where only the language matc
   assertEquals(languageOf(await app.inject("/auth/signin")), ["en", "ltr", "Sign in"]);
 });
 
+Deno.test("of Accept-Language 50 ranges are read", async () => {
+  const languageAfter = async (others: number) =>
+    (await pageFor({ "accept-language": "x,".repeat(others) + "de" }))[0];
+  assertEquals([await languageAfter(49), await languageAfter(50)], ["de", "en"]);
+});
+
 Deno.test("?ui_locales= wins over Accept-Language, in its order", async () => {
   const headers = { "accept-language": "ja" };
   for (

@@ -133,7 +133,7 @@ function levelOf(error: Error, answer: Partial<ProviderError> | undefined): "err
  */
 function summarize(error: Error, withStack: boolean, depth = 0): ErrorSummary {
   const { type = error.name } = error as { type?: string };
-  const message = error.message.replace(/\.? ?Read more at .*$/, "");
+  const message = error.message.replace(/\.? ?Read more at \S*$/, "");
   const summary: ErrorSummary = { type, message: withoutQueries(message) };
   if (withStack && error.stack !== undefined) summary.stack = withoutQueries(error.stack);
   const { code } = error as { code?: unknown };

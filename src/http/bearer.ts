@@ -1,7 +1,8 @@
 /** Bearer tokens (RFC 6750 section 2.1). */
 
-const BEARER = /^bearer(?: +(.*?))? *$/i;
-const TOKEN = /^[\w.~+/-]+=*$/;
+const SCHEME = /^bearer(?: |$)/i;
+/** What follows differs from what comes before, so that no two parts can take the same spaces. */
+const CREDENTIALS = /^bearer +([\w.~+/-]+=*) *$/i;
 
 /**
  * The token of an `Authorization` header.
@@ -10,8 +11,6 @@ const TOKEN = /^[\w.~+/-]+=*$/;
  * token.
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
-  const match = authorization === undefined ? null : BEARER.exec(authorization);
-  if (match === null) return undefined;
-  const [, token = ""] = match;
-  return TOKEN.test(token) ? token : "";
+  if (authorization === undefined || !SCHEME.test(authorization)) return undefined;
+  return CREDENTIALS.exec(authorization)?.[1] ?? "";
 }

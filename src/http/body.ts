@@ -81,9 +81,14 @@ function parseForm(bytes: Buffer): AuthBody {
   return Object.fromEntries(fields);
 }
 
+/** Characters of the Content-Type of a form: a boundary has 70 at most (RFC 2046 section 5.1.1). */
+const LONGEST_TYPE = 200;
+
 /** The size of the body bounds its parts, too. */
 async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promise<AuthBody> {
   const contentType = headers["content-type"]!;
+  // Deno takes the square of its length to read it.
+  if (contentType.length > LONGEST_TYPE) throw invalid("The Content-Type is too long.");
   const form = await new Response(bytes as BodyInit, { headers: { "content-type": contentType } }).formData()
     .catch(() => {
       throw invalid("The body is not valid multipart/form-data.");

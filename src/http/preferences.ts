@@ -1,10 +1,16 @@
 /** What a client prefers, by its `Accept` and `Accept-Language` headers (RFC 9110 section 12.5). */
 import Negotiator from "negotiator";
 
+/** Of `Accept`, more are not read. */
+const MOST_RANGES = 50;
+
 /** Whether the client prefers JSON to a page. A client that accepts anything does not. */
 export function prefersJson(accept: string | undefined): boolean {
   if (!accept?.includes("json")) return false;
-  return preferences({ accept }).mediaType(["text/html", "application/json"]) === "application/json";
+  return preferences({ accept: accept.split(",", MOST_RANGES).join(",") }).mediaType([
+    "text/html",
+    "application/json",
+  ]) === "application/json";
 }
 
 /**

@@ -59,7 +59,8 @@ export class LanguageChoice {
    * Where Chinese is written in traditional characters, its tag names the region more often than the script.
    */
   #preferred(languages: string): string | undefined {
-    const withScript = languages.replaceAll(TRADITIONAL, (tag) => {
+    const read = languages.split(",", MOST_RANGES).join(",");
+    const withScript = read.replaceAll(TRADITIONAL, (tag) => {
       const isAvailable = this.#available.some((available) => available.toLowerCase() === tag.toLowerCase());
       return isAvailable ? tag : "zh-Hant";
     });
@@ -78,6 +79,9 @@ export class LanguageChoice {
 
 /** Of `ui_locales`, more are not read. */
 const MOST_LOCALES = 10;
+
+/** Of `Accept-Language`, more are not read. */
+const MOST_RANGES = 50;
 
 /** Chinese in traditional characters (BCP 47). */
 const TRADITIONAL = /\bzh-(?:hant(?:-[a-z]{2})?|tw|hk|mo)\b/gi;

@@ -84,7 +84,7 @@ function differsInSlash(published: string, configured: string | undefined): bool
 }
 
 function withoutSlash(url: string): string {
-  return new URL(url).href.replace(/\/+$/, "");
+  return new URL(url).href.replace(/(?<!\/)\/+$/, "");
 }
 
 /** Core accepts unsigned ID tokens of a provider that advertises `none`. */

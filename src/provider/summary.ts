@@ -94,7 +94,7 @@ export function copyProvider(provider: Provider, index: number): Provider {
 /** The message without core's link. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/\.?\s*Read more at \S+$/, "");
+  return message.replace(/\.? ?Read more at \S*$/, "");
 }
 
 /** Core calls a factory without settings. */

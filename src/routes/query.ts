@@ -60,10 +60,9 @@ export function authQuery(query: string, route: QueryRoute): AuthQuery {
   const sent = new Map(parseQuery(query));
   const callbackUrl = normalizeCallbackUrl(sent.get("callbackUrl"));
   const passes = filterOf(route);
-  const parameters = new URLSearchParams();
-  for (const [name, value] of sent) {
-    if (name !== "callbackUrl" && passes(name)) parameters.set(name, value);
-  }
+  const parameters = new URLSearchParams(
+    [...sent].filter(([name]) => name !== "callbackUrl" && passes(name)),
+  );
   if (callbackUrl !== undefined && passes("callbackUrl")) parameters.set("callbackUrl", callbackUrl);
   if (route.method === "GET") setError(parameters, route.action);
   return { query: parameters.toString(), callbackUrl: isSignIn(route) ? callbackUrl : undefined };

@@ -179,9 +179,9 @@ function keyOf(pair: string): string {
   return equals === -1 ? "" : trim(pair.slice(0, equals));
 }
 
-/** `String.trim` takes away more than spaces and tabs. */
+/** `String.trim` takes away more than spaces and tabs. The end is looked for once in each run of them. */
 function trim(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, "");
+  return text.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, "");
 }
 
 /**

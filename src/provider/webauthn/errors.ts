@@ -36,7 +36,7 @@ export function refusalIn(error: Error): PasskeyRefused | undefined {
     error instanceof WebAuthnVerificationError;
   if (!refused) return undefined;
   return new PasskeyRefused(
-    cause instanceof Error ? cause.message : error.message.replace(/\.? ?Read more at .*$/, ""),
+    cause instanceof Error ? cause.message : error.message.replace(/\.? ?Read more at \S*$/, ""),
   );
 }
 

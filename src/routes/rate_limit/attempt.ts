@@ -40,8 +40,11 @@ const ignored = lazyPattern(String.raw`[\p{Script=Inherited}\p{Cc}\p{Cf}]`, "gu"
  * accents and characters that are not shown.
  */
 function folded(name: string | undefined): string | undefined {
-  return name?.normalize("NFKD").replace(ignored(), "").trim().toUpperCase();
+  return name?.slice(0, LONGEST_NAME).normalize("NFKD").replace(ignored(), "").trim().toUpperCase();
 }
+
+/** Of a name, more is not compared: to sort the marks of a letter takes the square of their number. */
+const LONGEST_NAME = 1_000;
 
 /**
  * Without a valid CSRF token no mail is sent and no token is issued: such requests must not use up those of a
