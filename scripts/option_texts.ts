@@ -159,7 +159,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   redirectProxyUrl: {
     text:
       "The auth routes of a stable deployment, as a URL: providers redirect there, and it leads on to this one. For " +
-      "previews with changing addresses.",
+      "[previews with changing addresses](deployment.md#previews-with-changing-addresses).",
     default: "`AUTH_REDIRECT_PROXY_URL`",
   },
   experimental: { text: "Features of core that may change.", default: "none" },
@@ -222,6 +222,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   basePath: 'basePath: "/auth"',
   pages: 'pages: { signIn: "/login", style: "/auth.css" }',
   origin: 'origin: "https://app.example"',
+  redirectProxyOrigins: 'redirectProxyOrigins: ["https://*.preview.example"]',
   trustedOrigins: 'trustedOrigins: ["https://spa.example"]',
   providerTimeout: "providerTimeout: 5_000",
   adapterTimeout: "adapterTimeout: 2_000",

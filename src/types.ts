@@ -147,6 +147,15 @@ export interface FastifyAuthOptions {
    */
   trustedOrigins?: readonly string[];
   /**
+   * The origins of the deployments whose sign-ins the stable deployment of `redirectProxyUrl` hands on to them:
+   * `["https://*.preview.example"]`. Scheme, host and port, without a path. A `*` stands for letters, digits
+   * and hyphens of one label, left of the last two labels: put a domain there whose names only you give out, since
+   * who has one of these names gets the codes of sign-ins. On the stable deployment it is required.
+   *
+   * @default [] none
+   */
+  redirectProxyOrigins?: readonly string[];
+  /**
    * Ids of providers that may be reached without TLS where `NODE_ENV` is `production`: an identity provider
    * on a private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. An attacker who can
    * read or change traffic between this server and the provider can then sign in as any of its users. At boot

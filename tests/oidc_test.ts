@@ -289,7 +289,8 @@ Deno.test("redirectProxyUrl: one application takes the callbacks of another, and
   };
   await using provider = await startOpenIdProvider([metadata]);
   const settings = { issuer: provider.issuer, clientSecret: SECRET, checks: ["pkce", "nonce"] };
-  const start = (origin: string) => oauthApp(settings, { origin, redirectProxyUrl: `${stable}/auth` });
+  const proxied = { redirectProxyUrl: `${stable}/auth`, redirectProxyOrigins: ["https://preview-7.example"] };
+  const start = (origin: string) => oauthApp(settings, { origin, ...proxied });
   const proxy = await start(stable);
   await using _proxy = proxy.app;
   const preview = await start("https://preview-7.example");

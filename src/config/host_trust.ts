@@ -60,14 +60,3 @@ export function hostWarnings(
     "not start like this: set AUTH_URL to the address users type, or `trustHost: true`.",
   ];
 }
-
-/** The redirect proxy's address becomes part of every callback URL, so it has to be a URL. */
-export function redirectProxyProblem({ redirectProxyUrl }: AuthConfig): FastifyAuthError | undefined {
-  if (redirectProxyUrl === undefined) return;
-  if (URL.canParse(redirectProxyUrl) && /^https?:$/.test(new URL(redirectProxyUrl).protocol)) return;
-  return new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) must be the full address of the auth routes of the " +
-      "stable deployment, such as https://app.example/auth.",
-  );
-}

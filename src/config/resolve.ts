@@ -26,13 +26,13 @@ import { later } from "../utils/later.ts";
 import { RecentValues } from "../utils/recent_values.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { hostProblem, hostWarnings, type OriginSource, originSource } from "./host_trust.ts";
 import {
-  hostProblem,
-  hostWarnings,
-  type OriginSource,
-  originSource,
+  type AllowedOrigins,
+  redirectProxyOrigins,
   redirectProxyProblem,
-} from "./host_trust.ts";
+  redirectProxyWarnings,
+} from "./redirect_proxy.ts";
 import { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { type BearerSettings, bearerSettings } from "./bearer.ts";
@@ -131,6 +131,8 @@ export interface ResolvedConfig {
   readonly origin: PublicOrigin | undefined;
   /** Other origins whose pages may send POST requests. */
   readonly trustedOrigins: ReadonlySet<string>;
+  /** Other deployments that the stable one of `redirectProxyUrl` hands callbacks on to. */
+  readonly redirectProxyOrigins: AllowedOrigins;
   /** Whether sign-ins with credentials create sessions in the database. */
   readonly credentialsDatabaseSessions: boolean;
   /** Whether a mailed link opens a page that confirms the sign-in. */
@@ -177,6 +179,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const core = attempt(() => withDefaults(config, boot)) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? environment.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
+  const proxyOrigins = attempt(() => redirectProxyOrigins(config.redirectProxyOrigins)) ??
+    redirectProxyOrigins();
   const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
   const rateLimit = attempt(() => rateLimitSettings(config, core.providers as Provider[]));
   const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
@@ -197,7 +201,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     ...[
       secretProblem(core, environment),
       hostProblem(core, origin, environment),
-      redirectProxyProblem(core),
+      redirectProxyProblem(core, providers, origin, proxyOrigins),
       providerProblem(providers, { production, insecure }),
       adapterProblem(core, providers),
       strategyProblem(core, providers, config),
@@ -235,6 +239,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     rateLimit,
     origin,
     trustedOrigins,
+    redirectProxyOrigins: proxyOrigins,
     credentialsDatabaseSessions,
     emailConfirm,
     originSource: originSource(config, origin, environment),
@@ -243,6 +248,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       ...toNotices("FST_AUTHJS_WARN_OPTION", [...unknownSettings, ...timeWarnings(config)]),
       ...toNotices("FST_AUTHJS_WARN_SECRET", secretWarnings(core)),
       ...toNotices("FST_AUTHJS_WARN_HOST", hostWarnings(config, origin, environment)),
+      ...toNotices("FST_AUTHJS_WARN_HOST", redirectProxyWarnings(providers, origin, proxyOrigins)),
       ...toNotices("FST_AUTHJS_WARN_LIFETIME", lifetimeWarnings(core)),
       ...toNotices("FST_AUTHJS_WARN_PROVIDER", providerWarnings(providers, origin)),
       ...toNotices("FST_AUTHJS_WARN_WEBAUTHN", webAuthnWarnings(core.providers as Provider[], origin)),
@@ -313,7 +319,8 @@ function withDefaults(
   // Also the time-out of a `sessionStore` and a `refreshLock`.
   const adapterTimeout = requireTimeout("adapterTimeout", config.adapterTimeout);
   requireCookies(config.cookies);
-  const { origin: _origin, trustedOrigins: _trusted, doctor: _doctor, ...settings } = config;
+  const { origin: _origin, trustedOrigins: _trusted, doctor: _doctor, ...others } = config;
+  const { redirectProxyOrigins: _proxied, ...settings } = others;
   const { providerTimeout, adapterTimeout: _adapterTimeout, insecureProviders = [], ...options } = settings;
   const {
     sessionCookieLimit: _limit,

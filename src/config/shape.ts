@@ -136,6 +136,7 @@ const CONFIG = {
   providerTimeout: "any",
   providers: "any",
   rateLimit: "any",
+  redirectProxyOrigins: "any",
   redirectProxyUrl: "text",
   refreshDue: "function",
   refreshGrace: "any",

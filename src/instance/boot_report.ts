@@ -5,8 +5,7 @@ import { cookieNames } from "../config/cookies.ts";
 import type { Notice } from "../config/notices.ts";
 import { isOpenIdProvider } from "../config/provider_sign_out.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import { discoveryUrl } from "../provider/discovery.ts";
-import { isDiscovered, type ProviderSummary } from "../provider/summary.ts";
+import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/summary.ts";
 import { variableOf } from "../provider/variables.ts";
 import type { Log } from "../utils/log.ts";
 

@@ -8,11 +8,6 @@ const WELL_KNOWN = "/.well-known/openid-configuration";
 /** The endpoints of the document that core uses. */
 const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint"] as const;
 
-/** The address of an issuer's document (section 4.1). */
-export function discoveryUrl(issuer: string): string {
-  return `${issuer.replace(/\/$/, "")}${WELL_KNOWN}`;
-}
-
 /**
  * Where a redirect of a document leads within its origin: some servers add a slash to each path. Only these
  * are followed, since another server could say anything of this one.

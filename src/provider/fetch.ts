@@ -4,12 +4,13 @@
  */
 import { checkAnswer, tokenAnswer } from "./answers.ts";
 import { BufferedResponse } from "./buffered_response.ts";
-import { checkedDocument, discoveryRedirect, discoveryUrl, isDiscoveryUrl } from "./discovery.ts";
+import { checkedDocument, discoveryRedirect, isDiscoveryUrl } from "./discovery.ts";
 import { DiscoveryCache } from "./discovery_cache.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ProviderError } from "./provider_error.ts";
 import { ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
 import { isCodeExchange, isServerMetadata, isTokenRequest, observedExchange } from "./observed_exchange.ts";
+import { discoveryUrl } from "./summary.ts";
 import { variableOf } from "./variables.ts";
 import { providerRequests } from "../telemetry/operations.ts";
 

@@ -5,11 +5,10 @@ import { type MailSettings, writeEmails } from "./email_message.ts";
 import { limitRequests } from "./request_limits.ts";
 import { keepClientKey } from "./client_key.ts";
 import type { SigningKeys } from "./signing_keys.ts";
-import { withoutRepeatedPath } from "./shipped_discovery.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
 import { verifyIdTokens } from "./verify_id_tokens.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
-import { applyWorkarounds } from "./workarounds.ts";
+import { applyWorkarounds, withoutRepeatedPath } from "./workarounds.ts";
 
 /** The environment and the limits. */
 export interface PrepareOptions {

@@ -274,6 +274,11 @@ export function providerProblem(
   }
 }
 
+/** The address of an issuer's document (OpenID Connect Discovery 1.0, section 4.1). */
+export function discoveryUrl(issuer: string): string {
+  return `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+}
+
 /** Whether core asks the issuer for its endpoints. Otherwise it is only compared, and may be any text. */
 export function isDiscovered({ authorization, token, userinfo }: ProviderServer): boolean {
   const isSet = (url: string | undefined) => url !== undefined && !/^https:\/\/authjs\.dev\b/.test(url);

@@ -228,3 +228,17 @@ async function requestUserinfo(
   if (response.ok) return await response.json();
   throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", `"${provider.id}" answered ${response.status}.`);
 }
+
+/** What two factories add to the issuer for `wellKnown`, although it ends with that already: core reads none. */
+const REPEATED: Readonly<Record<string, string>> = { asgardeo: "/oauth2/token/", onelogin: "/oidc/2/" };
+
+/** Leaves out a discovery address that cannot be right, so that the one below the issuer is used. */
+export function withoutRepeatedPath(provider: Provider): Provider {
+  const { wellKnown, ...rest } = provider as unknown as Record<string, unknown>;
+  const repeated = Object.hasOwn(REPEATED, String(rest.id)) ? REPEATED[String(rest.id)] : undefined;
+  // Only core's factories keep the application's settings under `options`.
+  const issuer = (rest.options as { issuer?: unknown } | undefined)?.issuer;
+  return repeated !== undefined && wellKnown === `${issuer}${repeated}.well-known/openid-configuration`
+    ? rest as unknown as Provider
+    : provider;
+}

@@ -112,7 +112,8 @@ export async function resealCheck(
   return await encode({ token, secret, salt: cookie.name, maxAge: CHECK_MAX_AGE });
 }
 
-function secretOf({ jwt, secret }: ProviderContext["config"]["core"]): string | string[] | undefined {
+/** What core seals check cookies and `state` with. */
+export function secretOf({ jwt, secret }: ProviderContext["config"]["core"]): string | string[] | undefined {
   return (jwt as { secret?: string | string[] } | undefined)?.secret ?? secret;
 }
 

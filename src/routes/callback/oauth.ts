@@ -20,6 +20,7 @@ import {
   removeChecks,
 } from "./check_cookies.ts";
 import { checkIssuer, issuerProblem } from "./issuer.ts";
+import { handOn } from "./redirect_proxy.ts";
 
 /** What core gets for a provider, for every action. */
 export function oauthOverrides({ provider, config }: ProviderContext): CoreOverrides {
@@ -37,17 +38,16 @@ export function handleOAuthCallback(
 async function answerCallback(context: ProviderContext, given: CoreOverrides): Promise<Answer> {
   const overrides = { ...oauthOverrides(context), ...given };
   const parameters = parametersOf(context);
-  const cookies = checkCookies(context, overrides.cookies);
+  // The check cookies of a sign-in that is under way here are left alone.
+  const other = await handOn(context, parameters);
+  if (other.answer !== undefined) return other.answer;
+  if (other.problem !== undefined) return refuse(other.problem, context);
 
+  const cookies = checkCookies(context, overrides.cookies);
   const problem = await findProblem(context, cookies, parameters);
-  if (problem === undefined) {
-    return removeChecks(await finishSignIn(context, overrides, parameters), cookies);
-  }
-  if (mayBeProxied(context, parameters)) {
-    const answer = await fromCore(context, overrides);
-    return leadsElsewhere(answer, context) ? answer : clearChecks(answer, cookies, context);
-  }
-  return clearChecks(refuse(problem.message, context, problem.error), cookies, context);
+  return problem === undefined
+    ? removeChecks(await finishSignIn(context, overrides, parameters), cookies)
+    : clearChecks(refuse(problem.message, context, problem.error), cookies, context);
 }
 
 /** Checks the issuer, and has core finish the sign-in. */
@@ -94,22 +94,6 @@ function authorizationError({ provider, query, body }: ProviderContext): Provide
 /** The parameters that core reads. */
 function parametersOf({ provider, query, body }: ProviderContext): Parameters {
   return provider.formPost ? body ?? {} : Object.fromEntries(new URLSearchParams(query));
-}
-
-/**
- * Whether this may be a redirect proxy: core reads the origin from the state, and redirects the browser to
- * it.
- */
-function mayBeProxied(
-  { provider: { redirectProxyUrl }, origin }: ProviderContext,
-  { state }: Parameters,
-): boolean {
-  return state !== undefined && redirectProxyUrl !== undefined && URL.canParse(redirectProxyUrl) &&
-    new URL(redirectProxyUrl).origin === origin.href;
-}
-
-function leadsElsewhere({ redirect = "" }: Answer, { origin }: ProviderContext): boolean {
-  return URL.canParse(redirect) && new URL(redirect).origin !== origin.href;
 }
 
 /** Why a callback is refused. */
