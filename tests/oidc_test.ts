@@ -5,9 +5,11 @@ import {
   assertFalse,
   assertMatch,
   assertNotEquals,
+  assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import type { FastifyAuthConfig } from "fastify-authjs";
+import { type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
+import GitHub from "fastify-authjs/providers/github";
 import Keycloak from "fastify-authjs/providers/keycloak";
 import { decodeJwt, exportJWK, generateKeyPair } from "jose";
 // @ts-types="@types/oidc-provider"
@@ -460,4 +462,26 @@ Deno.test("RP-initiated logout: the signOut event revokes the grant, and the bro
       },
     }),
   });
+});
+
+Deno.test("authorization.params.claims is sent once encoded, as an object and as a JSON text", async () => {
+  const claims = { id_token: { auth_time: { essential: true } } };
+  for (const given of [claims, JSON.stringify(claims)]) {
+    const endpoints = { token: "https://op.example/token", userinfo: "https://op.example/userinfo" };
+    const authorization = { url: "https://op.example/authorize", params: { claims: given } };
+    const settings = { clientId: "client", clientSecret: "secret", authorization };
+    for (const provider of [{ type: "oauth", ...endpoints, authorization }, GitHub(settings)]) {
+      const { app, browser } = await oauthApp({ ...provider });
+      await using _ = app;
+      const id = (provider as { id?: string }).id ?? "op";
+      const { searchParams } = new URL(locationOf(await startSignIn(browser(), id)));
+      assertEquals(JSON.parse(searchParams.get("claims")!), claims);
+    }
+  }
+  const authorization = { params: { claims: "auth_time" } };
+  await assertRejects(
+    () => oauthApp({ issuer: "https://op.example", authorization }),
+    FastifyAuthError,
+    '`authorization.params.claims` of the provider "op" is no JSON object',
+  );
 });

@@ -16,7 +16,7 @@ import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/prefetch.ts";
 import { keepUnstored } from "../http/private_reply.ts";
-import { keepCallbackUrl } from "../routes/callback_cookie.ts";
+import { keepCallbackUrl } from "../routes/failed_sign_in.ts";
 import { observeAction } from "../routes/observed_action.ts";
 import { publishAnswer } from "../routes/outcome.ts";
 import { requestContext } from "../routes/context.ts";

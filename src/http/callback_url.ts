@@ -10,6 +10,15 @@ const MAXIMUM_LENGTH = 2048;
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 
 /**
+ * The callback URL that a request names; `undefined` if it names none.
+ *
+ * @param frontPage In place of one that is refused: the one before is not meant.
+ */
+export function namedCallbackUrl(value: unknown, frontPage: string | undefined): string | undefined {
+  return normalizeCallbackUrl(value) ?? (typeof value === "string" && value !== "" ? frontPage : undefined);
+}
+
+/**
  * The callback URL as core, a `redirect` callback and a Location header need it: a percent-encoded path with
  * one leading slash, or a percent-encoded absolute http(s) URL.
  *

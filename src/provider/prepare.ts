@@ -3,6 +3,7 @@ import type { Provider } from "@auth/core/providers";
 import { type Environment, prepareEmailProvider } from "./email.ts";
 import { type MailSettings, writeEmails } from "./email_message.ts";
 import { limitRequests } from "./request_limits.ts";
+import { parseClaimsParameter } from "./claims_parameter.ts";
 import { keepClientKey } from "./client_key.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
@@ -41,6 +42,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   // After the workarounds, which exclude some providers; before the limits, which apply to these requests,
   // too.
   ["userinfo", completeFromUserinfo],
+  ["claims parameter", parseClaimsParameter],
   // Core's merge would destroy a CryptoKey.
   ["client key", keepClientKey],
   // Before the limits, which wrap the function that sends.

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { receivedRequest } from "../http/received.ts";
 import { sendLogoutFailure } from "./backchannel_logout.ts";
-import { keepCallbackUrl } from "./callback_cookie.ts";
+import { keepCallbackUrl } from "./failed_sign_in.ts";
 import { type Mount, requestContext } from "./context.ts";
 import { sendFailedPage } from "./failed_page.ts";
 import { observeAction } from "./observed_action.ts";

@@ -7,7 +7,7 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import type { AuthAction, RequestContext } from "../core/context.ts";
 import { withKnownCsrfCookie } from "../core/csrf.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
-import { normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
+import { namedCallbackUrl, normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Received } from "../http/received.ts";
@@ -59,9 +59,13 @@ export function requestContext(
 ): RequestContext {
   const { logger, debug } = config.core;
   const provider = config.providers.get(params.provider ?? "");
-  const { query, callbackUrl } = authQuery(queryOf(url), { action, method, type: provider?.type });
+  const { query, callbackUrl } = authQuery(
+    queryOf(url),
+    { action, method, type: provider?.type },
+    origin.href,
+  );
   const sent = method === "POST" ? authBody(parsed, action) : undefined;
-  const body = sent && normalizeBody(sent, callbackUrl);
+  const body = sent && normalizeBody(sent, callbackUrl, origin.href);
   const refused = refusedCallbackUrl(sent?.callbackUrl ?? sentCallbackUrl(url), origin, config);
   if (refused !== undefined) {
     const code: NoticeCode = "FST_AUTHJS_WARN_CALLBACK_URL";
@@ -108,8 +112,12 @@ function normalizeCookies(
   return withKnownCsrfCookie(own, nameOf("csrfToken"), hashSecrets);
 }
 
-function normalizeBody({ callbackUrl, ...body }: AuthBody, fallback: string | undefined): AuthBody {
-  const normalized = normalizeCallbackUrl(callbackUrl) ?? fallback;
+function normalizeBody(
+  { callbackUrl, ...body }: AuthBody,
+  fallback: string | undefined,
+  frontPage: string,
+): AuthBody {
+  const normalized = namedCallbackUrl(callbackUrl, frontPage) ?? fallback;
   return normalized === undefined ? body : { ...body, callbackUrl: normalized };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { AuthAction } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { normalizeCallbackUrl } from "../http/callback_url.ts";
+import { namedCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery } from "../http/query.ts";
 import { errorForCode, isQueryError } from "../pages/page_error.ts";
 
@@ -48,9 +48,10 @@ const PAGES: Readonly<Record<string, Filter>> = {
 /**
  * The query of an auth request for core. Where a name comes several times, the last one counts, as in core.
  *
+ * @param frontPage In place of a callback URL that is refused.
  * @throws {FastifyAuthError} `FST_AUTHJS_QUERY_TOO_LONG` (414) from 16,385 characters.
  */
-export function authQuery(query: string, route: QueryRoute): AuthQuery {
+export function authQuery(query: string, route: QueryRoute, frontPage?: string): AuthQuery {
   if (query.length > MAXIMUM_LENGTH) {
     throw new FastifyAuthError(
       "FST_AUTHJS_QUERY_TOO_LONG",
@@ -58,14 +59,15 @@ export function authQuery(query: string, route: QueryRoute): AuthQuery {
     );
   }
   const sent = new Map(parseQuery(query));
-  const callbackUrl = normalizeCallbackUrl(sent.get("callbackUrl"));
+  const callbackUrl = namedCallbackUrl(sent.get("callbackUrl"), frontPage);
   const passes = filterOf(route);
   const parameters = new URLSearchParams(
     [...sent].filter(([name]) => name !== "callbackUrl" && passes(name)),
   );
   if (callbackUrl !== undefined && passes("callbackUrl")) parameters.set("callbackUrl", callbackUrl);
   if (route.method === "GET") setError(parameters, route.action);
-  return { query: parameters.toString(), callbackUrl: isSignIn(route) ? callbackUrl : undefined };
+  const signsIn = route.method === "POST" && (route.action === "signin" || route.action === "callback");
+  return { query: parameters.toString(), callbackUrl: signsIn ? callbackUrl : undefined };
 }
 
 function filterOf(route: QueryRoute): Filter {
