@@ -162,6 +162,22 @@ Deno.test("an account counts once, however databases may take its name to be spe
   assertEquals(statusOf(await at(app).signIn({ ...GUESS, username: "zo" })), 302);
 });
 
+Deno.test("X4: an account counts once with strokes, ligatures and letters of other widths", async () => {
+  await using app = await limitedApp({ account: limit(1) });
+  const [first, ...others] = ["Søren Łuß", "soren luss", "SOREN LUSS", "ｓøren łuẞ"]
+    .map((username) => ({ ...GUESS, username }));
+  assertEquals(statusOf(await at(app).signIn(first!)), 302);
+  for (const other of others) assertEquals(statusOf(await at(app).signIn(other)), 429, other.username);
+});
+
+Deno.test("X4: mails to the Unicode and the Punycode form of a domain count as mails to one recipient", async () => {
+  const { config } = mailing();
+  await using app = await limitedApp({ mail: limit(1) }, config);
+  assertEquals(statusOf(await ask(at(app), "ada@bücher.example")), 302);
+  assertEquals(statusOf(await ask(at(app), "ada@xn--bcher-kva.example")), 429);
+  assertEquals(statusOf(await ask(at(app), "ada@BÜCHER.example")), 429);
+});
+
 Deno.test("Retry-After is that of the limit that is over last", async () => {
   const accountFromAddress = { max: 1, timeWindow: 60_000 };
   await using app = await limitedApp({ account: limit(1), accountFromAddress });

@@ -9,7 +9,7 @@ import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { ownerOf } from "../../session/owner.ts";
 import { givenSession, heldSession } from "../session_change.ts";
-import { lazyPattern } from "../../utils/lazy_pattern.ts";
+import { foldName } from "./fold_name.ts";
 
 /** What a request is counted as. */
 export interface Subject {
@@ -32,19 +32,10 @@ export async function subjectOf(context: RequestContext): Promise<Subject | unde
   return { kind: "attempt", account: folded(ACCOUNTS[provider?.type ?? ""]?.(context)) };
 }
 
-/** General combining marks, and characters that are not shown. */
-const ignored = lazyPattern(String.raw`[\p{Script=Inherited}\p{Cc}\p{Cf}]`, "gu");
-
-/**
- * One spelling of all that a database may take for the same name: many compare without regard to case,
- * accents and characters that are not shown.
- */
+/** The account in one spelling. */
 function folded(name: string | undefined): string | undefined {
-  return name?.slice(0, LONGEST_NAME).normalize("NFKD").replace(ignored(), "").trim().toUpperCase();
+  return name === undefined ? undefined : foldName(name);
 }
-
-/** Of a name, more is not compared: to sort the marks of a letter takes the square of their number. */
-const LONGEST_NAME = 1_000;
 
 /**
  * Without a valid CSRF token no mail is sent and no token is issued: such requests must not use up those of a
