@@ -214,5 +214,27 @@ Deno.test("an update whose callback asks for the session of another request gets
   await opened.update({ name: "countess" });
   const warnings = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CALLBACK");
   assertEquals(warnings.length, 1);
-  assertStringIncludes(warnings[0]!.msg, "waited 20 ms for an update of its session");
+  assertStringIncludes(warnings[0]!.msg, "asks for this very session");
+});
+
+Deno.test("a read that waits long for an update goes on without it, and the log says so", async () => {
+  const { logger, lines } = captureLog();
+  const [began, goOn] = [new Event(), new Event()];
+  await using opened = await updating(
+    async () => {
+      began.happen();
+      await goOn.happened;
+    },
+    { providerTimeout: 20 },
+    { logger },
+  );
+  opened.replies.happen();
+  const update = opened.update({ name: "countess" });
+  await began.happened;
+  const { reply } = await opened.read();
+  assertEquals(nameIn(await reply), "ada");
+  goOn.happen();
+  assertEquals((await update).json().user.name, "countess");
+  const [warning] = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CALLBACK");
+  assertStringIncludes(warning!.msg, "waited 20 ms for an update of its session");
 });

@@ -23,7 +23,8 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use.
  * - `FST_AUTHJS_WARN_CALLBACK_URL`: A `callbackUrl` was refused.
  * - `FST_AUTHJS_WARN_CALLBACK`: A callback, `authorize()` or `profile()` returned nothing, a session without its
- *   user, or a user without an id; or the callbacks of an update take longer than reads wait for them.
+ *   user, or a user without an id; a function asks for the session that it is called for; or the callbacks of an
+ *   update take longer than reads wait for them.
  * - `FST_AUTHJS_WARN_CONFIG_OBJECT`: A session is read with another configuration than the mounted one.
  * - `FST_AUTHJS_WARN_ROLES`: A guard requires a role, and the session has none.
  * - `FST_AUTHJS_WARN_STEP_UP`: A user signed in again, and not as a guard requires.

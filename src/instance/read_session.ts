@@ -9,13 +9,20 @@ import { sessionReads } from "../telemetry/operations.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { bearerToken } from "../http/bearer.ts";
 import { longestToken, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import { readAsOwn } from "../session/own_read.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import { refuseToken, type SessionRead, SIGNED_OUT, type TokenRefresh } from "../session/read.ts";
+import {
+  type OwnRead,
+  refuseToken,
+  type SessionRead,
+  SIGNED_OUT,
+  type TokenRefresh,
+} from "../session/read.ts";
 import { MALFORMED } from "../jwt/refusal.ts";
 import { warnOfOtherConfig } from "./other_config.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
-import { canCarryCookies, isWrittenBack, readAnew, readOnce } from "../session/write_back.ts";
+import { type AskedRead, canCarryCookies, isWrittenBack, readAnew, readOnce } from "../session/write_back.ts";
 
 /** The session of a request, with the other results of the read. Never rejects. */
 export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
@@ -33,23 +40,24 @@ export function readRefreshing(
   config: FastifyAuthConfig,
   refresh: TokenRefresh,
 ): Promise<SessionRead> {
-  const reading = readAnew(request, config, (cookies) => read(request, config, false, cookies, refresh));
+  const reading = readAnew(
+    request,
+    config,
+    (request, config, asked) => read(request, config, { ...asked, refresh }),
+  );
   return Promise.resolve(reading);
 }
 
+/** What is asked for. */
+interface Asked extends AskedRead {
+  readonly refresh?: TokenRefresh;
+}
+
 /** Synchronous where it can be: another promise costs as much as the look-up of a cached token. */
-function read(
-  request: SessionRequest,
-  config: FastifyAuthConfig,
-  again: boolean,
-  cookies: string | undefined,
-  refresh?: TokenRefresh,
-): MaybePromise<SessionRead> {
+function read(request: SessionRequest, config: FastifyAuthConfig, asked: Asked): MaybePromise<SessionRead> {
   try {
     const auth = authInstance(config);
-    const found = auth.isReady
-      ? readReady(auth, request, again, cookies, refresh)
-      : readFirst(auth, request, again, cookies, refresh);
+    const found = auth.isReady ? readReady(auth, request, asked) : readFirst(auth, request, asked);
     return found instanceof Promise ? finish(found, request, config) : found;
   } catch (error) {
     return failed(error, request);
@@ -57,17 +65,11 @@ function read(
 }
 
 /** Reads once the configuration has been checked. */
-async function readFirst(
-  auth: AuthInstance,
-  request: SessionRequest,
-  again: boolean,
-  cookies: string | undefined,
-  refresh: TokenRefresh | undefined,
-): Promise<SessionRead> {
+async function readFirst(auth: AuthInstance, request: SessionRequest, asked: Asked): Promise<SessionRead> {
   auth.config.notices.sendTo(request.log);
   warnOfOtherConfig(auth, request);
   const problem = await auth.problem();
-  if (problem === undefined) return await readReady(auth, request, again, cookies, refresh);
+  if (problem === undefined) return await readReady(auth, request, asked);
   auth.once("unusable", () => {
     request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
   });
@@ -75,23 +77,15 @@ async function readFirst(
 }
 
 /** Reads; observed, where something listens. */
-function readReady(
-  auth: AuthInstance,
-  request: SessionRequest,
-  again: boolean,
-  cookies: string | undefined,
-  refresh: TokenRefresh | undefined,
-): MaybePromise<SessionRead> {
-  if (!sessionReads.hasSubscribers) return readWith(auth, request, again, cookies, refresh);
-  return observeRead(auth, () => readWith(auth, request, again, cookies, refresh));
+function readReady(auth: AuthInstance, request: SessionRequest, asked: Asked): MaybePromise<SessionRead> {
+  if (!sessionReads.hasSubscribers) return readWith(auth, request, asked);
+  return observeRead(auth, () => readWith(auth, request, asked));
 }
 
 function readWith(
   auth: AuthInstance,
   request: SessionRequest,
-  again: boolean,
-  cookies: string | undefined,
-  refresh: TokenRefresh | undefined,
+  { of, again, cookies, refresh }: Asked,
 ): MaybePromise<SessionRead> {
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return SIGNED_OUT;
@@ -100,19 +94,27 @@ function readWith(
   if (cookie.names.length === 0 && !isBearer) return SIGNED_OUT;
   if (cookie.isRepeated) warnOfRepetition(auth, request, cookie);
   const { logger, debug } = auth.config.core;
+  const toWarn = (message: string) => warnOfOwnRead(auth, request, message);
+  const toLogger = () => toCoreLogger(request.log, logger, debug);
+  const own: OwnRead = { token: cookie.token, settings, logger: toLogger, warn: toWarn };
+  of.own = own;
   const context = {
     settings,
-    logger: () => toCoreLogger(request.log, logger, debug),
+    logger: toLogger,
     headers: request.headers,
     canSetCookie: () => !again && !isBearer && canCarryCookies(request),
     refresh,
     log: request.log,
+    own,
     auth,
   };
   const { length } = cookie.token;
+  const read = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
   const found = length === 0 || length > longestToken(settings.cookieLimit)
     ? refuseToken(cookie, MALFORMED, context)
-    : (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+    : settings.isPlain
+    ? read(cookie, context)
+    : readAsOwn(own, read, cookie, context);
   return isBearer ? withoutCookies(found) : found;
 }
 
@@ -192,4 +194,9 @@ function warnOfRepetition(auth: AuthInstance, request: SessionRequest, { parts }
         "users sign in once more.",
     );
   });
+}
+
+function warnOfOwnRead(auth: AuthInstance, { log }: SessionRequest, message: string): void {
+  const code: NoticeCode = "FST_AUTHJS_WARN_CALLBACK";
+  auth.once("own session", () => log.warn({ code }, `Auth.js: ${message}`));
 }

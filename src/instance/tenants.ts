@@ -7,6 +7,7 @@
  */
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { isRequestOrReply } from "./arguments.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
@@ -48,6 +49,8 @@ export class Tenants {
     Adapter,
     Map<string, { readonly tenant: string; readonly issuer: string }>
   >();
+  /** The request for which the function is running. */
+  readonly #choosing = new AsyncLocalStorage<SessionRequest>();
   readonly #said = new Set<string>();
 
   constructor(choose: ConfigForRequest) {
@@ -79,6 +82,11 @@ export class Tenants {
    */
   configOf(request: SessionRequest): MaybePromise<FastifyAuthConfig> {
     const known = this.#requests.get(request);
+    if (known !== undefined && !isPromiseLike(known)) return known;
+    // The function asks for the session of the request, which would wait for the function.
+    if (this.#choosing.getStore() === request) {
+      return Promise.reject(this.#unusable(ASKS_FOR_SESSION, request));
+    }
     if (known !== undefined) return known;
     const found = this.#find(request);
     this.#requests.set(request, found);
@@ -88,7 +96,7 @@ export class Tenants {
 
   #find(request: SessionRequest): MaybePromise<FastifyAuthConfig> {
     try {
-      const chosen = this.#choose(request as FastifyRequest);
+      const chosen = this.#choosing.run(request, () => this.#choose(request as FastifyRequest));
       return isPromiseLike(chosen) ? this.#await(chosen, request) : this.#accept(chosen, request);
     } catch (error) {
       return Promise.reject(toFailure(error));
@@ -242,6 +250,10 @@ function toFailure(error: unknown): unknown {
 }
 
 const UNUSABLE = "The configuration for this request cannot be used. The log says why.";
+
+const ASKS_FOR_SESSION =
+  "the function that chooses it asks for a session of the same request, which only the chosen configuration can read. " +
+  "Choose by the host, the path or a header.";
 
 const NO_TENANT =
   "The function that chooses the configuration returned none for a request. Such requests get a 404 " +

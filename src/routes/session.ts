@@ -5,8 +5,11 @@ import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
 import { unavailableError } from "../adapter/failure.ts";
+import { FastifyAuthError } from "../errors.ts";
 import { isSessionPart, withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded, sharedStore } from "../session/ending.ts";
+import { asOwn, ownReadOf } from "../session/own_read.ts";
+import { type OwnRead, sessionOf } from "../session/read.ts";
 import { refreshOnce } from "../session/refresh_once.ts";
 import { newExpiry, rowEnd, withEnd } from "../config/lifetime.ts";
 import { hasUnknownKey, openToken } from "../session/open_token.ts";
@@ -64,6 +67,9 @@ async function updateSession(
   const { token } = heldSession(context);
   // Core would remove a session whose key only another process has.
   if (hasUnknownKey(token, settings)) return jsonAnswer(null);
+  if (token !== "" && ownReadOf({ token, settings }) !== undefined) {
+    throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", UPDATES_ITSELF);
+  }
   if (token === "" || settings.strategy === "database") return await updateToken(token, context, wrapAdapter);
   const update = (newest: string) => updateInTurn(newest, context, wrapAdapter);
   return await settings.refreshes.update(
@@ -120,12 +126,14 @@ async function updateToken(
   if (held.token === "" || await sessionHasEnded(held.token, context)) {
     return await callCore(withoutCookies(context, held.names));
   }
-  const answer = await callCore(
-    newest === held.token
-      ? context
-      : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
-    { wrapAdapter },
-  );
+  const own = await ownUpdate(newest, context);
+  const answer = await asOwn(own, () =>
+    callCore(
+      newest === held.token
+        ? context
+        : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
+      { wrapAdapter },
+    ));
   if (context.fromApplication && isFailedUpdate(answer) && await mayBeSession(newest, context)) {
     // Core removes the session; here the application decides what becomes of it.
     return { ...withoutSession(answer, context), error: answer.logged! };
@@ -143,6 +151,26 @@ async function updateToken(
   }
   return answer;
 }
+
+/** The update, for functions of the application that it calls and that ask for its session. */
+async function ownUpdate(token: string, { settings, logger, warnOnce }: RequestContext): Promise<OwnRead> {
+  const own: OwnRead = {
+    isUpdate: true,
+    token,
+    settings,
+    logger: () => logger,
+    warn: (message) => warnOnce("own session", message, "FST_AUTHJS_WARN_CALLBACK"),
+  };
+  if (settings.strategy === "database") return own;
+  const opened = await openToken(token, settings).catch(() => undefined);
+  if (opened === undefined) return own;
+  const { claims, ends } = opened;
+  return { ...own, known: { session: sessionOf(claims, ends.kept), claims } };
+}
+
+const UPDATES_ITSELF =
+  "updateSession(): it was called by a function that is called while this very session is read or updated, such as the " +
+  "`jwt` or `session` callback. Return what is to change from the callback instead.";
 
 /** Whether a callback threw. Core then logs that, and answers that there is no session. */
 function isFailedUpdate({ logged }: Answer): boolean {

@@ -53,6 +53,22 @@ export interface AuthLogger extends LoggerInstance {
   refusal(reason: Error): void;
 }
 
+/** A read or an update of a session. */
+export interface OwnRead {
+  /** Whether the callbacks have made it: then only its own request waits for it, and not others of the session. */
+  isMade?: boolean;
+  /** Whether it is an update, of which reads that it calls learn only what is known of a token. */
+  readonly isUpdate?: boolean;
+  /** The session token. */
+  readonly token: string;
+  readonly settings: SessionSettings;
+  readonly logger: () => Pick<LoggerInstance, "error">;
+  /** Says once that a function asked for the session that it is called for. */
+  readonly warn: (message: string) => void;
+  /** What is known of the session so far: what a `session` callback gets or has returned, and the claims. */
+  known?: { readonly session: unknown; readonly claims?: JWT };
+}
+
 /** What a read works with besides the cookie. */
 export interface ReadContext {
   readonly settings: SessionSettings;
@@ -66,12 +82,19 @@ export interface ReadContext {
   readonly refresh?: TokenRefresh | undefined;
   /** For messages about the application rather than Auth.js. */
   readonly log: Log;
+  /** For functions of the application that ask for the session that is read. */
+  readonly own: OwnRead;
   /** For messages that are logged once, not with each request. */
   readonly auth: { once(what: string, tell: () => void): void };
 }
 
 /** The user is not signed in, and no cookie has to change. */
 export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
+
+/** The session as core makes it of claims, which a callback may add to. */
+export function sessionOf(claims: JWT, expires: string) {
+  return { user: { name: claims.name, email: claims.email, image: claims.picture }, expires };
+}
 
 /**
  * The session as it would arrive over HTTP, which is how core delivers it: dates are texts, functions are

@@ -38,14 +38,17 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
     // renewing it.
     const renewed = due && context.canSetCookie() && !await hasEnded(sessionToken, context);
     const expires = renewed ? newExpiry(settings) : rowEnd(session.expires, settings);
+    const shown = {
+      user: { name: user?.name, email: user?.email, image: user?.image },
+      expires: expires.toISOString(),
+    };
+    context.own.known = { session: shown };
     if (renewed) await callAdapter(context, "updateSession", { sessionToken, expires });
 
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.
     const params = { session: { ...session, expires, user }, user, newSession: undefined };
-    const returned = callbacks.session ? await callbacks.session(params as never) : {
-      user: { name: user?.name, email: user?.email, image: user?.image },
-      expires: expires.toISOString(),
-    };
+    const returned = callbacks.session ? await callbacks.session(params as never) : shown;
+    Object.assign(context.own, { known: { session: returned }, isMade: true });
     await emitSessionEvent({ session: returned }, context);
     if (settings.families.endings(sessionToken) > 0) return SIGNED_OUT;
     const read = { session: toSession(returned, context) };

@@ -17,6 +17,7 @@ import {
   type ReadContext,
   refuseToken,
   removeCookie,
+  sessionOf,
   type SessionRead,
   SIGNED_OUT,
   type TokenRefresh,
@@ -98,6 +99,7 @@ function finishRead(read: JwtRead, cookie: SessionCookie, context: ReadContext):
     return { session: null, update, isOutdated: endedSince(cookie.token, endings, settings) };
   }
   if (error) logger().error(wrapError(JWTSessionError, error));
+  Object.assign(context.own, { known: { session, claims: token }, isMade: true });
   const emitted = error ? undefined : emitSessionEvent({ session, token }, context);
   return after(emitted, () => toSessionRead(read, token, cookie, context));
 }
@@ -150,15 +152,14 @@ async function readUpdated(token: string, context: ReadContext): Promise<JwtRead
   return families.endings(token) > 0 ? ENDED : await readInstead(newest, token, context);
 }
 
-/** An update is ended by no read: its callback may wait for this one, or for something slow. */
+/** An update is ended by no read: its callback may wait for something slow. */
 function warnOfLongUpdate(waitLimit: number, { auth, log }: ReadContext): void {
   const code: NoticeCode = "FST_AUTHJS_WARN_CALLBACK";
   auth.once("long update", () => {
     log.warn(
       { code },
       `Auth.js: a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or ` +
-        "`session` callback takes long, or asks the application for the session that it updates, so that each waits " +
-        "for the other: have it use what it is given.",
+        "`session` callback takes long.",
     );
   });
 }
@@ -167,7 +168,7 @@ function warnOfLongUpdate(waitLimit: number, { auth, log }: ReadContext): void {
 function readInstead(newest: string, token: string, context: ReadContext): MaybePromise<JwtRead> {
   const { refreshes } = context.settings;
   const running = refreshes.running(newest);
-  const read = running?.then((read) => reuseRefresh(read, context.settings)) ??
+  const read = running?.then((read) => reuseRefresh(read, context)) ??
     refreshes.run(
       newest,
       () =>
@@ -263,9 +264,9 @@ async function recordReplacement(
 }
 
 /** Takes the claims and the token of another request's read, and makes a session of its own from them. */
-async function reuseRefresh(read: JwtRead, settings: SessionSettings): Promise<JwtRead> {
+async function reuseRefresh(read: JwtRead, context: ReadContext): Promise<JwtRead> {
   if (read.token === null) return read;
-  return { ...read, ...await callSessionCallback(cloneClaims(read.token), read.expires, settings) };
+  return { ...read, ...await callSessionCallback(cloneClaims(read.token), read.expires, context) };
 }
 
 /**
@@ -288,6 +289,7 @@ function runCallbacks(opened: OpenToken, context: ReadContext): MaybePromise<Jwt
   const { claims } = opened;
   const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
   const claim = records && (claimOf(claims) ?? (opened.due ? adoptingClaim(claims) : undefined));
+  context.own.known = { session: sessionOf(claims, opened.ends.kept), claims };
   // Core passes `session`, the browser's update of the session, in every call.
   const returned = jwt === undefined ? claims : jwt({ token: claims, session: undefined } as never);
   return after(returned, (returned) => {
@@ -302,11 +304,11 @@ function runCallbacks(opened: OpenToken, context: ReadContext): MaybePromise<Jwt
 }
 
 function makeSession(opened: OpenToken, token: JWT, context: ReadContext): MaybePromise<JwtRead> {
-  const { settings, canSetCookie } = context;
+  const { canSetCookie } = context;
   const { kept, renewed } = opened.ends;
   const expires = opened.due && canSetCookie() ? renewed() : kept;
   return after(
-    callSessionCallback(token, expires, settings),
+    callSessionCallback(token, expires, context),
     (read) => staysAsItIs(opened, token, context) ? read : replaceToken(opened, token, read, context),
   );
 }
@@ -352,10 +354,10 @@ async function attemptRefresh(
 function callSessionCallback(
   token: JWT,
   expires: string,
-  { callbacks }: SessionSettings,
+  { settings: { callbacks }, own }: ReadContext,
 ): MaybePromise<JwtRead> {
-  const user = { name: token.name, email: token.email, image: token.picture };
-  const session = { user, expires };
+  const session = sessionOf(token, expires);
+  own.known = { session, claims: token };
   if (callbacks.session === undefined) return { token, session, expires };
   const returned = callbacks.session({ session, token } as never);
   return after(returned, (session) => ({ token, session, expires }));

@@ -180,7 +180,8 @@ function resolveSettings(
     records,
     callbacks,
     event,
-    isPlain: [callbacks.jwt, callbacks.session, event, records].every((own) => own === undefined),
+    isPlain: strategy === "jwt" && ownTokens &&
+      [callbacks.jwt, callbacks.session, event, records].every((own) => own === undefined),
     rows: core.adapter && endWithRows(core.adapter, families),
     cache: new TokenCache(tokenCacheSize),
     refreshes: new Refreshes(refresh.grace),

@@ -2,9 +2,11 @@
 import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { beforeHeaders, type LateHeaders, type LateReply } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
+import { FastifyAuthError } from "../errors.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { isSessionPart, type SessionCookieUpdate, withSessionToken } from "./cookie.ts";
-import { type SessionRead, SIGNED_OUT } from "./read.ts";
+import { knownRead, ownReadOf, REFRESHES_ITSELF } from "./own_read.ts";
+import { type OwnRead, type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import type { MaybePromise } from "../utils/maybe_promise.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
@@ -35,6 +37,8 @@ const READ_VALID_MS = 10_000;
 /** The latest read of a configuration. */
 interface Latest {
   readonly config: FastifyAuthConfig;
+  /** The same, for functions of the application that it calls. */
+  own?: OwnRead;
   /** When it began. */
   at: number;
   /** What it gave, or will give. */
@@ -65,23 +69,29 @@ interface CookieChange {
 const NONE: readonly Update[] = Object.freeze([]);
 const NO_CHANGES: readonly CookieChange[] = Object.freeze([]);
 
+/** A read that is asked for. */
+export interface AskedRead {
+  /** Where the read is to be found while it is under way. */
+  readonly of: { own?: OwnRead };
+  /** Whether the request has read before: its reply may have left since. */
+  readonly again: boolean;
+  /** The Cookie header, where it is not that of the request any more. */
+  readonly cookies: string | undefined;
+}
+
 /** Reads a session. */
 type Read = (
   request: SessionRequest,
   config: FastifyAuthConfig,
-  /** Whether the request has read before: its reply may have left since. */
-  again: boolean,
-  /** The Cookie header, where it is not that of the request any more. */
-  cookies: string | undefined,
+  asked: AskedRead,
 ) => MaybePromise<SessionRead>;
 
 /** What was read for one request, and how its reply carries what that changed. */
 class Reads {
   /** Of each configuration: mostly of one. */
   readonly #latest: Latest[] = [];
+  /** How many reads are under way. */
   #pending = 0;
-  /** The configuration whose callbacks run in this very moment. */
-  #reading: FastifyAuthConfig | undefined;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   #updates: readonly Update[] = NONE;
   #reply: FastifyReply | undefined;
@@ -119,24 +129,26 @@ class Reads {
   }
 
   once(request: SessionRequest, config: FastifyAuthConfig, read: Read): MaybePromise<SessionRead> {
-    const latest = this.#latestOf(config);
-    if (latest !== undefined && monotonicNow() - latest.at < READ_VALID_MS) return latest.result;
-    // A callback asks for the session that it is called for.
-    if (this.#reading === config) return Promise.resolve().then(() => this.#latestOf(config)!.result);
-    const outer = this.#reading;
-    this.#reading = config;
-    const found = read(request, config, latest !== undefined, latest && this.#cookiesOf(latest));
-    this.#reading = outer;
-    return this.#keep(latest ?? this.#add(config), found);
+    const before = this.#latestOf(config);
+    // The one that asks may be a function of the application which the read calls.
+    const own = this.#pending === 0 || before?.own === undefined ? undefined : ownReadOf(before.own);
+    if (own !== undefined) return knownRead(own);
+    if (before !== undefined && monotonicNow() - before.at < READ_VALID_MS) return before.result;
+    const of = before ?? this.#add(config);
+    this.#pending++;
+    const cookies = before && this.#cookiesOf(before);
+    const found = read(request, config, { of, again: before !== undefined, cookies });
+    this.#pending--;
+    return this.#keep(of, found);
   }
 
   /** Reads, whether the request has read before or not. */
-  anew(
-    config: FastifyAuthConfig,
-    read: (cookies: string | undefined) => MaybePromise<SessionRead>,
-  ): MaybePromise<SessionRead> {
-    const latest = this.#latestOf(config) ?? this.#add(config);
-    return this.#keep(latest, read(this.#cookiesOf(latest)));
+  anew(request: SessionRequest, config: FastifyAuthConfig, read: Read): MaybePromise<SessionRead> {
+    const of = this.#latestOf(config) ?? this.#add(config);
+    if (of.own !== undefined && ownReadOf(of.own) !== undefined) {
+      throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", REFRESHES_ITSELF);
+    }
+    return this.#keep(of, read(request, config, { of, again: false, cookies: this.#cookiesOf(of) }));
   }
 
   #add(config: FastifyAuthConfig): Latest {
@@ -289,9 +301,9 @@ export function readOnce(
 export function readAnew(
   request: SessionRequest,
   config: FastifyAuthConfig,
-  read: (cookies: string | undefined) => MaybePromise<SessionRead>,
+  read: Read,
 ): MaybePromise<SessionRead> {
-  return Reads.of(request).anew(config, read);
+  return Reads.of(request).anew(request, config, read);
 }
 
 /** The Cookie header of a request, with what this request has changed so far. */

@@ -1,0 +1,75 @@
+/**
+ * Functions of the application that run while a session is read or updated, and ask for this very session:
+ * callbacks, events, methods of the adapter. They would wait for what waits for them, so they get what is
+ * known of the session by then.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { FastifyAuthError } from "../errors.ts";
+import type { MaybePromise } from "../utils/maybe_promise.ts";
+import { type OwnRead, type SessionRead, toSession } from "./read.ts";
+
+/** A read or an update under way. Deno keeps it until its next collection of garbage, so it is emptied. */
+interface UnderWay {
+  own: OwnRead | undefined;
+  /** The one in which a function of the application began this one. */
+  outer: UnderWay | undefined;
+}
+
+const storage = new AsyncLocalStorage<UnderWay>();
+
+/** Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. */
+export function asOwn<Args extends unknown[], T>(
+  own: OwnRead,
+  work: (...args: Args) => MaybePromise<T>,
+  ...args: Args
+): MaybePromise<T> {
+  const underWay: UnderWay = { own, outer: storage.getStore() };
+  const done = storage.run(underWay, work, ...args);
+  // What was begun may go on for longer, such as a timer.
+  if (done instanceof Promise) return done.finally(() => underWay.own = underWay.outer = undefined);
+  underWay.own = underWay.outer = undefined;
+  return done;
+}
+
+/** The read or update in which this runs, if another one would wait for it: it is the same, or of the same session. */
+export function ownReadOf(asked: Pick<OwnRead, "token" | "settings">): OwnRead | undefined {
+  const { token, settings: { refreshes } } = asked;
+  for (let each = storage.getStore(); each !== undefined; each = each.outer) {
+    const { own } = each;
+    if (own === asked) return own;
+    if (own === undefined || own.isMade || own.settings.refreshes !== refreshes) continue;
+    if (refreshes.newest(own.token) === refreshes.newest(token)) return own;
+  }
+}
+
+/** Reads a session, unless this is called in the middle of that: then what is known of it is given. */
+export function readAsOwn<Args extends unknown[]>(
+  own: OwnRead,
+  read: (...args: Args) => MaybePromise<SessionRead>,
+  ...args: Args
+): MaybePromise<SessionRead> {
+  const outer = storage.getStore() && ownReadOf(own);
+  // An update of a row is not waited for.
+  const isRead = outer === undefined || (outer.isUpdate && outer.known === undefined);
+  return isRead ? asOwn(own, read, ...args) : knownRead(outer);
+}
+
+/** What is known of a session in the middle of its read. */
+export function knownRead({ known, settings, logger, warn }: OwnRead): SessionRead {
+  warn(ASKS_FOR_ITSELF);
+  if (known === undefined) {
+    return { session: null, failure: new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", ASKS_FOR_ITSELF) };
+  }
+  const { session, claims } = known;
+  return { session: toSession(session, { logger, settings }), ...(claims && { claims }) };
+}
+
+/** Why `getAccessToken()` throws there: the read that refreshes would begin anew. */
+export const REFRESHES_ITSELF =
+  "getAccessToken() was called by a function that is called while the session is read, such as the `jwt` callback, and " +
+  "would refresh the tokens of this very session. Call it in a handler or a hook.";
+
+const ASKS_FOR_ITSELF =
+  "A function that is called while a session is read, such as the `jwt` or `session` callback, an event or a " +
+  "method of the adapter, asks for this very session. It gets what is known of it by then, which may lack what " +
+  "the callbacks add: have it use the `session`, `token` or `user` that it is given.";
