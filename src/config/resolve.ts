@@ -23,7 +23,6 @@ import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../utils/deadline.ts";
 import { later } from "../utils/later.ts";
-import { RecentValues } from "../utils/recent_values.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { hostProblem, hostWarnings, type OriginSource, originSource } from "./host_trust.ts";
@@ -86,9 +85,6 @@ import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
 import { requireTokenCacheSize } from "./token_cache_size.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 
-/** Of how many origins lists are kept: without a configured origin it is what the client says. */
-const MOST_ORIGINS = 100;
-
 /** A configuration that has been copied, completed from the environment and checked. */
 export interface ResolvedConfig {
   /** What core is given: a copy with the environment's defaults. */
@@ -99,8 +95,6 @@ export interface ResolvedConfig {
   readonly providers: ReadonlyMap<string, ProviderSummary>;
   /** The same providers for core, by id. */
   readonly coreProviders: ReadonlyMap<string, Provider>;
-  /** The lists of `GET <prefix>/providers` as JSON, by origin and mount path. */
-  readonly providerLists: RecentValues<string>;
   /** What CSRF tokens and the tokens of sign-in links are hashed with. */
   readonly hashSecrets: HashSecrets;
   /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
@@ -218,7 +212,6 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     tenant,
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     coreProviders: new Map(providers.map(({ id }, index) => [id, bound.providers[index] as Provider])),
-    providerLists: new RecentValues<string>(MOST_ORIGINS),
     hashSecrets: hashSecrets(bound.secret),
     keepsTokens,
     sessionStore: sessionStore && {

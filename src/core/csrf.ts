@@ -1,4 +1,5 @@
 /** The CSRF token: its cookie while secrets are rotated, and what is wrong where core misses it. */
+import { skipCSRFCheck } from "@auth/core";
 import { MissingCSRF } from "@auth/core/errors";
 import { parseCookie, stringifyCookie } from "cookie";
 import { cookieSettings } from "../config/cookies.ts";
@@ -61,8 +62,12 @@ export function hasCsrfToken(context: RequestContext): boolean {
   return csrfProblem(context) === undefined;
 }
 
-/** The error for a request whose CSRF token is missing or is not accepted, as core checks it. */
+/**
+ * The error for a request whose CSRF token is missing or is not accepted, unless none is needed: the application asks, or
+ * the configuration has `skipCSRFCheck`.
+ */
 export function csrfError(context: RequestContext): MissingCSRF | undefined {
+  if (context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck) return undefined;
   const problem = csrfProblem(context);
   return problem && new CsrfRefused(problem);
 }

@@ -13,6 +13,8 @@ export interface ProviderSummary {
   readonly id: string;
   /** The id that its factory gives, by which core names the environment variables. */
   readonly factoryId: string;
+  /** What users know it by. */
+  readonly name: string | undefined;
   /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
   readonly type: string;
   /** The checks of its callback: those of OAuth and OIDC, `challenge` for WebAuthn, none for the rest. */
@@ -48,6 +50,7 @@ export type ProviderServer = Readonly<Record<ServerUrl, string | undefined>>;
 /** As core takes them, null is the same as unset. */
 interface ProviderShape extends Partial<Record<ServerUrl, unknown>> {
   id?: string;
+  name?: string;
   type?: string;
   checks?: readonly string[] | string | null;
   redirectProxyUrl?: string;
@@ -133,6 +136,7 @@ export function summarizeProviders(
     return {
       id,
       factoryId: defaults.id ?? id,
+      name: merged.name,
       type,
       checks: oauth ? checksOf(merged, proxy) : type === "webauthn" ? ["challenge"] : [],
       urls: Object.values(server).filter((url) => url !== undefined),

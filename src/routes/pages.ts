@@ -2,13 +2,11 @@
  * The pages: sign-in, sign-out, error and verify-request. Where the configuration names one of the
  * application's own, core redirects there.
  */
-import { parseCookie } from "cookie";
-import { cookieSettings } from "../config/cookies.ts";
 import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
-import { type Answer, pageAnswer } from "../core/answer.ts";
-import { callCore } from "../core/auth.ts";
+import { type Answer, pageAnswer, redirectAnswer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
-import { csrfAnswer } from "../core/csrf_answer.ts";
+import { errorAnswer } from "../core/error_answer.ts";
+import { type Flow, flowOf } from "../core/flow.ts";
 import { errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
 
@@ -17,10 +15,11 @@ export function handleSignInPage(context: RequestContext): Promise<Answer> {
   const { providers } = context.config.pages;
   const query = new URLSearchParams(context.query);
   const error = query.get("error");
-  return answerWithPage("signIn", context, (flow) => ({
+  return answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => ({
     kind: "signIn",
     providers,
-    ...flow,
+    csrfToken,
+    callbackUrl,
     error: isQueryError(error) ? error : undefined,
     email: query.get("email") ?? undefined,
   }));
@@ -28,7 +27,11 @@ export function handleSignInPage(context: RequestContext): Promise<Answer> {
 
 /** Answers with the page that asks whether to sign out. */
 export function handleSignOutPage(context: RequestContext): Promise<Answer> {
-  return answerWithPage("signOut", context, (flow) => ({ kind: "signOut", ...flow }));
+  return answerWithPage("signOut", context, ({ csrfToken, callbackUrl }) => ({
+    kind: "signOut",
+    csrfToken,
+    callbackUrl,
+  }));
 }
 
 /** Answers with the page that says that a sign-in link was mailed. */
@@ -47,12 +50,6 @@ export function handleErrorPage(context: RequestContext): Promise<Answer> {
   return answerWithPage("error", context, ({ callbackUrl }) => ({ kind: "error", error, callbackUrl }), {
     status: STATUSES[error] ?? 200,
   });
-}
-
-/** What forms need to continue the flow. */
-interface Flow {
-  readonly csrfToken: string | undefined;
-  readonly callbackUrl: string | undefined;
 }
 
 /**
@@ -74,26 +71,47 @@ function hasOwnPage(
 async function answerWithPage(
   name: BuiltInPage,
   context: RequestContext,
-  page: (flow: Flow) => Page,
+  page: (flow: PageFlow) => Page,
   { status = 200 }: { status?: number } = {},
 ): Promise<Answer> {
-  if (hasOwnPage(name, context)) return await callCore(context);
-  // Core's page sets the same cookies as its CSRF token.
-  const answer = await csrfAnswer(context);
-  if (answer.error !== undefined && name === "error") {
-    // The answer leads to this page, and would do so again.
-    const shown = page({ csrfToken: undefined, callbackUrl: undefined });
-    return { ...pageAnswer(shown, status), error: answer.error };
+  try {
+    const flow = await flowOf(context);
+    const { callbackUrl, cookies } = flow;
+    if (hasOwnPage(name, context)) return { ...redirectAnswer(addressOfOwn(name, flow, context)), cookies };
+    const shown = { ...flow, callbackUrl: isAddress(callbackUrl) ? callbackUrl : undefined };
+    return { ...pageAnswer(page(shown), status), cookies };
+  } catch (thrown) {
+    const error = thrown as Error;
+    // The answer to an error leads to the error page, and would do so again.
+    return name === "error" && !hasOwnPage(name, context)
+      ? { ...pageAnswer(page({ csrfToken: undefined, callbackUrl: undefined }), status), error }
+      : errorAnswer(error, context);
   }
-  if (answer.redirect !== undefined || answer.error !== undefined) return answer;
-  const { csrfToken } = (answer.body ?? {}) as { csrfToken?: string };
-  const flow = { csrfToken, callbackUrl: callbackUrlOf(answer, context) };
-  return { ...pageAnswer(page(flow), status), cookies: answer.cookies };
 }
 
-/** The callback URL that the configuration allows: core has put it into its cookie, or it was there. */
-function callbackUrlOf({ cookies }: Answer, context: RequestContext): string | undefined {
-  const { name } = cookieSettings("callbackUrl", context.config.core, context.origin.secure);
-  const url = cookies.find((cookie) => cookie.name === name)?.value ?? parseCookie(context.cookies)[name];
-  return url !== undefined && /^(?:\/(?!\/)|https?:\/\/)/i.test(url) ? url : undefined;
+/** What forms need to continue the flow. */
+type PageFlow = Pick<Flow, "csrfToken"> & { readonly callbackUrl: string | undefined };
+
+function isAddress(url: string): boolean {
+  return /^(?:\/(?!\/)|https?:\/\/)/i.test(url);
+}
+
+/** The address of the application's page, with the parameters that core gives it. */
+function addressOfOwn(name: BuiltInPage, { callbackUrl }: Flow, { config, query }: RequestContext): string {
+  const page = config.core.pages![name]!;
+  const error = new URLSearchParams(query).get("error");
+  switch (name) {
+    case "signIn":
+      return withQuery(page, { callbackUrl, ...(error && { error }) });
+    case "error":
+      return withQuery(page, { error: String(error) });
+    case "verifyRequest":
+      return query === "" ? page : `${page}?${query}`;
+    default:
+      return page;
+  }
+}
+
+function withQuery(page: string, parameters: Record<string, string>): string {
+  return `${page}${page.includes("?") ? "&" : "?"}${new URLSearchParams(parameters)}`;
 }

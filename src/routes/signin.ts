@@ -2,6 +2,9 @@
 import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
+import { csrfError } from "../core/csrf.ts";
+import { errorAnswer } from "../core/error_answer.ts";
+import { callbackUrlOf } from "../core/flow.ts";
 import { oauthOverrides } from "./callback/oauth.ts";
 import { keepAttempt } from "./callback/attempt.ts";
 import { rememberBrowser } from "./email_browser.ts";
@@ -12,11 +15,23 @@ import { orUnavailable } from "./provider_unavailable.ts";
 export async function handleSignIn(context: RequestContext): Promise<Answer> {
   const { provider, method, mountPath, query } = context;
   if (provider === undefined) {
-    return method === "GET" ? await handleSignInPage(context) : await callCore(context);
+    return method === "GET" ? await handleSignInPage(context) : await leadToPage(context);
   }
   // Core has no page for one provider.
   if (method === "GET") return redirectAnswer(`${mountPath}/signin${query && `?${query}`}`);
   return await beginSignIn(context as ProviderContext);
+}
+
+/** A POST without a provider leads to the page. */
+async function leadToPage(context: RequestContext): Promise<Answer> {
+  const refused = csrfError(context);
+  if (refused !== undefined) return errorAnswer(refused, context);
+  try {
+    const { cookies } = await callbackUrlOf(context);
+    return { ...redirectAnswer(`${context.origin.href}${context.mountPath}/signin`), cookies };
+  } catch (error) {
+    return errorAnswer(error as Error, context);
+  }
 }
 
 /**

@@ -51,7 +51,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     ["GET", "POST"],
     (context) => context.method === "GET" ? readSession(context) : updateSession(context),
   ),
-  route("csrf", ["GET"], later(async () => (await import("../core/csrf_answer.ts")).csrfAnswer)),
+  route("csrf", ["GET"], later(async () => (await import("./csrf.ts")).csrfAnswer)),
   route("providers", ["GET"], later(async () => (await import("./providers.ts")).handleProviders)),
   route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
   route("verify-request", ["GET"], later(async () => (await import("./pages.ts")).handleVerifyRequestPage)),

@@ -1,5 +1,4 @@
 /** `POST <prefix>/token` issues a bearer token to a signed-in user. */
-import { skipCSRFCheck } from "@auth/core";
 import { unavailableError } from "../adapter/failure.ts";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
@@ -16,8 +15,8 @@ import { heldSession } from "./session_change.ts";
 
 /** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */
 export async function handleToken(context: RequestContext): Promise<Answer> {
-  const { config: { core, bearer }, headers } = context;
-  const refused = core.skipCSRFCheck === skipCSRFCheck ? undefined : csrfError(context);
+  const { config: { bearer }, headers } = context;
+  const refused = csrfError(context);
   if (refused !== undefined) return errorAnswer(refused, context);
   // One that expires must not issue its successor.
   if (bearerToken(headers.authorization) !== undefined) return unauthenticated();

@@ -1,11 +1,10 @@
 /** The callback of an e-mail provider: the link that was mailed. */
-import { skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { type Answer, pageAnswer, redirectAnswer } from "../../core/answer.ts";
 import { callCore } from "../../core/auth.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { csrfError } from "../../core/csrf.ts";
-import { csrfAnswer } from "../../core/csrf_answer.ts";
+import { flowOf } from "../../core/flow.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
 import { allowedRedirect } from "../../core/redirect.ts";
 import { type HashSecrets, hashToken } from "../../config/hash_secrets.ts";
@@ -24,7 +23,7 @@ export async function handleEmailCallback(context: ProviderContext): Promise<Ans
     // The `redirect` callback may throw.
     return await confirm(link, context).catch((error) => errorAnswer(error as Error, context));
   }
-  const refused = emailConfirm && context.method === "POST" ? csrfProblem(context) : undefined;
+  const refused = emailConfirm && context.method === "POST" ? csrfError(context) : undefined;
   return refused === undefined
     ? forgetBrowser(await signIn(link, context), context)
     : errorAnswer(refused, context);
@@ -43,17 +42,11 @@ function linkOf({ query, body, callbackUrl }: ProviderContext): URLSearchParams 
 /** A browser drops this, and asks again once its user follows the link. */
 const NOT_IN_ADVANCE: Answer = { status: 503, headers: {}, cookies: [] };
 
-function csrfProblem(context: ProviderContext): Error | undefined {
-  return context.config.core.skipCSRFCheck === skipCSRFCheck ? undefined : csrfError(context);
-}
-
 /** Answers with the page that confirms the sign-in. Nothing is looked up or used before its form is sent. */
 async function confirm(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
   const own = context.config.pages.confirmEmail;
   if (own !== undefined) return redirectAnswer(withParameters(own, link, context));
-  const csrf = await csrfAnswer({ ...context, provider: undefined, query: "" });
-  if (csrf.error !== undefined) return csrf;
-  const { csrfToken } = (csrf.body ?? {}) as { csrfToken?: string };
+  const { csrfToken, cookies } = await flowOf({ ...context, query: "" });
   const email = link.get("email") ?? undefined;
   const callbackUrl = link.get("callbackUrl");
   const page = pageAnswer({
@@ -64,7 +57,7 @@ async function confirm(link: URLSearchParams, context: ProviderContext): Promise
     automatic: email !== undefined && hasAsked(context, email),
     ...(callbackUrl !== null && { callbackUrl: await allowedRedirect(callbackUrl, context) }),
   });
-  return { ...page, cookies: csrf.cookies };
+  return { ...page, cookies };
 }
 
 /** The address of the application's own page, with the parameters of the link. */

@@ -1,0 +1,63 @@
+/** What continues from one request of a browser to the next: the CSRF token and the callback URL, each in its cookie. */
+import { skipCSRFCheck } from "@auth/core";
+import { parseCookie } from "cookie";
+import { randomBytes } from "node:crypto";
+import { cookieSettings } from "../config/cookies.ts";
+import { hashToken } from "../config/hash_secrets.ts";
+import type { SetCookie } from "../session/cookie.ts";
+import { removalOf } from "./answer.ts";
+import type { RequestContext } from "./context.ts";
+import { csrfTokenOf } from "./csrf.ts";
+import { allowedRedirect } from "./redirect.ts";
+
+/** The flow of a request. */
+export interface Flow {
+  /** `undefined` if the configuration has `skipCSRFCheck`. */
+  readonly csrfToken: string | undefined;
+  /** Where the flow leads, as the `redirect` callback allows it. */
+  readonly callbackUrl: string;
+  /** The cookies that the browser does not have yet. */
+  readonly cookies: readonly SetCookie[];
+}
+
+/**
+ * The flow of a request, which begins with it or goes on.
+ *
+ * @throws What the `redirect` callback throws.
+ */
+export async function flowOf(context: RequestContext): Promise<Flow> {
+  const { csrfToken, cookies } = csrfOf(context);
+  const { callbackUrl, cookies: others } = await callbackUrlOf(context);
+  return { csrfToken, callbackUrl, cookies: [...cookies, ...others] };
+}
+
+/** The token that the browser has, or a new one. */
+function csrfOf(context: RequestContext): Pick<Flow, "csrfToken" | "cookies"> {
+  const { config: { core, hashSecrets }, origin } = context;
+  const { name, options } = cookieSettings("csrfToken", core, origin.secure);
+  if (core.skipCSRFCheck === skipCSRFCheck) {
+    return { csrfToken: undefined, cookies: [removalOf(name, options)] };
+  }
+  const known = csrfTokenOf(context);
+  if (known !== undefined) return { csrfToken: known, cookies: [] };
+  const csrfToken = randomBytes(32).toString("hex");
+  const value = `${csrfToken}|${hashToken(csrfToken, hashSecrets.current)}`;
+  return { csrfToken, cookies: [{ name, value, options }] };
+}
+
+/**
+ * Where the flow leads.
+ *
+ * @throws What the `redirect` callback throws.
+ */
+export async function callbackUrlOf(
+  context: RequestContext,
+): Promise<Pick<Flow, "callbackUrl" | "cookies">> {
+  const { config: { core }, cookies, origin, query } = context;
+  const { name, options } = cookieSettings("callbackUrl", core, origin.secure);
+  const sent = parseCookie(cookies)[name];
+  const asked = context.callbackUrl || new URLSearchParams(query).get("callbackUrl") || sent;
+  const callbackUrl = asked ? await allowedRedirect(asked, context) : origin.href;
+  const isNew = callbackUrl && callbackUrl !== sent;
+  return { callbackUrl, cookies: isNew ? [{ name, value: callbackUrl, options }] : [] };
+}

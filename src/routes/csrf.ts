@@ -1,0 +1,23 @@
+/** `GET <prefix>/csrf`: the CSRF token. */
+import { type Answer, jsonAnswer } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
+import { errorAnswer } from "../core/error_answer.ts";
+import { flowOf } from "../core/flow.ts";
+
+/** Against caches that do not know `Cache-Control`. */
+const HEADERS = { "cache-control": "private, no-cache, no-store", expires: "0", pragma: "no-cache" };
+
+/** Answers with the token that the browser has, or with a new one. */
+export async function csrfAnswer(context: RequestContext): Promise<Answer> {
+  try {
+    const { csrfToken, cookies } = await flowOf(context);
+    if (csrfToken === undefined) {
+      context.logger.warn("csrf-disabled");
+      return { status: 404, headers: {}, cookies };
+    }
+    const { status, headers, body } = jsonAnswer({ csrfToken });
+    return { status, headers: { ...headers, ...HEADERS }, body, cookies };
+  } catch (error) {
+    return errorAnswer(error as Error, context);
+  }
+}
