@@ -36,7 +36,7 @@ export async function answerWithAdapter(
       await replacement?.finish(given).catch((error) => context.logger.error(new AdapterError(error)));
     }
     const failure = watched.failed();
-    const decided = failure !== undefined && decides(failure, context);
+    const decided = failure !== undefined && decides(failure);
     await writes?.cleanUp(decided);
     return decided ? unavailable(answer, failure, context) : answer;
   } finally {
@@ -87,30 +87,15 @@ function stopAtFailure(adapter: Adapter): Watched {
   return { adapter: Object.fromEntries(watched) as Adapter, failed: () => failure };
 }
 
-/**
- * Whether the failure changed the answer. The row of an expired or replaced session that could not be deleted
- * does not; that of a session which the user ends does.
- */
-function decides({ method }: Failure, { action }: RequestContext): boolean {
-  return method !== "deleteSession" || action === "signout";
+/** Whether the failure changed the answer. That an expired or replaced session could not be deleted does not. */
+function decides({ method }: Failure): boolean {
+  return method !== "deleteSession";
 }
 
-/**
- * The answer where the adapter failed. Of its cookies only those of a sign-out stay: the browser removes its
- * session.
- */
-function unavailable(
-  { cookies, error }: Answer,
-  failure: Failure,
-  { action, logger }: RequestContext,
-): Answer {
+/** The answer if the adapter failed. */
+function unavailable({ error }: Answer, failure: Failure, { logger }: RequestContext): Answer {
   if (error !== undefined) logger.error(error);
-  return {
-    status: 503,
-    headers: {},
-    cookies: action === "signout" ? cookies : [],
-    error: unavailableError(failure.error),
-  };
+  return { status: 503, headers: {}, cookies: [], error: unavailableError(failure.error) };
 }
 
 /** Tracks what a sign-in writes, to delete it where the sign-in fails. */

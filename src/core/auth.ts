@@ -12,7 +12,7 @@ import { hostOf } from "../http/origin.ts";
 import { readSessionCookie, type SetCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open_token.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
-import { removeSignInCookie, signInClaims, toSignInCookie } from "../session/sign_in_cookie.ts";
+import { signInClaims, toSignInCookie } from "../session/sign_in_cookie.ts";
 import { claimsOfSignIn, provesUser, recordSignIns, type SignIn } from "../session/sign_in_record.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "../session/cookie_size.ts";
 import { updateOnSignIn } from "../adapter/account_tokens.ts";
@@ -140,28 +140,24 @@ interface Flow {
 function withSignInCookie(
   answer: Answer,
   { signIn, linksAccount }: Flow,
-  { action, settings, cookies: header }: RequestContext,
+  { settings, cookies: header }: RequestContext,
 ): Answer {
-  if (settings.signInCookie === undefined) return answer;
-  const cookies = [...answer.cookies];
-  const token = cookies.find(({ name }) => name === settings.cookie.name)?.value;
-  if (signIn?.account && token) {
-    const held = readSessionCookie(header, settings.cookie.name).token;
-    const claims = provesUser(signIn, linksAccount)
-      ? claimsOfSignIn(signIn)
-      : signInClaims(header, held, settings) ?? {};
-    cookies.push(toSignInCookie(claims, token, settings));
-  } else if (action === "signout") cookies.push(removeSignInCookie(settings));
-  return { ...answer, cookies };
+  if (settings.signInCookie === undefined || !signIn?.account) return answer;
+  const token = answer.cookies.find(({ name }) => name === settings.cookie.name)?.value;
+  if (!token) return answer;
+  const held = readSessionCookie(header, settings.cookie.name).token;
+  const claims = provesUser(signIn, linksAccount)
+    ? claimsOfSignIn(signIn)
+    : signInClaims(header, held, settings) ?? {};
+  return { ...answer, cookies: [...answer.cookies, toSignInCookie(claims, token, settings)] };
 }
 
 /**
  * The providers that core needs for the action. It prepares all that it is given, for each request: for one
  * of eighty that takes more time than the rest of it.
  */
-function providersFor({ action, provider, config }: RequestContext): AuthConfig["providers"] {
-  if (provider !== undefined) return [config.coreProviders.get(provider.id)!];
-  return action === "providers" ? config.core.providers : [];
+function providersFor({ provider, config }: RequestContext): AuthConfig["providers"] {
+  return provider === undefined ? [] : [config.coreProviders.get(provider.id)!];
 }
 
 /**

@@ -26,23 +26,17 @@ export interface Flow {
  * @throws What the `redirect` callback throws.
  */
 export async function flowOf(context: RequestContext): Promise<Flow> {
-  const { csrfToken, cookies } = csrfOf(context);
-  const { callbackUrl, cookies: others } = await callbackUrlOf(context);
-  return { csrfToken, callbackUrl, cookies: [...cookies, ...others] };
-}
-
-/** The token that the browser has, or a new one. */
-function csrfOf(context: RequestContext): Pick<Flow, "csrfToken" | "cookies"> {
   const { config: { core, hashSecrets }, origin } = context;
   const { name, options } = cookieSettings("csrfToken", core, origin.secure);
+  const { callbackUrl, cookies } = await callbackUrlOf(context);
   if (core.skipCSRFCheck === skipCSRFCheck) {
-    return { csrfToken: undefined, cookies: [removalOf(name, options)] };
+    return { csrfToken: undefined, callbackUrl, cookies: [...cookies, removalOf(name, options)] };
   }
   const known = csrfTokenOf(context);
-  if (known !== undefined) return { csrfToken: known, cookies: [] };
+  if (known !== undefined) return { csrfToken: known, callbackUrl, cookies };
   const csrfToken = randomBytes(32).toString("hex");
   const value = `${csrfToken}|${hashToken(csrfToken, hashSecrets.current)}`;
-  return { csrfToken, cookies: [{ name, value, options }] };
+  return { csrfToken, callbackUrl, cookies: [{ name, value, options }, ...cookies] };
 }
 
 /**

@@ -19,8 +19,8 @@ export function removeOldChunks(answer: Answer, context: RequestContext): Answer
     : { ...answer, cookies: withoutStaleParts(answer.cookies, cookie, parts) };
 }
 
-function oldChunks({ cookies, error }: Answer, context: RequestContext): string[] {
-  const { action, method, headers: { cookie: header = "" }, settings } = context;
+function oldChunks({ cookies }: Answer, context: RequestContext): string[] {
+  const { action, headers: { cookie: header = "" }, settings } = context;
   const { cookie: { name }, cookieLimit } = settings;
   const held = readSessionCookie(header, name).names;
   if (action === "callback" && setsSession(cookies, name)) {
@@ -29,9 +29,7 @@ function oldChunks({ cookies, error }: Answer, context: RequestContext): string[
     );
     return [...left, ...held];
   }
-  const signsOut = action === "signout" && method === "POST" && error === undefined;
-  const changes = cookies.some((cookie) => isSessionPart(cookie.name, name));
-  return signsOut || changes ? [...held] : [];
+  return cookies.some((cookie) => isSessionPart(cookie.name, name)) ? [...held] : [];
 }
 
 /**

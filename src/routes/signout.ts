@@ -1,11 +1,19 @@
 /** `<prefix>/signout`: the sign-out page, and the sign-out. */
+import { AdapterError, EventError, SignOutError } from "@auth/core/errors";
+import type { Awaitable } from "@auth/core/types";
 import { unavailableError } from "../adapter/failure.ts";
-import type { Answer } from "../core/answer.ts";
-import { callCore } from "../core/auth.ts";
+import { type Answer, redirectAnswer, removalOf } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
+import { csrfError } from "../core/csrf.ts";
+import { errorAnswer } from "../core/error_answer.ts";
+import { callbackUrlOf } from "../core/flow.ts";
+import { readSessionCookie } from "../session/cookie.ts";
+import { openToken } from "../session/open_token.ts";
+import { wrapError } from "../session/read.ts";
+import { removeSignInCookie } from "../session/sign_in_cookie.ts";
 import { handleSignOutPage } from "./pages.ts";
 import { endAtProvider, providerSessionToEnd } from "./provider_sign_out.ts";
-import { endRemovedSession } from "./session_change.ts";
+import { endRemovedSession, heldSession } from "./session_change.ts";
 
 /**
  * Answers with the page, or signs out.
@@ -14,11 +22,75 @@ import { endRemovedSession } from "./session_change.ts";
  */
 export async function handleSignOut(context: RequestContext, atProvider?: boolean): Promise<Answer> {
   if (context.method === "GET") return await handleSignOutPage(context);
+  const refused = csrfError(context);
+  if (refused !== undefined) return errorAnswer(refused, context);
   const held = await providerSessionToEnd(context, atProvider);
-  const answer = await callCore(context);
+  const answer = await signOut(context);
   const failure = await endRemovedSession(answer, context);
   if (failure === undefined) return held === undefined ? answer : await endAtProvider(held, answer, context);
   // The browser signs out all the same.
-  const { redirect: _redirect, ...rest } = answer;
-  return { ...rest, status: 503, error: unavailableError(failure) };
+  return unavailable(answer, failure);
+}
+
+/** Removes the cookies and the row of the session. */
+async function signOut(context: RequestContext): Promise<Answer> {
+  const { settings } = context;
+  try {
+    const { callbackUrl, cookies } = await callbackUrlOf(context);
+    const { token } = heldSession(context);
+    // Also what is left of earlier sessions.
+    const { names } = readSessionCookie(context.headers.cookie, settings.cookie.name);
+    const removals = names.map((name) => removalOf(name, settings.cookie.options));
+    if (settings.signInCookie !== undefined) removals.push(removeSignInCookie(settings));
+    const answer = { ...redirectAnswer(callbackUrl), cookies: [...cookies, ...removals] };
+    if (token === "") return answer;
+    const failure = await endHeld(token, context);
+    return failure === undefined ? answer : unavailable(answer, failure);
+  } catch (error) {
+    return errorAnswer(error as Error, context);
+  }
+}
+
+function unavailable({ cookies }: Answer, failure: unknown): Answer {
+  return { status: 503, headers: {}, cookies, error: unavailableError(failure) };
+}
+
+/**
+ * Deletes the row of a session, and tells the application that it has ended.
+ *
+ * @returns Why the row could not be deleted.
+ */
+async function endHeld(token: string, context: RequestContext): Promise<unknown> {
+  const { settings, logger } = context;
+  if (settings.strategy === "jwt") {
+    try {
+      await tellOfSignOut({ token: (await openToken(token, settings)).claims }, context);
+    } catch (error) {
+      logger.error(wrapError(SignOutError, error));
+    }
+    return undefined;
+  }
+  logger.debug("adapter_deleteSession", { args: [token] });
+  try {
+    await tellOfSignOut({ session: await settings.adapter!.deleteSession!(token) }, context);
+  } catch (error) {
+    const failure = wrapError(AdapterError, error);
+    logger.error(failure);
+    return failure;
+  }
+}
+
+type SignOutEvent = (message: object) => Awaitable<void>;
+
+/** As in core, what the event throws is logged and changes nothing. */
+async function tellOfSignOut(
+  message: object,
+  { config: { core }, trail, logger }: RequestContext,
+): Promise<void> {
+  const { signOut } = trail?.watch(core.events) ?? core.events ?? {};
+  try {
+    await (signOut as SignOutEvent | undefined)?.(message);
+  } catch (error) {
+    logger.error(wrapError(EventError, error));
+  }
 }
