@@ -15,6 +15,7 @@ import GitHub from "fastify-authjs/providers/github";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import Passkey from "fastify-authjs/providers/passkey";
 import { Redis } from "ioredis";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createClient } from "redis";
@@ -425,6 +426,78 @@ function firstOf(answers: readonly Promise<Answer>[], count: number): Promise<An
     }
   });
 }
+
+Deno.test("X5: three clicks while authorize() runs are one attempt, and sign in", async () => {
+  let started = 0;
+  const providers = [Credentials({
+    credentials: { username: {}, password: { type: "password" } },
+    async authorize({ password }) {
+      started++;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      return password === "open" ? { id: "1", name: "ada" } : null;
+    },
+  })];
+  const failures: unknown[] = [];
+  const keep = (message: unknown) => void failures.push(message);
+  subscribe("fastify-authjs:sign-in-failure", keep);
+  try {
+    await using app = await limitedApp(true, { providers });
+    const client = at(app);
+    const csrfToken = await client.csrfToken();
+    const clicks = (fields: Record<string, string>) =>
+      Promise.all([1, 2, 3].map(() => client.post("/auth/callback/credentials", { csrfToken, ...fields })));
+    const failed = await clicks(GUESS);
+    assertEquals([failed.map(statusOf), started, failures.length], [[302, 302, 302], 1, 1]);
+    const answers = await clicks(ADA);
+    assertEquals([answers.map(statusOf), started], [[302, 302, 302], 2]);
+    assertEquals(new Set(answers.map(({ headers }) => String(headers["set-cookie"]))).size, 1);
+    assertEquals((await client.get("/me")).json().session.user.name, "ada");
+    await client.signIn(ADA);
+    assertEquals(started, 3, "later it is another attempt");
+  } finally {
+    unsubscribe("fastify-authjs:sign-in-failure", keep);
+  }
+});
+
+Deno.test("X5: other fields, and the same ones from another browser or address, are attempts of their own", async () => {
+  const { provider, state, letGo } = waitingProvider();
+  const bounds = { concurrentPerAccount: 9, concurrentPerAddress: 9 };
+  await using app = await limitedApp(bounds, { providers: [provider] });
+  const browsers = [at(app), at(app), at(app, "192.0.2.2")];
+  const forms = await Promise.all(
+    browsers.map(async (browser) => ({ ...GUESS, csrfToken: await browser.csrfToken() })),
+  );
+  browsers[2]!.cookies.clear();
+  for (const [name, value] of browsers[0]!.cookies) browsers[2]!.cookies.set(name, value);
+  const post = (i: number, form: Record<string, string>) =>
+    browsers[i]!.post("/auth/callback/credentials", form);
+  const attempts = [
+    post(0, forms[0]!),
+    post(0, { ...forms[0]!, password: "another" }),
+    post(1, forms[1]!),
+    post(2, forms[0]!),
+  ];
+  await state.until(4);
+  letGo();
+  assertEquals((await Promise.all(attempts)).map(statusOf), [302, 302, 302, 302]);
+});
+
+Deno.test("X5: the page says how long to wait, in the language of the user", async () => {
+  const waits: [seconds: number, text: string, language: string][] = [
+    [1, "Try again in 1 second.", "en"],
+    [90, "Try again in 2 minutes.", "en"],
+    [3600, "Versuchen Sie es in 1 Stunde noch einmal.", "de"],
+  ];
+  for (const [seconds, text, language] of waits) {
+    const address = { max: 1, timeWindow: seconds * 1000 };
+    await using app = await limitedApp({ address });
+    const headers = { accept: "text/html", "accept-language": language };
+    await at(app).signIn(GUESS);
+    const page = await at(app, "192.0.2.1", headers).signIn(ADA);
+    assertEquals([page.statusCode, page.headers["retry-after"]], [429, String(seconds)]);
+    assertStringIncludes(page.body, text);
+  }
+});
 
 Deno.test("a client that hangs up does not make room for another attempt while authorize() runs", async () => {
   const { provider, state, letGo } = waitingProvider();

@@ -75,8 +75,8 @@ export async function perform(
   );
   publishAnswer(answer, context, false);
   setCookies(reply as FastifyReply, answer);
-  const { error, logged } = answer;
-  if (error !== undefined && error !== logged && !(error instanceof FastifyAuthError)) {
+  const { error, logged, isShared = false } = answer;
+  if (error !== undefined && error !== logged && !isShared && !(error instanceof FastifyAuthError)) {
     context.logger.error(error);
   }
   const read = error === undefined ? readOf?.(answer, context) : undefined;

@@ -25,6 +25,8 @@ export interface Answer {
    * application.
    */
   readonly logged?: Error;
+  /** Whether an earlier request has got it, too: both were one attempt, which is logged and published once. */
+  readonly isShared?: boolean;
   /** Whether the `signIn` callback led the user elsewhere, instead of to a session: an answer without error. */
   readonly turnedAway?: boolean;
 }

@@ -1,6 +1,7 @@
 /** The error page. */
 import { html } from "@remix-run/html-template";
 import { icon } from "./icon.ts";
+import type { Language } from "./language.ts";
 import type { PageError } from "./page_error.ts";
 import { fill } from "./texts/texts.ts";
 import type { ErrorPage, PageContent, PageView } from "./types.ts";
@@ -9,7 +10,7 @@ import type { ErrorPage, PageContent, PageView } from "./types.ts";
 const FINAL: ReadonlySet<PageError> = new Set(["NotFound", "SessionTooLarge"]);
 
 /** What happened, what to do next, and links to go on. */
-export function errorPage({ error, callbackUrl = "/" }: ErrorPage, view: PageView): PageContent {
+export function errorPage({ error, wait, callbackUrl = "/" }: ErrorPage, view: PageView): PageContent {
   const { texts } = view.language;
   const title = texts[`error.${error}.title`];
   const signIn = html`<a class="button primary" href="${view.mountPath}/signin">${texts["error.signIn"]}</a>`;
@@ -17,8 +18,18 @@ export function errorPage({ error, callbackUrl = "/" }: ErrorPage, view: PageVie
     title,
     main: html`${icon("error")}
 <h1>${title}</h1>
-<p class="text">${texts[`error.${error}.text`]}</p>
+<p class="text">${wait === undefined ? texts[`error.${error}.text`] : waitText(wait, view.language)}</p>
 ${FINAL.has(error) ? null : signIn}
 <a class="button" href="${callbackUrl}">${fill(texts["error.continue"], { site: view.site })}</a>`,
   };
 }
+
+/** When to try again, such as "in 5 minutes". */
+function waitText(seconds: number, { tag, texts }: Language): string {
+  const [size, unit] = UNITS.find(([size]) => seconds >= size) ?? [1, "second"];
+  const when = new Intl.RelativeTimeFormat(tag).format(Math.ceil(seconds / size), unit);
+  return fill(texts["error.TooManyRequests.wait"], { when });
+}
+
+/** A minute and a half is two minutes, and not ninety seconds. */
+const UNITS = [[3600, "hour"], [60, "minute"]] as const;

@@ -39,7 +39,9 @@ export function sendFailedPage(
   if (shown === undefined || config.core.pages?.error) throw error;
   // As Fastify's own error handler.
   request.log[statusCode >= 500 ? "error" : "info"]({ req: request, res: reply, err: error }, error.message);
-  const page = { kind: "error", error: shown } as const;
+  // Of `TooManyRequests`.
+  const { wait } = error as { readonly wait?: number };
+  const page = { kind: "error", error: shown, wait } as const;
   return sendPage(reply.code(statusCode), page, {
     settings: config.pages,
     assets,

@@ -19,8 +19,8 @@ import { type AuthRoute, isOfSignIn } from "./table.ts";
  */
 export function publishAnswer(answer: Answer, context: RequestContext, isThrown: boolean): void {
   const { trail, action, method, provider } = context;
-  if (trail === undefined) return;
-  const { error, redirect, turnedAway = false } = answer;
+  const { error, redirect, turnedAway = false, isShared = false } = answer;
+  if (trail === undefined || isShared) return;
   if (isThrown && error instanceof FastifyAuthError && redirect === undefined) return;
   const isSignIn = provider !== undefined &&
     (action === "callback" || (action === "signin" && method === "POST"));

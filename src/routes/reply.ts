@@ -20,13 +20,13 @@ import { type PagePlace, sendPage } from "./send_page.ts";
  */
 export function sendAnswer(
   reply: FastifyReply,
-  { status, headers, body, page, cookies, redirect, error, logged }: Answer,
+  { status, headers, body, page, cookies, redirect, error, logged, isShared = false }: Answer,
   context: RequestContext,
   place: PagePlace,
 ): FastifyReply | Promise<FastifyReply> {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
-  if (error !== undefined && error !== logged) context.logger.error(error);
+  if (error !== undefined && error !== logged && !isShared) context.logger.error(error);
   if (redirect !== undefined) return sendRedirect(reply, redirect, context, place, error);
   // Such as of a session update: core answers with 400 and `null`.
   const isFailure = error !== undefined && page === undefined;

@@ -94,7 +94,8 @@ export const en = {
   "error.SignInExpired.text":
     "It took too long, or was started in another tab or browser. Please start again.",
   "error.TooManyRequests.title": "Too many attempts",
-  "error.TooManyRequests.text": "There were too many attempts. Wait a few minutes, then try again.",
+  "error.TooManyRequests.text": "There were too many attempts. Wait a while, then try again.",
+  "error.TooManyRequests.wait": "Try again {when}.",
   "error.Unavailable.title": "Please try again in a moment",
   "error.Unavailable.text": "A service that signing in needs does not answer at the moment.",
   "error.Verification.title": "This link no longer works",

@@ -51,6 +51,13 @@ async function userOf(context: RequestContext): Promise<string | undefined> {
   return await ownerOf(heldSession(context).token, context.settings).catch(() => undefined);
 }
 
+/** What a browser sent. Another one has another CSRF cookie. */
+export function sentBy(context: RequestContext): string {
+  const { origin, method, provider, headers, query, body, fromApplication } = context;
+  const browser = [headers.cookie, headers["user-agent"]];
+  return JSON.stringify([origin.href, method, provider?.id, fromApplication, browser, query, body]);
+}
+
 /** Whether the answer to an attempt is that of a failure which a guess may be behind. */
 export function hasFailed(answer: Answer, context: RequestContext): boolean {
   const { error } = answer;

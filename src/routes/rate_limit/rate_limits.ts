@@ -11,7 +11,7 @@ import type { RequestContext } from "../../core/context.ts";
 import { hashSecrets } from "../../config/hash_secrets.ts";
 import { InFlight } from "../../utils/in_flight.ts";
 import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort } from "./address.ts";
-import { hasFailed, subjectOf } from "./attempt.ts";
+import { hasFailed, sentBy, subjectOf } from "./attempt.ts";
 import { type Counter, loadRateLimit, openCounter } from "./counters.ts";
 import { redisCommands } from "./redis_commands.ts";
 import { TooManyRequests } from "./too_many_requests.ts";
@@ -32,6 +32,8 @@ type CountedKey = readonly [counter: Counter, key: string];
 /** The limits of one configuration. */
 export class RateLimits {
   readonly #running: InFlight;
+  /** Those that run, by the browser and what it sent. */
+  readonly #attempts = new Map<string, Promise<Answer>>();
 
   private constructor(
     private readonly settings: RateLimitSettings,
@@ -114,10 +116,32 @@ export class RateLimits {
     const account = subject.account === undefined
       ? undefined
       : this.digest(`${kind} ${context.provider?.id ?? ""} ${subject.account}`);
-    if (kind === "attempt") return await this.#attempt(context, request, account, run);
+    if (kind === "attempt") return await this.#share(context, request, account, run);
     const counter = this.counters[kind];
     if (account !== undefined && counter !== undefined) await countOne(counter, account);
     return await run();
+  }
+
+  /**
+   * Runs an attempt. While it runs, the same fields from the same browser are the same attempt: a user clicked
+   * twice.
+   */
+  async #share(
+    context: RequestContext,
+    request: FastifyRequest,
+    account: string | undefined,
+    run: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const key = this.digest(`attempt ${this.addressOf(request)} ${sentBy(context)}`);
+    const same = this.#attempts.get(key);
+    if (same !== undefined) return { ...await same, isShared: true };
+    const attempt = this.#attempt(context, request, account, run);
+    this.#attempts.set(key, attempt);
+    try {
+      return await attempt;
+    } finally {
+      this.#attempts.delete(key);
+    }
   }
 
   /**

@@ -16,11 +16,14 @@ export class TooManyRequests extends FastifyAuthError {
   /** Fastify adds them to the reply. */
   readonly headers: { readonly "retry-after": string };
 
-  /** @param seconds When the next attempt is allowed. */
+  /** After how many seconds the next attempt is allowed. */
+  readonly wait: number;
+
   constructor(seconds: number) {
     const wait = Math.max(1, Math.ceil(seconds));
     const unit = wait === 1 ? "second" : "seconds";
     super("FST_AUTHJS_TOO_MANY_REQUESTS", `Too many requests. Try again in ${wait} ${unit}.`);
+    this.wait = wait;
     this.headers = { "retry-after": String(wait) };
   }
 }
