@@ -35,9 +35,9 @@ import type { authOperation } from "./routes/openapi.ts";
 import {
   AUTH_ROUTES,
   type AuthRoute,
+  isCallbackOfServer,
   isLimited,
   isLimitedWhenRefused,
-  isPostedByProvider,
   methodsFor,
 } from "./routes/table.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
@@ -487,14 +487,19 @@ function addRoute(
       const origin = requireOrigin(request, config.origin);
       reportOrigin(request, origin, mount);
       reportCookies(request.log, origin, mount);
-      if (request.method === "POST" && !isPostedByProvider(route, provider)) {
+      const isCallback = isCallbackOfServer(route, provider);
+      // A logout token is signed, whoever sends it.
+      const isPost = request.method === "POST" && route.action !== "backchannel-logout";
+      if (!isCallback && (isPost || route.action === "webauthn-options")) {
         assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
       }
       keepRequest(request, params, origin);
       if (limits === undefined || !isLimited(route, request.method)) return done();
-      const counted = isLimitedWhenRefused(route)
-        ? limits.lookAtRequest(request)
-        : limits.countRequest(request);
+      const { cookie: cookies = "" } = request.headers;
+      const counted = isLimitedWhenRefused(route) ? limits.lookAtRefusals(request) : limits.countRequest(
+        request,
+        isCallback ? { provider: provider!, config, origin, cookies } : undefined,
+      );
       counted.then(() => done(), done);
     },
     handler: (request, reply) => answerRequest({ route, mount: mountOf(request), request, reply }),

@@ -8,6 +8,7 @@ import {
   FastifyAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
+  memorySessionStore,
   type RateLimitOptions,
 } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
@@ -118,17 +119,77 @@ Deno.test("requests of one address are limited: sign-ins and callbacks, not page
     }
   }
   const csrfToken = await client.csrfToken();
+  const beginner = at(app, "192.0.2.3");
+  await beginner.post("/auth/signin/github", { csrfToken: await beginner.csrfToken() });
+  const cookie = beginner.cookie!;
   const requests = [
-    () => client.post("/auth/signin/github", {}),
-    () => client.get("/auth/callback/github?code=a"),
-    () => client.get("/auth/callback/github/?code=a"),
+    () => client.post("/auth/signin/github", { csrfToken }),
+    () => client.get("/auth/callback/github?error=access_denied", { headers: { cookie } }),
+    () => client.get("/auth/callback/github/?error=access_denied", { headers: { cookie } }),
     () => client.post("/auth/callback/credentials", GUESS),
   ];
   for (const request of requests) assertEquals(statusOf(await request()), 302);
   for (const request of requests) assertEquals(statusOf(await request()), 429);
   assertEquals(statusOf(await client.post("/auth/signout", { csrfToken })), 302, "a sign-out");
   const other = at(app, "192.0.2.2");
-  assertEquals(statusOf(await other.get("/auth/callback/github?code=a")), 302, "another address");
+  const headers = { cookie };
+  assertEquals(
+    statusOf(await other.get("/auth/callback/github?error=access_denied", { headers })),
+    302,
+    "another address",
+  );
+});
+
+Deno.test("X6: callbacks without a check cookie of a sign-in that began here use up nothing", async () => {
+  const acme = new Acme();
+  const config = { providers: [acme.provider, passwordProvider()] };
+  await using app = await limitedApp({ address: limit(4) }, config);
+  const visitor = at(app);
+  const forged = "authjs.state=forged; authjs.pkce.code_verifier=forged; authjs.nonce=forged";
+  for (
+    const headers of [{}, { cookie: forged }, { "sec-fetch-site": "cross-site", "sec-fetch-dest": "image" }]
+  ) {
+    for (let i = 0; i < 5; i++) {
+      const options = { headers: headers as Record<string, string> };
+      assertEquals(statusOf(await visitor.get("/auth/callback/acme?code=a&state=b", options)), 302);
+      const form = { code: "a", state: "b" };
+      assertEquals(statusOf(await visitor.request("POST", "/auth/callback/acme", { form, ...options })), 302);
+    }
+  }
+  assertEquals(acme.requests.length, 0, "they cost no request to the provider either");
+  assertEquals(statusOf(await finishSignIn(visitor)), 302);
+  assertEquals((await visitor.get("/me")).json().session.user.name, "ada", "two requests");
+  await visitor.post("/auth/signin/acme", { csrfToken: await visitor.csrfToken() });
+  const { cookie } = visitor;
+  for (const expected of [302, 429]) {
+    const options = { headers: { cookie: cookie! } };
+    assertEquals(statusOf(await visitor.get("/auth/callback/acme?code=a&state=b", options)), expected);
+  }
+});
+
+Deno.test("X6: pages of other sites cannot use up an address by passkeys or logout tokens", async () => {
+  const config = {
+    adapter: memoryAdapter(),
+    session: { strategy: "jwt" as const },
+    sessionStore: memorySessionStore(),
+    backchannelLogout: true,
+    experimental: { enableWebAuthn: true },
+    providers: [Passkey, {
+      ...new Acme().provider,
+      type: "oidc",
+      issuer: "https://acme.example",
+      jwks_endpoint: "https://acme.example/keys",
+    } as never],
+  };
+  await using app = await limitedApp({ address: limit(1) }, config);
+  const headers = { "sec-fetch-site": "cross-site" };
+  for (let i = 0; i < 3; i++) {
+    const options = await at(app).get("/auth/webauthn-options/passkey", { headers });
+    assertEquals([options.statusCode, options.json().code], [403, "FST_AUTHJS_CROSS_SITE"]);
+  }
+  const logout = () => at(app).post("/auth/backchannel-logout/acme", { logout_token: "a" }, headers);
+  assertEquals([statusOf(await logout()), statusOf(await logout())], [400, 429]);
+  assertEquals(statusOf(await at(app).get("/auth/webauthn-options/passkey")), 200);
 });
 
 Deno.test("IPv6 addresses of one /64 network count as one, and mapped IPv4 addresses as IPv4", async () => {

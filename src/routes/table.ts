@@ -98,11 +98,10 @@ export function methodsFor(route: AuthRoute, provider: ProviderSummary): readonl
 }
 
 /**
- * Whether the provider's site may POST here (`response_mode=form_post`): core checks the `state` of such
- * requests, and a logout token is signed.
+ * Whether an authorization server leads browsers here, also with a POST (`response_mode=form_post`): a check
+ * cookie says whether the sign-in began in this browser.
  */
-export function isPostedByProvider({ action }: AuthRoute, provider: ProviderSummary | undefined): boolean {
-  if (action === "backchannel-logout") return true;
+export function isCallbackOfServer({ action }: AuthRoute, provider: ProviderSummary | undefined): boolean {
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }
 

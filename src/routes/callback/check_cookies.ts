@@ -31,13 +31,16 @@ export interface CheckCookie extends CookieSettings {
   readonly sealed: string | undefined;
 }
 
+/** The part of a request that its check cookies depend on. */
+export type CheckedRequest = Pick<ProviderContext, "provider" | "config" | "origin" | "cookies">;
+
 /**
  * The checks of the provider with the cookies of the request.
  *
  * @param cookies The cookie settings in use, where they are not the configuration's.
  */
 export function checkCookies(
-  { provider, config, origin, cookies: header }: ProviderContext,
+  { provider, config, origin, cookies: header }: CheckedRequest,
   cookies: AuthConfig["cookies"] = config.core.cookies,
 ): CheckCookie[] {
   const sent = parseCookie(header);
@@ -84,13 +87,21 @@ interface CheckContent extends Attempt {
 /** The decrypted content of a check cookie; `undefined` where it is invalid, or of another provider. */
 export async function openContent(
   { name, sealed }: CheckCookie,
-  { provider, config: { core } }: ProviderContext,
+  { provider, config: { core } }: CheckedRequest,
 ): Promise<CheckContent | undefined> {
   const secret = secretOf(core);
   if (!sealed || secret === undefined) return undefined;
   const content = await decode({ token: sealed, secret, salt: name }).catch(() => null);
   if (typeof content?.value !== "string" || content.provider !== provider.id) return undefined;
   return content as unknown as CheckContent;
+}
+
+/** Whether a callback is of a sign-in that began here: one of its check cookies opens. */
+export async function hasCheck(request: CheckedRequest): Promise<boolean> {
+  for (const cookie of checkCookies(request)) {
+    if (await openContent(cookie, request) !== undefined) return true;
+  }
+  return false;
 }
 
 /** The decrypted value of a check cookie; `undefined` where it is invalid, or of another provider. */

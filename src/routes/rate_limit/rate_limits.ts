@@ -9,6 +9,7 @@ import type { NoticeCode } from "../../config/notices.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { hashSecrets } from "../../config/hash_secrets.ts";
+import { type CheckedRequest, hasCheck } from "../callback/check_cookies.ts";
 import { InFlight } from "../../utils/in_flight.ts";
 import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort } from "./address.ts";
 import { hasFailed, sentBy, subjectOf } from "./attempt.ts";
@@ -77,27 +78,34 @@ export class RateLimits {
   /**
    * Counts a request of an address.
    *
+   * @param callback The callback of an authorization server. Any site can have a browser request one: it counts
+   * only if a sign-in began there.
    * @throws {TooManyRequests} When there were too many.
    */
-  async countRequest(request: FastifyRequest): Promise<void> {
+  async countRequest(request: FastifyRequest, callback?: CheckedRequest): Promise<void> {
     const { address } = this.counters;
-    if (address !== undefined) await countOne(address, this.digest(`address ${this.addressOf(request)}`));
+    if (address === undefined || (callback !== undefined && !await hasCheck(callback))) return;
+    await countOne(address, this.digest(`address ${this.addressOf(request)}`));
   }
 
   /**
-   * Looks whether a request of an address is allowed, without counting it.
+   * Looks whether a request of an address is allowed of which only refused ones count.
    *
    * @throws {TooManyRequests} When there were too many.
    */
-  async lookAtRequest(request: FastifyRequest): Promise<void> {
+  async lookAtRefusals(request: FastifyRequest): Promise<void> {
     const { address } = this.counters;
-    if (address !== undefined) await lookAt([[address, this.digest(`address ${this.addressOf(request)}`)]]);
+    if (address !== undefined) await lookAt([[address, this.#refusalsOf(request)]]);
   }
 
   /** Counts a refused request of an address. */
   async countRefusal(request: FastifyRequest): Promise<void> {
-    const { address } = this.counters;
-    await address?.count(this.digest(`address ${this.addressOf(request)}`));
+    await this.counters.address?.count(this.#refusalsOf(request));
+  }
+
+  /** They are counted by themselves: any site can have a browser send them. */
+  #refusalsOf(request: FastifyRequest): string {
+    return this.digest(`refused ${this.addressOf(request)}`);
   }
 
   /**
