@@ -7,7 +7,7 @@
  * - The link leads to the callback URL `<origin>/auth/callback/email`, for a plugin mounted at `/auth`.
  * - Needs a database adapter, which keeps the verification tokens.
  *
- * Installed with `npm install fastify-authjs fastify nodemailer@8` (`pnpm add`, `yarn add`, `bun add`), or with
+ * Installed with `npm install fastify-authjs fastify nodemailer@10` (`pnpm add`, `yarn add`, `bun add`), or with
  * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
  *
  * @example

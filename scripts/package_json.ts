@@ -62,16 +62,16 @@ const COMMAND = "./cli";
 const PEER_DEPENDENCIES = ["fastify"];
 
 /**
- * Needed by one kind of provider each, in the ranges of @auth/core, which loads these packages; and by `rateLimit`, which
- * refuses versions before 11.2 at boot: an application that does not use it may have an older one; and by
- * `fastify-authjs/opentelemetry`.
+ * Needed by one kind of provider each, in the ranges of @auth/core, which loads these packages, and nodemailer also in later
+ * ones, with which the tests of mails run; and by `rateLimit`, which refuses versions before 11.2 at boot: an application
+ * that does not use it may have an older one; and by `fastify-authjs/opentelemetry`.
  */
 const OPTIONAL_PEER_DEPENDENCIES = {
   "@fastify/rate-limit": "^10.0.0 || ^11.0.0",
   "@opentelemetry/api": "^1.9.0",
   "@simplewebauthn/browser": "^9.0.1",
   "@simplewebauthn/server": "^9.0.2",
-  "nodemailer": "^7.0.7 || ^8.0.5",
+  "nodemailer": "^7.0.7 || ^8.0.5 || ^9.0.0 || ^10.0.0",
 };
 
 /** Builds the fields of package.json from deno.json. */

@@ -16,7 +16,7 @@ const RETYPED: Record<string, { options: string; from: string }> = {
 };
 
 /** The newest release of core's optional peers that core takes. */
-const PEER_MAJORS: Record<string, number> = { "@simplewebauthn/server": 9, "nodemailer": 8 };
+const PEER_MAJORS: Record<string, number> = { "@simplewebauthn/server": 9, "nodemailer": 10 };
 
 /** The source of `providers/<module>.ts`. */
 export function providerModule(facts: ProviderFacts): string {

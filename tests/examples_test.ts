@@ -356,11 +356,17 @@ for (const release of [12, 11] as const) {
     await using program = await runProgram(args, { PORT: "0" });
     const client = browserOver(program.send);
     const refused = await client.get("/me");
-    assertEquals([refused.statusCode, refused.json().message], [401, "Sign in to use this route."]);
+    const { message, code } = refused.json();
+    assertEquals([refused.statusCode, message, code], [
+      401,
+      "Sign in to use this route.",
+      "FST_AUTHJS_UNAUTHENTICATED",
+    ]);
     const redirected = await client.get("/me", { headers: { accept: "text/html" } });
     assertEquals(redirected.statusCode, 302);
     assertStringIncludes(String(redirected.headers.location), "/auth/signin?error=SessionRequired");
     await signInReadSignOut<string | number>(client, () => nameOrStatus(client), "Ada", 401);
+    assert(!/ERROR|Sign in to use/.test(program.output()), program.output());
   });
 }
 

@@ -104,6 +104,26 @@ Deno.test("a variable without a value, as files of variables have it, is no clie
     }
   }));
 
+Deno.test("a session cookie that visitors of other sites do not bring along is said at boot", async () => {
+  const withSameSite = (sameSite: unknown) =>
+    logged({ cookies: { sessionToken: { options: { sameSite } } } } as never);
+  for (const sameSite of ["strict", "Strict", true]) {
+    const { app, lines } = await withSameSite(sameSite);
+    await using _app = app;
+    await app.ready();
+    assertMatch(
+      only(lines, "FST_AUTHJS_WARN_COOKIE"),
+      /`cookies\.sessionToken`.*strict.*looks signed out.*"lax"/,
+    );
+  }
+  for (const sameSite of ["lax", undefined]) {
+    const { app, lines } = await withSameSite(sameSite);
+    await using _app = app;
+    await app.ready();
+    none(lines, "FST_AUTHJS_WARN_COOKIE");
+  }
+});
+
 Deno.test("a client without a secret that says so is no mistake, nor is one with both", async () => {
   const { app, lines } = await logged({
     providers: [
@@ -241,6 +261,31 @@ Deno.test("headers of a proxy that is not trusted are logged once, with what to 
     await app.inject({ url: "/auth/signin", headers: { host: "app.example", "x-forwarded-proto": "https" } });
   }
   assertMatch(only(lines, ORIGIN), /https:\/\/app\.example.*http:\/\/app\.example.*AUTH_URL=.*trustProxy/);
+});
+
+Deno.test("an origin without TLS is said at boot in production, unless it is this machine", async () => {
+  for (const from of ["origin", "AUTH_URL"]) {
+    const url = "http://app.example/auth";
+    const environment = { NODE_ENV: "production", ...(from === "AUTH_URL" && { AUTH_URL: url }) };
+    await withEnvironment(environment, async () => {
+      const { app, lines } = await logged(from === "origin" ? { origin: url } : {});
+      await using _app = app;
+      assertMatch(
+        only(lines, ORIGIN),
+        new RegExp(`${from}\\W* is http://app\\.example .*https://app\\.example`),
+      );
+    });
+  }
+  const fine = ["https://app.example", "http://localhost:3000", "http://127.0.0.1", "http://[::1]:3000"];
+  for (
+    const [NODE_ENV, origin] of [...fine.map((url) => ["production", url]), ["test", "http://app.example"]]
+  ) {
+    await withEnvironment({ NODE_ENV: NODE_ENV! }, async () => {
+      const { app, lines } = await logged({ origin: origin! });
+      await using _app = app;
+      none(lines, ORIGIN);
+    });
+  }
 });
 
 const CONTRADICTIONS: [what: string, origin: string, headers: Record<string, string>][] = [

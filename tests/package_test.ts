@@ -56,6 +56,12 @@ Deno.test("package.json gives every import of the published code its range, and 
   assertEquals(Object.fromEntries(importedRequired), Object.fromEntries(required));
 });
 
+Deno.test("the range of nodemailer has the major version that the tests of mails run with", () => {
+  const [major] = /\d+/.exec(config.imports.nodemailer)!;
+  const majors = fields.peerDependencies.nodemailer!.split(" || ").map((range) => /\d+/.exec(range)![0]);
+  assert(majors.includes(major), majors.join());
+});
+
 Deno.test("package.json exports what deno.json exports, and has the command in bin", async () => {
   const { "./package.json": self, ...exports } = fields.exports;
   assertEquals(self, "./package.json");

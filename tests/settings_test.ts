@@ -487,7 +487,7 @@ Deno.test("settings that are right are not logged, nor a scope that a factory ta
       ],
       callbacks: { session: undefined },
       cookies: {
-        sessionToken: { name: "sid", options: { sameSite: "Strict" } },
+        sessionToken: { name: "sid", options: { sameSite: "Lax" } },
         csrfToken: { options: { path: "/" } },
         state: { options: { partitioned: true } },
         nonce: { name: "__Host-nonce" },

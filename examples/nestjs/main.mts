@@ -6,19 +6,12 @@
  * @module
  */
 import "reflect-metadata";
-import {
-  type CanActivate,
-  Controller,
-  createParamDecorator,
-  type ExecutionContext,
-  Get,
-  Module,
-  UseGuards,
-} from "@nestjs/common";
+import { type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from "@nestjs/common";
+import { Controller, Get, Module, UseGuards } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { FastifyAdapter, type NestFastifyApplication } from "@nestjs/platform-fastify";
 import process from "node:process";
-import { FastifyAuth, getSession, requireSession, type Session } from "fastify-authjs";
+import { FastifyAuth, type FastifyAuthError, getSession, requireSession, type Session } from "fastify-authjs";
 import { authConfig } from "../auth.ts";
 
 const config = authConfig();
@@ -29,9 +22,15 @@ const guard = requireSession(config);
 class SessionGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
-    await guard(http.getRequest(), http.getResponse());
+    await guard(http.getRequest(), http.getResponse()).catch(refuse);
     return !http.getResponse().sent; // a browser has been redirected to the sign-in page
   }
+}
+
+/** Nest logs every error that is not its own, and leaves its `code` out. */
+function refuse(error: FastifyAuthError): never {
+  const { statusCode = 500, code, message } = error;
+  throw statusCode < 500 ? new HttpException({ statusCode, code, message }, statusCode) : error;
 }
 
 const CurrentSession = createParamDecorator((_data: unknown, context: ExecutionContext) =>

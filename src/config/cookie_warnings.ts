@@ -34,6 +34,15 @@ export function cookieWarnings(
   );
 }
 
+/** A warning of a session cookie that does not come along with visitors of other sites. */
+export function sessionCookieWarnings({ cookies }: CoreConfig): string[] {
+  if (!isStrict(cookies?.sessionToken?.options?.sameSite)) return [];
+  return [
+    '`cookies.sessionToken`: with `sameSite: "strict"` a visitor who comes from a provider, a mail or a link of ' +
+    'another site looks signed out, until the next click. Leave it out, or write "lax".',
+  ];
+}
+
 /** Why browsers refuse a cookie. */
 function refusal({ name, options }: CookieSettings, origin: PublicOrigin): string | undefined {
   const { secure, domain, path, sameSite, partitioned } = options;
@@ -83,7 +92,7 @@ function needs({ type, formPost, checks }: ProviderSummary, cookie: AuthCookie):
 
 /** Why browsers do not send a cookie with a callback, to which the site of the provider leads them. */
 function absence({ name, options: { sameSite } }: CookieSettings): string | undefined {
-  if (sameSite !== true && String(sameSite).toLowerCase() !== "strict") return undefined;
+  if (!isStrict(sameSite)) return undefined;
   return `with \`sameSite: "strict"\` browsers do not send "${name}" when they come back from a provider. Leave ` +
     'it out, or write "lax".';
 }
@@ -100,6 +109,10 @@ function exposure(
   return `"${name}" has no prefix "__Host-", so another host of your domain can set it and have a browser finish a ` +
     "sign-in that an attacker began. Leave out its `name`, `domain`, `path` and `secure`, or give it a name with " +
     "that prefix.";
+}
+
+function isStrict(sameSite: unknown): boolean {
+  return sameSite === true || String(sameSite).toLowerCase() === "strict";
 }
 
 function hostnameOf(origin: PublicOrigin): string {

@@ -2,7 +2,7 @@
 import type { AuthConfig } from "@auth/core";
 import type { Environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
-import type { PublicOrigin } from "../http/origin.ts";
+import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 
 /** The Host header may decide during development, or where the configuration says so. */
@@ -44,6 +44,21 @@ export function originSource(
   return {
     why: variable === undefined ? "since AUTH_URL is not set and this is not production" : `by ${variable}`,
   };
+}
+
+/** Warns of an origin without TLS in production. */
+export function originWarnings(
+  config: FastifyAuthConfig,
+  origin: PublicOrigin | undefined,
+  env: Environment,
+): string[] {
+  if (env.NODE_ENV !== "production" || origin === undefined || origin.secure || isLoopback(origin)) return [];
+  const { setting } = originSource(config, origin, env);
+  return [
+    `${setting} is ${origin.href} in production: whoever is on the way to it can read and change passwords, codes and ` +
+    "sessions, and cookies are not `Secure`. If users reach it over https, as by a proxy that has TLS, write " +
+    `${origin.href.replace("http:", "https:")}.`,
+  ];
 }
 
 /** Warns where the Host header decides only because neither it nor NODE_ENV is configured. */

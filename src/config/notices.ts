@@ -12,15 +12,15 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_PROVIDER`: A provider has a setting that is unsafe or cannot work.
  * - `FST_AUTHJS_WARN_WEBAUTHN`: A setting of passkeys is unsafe or cannot work.
  * - `FST_AUTHJS_WARN_HOST`: The public origin follows the Host header, and nothing configures that.
- * - `FST_AUTHJS_WARN_COOKIE`: Browsers refuse a configured cookie, do not send it to the auth routes, or send it
- *   twice.
+ * - `FST_AUTHJS_WARN_COOKIE`: Browsers refuse a configured cookie, do not send it to the auth routes or with a
+ *   visitor of another site, or send it twice.
  * - `FST_AUTHJS_WARN_LIFETIME`: How long sessions last is set to what does not work as it reads.
  * - `FST_AUTHJS_WARN_ADAPTER`: The adapter returned what cannot be read.
  * - `FST_AUTHJS_WARN_SHARED_SESSIONS`: Two configurations of the process accept the same sessions.
  * - `FST_AUTHJS_WARN_RATE_LIMIT`: Attempts to sign in are not limited, or not as they should be.
  * - `FST_AUTHJS_WARN_REFRESH_LOCK`: Several processes serve the same users without a `refreshLock`.
  * - `FST_AUTHJS_WARN_OPENAPI`: `openapi: true` has no effect.
- * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use.
+ * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use, or that has no TLS in production.
  * - `FST_AUTHJS_WARN_CALLBACK_URL`: A `callbackUrl` was refused.
  * - `FST_AUTHJS_WARN_CALLBACK`: A callback, `authorize()` or `profile()` returned nothing, a session without its
  *   user, or a user without an id; a function asks for the session that it is called for; or the callbacks of an

@@ -25,7 +25,7 @@ import { requireTimeout } from "../utils/deadline.ts";
 import { later } from "../utils/later.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { hostProblem, hostWarnings, type OriginSource, originSource } from "./host_trust.ts";
+import { hostProblem, hostWarnings, type OriginSource, originSource, originWarnings } from "./host_trust.ts";
 import {
   type AllowedOrigins,
   redirectProxyOrigins,
@@ -40,6 +40,7 @@ import { type HashSecrets, hashSecrets } from "./hash_secrets.ts";
 import type { CoreConfig } from "./cookies.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
 import { isAddress, watchCallbacks } from "./callbacks.ts";
+import { sessionCookieWarnings } from "./cookie_warnings.ts";
 import { requireCookies } from "./cookies.ts";
 import { requireAuthorize, watchUsers } from "./provider_users.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
@@ -241,6 +242,8 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       ...toNotices("FST_AUTHJS_WARN_OPTION", [...unknownSettings, ...timeWarnings(config)]),
       ...toNotices("FST_AUTHJS_WARN_SECRET", secretWarnings(core)),
       ...toNotices("FST_AUTHJS_WARN_HOST", hostWarnings(config, origin, environment)),
+      ...toNotices("FST_AUTHJS_WARN_ORIGIN", originWarnings(config, origin, environment)),
+      ...toNotices("FST_AUTHJS_WARN_COOKIE", sessionCookieWarnings(core)),
       ...toNotices("FST_AUTHJS_WARN_HOST", redirectProxyWarnings(providers, origin, proxyOrigins)),
       ...toNotices("FST_AUTHJS_WARN_LIFETIME", lifetimeWarnings(core)),
       ...toNotices("FST_AUTHJS_WARN_PROVIDER", providerWarnings(providers, origin)),

@@ -19,6 +19,11 @@ export function hostOf({ href }: PublicOrigin): string {
   return href.slice(href.indexOf("://") + "://".length);
 }
 
+/** Whether only this machine reaches it: browsers treat it as secure over http, too. */
+export function isLoopback({ href }: PublicOrigin): boolean {
+  return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(href).hostname);
+}
+
 /** The part of a Fastify request that the origin depends on. */
 export interface OriginRequest {
   /** `http` or `https`; with Fastify's `trustProxy` what the proxy sent. */

@@ -2,7 +2,7 @@
 import type { Provider } from "@auth/core/providers";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { FastifyAuthError } from "../errors.ts";
-import type { PublicOrigin } from "../http/origin.ts";
+import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import { MAIL_SERVICES } from "./mail_services.ts";
 import { isWrapped } from "../utils/wrapped.ts";
 import { variableOf } from "./variables.ts";
@@ -363,9 +363,4 @@ export function providerWarnings(
     }
     return warnings;
   });
-}
-
-/** Browsers treat loopback addresses as secure over http, too. */
-function isLoopback({ href }: PublicOrigin): boolean {
-  return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(href).hostname);
 }

@@ -73,6 +73,8 @@ export function browserOver(send: Send, headers: Record<string, string> = {}): C
 export interface Program extends AsyncDisposable {
   readonly origin: string;
   readonly send: Send;
+  /** What it has written so far. */
+  readonly output: () => string;
 }
 
 /** Runs Deno in a folder of the checkout, until it writes the address at which it listens. */
@@ -83,27 +85,28 @@ export async function runProgram(args: string[], environment: Record<string, str
     stdio: ["ignore", "pipe", "pipe"],
   });
   const dispose = () => end(child);
+  let output = "";
+  const keep = (chunk: { toString(): string }) => void (output += chunk.toString());
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", keep);
   try {
-    const origin = await addressOf(child);
-    return { origin, send: overHttp(origin), [Symbol.asyncDispose]: dispose };
+    const origin = await addressOf(child, () => output);
+    return { origin, send: overHttp(origin), output: () => output, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;
   }
 }
 
-function addressOf(child: ChildProcess): Promise<string> {
-  let output = "";
+function addressOf(child: ChildProcess, output: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const read = (chunk: { toString(): string }) => {
-      output += chunk.toString();
-      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
+    const read = () => {
+      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output()) ?? [];
       if (address) resolve(address);
     };
     child.stdout!.on("data", read);
     child.stderr!.on("data", read);
     child.on("error", reject);
-    child.on("exit", (code) => reject(new Error(`It ended with ${code} before it listened:\n${output}`)));
+    child.on("exit", (code) => reject(new Error(`It ended with ${code} before it listened:\n${output()}`)));
   });
 }
 

@@ -19,7 +19,7 @@ export const VERSIONS = {
   "@simplewebauthn/server": "^9.0.2",
   "drizzle-orm": "^0.45.4",
   "fastify": "^5.0.0",
-  "nodemailer": "^7.0.7",
+  "nodemailer": "^10.6.0",
   "pg": "^8.23.1",
   "typescript": "^5.9.3",
 } as const;
