@@ -12,8 +12,8 @@ import Credentials from "fastify-authjs/providers/credentials";
 
 /** The most functions that each request may run; lower them when less is needed. */
 const LIMITS = {
-  "GET /me with `jwt` and `session` callbacks": 111,
-  "a route with a role guard": 137,
+  "GET /me with `jwt` and `session` callbacks": 112,
+  "a route with a role guard": 138,
   "GET csrf and POST callback/credentials": 213,
   'auth.signIn("credentials")': 199,
 };

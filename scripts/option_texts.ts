@@ -97,7 +97,8 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   "callbacks.jwt": {
     text:
       "Makes the claims of the session token: at a sign-in with `user` and `account`, at each read without them. " +
-      "Not with sessions in a database. `null` ends the session.",
+      "Not with sessions in a database. `null` ends the session, and so does an error with `statusCode: 401`; with any " +
+      "other error it stays.",
     default: "`name`, `email`, `picture` and `sub`",
   },
   events: {

@@ -23,8 +23,8 @@ export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSe
 /**
  * The session of a request, or `null` where there is none.
  *
- * An invalid configuration, an unreadable session token and a failing adapter are logged, and the result is
- * `null`.
+ * An invalid configuration, an unreadable session token, a failing adapter and a failing callback are logged, and
+ * the result is `null`.
  *
  * @param req The Fastify request, in any hook or handler.
  * @param config The same object that was given to `FastifyAuth`.

@@ -213,7 +213,8 @@ function required(theirs: Observed, read: Read): Observed {
   );
   const { session } = expected as { session: { user?: unknown } | null };
   if (typeof session !== "object" || !session?.user) expected.session = null;
-  if (stays) expected.cookies = [];
+  // A callback that throws ends nothing.
+  if (stays || theirs.errors.includes(BOOM)) expected.cookies = [];
   return expected;
 }
 
@@ -232,6 +233,9 @@ function requiredOfRefused(theirs: Observed, { cookie, cookieName, secrets }: Re
   if (kept) assertEquals([canonical, error], [true, `JWTSessionError Error ${UNKNOWN_KEY.message}`]);
   return { ...expected, errors: ["refused"], cookies: kept ? [] : removals };
 }
+
+/** How it is logged that a callback has thrown. */
+const BOOM = "JWTSessionError Error boom";
 
 /** How core tells a token that is none. */
 const REFUSED =

@@ -58,6 +58,8 @@ const DIFFERENCES = {
   "kept": "a token of a key that only another process may know is not removed: secrets are being rotated",
   "malformed": "what cannot be a token is told in one word",
   "stale chunk removed": "a chunk beside the whole cookie goes when the token is renewed",
+  "the session stays":
+    "the failure of a callback says nothing about the session, so its cookie is not removed",
   "columns not sent": "a callback can read the columns of a row, and does not send them unless it names them",
 } as const;
 
@@ -88,6 +90,7 @@ function required(theirs: Observed, { differs = [], ends, failing }: Case): Obse
         expected = endingAt(expected, inSeconds(ends!));
         break;
       case "kept":
+      case "the session stays":
         expected.cookies = [];
         break;
       case "malformed":
@@ -182,13 +185,19 @@ const CASES: Record<string, Case> = {
   "jwt returns undefined": {
     make: () => ({ callbacks: { jwt: () => undefined as never } }),
     carried: carry(),
+    differs: ["the session stays"],
   },
   "jwt returns a text": { make: () => ({ callbacks: { jwt: () => "x" as never } }), carried: carry() },
   "jwt throws": {
     make: () => ({ callbacks: { jwt: () => Promise.reject(new Error("boom")) } }),
     carried: carry(),
+    differs: ["the session stays"],
   },
-  "jwt is set to undefined": { make: () => ({ callbacks: { jwt: undefined as never } }), carried: carry() },
+  "jwt is set to undefined": {
+    make: () => ({ callbacks: { jwt: undefined as never } }),
+    carried: carry(),
+    differs: ["the session stays"],
+  },
   "session throws": {
     make: () => ({
       callbacks: {
@@ -198,6 +207,7 @@ const CASES: Record<string, Case> = {
       },
     }),
     carried: carry(),
+    differs: ["the session stays"],
   },
   ...malformed({
     null: null,

@@ -2,7 +2,6 @@
 import type { ActionAuth } from "../actions/perform.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { AccountTokens, AccountUpdateAdapter } from "../adapter/account_tokens.ts";
-import { unavailableError } from "../adapter/failure.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { requireOrigin } from "../http/origin.ts";
@@ -56,7 +55,7 @@ async function signedInId(
   request: SessionRequest,
 ): Promise<string | undefined> {
   const { session, failure } = await readSession(request, config);
-  if (failure !== undefined) throw unavailableError(failure);
+  if (failure !== undefined) throw failure;
   if (session === null) return undefined;
   const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
   const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));

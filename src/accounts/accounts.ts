@@ -12,7 +12,6 @@ import {
 } from "../actions/perform.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { ListedAccount } from "../adapter/account_list.ts";
-import { unavailableError } from "../adapter/failure.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { Trail } from "../core/trail.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -207,7 +206,7 @@ async function signedInUser(
   }
   if (adapter.getUser === undefined) throw invalid(caller, "the adapter has no `getUser()`.");
   const { session, failure } = await readSession(request, config);
-  if (failure !== undefined) throw unavailableError(failure);
+  if (failure !== undefined) throw failure;
   const ofScheme = instance.settings(requireOrigin(request, instance.config.origin).secure);
   const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
   const id = session === null ? undefined : await fromAdapter(ownerOf(cookie.token, settings));

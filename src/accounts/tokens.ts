@@ -1,7 +1,6 @@
 /** The claims of the session token, and the access tokens of providers. */
 import { accessTokenOfAccount } from "./account_tokens.ts";
 import type { ActionAuth } from "../actions/perform.ts";
-import { unavailableError } from "../adapter/failure.ts";
 import { strategyOf } from "../config/adapter_problem.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { FastifyAuthError } from "../errors.ts";
@@ -75,7 +74,7 @@ export async function getAccessToken(
     if (!canCarryCookies(request)) return whileValid(tokens, replyHasLeft());
     const { runs } = refresh;
     const read = await readRefreshing(request, config, refresh);
-    if (read.failure !== undefined) throw unavailableError(read.failure);
+    if (read.failure !== undefined) throw read.failure;
     // One read serves requests of the same time, which may have asked for the tokens of other providers.
     const { refreshFailure } = read;
     if (refreshFailure?.provider === id) return whileValid(tokens, toError(refreshFailure.cause, id));
@@ -93,7 +92,7 @@ export async function getAccessToken(
  */
 async function assertAvailable({ config }: ActionAuth, request: SessionRequest): Promise<void> {
   const { failure } = await readSession(request, config);
-  if (failure !== undefined) throw unavailableError(failure);
+  if (failure !== undefined) throw failure;
 }
 
 /**

@@ -40,7 +40,7 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   const { config, instance } = auth;
   await requireReady(auth);
   const { session, failure } = await readSession(request, config);
-  if (failure !== undefined) throw unavailable(failure);
+  if (failure !== undefined) throw failure;
   const origin = originOf(request, instance.config.origin);
   if (session === null || origin === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");

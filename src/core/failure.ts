@@ -9,6 +9,7 @@ import {
 } from "@auth/core/errors";
 import type { FailureCode } from "../pages/page_error.ts";
 import { errorChain } from "../utils/error_chain.ts";
+import { CallbackFailure } from "../session/callback_failure.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
 import { CsrfRefused } from "./csrf.ts";
 
@@ -101,6 +102,8 @@ interface StatedError {
 /** The first of an error and its causes that says a status. */
 function statedIn(error: Error): StatedError | undefined {
   for (const each of errorChain(error) as Iterable<{ statusCode?: unknown }>) {
+    // Its status is for reads, whatever was thrown.
+    if (each instanceof CallbackFailure) continue;
     if (STATUS_CODES.has(each.statusCode)) return each as StatedError;
   }
 }

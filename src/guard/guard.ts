@@ -2,7 +2,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { authInstance } from "../instance/auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
-import { unavailableError } from "../adapter/failure.ts";
 import { Trail } from "../core/trail.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
@@ -12,16 +11,20 @@ import { originOf } from "../http/origin.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
 import { readNow } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
-import { isPageView, isSignInPage, signInAddress } from "./sign_in_redirect.ts";
+import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { requiresStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
 import { Tenants } from "../instance/tenants.ts";
+import { CallbackFailure } from "../session/callback_failure.ts";
 import type { SessionRead } from "../session/read.ts";
 import { after, type MaybePromise } from "../utils/maybe_promise.ts";
 import { later } from "../utils/later.ts";
 
 // Few guards need them.
 const isSteppedUp = later(async () => (await import("./step_up.ts")).isSteppedUp);
+const sendUnreadableSession = later(async () =>
+  (await import("../actions/unreadable_session.ts")).sendUnreadableSession
+);
 const startStepUp = later(async () => (await import("./step_up.ts")).startStepUp);
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
@@ -113,7 +116,7 @@ function guardOf(
     }
     if (isSignInPage(request, config)) return;
     keepUnstored(reply as FastifyReply);
-    if (failure !== undefined) throw unavailableError(failure);
+    if (failure !== undefined) return await sendFailure(failure, request, reply, config);
     if (allowed) {
       publishRefusal("FST_AUTHJS_STEP_UP_REQUIRED", request, config, session);
       return await sendToStepUp(stepUp!, request, reply, config);
@@ -167,6 +170,26 @@ function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: Fast
   // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
   reply.header("www-authenticate", isBearer ? `${scheme} error="invalid_token"` : scheme);
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
+}
+
+/**
+ * Shows a browser that requests a page why it cannot: its session is kept, and a callback that fails for this
+ * session must not keep its user out.
+ */
+async function sendFailure(
+  failure: FastifyAuthError,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  config: FastifyAuthConfig,
+): Promise<unknown> {
+  if (request.method === "GET") addVary(reply, "Accept");
+  const signInUrl = failure instanceof CallbackFailure && isPageView(request)
+    ? signInAddress(request, config)
+    : undefined;
+  if (signInUrl === undefined || schemeOf(request, config).isBearer) throw failure;
+  const page = { statusCode: failure.statusCode!, signInUrl, callbackUrl: returnPath(request, config) };
+  if (await sendUnreadableSession({ instance: authInstance(config) }, request, reply, page)) return reply;
+  throw failure;
 }
 
 /** Has a browser that requests a page sign in again, as the guard requires, and refuses other requests. */

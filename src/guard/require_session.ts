@@ -23,7 +23,8 @@ export function requireSession(choose: ConfigForRequest, options?: RequireSessio
  * page is redirected to the sign-in page and returns afterwards; every other request gets a 401 in Fastify's
  * error format. A signed-in user who fails `roles` or `authorize` gets a 403, one who fails `maxAge`, `acr`
  * or `amr` signs in again. Where the adapter failed, so that it is not known whether there is a session, the
- * answer is a 503 (`FST_AUTHJS_UNAVAILABLE`). `reply.session` is set where the application has declared it
+ * answer is a 503 (`FST_AUTHJS_UNAVAILABLE`); where a callback threw a browser gets a page, on which its user
+ * can sign in again. `reply.session` is set where the application has declared it
  * (`app.decorateReply("session", null)`).
  *
  * On an instance it covers routes registered before and after it, HEAD, OPTIONS and unknown paths, but

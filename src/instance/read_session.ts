@@ -94,8 +94,8 @@ function readWith(
   if (cookie.names.length === 0 && !isBearer) return SIGNED_OUT;
   if (cookie.isRepeated) warnOfRepetition(auth, request, cookie);
   const { logger, debug } = auth.config.core;
-  const toWarn = (message: string) => warnOfOwnRead(auth, request, message);
   const toLogger = () => toCoreLogger(request.log, logger, debug);
+  const toWarn = (message: string) => warnOfOwnRead(auth, request, message);
   const own: OwnRead = { token: cookie.token, settings, logger: toLogger, warn: toWarn };
   of.own = own;
   const context = {

@@ -10,10 +10,14 @@ import type { ErrorPage, PageContent, PageView } from "./types.ts";
 const FINAL: ReadonlySet<PageError> = new Set(["NotFound", "SessionTooLarge"]);
 
 /** What happened, what to do next, and links to go on. */
-export function errorPage({ error, wait, callbackUrl = "/" }: ErrorPage, view: PageView): PageContent {
+export function errorPage(
+  { error, wait, callbackUrl = "/", signInUrl }: ErrorPage,
+  view: PageView,
+): PageContent {
   const { texts } = view.language;
   const title = texts[`error.${error}.title`];
-  const signIn = html`<a class="button primary" href="${view.mountPath}/signin">${texts["error.signIn"]}</a>`;
+  const address = signInUrl ?? `${view.mountPath}/signin`;
+  const signIn = html`<a class="button primary" href="${address}">${texts["error.signIn"]}</a>`;
   return {
     title,
     main: html`${icon("error")}

@@ -26,7 +26,13 @@ export const QUERY_ERRORS = [
 export type QueryError = typeof QUERY_ERRORS[number];
 
 /** An error that a page shows. */
-export type PageError = QueryError | "BadRequest" | "NotFound" | "SignInExpired" | "Unavailable";
+export type PageError =
+  | QueryError
+  | "BadRequest"
+  | "NotFound"
+  | "SessionUnreadable"
+  | "SignInExpired"
+  | "Unavailable";
 
 /** Why a sign-in failed that core says nothing more of than "Configuration": the `code` of a query. */
 export type FailureCode = "provider_failed" | "sign_in_expired";

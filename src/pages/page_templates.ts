@@ -13,7 +13,7 @@ import type { Page, PageView } from "./types.ts";
 const MOST_TEMPLATES = 100;
 
 /** The properties of a page that are different for each request, and only shown. */
-const VARIABLES = ["csrfToken", "callbackUrl", "email", "url", "to"] as const;
+const VARIABLES = ["csrfToken", "callbackUrl", "signInUrl", "email", "url", "to"] as const;
 
 /** The values of a request by their names. */
 type Values = Readonly<Record<string, string>>;

@@ -92,6 +92,8 @@ export interface ErrorPage {
   readonly error: PageError;
   /** Where a link leads to go on. */
   readonly callbackUrl?: string | undefined;
+  /** Where a link leads to sign in again; without one to the built-in page. */
+  readonly signInUrl?: string | undefined;
   /** After how many seconds another try is allowed, where that is known. */
   readonly wait?: number | undefined;
 }

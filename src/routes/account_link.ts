@@ -31,11 +31,13 @@ export async function finishLink(context: ProviderContext, startedBy: string): P
 }
 
 async function link(context: ProviderContext, startedBy: string): Promise<Answer> {
-  const { session, failure } = await context.readSession();
-  if (failure !== undefined) {
-    return { status: 503, headers: {}, cookies: [], error: unavailableError(failure) };
+  let userId: string | undefined;
+  try {
+    userId = await ownerOf(heldSession(context).token, context.settings);
+  } catch (error) {
+    context.logger.error(error as Error);
+    return { status: 503, headers: {}, cookies: [], error: unavailableError(error) };
   }
-  const userId = session === null ? undefined : await ownerOf(heldSession(context).token, context.settings);
   if (userId !== startedBy) {
     const error = new LinkSessionRequired(
       `No account of "${context.provider.id}" was linked: the user who started it is not signed in any more.`,

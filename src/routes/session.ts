@@ -4,10 +4,10 @@ import { JWTSessionError, SessionTokenError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/auth.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
-import { unavailableError } from "../adapter/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { isSessionPart, withSessionToken } from "../session/cookie.ts";
 import { continueSession, hasEnded, sharedStore } from "../session/ending.ts";
+import { CallbackFailure, callbacksOfSession } from "../session/callback_failure.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { type OwnRead, sessionOf } from "../session/read.ts";
 import { refreshOnce } from "../session/refresh_once.ts";
@@ -15,6 +15,7 @@ import { newExpiry, rowEnd, withEnd } from "../config/lifetime.ts";
 import { hasUnknownKey, openToken } from "../session/open_token.ts";
 import { keepingProviderSession } from "./provider_session.ts";
 import { leaveOutTokens } from "../session/provider_tokens.ts";
+import { errorChain } from "../utils/error_chain.ts";
 import {
   endingContext,
   endRemovedSession,
@@ -32,7 +33,7 @@ import {
 export async function handleSession(context: RequestContext): Promise<Answer> {
   const { session, failure } = await context.readSession();
   const answer = jsonAnswer(session);
-  if (failure !== undefined) return { ...answer, error: unavailableError(failure) };
+  if (failure !== undefined) return { ...answer, error: failure };
   // Core's, beside the `Cache-Control` that all auth replies have.
   return { ...answer, headers: { ...answer.headers, expires: "0", pragma: "no-cache" } };
 }
@@ -132,12 +133,15 @@ async function updateToken(
       newest === held.token
         ? context
         : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
-      { wrapAdapter },
+      { wrapAdapter, callbacks: callbacksOfSession(context.config.core.callbacks ?? {}) },
     ));
   if (context.fromApplication && isFailedUpdate(answer) && await mayBeSession(newest, context)) {
     // Core removes the session; here the application decides what becomes of it.
     return { ...withoutSession(answer, context), error: answer.logged! };
   }
+  const failure = [...errorChain(answer.logged)].find((error) => error instanceof CallbackFailure);
+  // Core would remove the session.
+  if (failure !== undefined) return { ...withoutSession(answer, context), error: failure };
   // The browser signed out, or in, while core updated the session.
   const updated = givenSession(answer, context);
   if (updated === "" ? families.endings(held.token) > 0 : await hasEnded(held.token, ending)) {

@@ -21,7 +21,7 @@ export async function handleToken(context: RequestContext): Promise<Answer> {
   // One that expires must not issue its successor.
   if (bearerToken(headers.authorization) !== undefined) return unauthenticated();
   const read = await context.readSession();
-  if (read.failure !== undefined) return failed(unavailableError(read.failure));
+  if (read.failure !== undefined) return failed(read.failure);
   if (read.session === null) return unauthenticated();
   const { maxAge } = bearer!;
   const issue = context.settings.strategy === "jwt" ? sealToken : createRow;

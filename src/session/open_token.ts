@@ -43,9 +43,8 @@ export function openAtOnce(token: string, settings: SessionSettings): MaybePromi
 }
 
 async function decodeToken(token: string, settings: SessionSettings): Promise<OpenToken> {
-  const { jwt, cookie, secrets } = settings;
-  const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
-  if (!claims) throw new Error("Invalid JWT");
+  const { secrets } = settings;
+  const claims = await decoded(token, settings);
   if ((claims.token_use === BEARER) !== settings.isBearer) throw OTHER_USE;
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const life = tokenLife(claims, settings, settings.ownTokens);
@@ -54,6 +53,23 @@ async function decodeToken(token: string, settings: SessionSettings): Promise<Op
     { life, isOutdated: secrets !== undefined, now: Date.now() },
     settings,
   );
+}
+
+async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {
+  try {
+    const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
+    if (claims) return claims;
+  } catch (cause) {
+    throw new UnreadableToken(cause);
+  }
+  throw new UnreadableToken(new Error("Invalid JWT"));
+}
+
+/** A token that core's decoder or the application's does not accept. */
+export class UnreadableToken extends Error {
+  constructor(cause: unknown) {
+    super("The session token cannot be read.", { cause });
+  }
 }
 
 /** Decodes a token that is in core's format, at once; `undefined` for one that only the decoder can read. */

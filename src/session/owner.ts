@@ -3,7 +3,8 @@ import { openToken } from "./open_token.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /**
- * The id of the user of a session token that has been read: the `sub` of its claims, or the user of its row.
+ * The id of the user of a session token: the `sub` of its claims, or the user of its row. No callback is called, which
+ * could fail, so that nobody is kept from signing in.
  *
  * @returns `undefined` where the token is of no session.
  * @throws What the adapter throws.
@@ -14,5 +15,5 @@ export async function ownerOf(token: string, settings: SessionSettings): Promise
     return await openToken(token, settings).then(({ claims }) => claims.sub, () => undefined);
   }
   const found = await settings.adapter!.getSessionAndUser!(token);
-  return found ? String(found.user.id) : undefined;
+  return found && found.session.expires.valueOf() >= Date.now() ? String(found.user.id) : undefined;
 }

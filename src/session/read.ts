@@ -4,6 +4,8 @@ import type { JWT } from "@auth/core/jwt";
 import type { LoggerInstance } from "@auth/core/types";
 import type { Log } from "../utils/log.ts";
 import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
+import type { FastifyAuthError } from "../errors.ts";
+import type { CallbackFailure } from "./callback_failure.ts";
 import type { Refusal } from "../jwt/refusal.ts";
 import { leaveOutTokens } from "./provider_tokens.ts";
 import type { RefreshFailure } from "./refreshes.ts";
@@ -29,8 +31,8 @@ export interface SessionRead {
   readonly isOutdated?: () => boolean;
   /** Asks whether the session ended in another process; {@linkcode isOutdated} then knows. */
   readonly checkOtherProcesses?: () => Promise<unknown>;
-  /** Why it is not known whether the user is signed in: the adapter did not answer. */
-  readonly failure?: unknown;
+  /** Why it is not known whether the user is signed in, for the client: the adapter or a callback failed. */
+  readonly failure?: FastifyAuthError;
   /** The claims of the session token, where the read has made new ones. */
   readonly claims?: JWT;
   /** Why the tokens of a provider could not be refreshed. */
@@ -148,6 +150,18 @@ export function emitSessionEvent(
  */
 export function wrapError(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
   return new kind(cause as string);
+}
+
+/** The read whose callback failed. The log says which one, and what it threw. */
+export function failedCallback(
+  failure: CallbackFailure,
+  kind: new (cause?: string) => AuthError,
+  { logger }: ReadContext,
+): SessionRead {
+  const error = wrapError(kind, failure.cause);
+  error.message = `${failure.message} ${error.message}`;
+  logger().error(error);
+  return { session: null, failure };
 }
 
 /** Removes the cookie of a token that is not ours, unless another process may know its key. */

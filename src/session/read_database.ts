@@ -1,11 +1,14 @@
 /** Sessions kept in a database: core's session action with one call of the adapter. */
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, SessionTokenError } from "@auth/core/errors";
+import { unavailableError } from "../adapter/failure.ts";
+import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { endChecks, hasEnded, readEndedSession } from "./ending.ts";
 import { newExpiry, rowEnd } from "../config/lifetime.ts";
 import {
   emitSessionEvent,
+  failedCallback,
   type ReadContext,
   removeCookie,
   type SessionRead,
@@ -59,9 +62,10 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
       ...endChecks(sessionToken, context),
     };
   } catch (error) {
+    if (error instanceof CallbackFailure) return failedCallback(error, SessionTokenError, context);
     logger().error(wrapError(SessionTokenError, error));
     // An expired session is none, even where its row could not be deleted.
-    return error instanceof AdapterError && !expired ? { session: null, failure: error } : { session: null };
+    return expired ? { session: null } : { session: null, failure: unavailableError(error) };
   }
 }
 

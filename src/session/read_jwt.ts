@@ -5,7 +5,16 @@
 import type { NoticeCode } from "../config/notices.ts";
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import { isUnchanged, openAtOnce, openPlain, type OpenToken, openToken } from "./open_token.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { CallbackFailure } from "./callback_failure.ts";
+import {
+  isUnchanged,
+  openAtOnce,
+  openPlain,
+  type OpenToken,
+  openToken,
+  UnreadableToken,
+} from "./open_token.ts";
 import { after, type MaybePromise } from "../utils/maybe_promise.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import { newExpiry, withEnd } from "../config/lifetime.ts";
@@ -14,6 +23,7 @@ import type { JwtRead } from "./refreshes.ts";
 import { clearSessionCookie, type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import {
   emitSessionEvent,
+  failedCallback,
   type ReadContext,
   refuseToken,
   removeCookie,
@@ -43,7 +53,10 @@ import { adoptingClaim, claimOf, SessionStoreFailure, withClaim } from "./sessio
 /** The read of a token whose session ended before the callbacks were done. */
 const ENDED: JwtRead = Object.freeze({ token: null, session: null, expires: new Date(0).toISOString() });
 
-/** Reads the session of a token. Never throws: a failure is logged and, as in core, removes the cookie. */
+/**
+ * Reads the session of a token. Never throws: a failure is logged. A token that cannot be read is removed; where
+ * the application fails the cookie stays.
+ */
 export function readJwtSession(
   cookie: SessionCookie,
   context: ReadContext,
@@ -82,11 +95,15 @@ function failedRead(error: unknown, cookie: SessionCookie, context: ReadContext)
   if (error instanceof Refusal) return refuseToken(cookie, error, context);
   if (error instanceof SessionStoreFailure) {
     context.logger().error(error);
-    return { session: null, failure: error };
+    return { session: null, failure: unavailableError(error) };
   }
-  context.logger().error(wrapError(JWTSessionError, error));
-  // It may have ended since: a read begins with a session that has not.
-  return removeCookie(cookie, context.settings, 0);
+  if (error instanceof UnreadableToken) {
+    context.logger().error(wrapError(JWTSessionError, error.cause));
+    // It may have ended since: a read begins with a session that has not.
+    return removeCookie(cookie, context.settings, 0);
+  }
+  const failure = error instanceof CallbackFailure ? error : new CallbackFailure("`jwt` callback", error);
+  return failedCallback(failure, JWTSessionError, context);
 }
 
 /** Emits the event, and says what becomes of the cookie. */

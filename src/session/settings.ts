@@ -5,6 +5,7 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { cookieSettings, namedCookies, sessionNameInCore } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
+import { callbacksOfSession } from "./callback_failure.ts";
 import type { TokenGenerator } from "../config/session_token.ts";
 import { COOKIE_MAX_AGE, type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
 import type { RefreshSettings } from "../config/refresh.ts";
@@ -145,7 +146,7 @@ function resolveSettings(
   if (jwt.encode === coreEncode) jwt.encode = encode;
   if (jwt.decode === coreDecode) jwt.decode = decode;
   const cookie = cookieSettings("sessionToken", core, secure);
-  const callbacks = { jwt: callbackOf("jwt", core), session: callbackOf("session", core) };
+  const callbacks = callbacksOf(core);
   const event = core.events?.session;
   const secrets = jwt.decode === decode ? secretList(jwt.secret, cookie.name) : undefined;
   const ownTokens = jwt.encode === encode && jwt.decode === decode;
@@ -191,15 +192,15 @@ function resolveSettings(
 }
 
 /**
- * A callback of the application. As in core, one that is set to `undefined` replaces the default, and its
+ * The callbacks of the application. As in core, one that is set to `undefined` replaces the default, and its
  * call fails.
  */
-function callbackOf<Name extends "jwt" | "session">(
-  name: Name,
-  { callbacks }: AuthConfig,
-): Callbacks[Name] | undefined {
-  if (callbacks === undefined || !(name in callbacks)) return undefined;
-  return callbacks[name] ?? (() => {
-    throw new TypeError(`callbacks.${name} is not a function`);
-  });
+function callbacksOf({ callbacks = {} }: AuthConfig): SessionSettings["callbacks"] {
+  const own = (name: "jwt" | "session") =>
+    name in callbacks && {
+      [name]: callbacks[name] ?? (() => {
+        throw new TypeError(`callbacks.${name} is not a function`);
+      }),
+    };
+  return { jwt: undefined, session: undefined, ...callbacksOfSession({ ...own("jwt"), ...own("session") }) };
 }

@@ -190,7 +190,7 @@ type JwtCallback = SessionSettings["callbacks"]["jwt"];
 
 /** The application's callback, around which a sign-in keeps what options of this package need. */
 function signInCallback(config: ResolvedConfig, settings: SessionSettings): JwtCallback {
-  let callback = settings.callbacks.jwt;
+  let callback: JwtCallback = config.core.callbacks?.jwt;
   if (settings.keepsProviderSessions) {
     callback = keepProviderSession(callback, keptParts(config, settings.strategy));
   }

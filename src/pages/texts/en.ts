@@ -88,6 +88,9 @@ export const en = {
   "error.SessionTooLarge.title": "Signing in does not work for this account",
   "error.SessionTooLarge.text":
     "This account has more data than a session can hold. Please tell the people who run this site.",
+  "error.SessionUnreadable.title": "This page cannot be shown right now",
+  "error.SessionUnreadable.text":
+    "The problem is on our side, not yours. Try again in a moment, or sign in again.",
   "error.Signin.title": "The sign-in was not completed",
   "error.Signin.text": "Try signing in again, or with a different account.",
   "error.SignInExpired.title": "Your sign-in has expired",
