@@ -28,6 +28,7 @@ import { isolateFromCoreGlobals } from "./isolation.ts";
 import { toCoreRequest } from "./request.ts";
 import { removeOldChunks } from "./session_cookies.ts";
 import { sessionNameForCore } from "./session_name.ts";
+import { withUserId } from "./user_id.ts";
 
 /** What core gets in place of the settings of the configuration. */
 export interface CoreOverrides {
@@ -204,7 +205,8 @@ function callbacksFor(
 ): Pick<AuthConfig, "callbacks"> {
   const { config: { core, keepsTokens, recordsSignIns } } = context;
   const given = { ...core.callbacks, ...overrides };
-  const signIn = given.signIn && watchSignIn(given.signIn, flow);
+  const own = withUserId(context, given.signIn);
+  const signIn = own && watchSignIn(own, flow);
   const jwt = keepsTokens || recordsSignIns ? withOwnClaims(context, given.jwt, flow) : undefined;
   if (overrides === undefined && signIn === undefined && jwt === undefined) return {};
   return { callbacks: { ...given, ...(signIn && { signIn }), ...(jwt && { jwt }) } };
