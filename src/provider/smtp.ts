@@ -38,7 +38,7 @@ export function withSmtp(provider: EmailConfig, createTransport: unknown): Email
  * @returns `undefined` where they cannot be loaded, as in a bundle.
  */
 export async function loadSmtp(): Promise<SmtpParts | undefined> {
-  const load = async (name: string) => await import(name);
+  const load = async (name: string) => await import(/* webpackIgnore: true */ name);
   try {
     const { createTransport } = await load("nodemailer");
     const { default: factory } = await load("@auth/core/providers/nodemailer");

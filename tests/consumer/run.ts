@@ -17,6 +17,7 @@ import {
   measure,
   readManifest,
 } from "./consumer.ts";
+import { checkBundles } from "./bundles.ts";
 import { startIdentityProvider } from "./identity_provider.ts";
 import { checkLayout, LAYOUTS } from "./layouts.ts";
 import { Matrix } from "./matrix.ts";
@@ -61,6 +62,7 @@ async function main(): Promise<void> {
       "init",
       () => checkNewProjects(tools.command, project, work, tarball),
     );
+    await checkBundles(matrix, tools.command, work, tarball);
     await checkLayouts(runtimes, project, work, tarball);
     await checkTools(tools.command, project, await makeProject(join(work, "tools")), tarball);
     await checkOwnTests(runtimes, project, ownTests.split(","));

@@ -1,5 +1,6 @@
 /** Attestations: what an authenticator states about itself at registration (WebAuthn section 6.5). */
 import { decodeBase64Url } from "../../utils/base64url.ts";
+import { loadHelpers } from "./helpers.ts";
 
 /**
  * Whether an attestation has no certificate: its format is "none", or "packed" signed by the new key itself.
@@ -10,7 +11,7 @@ export async function isPlainAttestation(attestationObject: unknown): Promise<bo
   const bytes = decodeBase64Url(attestationObject);
   // Decoders of base64url differ in what they skip.
   if (bytes === undefined) return false;
-  const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
+  const { decodeAttestationObject } = await loadHelpers();
   try {
     const decoded = decodeAttestationObject(bytes) as unknown;
     if (!(decoded instanceof Map)) return false;

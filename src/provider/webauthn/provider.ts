@@ -3,9 +3,12 @@
  * only where the application asked for one.
  */
 import type { Provider } from "@auth/core/providers";
-import { isPlainAttestation } from "./attestation.ts";
 import type { PublicOrigin } from "../../http/origin.ts";
-import { type Assertion, isSignedWithEs256 } from "./signature.ts";
+import { later } from "../../utils/later.ts";
+import type { Assertion } from "./signature.ts";
+
+const isPlainAttestation = later(async () => (await import("./attestation.ts")).isPlainAttestation);
+const isSignedWithEs256 = later(async () => (await import("./signature.ts")).isSignedWithEs256);
 
 // deno-lint-ignore no-explicit-any -- their types are in a package that is installed only where it is used
 type Verify = (options: any) => Promise<{ verified: boolean }>;

@@ -7,6 +7,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { decodeBase64Url } from "../../utils/base64url.ts";
+import { loadHelpers } from "./helpers.ts";
 
 /** What was signed, the signature and the key, in the form of the library's options. */
 export interface Assertion {
@@ -40,7 +41,7 @@ export async function isSignedWithEs256(
 
 /** The public key, if it is one for ES256 on P-256 (RFC 9053 section 7.1). */
 async function toPublicKey(bytes: Uint8Array): Promise<KeyObject | undefined> {
-  const { cose, decodeCredentialPublicKey } = await import("@simplewebauthn/server/helpers");
+  const { cose, decodeCredentialPublicKey } = await loadHelpers();
   const { COSEALG, COSECRV, COSEKEYS } = cose;
   const key = decodeCredentialPublicKey(bytes);
   if (!cose.isCOSEPublicKeyEC2(key)) return undefined;

@@ -43,7 +43,8 @@ export interface Count {
  */
 export async function loadRateLimit(
   plugin: RateLimitOptions["plugin"],
-  load: (name: string) => Promise<{ default: unknown }> = async (name) => await import(name),
+  load: (name: string) => Promise<{ default: unknown }> = async (name) =>
+    await import(/* webpackIgnore: true */ name),
 ): Promise<RateLimitPackage> {
   const loaded = plugin ?? (await loadByName(load)).default;
   const { fastifyRateLimit, normalizeIP } = loaded as Partial<RateLimitPackage>;
