@@ -39,6 +39,7 @@ const CHECKS: Step[] = [
   { name: "docs/providers.md up to date", args: script("generate_provider_docs", "--check") },
   { name: "docs/options.md up to date", args: script("generate_option_docs", "--check") },
   { name: "docs/compatibility.md up to date", args: script("generate_compatibility_docs", "--check") },
+  { name: "modules in docs/security.md up to date", args: script("generate_conformance_docs", "--check") },
   { name: "docs/adapters.md up to date", args: script("generate_adapter_docs", "--check") },
   { name: "site built, its links and its search good", args: script("build_docs", "--check") },
   { name: "the same package from either builder", args: script("compare_npm") },

@@ -322,14 +322,16 @@ export interface FastifyAuthOptions {
   /**
    * Whether the signature of an ID token is verified at each sign-in with an OpenID Provider (OpenID Connect
    * Core 1.0, section 3.1.3.7, numbers 6 to 8): with a key that its discovery document names, or that is at
-   * the provider's `jwks_endpoint`, or with the client secret where `client.id_token_signed_response_alg` is
-   * `HS256`, `HS384` or `HS512`. The keys are kept for ten minutes, and fetched again for one that is not among
-   * them. A sign-in with a wrong signature fails with `error=Configuration`, and the log says why; one whose
-   * keys cannot be fetched since the provider does not answer is a 503.
+   * the provider's `jwks_endpoint`, or with the client secret if `client.id_token_signed_response_alg` is
+   * `HS256`, `HS384` or `HS512`. Without that setting the algorithm is RS256, unless the document lists only
+   * others. The keys are kept for ten minutes, and fetched again for one that is not among them. A sign-in with
+   * a wrong signature fails with `error=Configuration`, and the log says why; one whose keys cannot be had is a
+   * 503.
    *
-   * Without it TLS to the token endpoint stands for the signature, as that section allows.
+   * With `true` a provider that publishes no keys is refused. By default TLS to its token endpoint stands for
+   * the signature then, as that section allows, and with `false` for every provider, which is warned about.
    *
-   * @default false
+   * @default verified, if the provider publishes keys
    */
   verifyIdTokens?: boolean;
   /**

@@ -313,6 +313,55 @@ Deno.test("tokens that are forged, out of date, of another kind or for somebody 
     assertEquals(await isSignedIn(browser), false);
   }));
 
+Deno.test("V5: a logout token is signed with the algorithm that the client is registered for", async () => {
+  const pairs = {
+    ES256: await generateKeyPair("ES256", { extractable: true }),
+    PS256: await generateKeyPair("PS256", { extractable: true }),
+  };
+  const secret = "secret-of-at-least-32-characters-for-hs256";
+  const others = await Promise.all(
+    Object.entries(pairs).map(async ([alg, { privateKey }]) => ({
+      ...await exportJWK(privateKey),
+      kid: alg,
+      use: "sig",
+    })),
+  );
+  const accepted = async (registered: string | undefined, listed: string[]) => {
+    const statuses: Record<string, number> = {};
+    const metadata = async (input: RequestInfo | URL, init?: RequestInit) => {
+      const response = await fetch(input, init);
+      if (!String(input).includes("/.well-known/")) return response;
+      return Response.json({ ...await response.json(), id_token_signing_alg_values_supported: listed });
+    };
+    await withLogout({
+      atProvider: { jwks: { keys: [JWK, ...others] } as NonNullable<Configuration["jwks"]> },
+      provider: {
+        clientSecret: secret,
+        [customFetch]: metadata,
+        ...(registered && { client: { id_token_signed_response_alg: registered } }),
+      },
+    }, async ({ app, op }) => {
+      const keys = {
+        RS256: privateKey,
+        ES256: pairs.ES256.privateKey,
+        PS256: pairs.PS256.privateKey,
+        HS256: new TextEncoder().encode(secret),
+      };
+      for (const [alg, key] of Object.entries(keys)) {
+        const kid = alg === "RS256" ? "signing" : alg;
+        statuses[alg] =
+          (await post(app, await makeToken(op.issuer, { header: { alg, kid }, key }))).statusCode;
+      }
+    });
+    return Object.entries(statuses).filter(([, status]) => status === 200).map(([alg]) => alg);
+  };
+  const all = ["RS256", "ES256", "PS256", "HS256", "none"];
+  assertEquals(await accepted(undefined, all), ["RS256"]);
+  assertEquals(await accepted(undefined, []), ["RS256"]);
+  assertEquals(await accepted(undefined, ["ES256", "PS256", "HS256"]), ["ES256", "PS256"]);
+  for (const alg of ["RS256", "ES256", "PS256", "HS256"]) assertEquals(await accepted(alg, all), [alg]);
+});
+
 Deno.test("a token is used once, also where several processes share the store", () =>
   withLogout({}, async ({ app, op, auth, signIn }) => {
     const token = await makeToken(op.issuer);

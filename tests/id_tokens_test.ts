@@ -1,4 +1,4 @@
-/** The option `verifyIdTokens`: where the keys come from, and what happens without them. */
+/** The signatures of ID tokens: where the keys come from, and what happens without them (`verifyIdTokens`). */
 import {
   assert,
   assertEquals,
@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -43,8 +43,16 @@ const signWith = (key: KeyObject) => (input: string) =>
 const stranger = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const forged: Script = { sign: signWith(stranger.privateKey) };
 
+/** As `withProvider()`, by default and with the option. */
+async function verifying(
+  ...[script, run, settings, overrides]: Parameters<typeof withProvider>
+): Promise<void> {
+  await withProvider(script, run, settings, overrides);
+  await requiring(script, run, settings, overrides);
+}
+
 /** As `withProvider()`, with the option. */
-function verifying(
+function requiring(
   script: Script,
   run: (parts: ScriptedParts) => Promise<void>,
   settings: ProviderSettings | ((issuer: string) => ProviderSettings) = {},
@@ -78,7 +86,7 @@ const nothing = (_request: IncomingMessage, response: ServerResponse) => {
   response.writeHead(404).end();
 };
 
-Deno.test("A10: a forged ID token reaches no callback and no event, and the log has nothing of it", async () => {
+Deno.test("V1: a forged ID token reaches no callback and no event, and the log has nothing of it", async () => {
   const called: string[] = [];
   const call = (name: string) => (): never => {
     called.push(name);
@@ -89,7 +97,7 @@ Deno.test("A10: a forged ID token reaches no callback and no event, and the log 
   subscribe("fastify-authjs:sign-in-failure", listener);
   try {
     const callbacks = { signIn: call("signIn"), jwt: call("jwt") };
-    await verifying(
+    await withProvider(
       forged,
       async ({ client, provider, lines }) => {
         await assertRefused(client, await signInThrough(client, provider));
@@ -126,13 +134,13 @@ Deno.test("a script gets the same error for a forged ID token as for one with a 
   assertMatch(String(answers[0]![1]), /error=Configuration/);
 });
 
-Deno.test("the keys are fetched once for many sign-ins", () =>
+Deno.test("V2: the keys are fetched once for many sign-ins", () =>
   verifying({}, async (parts) => {
     for (let count = 0; count < 3; count++) await assertSignsIn({ ...parts, client: parts.browser() });
     assertEquals(keyRequests(parts.provider), 1);
   }));
 
-Deno.test("A10: a kid that is unknown has the keys fetched once for each token response at most", () =>
+Deno.test("V2: a kid that is unknown has the keys fetched once for each token response at most", () =>
   verifying({ header: { kid: "unknown" } }, async ({ browser, provider }) => {
     for (let count = 1; count <= 3; count++) {
       const client = browser();
@@ -141,7 +149,7 @@ Deno.test("A10: a kid that is unknown has the keys fetched once for each token r
     }
   }));
 
-Deno.test("an unknown kid of a logout token has the keys fetched once in half a minute", async () => {
+Deno.test("V2: an unknown kid of a logout token has the keys fetched once in half a minute", async () => {
   const config = { backchannelLogout: true, sessionStore: memorySessionStore() };
   await verifying(
     {},
@@ -164,7 +172,7 @@ Deno.test("an unknown kid of a logout token has the keys fetched once in half a 
   );
 });
 
-Deno.test("A10: keys that cannot be had since the provider does not answer are the documented 503", async () => {
+Deno.test("V3: keys that cannot be had since the provider does not answer are the documented 503", async () => {
   const says = (status: number) => (_request: IncomingMessage, response: ServerResponse) => {
     response.writeHead(status).end();
   };
@@ -202,7 +210,7 @@ Deno.test("the wait for keys ends with providerTimeout, and not before", async (
   await verifying({}, assertSignsIn);
 });
 
-Deno.test("A10: keys that the provider does not answer with are a 503", async () => {
+Deno.test("V3: keys that the provider does not answer with are a 503", async () => {
   const answers: [string, (response: ServerResponse) => void, RegExp][] = [
     ["too large", (response) => response.end(`{"keys":[${" ".repeat(1024 * 1024)}]}`), /over 1048576 bytes/],
     ["an error", (response) => response.writeHead(404).end(), /"op" answered 404 at \S+\/jwks/],
@@ -224,7 +232,7 @@ Deno.test("A10: keys that the provider does not answer with are a 503", async ()
   }
 });
 
-Deno.test("A10: an ID token is refused if the provider publishes no key at all", async () => {
+Deno.test("V1: an ID token is refused if the provider publishes no key at all", async () => {
   const jwks = (_request: IncomingMessage, response: ServerResponse) => void response.end('{"keys":[]}');
   await verifying({ answer: { jwks } }, async ({ client, provider, lines }) => {
     await assertRefused(client, await signInThrough(client, provider));
@@ -242,9 +250,9 @@ Deno.test("a key that is too short is named, and its ID token refused", async ()
   });
 });
 
-Deno.test("a discovery document without jwks_uri says what to set", async () => {
-  for (const jwks_uri of [undefined, "keys"]) {
-    await verifying({ metadata: { jwks_uri } }, async ({ client, provider, lines }) => {
+Deno.test("V4: with `true` a discovery document without jwks_uri says what to set", async () => {
+  for (const jwks_uri of [undefined, null, "keys"]) {
+    await requiring({ metadata: { jwks_uri } }, async ({ client, provider, lines }) => {
       await assertRefused(client, await signInThrough(client, provider));
       assertMatch(
         reasons(lines),
@@ -261,7 +269,7 @@ Deno.test("endpoints that are configured: the keys are those of the issuer's doc
   }, manual);
 
   const answer = { discovery: nothing };
-  await verifying({ answer }, async ({ client, provider, lines }) => {
+  await requiring({ answer }, async ({ client, provider, lines }) => {
     await assertRefused(client, await signInThrough(client, provider));
     assertMatch(reasons(lines), /finds no keys of "op"\. "op" answered 404 at .+set its `jwks_endpoint`/);
   }, manual);
@@ -272,7 +280,7 @@ Deno.test("endpoints that are configured: the keys are those of the issuer's doc
   }, withKeys);
 });
 
-Deno.test("what token.conform makes of a response is what is verified", async () => {
+Deno.test("V1: what token.conform makes of a response is what is verified", async () => {
   const token = {
     conform: async (response: Response) => Response.json({ ...await response.json(), hidden: 1 }),
   };
@@ -307,13 +315,12 @@ Deno.test("settings of the application stand beside it: a token address, or null
   }
 });
 
-Deno.test("an account whose ID token is forged is not linked", async () => {
+Deno.test("V1: an account whose ID token is forged is not linked", async () => {
   const provider = await ScriptedProvider.start();
   await using _provider = provider;
   const linked: unknown[] = [];
   const { memoryAdapter } = await import("./support/memory_adapter.ts");
   const parts = await oauthApp({ issuer: provider.issuer }, {
-    verifyIdTokens: true,
     adapter: memoryAdapter(),
     events: { linkAccount: (message) => void linked.push(message) },
   });
@@ -336,7 +343,6 @@ Deno.test("a refresh is not verified: nothing reads its ID token, and its refres
   const auth = createAuth(testConfig({
     providers: [{ ...settings, issuer: provider.issuer, token: { conform } } as never],
     refreshTokens: true,
-    verifyIdTokens: true,
   }));
   await using app = Fastify({ logger }) as unknown as FastifyInstance;
   await app.register(auth.plugin, { prefix: "/auth" });
@@ -368,7 +374,6 @@ Deno.test("keys are not fetched without TLS in production", () =>
     };
     provider.script = { claims: { iss: issuer }, metadata: { jwks_uri: "http://op.example/jwks" } };
     const { app, lines } = await oauthApp({ issuer, [customFetch]: send }, {
-      verifyIdTokens: true,
       origin: "http://localhost",
     });
     await using _app = app;
@@ -416,10 +421,10 @@ Deno.test("a real provider's signatures are verified, with each kind of key", as
     },
   );
   for (const alg of algorithms) {
-    const registered = alg === "HS256" ? { client: { id_token_signed_response_alg: alg } } : {};
+    const registered = alg === "RS256" ? {} : { client: { id_token_signed_response_alg: alg } };
     const clientSecret = "secret-of-at-least-32-characters-for-hs256";
     const settings = { issuer: provider.issuer, clientId: alg, clientSecret, ...registered };
-    const { app, browser, lines } = await oauthApp(settings, { verifyIdTokens: true });
+    const { app, browser, lines } = await oauthApp(settings);
     await using _app = app;
     const client = browser();
     const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(client)));
@@ -437,6 +442,127 @@ Deno.test("the provider for tests signs in with it, too", async () => {
   await there.body?.cancel();
   await client.get(pathOf(there.headers.get("location")!));
   assertEquals(await signedInName(client), "Ada", reasons(lines));
+});
+
+Deno.test("V2: a new key of the provider is noticed with the first token that names it", () =>
+  verifying({}, async (parts) => {
+    const { provider, browser } = parts;
+    await assertSignsIn(parts);
+    const { privateKey, publicKey } = stranger;
+    const jwk = { ...publicKey.export({ format: "jwk" }), kid: "second", use: "sig" };
+    provider.script = { header: { kid: "second" }, sign: signWith(privateKey), keys: [jwk] };
+    for (let count = 0; count < 2; count++) await assertSignsIn({ ...parts, client: browser() });
+    assertEquals(keyRequests(provider), 2);
+  }));
+
+Deno.test("V4: TLS stands for the signature if the provider publishes no keys", async () => {
+  for (const jwks_uri of [undefined, null]) {
+    await withProvider({ metadata: { jwks_uri }, ...forged }, async (parts) => {
+      await assertSignsIn(parts);
+      assertEquals(keyRequests(parts.provider), 0);
+    });
+  }
+});
+
+Deno.test("V4: configured endpoints need no discovery document, but one that cannot be had may name keys", async () => {
+  const says = (status: number, body = "") => (_request: IncomingMessage, response: ServerResponse) =>
+    void response.writeHead(status, { "content-type": "text/html" }).end(body);
+  for (const discovery of [says(404), says(403), says(302), says(200, "<h1>")]) {
+    await withProvider({ answer: { discovery } }, assertSignsIn, manual);
+  }
+  const gone = ({ socket }: IncomingMessage) => void socket.destroy();
+  for (const discovery of [says(500), says(503), gone]) {
+    await withProvider({ answer: { discovery } }, async ({ client, provider, lines }) => {
+      assertEquals((await signInThrough(client, provider)).statusCode, 503);
+      assertMatch(reasons(lines), /keys of its ID tokens are found there, unless `jwks_endpoint` says/);
+    }, manual);
+  }
+  // Another one than that of the issuer.
+  await withProvider({ metadata: { issuer: "https://other.example" } }, async ({ client, provider }) => {
+    await assertRefused(client, await signInThrough(client, provider));
+  }, manual);
+  // An issuer that is only compared.
+  const named = (issuer: string) => ({ ...manual(issuer), issuer: "urn:op" });
+  await withProvider({ claims: { iss: "urn:op" } }, async (parts) => {
+    const { client, provider, lines } = parts;
+    await signInThrough(client, provider);
+    assertFalse(/jwks_endpoint/.test(reasons(lines)));
+    assertFalse(provider.paths.includes(PATHS.discovery));
+  }, named);
+});
+
+Deno.test("V6: with verifyIdTokens: false nothing is verified, and boot warns", async () => {
+  const overrides = { verifyIdTokens: false };
+  await withProvider(
+    forged,
+    async (parts) => {
+      await assertSignsIn(parts);
+      assertEquals(keyRequests(parts.provider), 0);
+      const warnings = parts.lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+      assertEquals(warnings.length, 1);
+      assertMatch(warnings[0]!, /are not verified, by `verifyIdTokens: false`/);
+    },
+    {},
+    overrides,
+  );
+});
+
+const EC = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const signEs256 = (input: string) =>
+  sign("sha256", Buffer.from(input), { key: EC.privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url");
+const ecJwk = { ...EC.publicKey.export({ format: "jwk" }), kid: "ec", use: "sig" };
+
+Deno.test("V5: without a registered algorithm it is RS256, unless the provider says that it has only others", async () => {
+  const es256: Script = { header: { alg: "ES256", kid: "ec" }, sign: signEs256, keys: [ecJwk] };
+  const cases: [listed: unknown, script: Script, accepted: boolean][] = [
+    [["RS256"], {}, true],
+    [["ES256", "RS256", "HS256"], {}, true],
+    [["ES256", "RS256", "HS256"], es256, false],
+    [undefined, {}, true],
+    [undefined, es256, false],
+    [[], {}, true],
+    [["none"], {}, true],
+    [["ES256"], es256, true],
+    [["ES384", "ES256", "HS256"], es256, true],
+    [["ES256"], {}, false],
+    [["HS256"], {}, false],
+  ];
+  for (const [listed, script, accepted] of cases) {
+    const metadata = { id_token_signing_alg_values_supported: listed };
+    await verifying({ metadata, ...script }, async (parts) => {
+      const { client, provider, lines } = parts;
+      if (accepted) return await assertSignsIn(parts);
+      await assertRefused(client, await signInThrough(client, provider), JSON.stringify(listed));
+      assertMatch(
+        reasons(lines),
+        /"[ER]S256" is not one that is expected\. If it is registered there, set `client: \{ id_token/,
+      );
+    });
+  }
+  const registered = { client: { id_token_signed_response_alg: "ES256" } };
+  for (const listed of [["RS256", "ES256"], ["ES256"]]) {
+    const metadata = { id_token_signing_alg_values_supported: listed };
+    await verifying({ metadata, ...es256 }, assertSignsIn, registered);
+    await verifying({ metadata }, async ({ client, provider }) => {
+      await assertRefused(client, await signInThrough(client, provider));
+    }, registered);
+  }
+});
+
+Deno.test("V5: a token that is signed with an empty secret is refused, whether there is one or none", async () => {
+  const sign = (input: string) => createHmac("sha256", "").update(input).digest("base64url");
+  const script: Script = { header: { alg: "HS256", kid: undefined }, sign };
+  const client = { id_token_signed_response_alg: "HS256" };
+  for (
+    const settings of [{ client }, {
+      client: { ...client, token_endpoint_auth_method: "none" },
+      clientSecret: undefined,
+    }]
+  ) {
+    await withProvider(script, async ({ client, provider }) => {
+      await assertRefused(client, await signInThrough(client, provider));
+    }, settings);
+  }
 });
 
 Deno.test("verifyIdTokens that is not true or false stops the boot", async () => {

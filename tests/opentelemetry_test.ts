@@ -85,6 +85,7 @@ Deno.test("a sign-in is a span, and requests to the provider and calls of the ad
       ["authjs.signin", ["GET discovery"]],
       ["authjs.callback", [
         "POST token",
+        "GET jwks",
         "GET userinfo",
         "authjs.adapter.getUserByAccount",
         "authjs.adapter.getUserByAccount",
@@ -136,7 +137,8 @@ for (const providerSpans of [true, false]) {
       await using app = await testApp(testConfig({ providers: [settings] }));
       await signInThrough(new Client(app), provider);
       const names = recorder.spans.map(({ name }) => name).filter((name) => !name.startsWith("authjs."));
-      assertEquals(names, providerSpans ? ["GET discovery", "POST token"] : ["other", "other"]);
+      const own = ["GET discovery", "POST token", "GET jwks"];
+      assertEquals(names, providerSpans ? own : ["other", "other", "other"]);
       for (const { headers } of provider.requests) assertEquals("traceparent" in headers, !providerSpans);
       const requests = (await recorder.points()).filter(({ name }) =>
         name === "authjs.provider.request.duration"
@@ -144,6 +146,7 @@ for (const providerSpans of [true, false]) {
       assertEquals(requests.map(({ attributes }) => attributes["authjs.provider.endpoint"]), [
         "discovery",
         "token",
+        "jwks",
       ]);
     }, { providerSpans });
   });

@@ -743,7 +743,7 @@ Deno.test("A7: the provider without checks works, which is what the warning is a
     const answer = await client.get("/auth/callback/op?code=of-another-user");
     assertEquals(answer.statusCode, 302);
     assertEquals(await signedInName(client), "Ada");
-    assertEquals(provider.paths, [PATHS.discovery, PATHS.token]);
+    assertEquals(provider.paths, [PATHS.discovery, PATHS.token, PATHS.jwks]);
   }, { checks: ["none"] });
 });
 

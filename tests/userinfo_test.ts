@@ -59,7 +59,7 @@ Deno.test("a server with oidc-provider's defaults, or LemonLDAP::NG's, signs in 
     const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(client)));
     await client.get(pathOf(url));
     assertEquals(await userOf(client), { name: "Ada", email: "ada@example.com" });
-    assertEquals(provider.requests.slice(-2), ["POST /token", "GET /me"]);
+    assertEquals(provider.requests.slice(-3), ["POST /token", "GET /jwks", "GET /me"]);
   }
 });
 
@@ -218,6 +218,7 @@ Deno.test("the userinfo endpoint may be configured, and its own request is used"
     authorization: `${issuer}/authorize`,
     token: `${issuer}${PATHS.token}`,
     userinfo,
+    jwks_endpoint: `${issuer}${PATHS.jwks}`,
   });
   await signsIn(FROM_USERINFO, {}, (issuer) => endpoints(issuer, `${issuer}${PATHS.userinfo}`), (parts) => {
     assertFalse(parts.provider.paths.includes(PATHS.discovery));

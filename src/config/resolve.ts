@@ -59,6 +59,7 @@ import type { LogoutTokens } from "../provider/logout_token.ts";
 import type { SigningKeys } from "../provider/signing_keys.ts";
 import { withDefaultProfile } from "../provider/default_profile.ts";
 import { prepareProvider } from "../provider/prepare.ts";
+import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { OtherProcesses } from "./other_processes.ts";
 import { type PageSettings, pageSettings } from "./pages.ts";
 import {
@@ -247,6 +248,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       ...toNotices("FST_AUTHJS_WARN_HOST", redirectProxyWarnings(providers, origin, proxyOrigins)),
       ...toNotices("FST_AUTHJS_WARN_LIFETIME", lifetimeWarnings(core)),
       ...toNotices("FST_AUTHJS_WARN_PROVIDER", providerWarnings(providers, origin)),
+      ...toNotices("FST_AUTHJS_WARN_PROVIDER", unverifiedWarnings(config.verifyIdTokens)),
       ...toNotices("FST_AUTHJS_WARN_WEBAUTHN", webAuthnWarnings(core.providers as Provider[], origin)),
       ...credentialWarnings(providers),
       ...(production ? insecureWarnings(providers, insecure) : []),
@@ -389,7 +391,9 @@ function withDefaults(
         write,
         warn: (message) => notices.warn(message, "FST_AUTHJS_WARN_PROVIDER"),
       },
-      signingKeys: verifyIdTokens ? signingKeys : undefined,
+      idTokens: verifyIdTokens === false
+        ? undefined
+        : { keys: signingKeys, required: verifyIdTokens === true },
     })
   );
   return core;

@@ -82,12 +82,10 @@ function withoutSlash(url: string): string {
   return new URL(url).href.replace(/(?<!\/)\/+$/, "");
 }
 
-/** Core accepts unsigned ID tokens of a provider that advertises `none`. */
+/** Core accepts unsigned ID tokens of a provider that advertises `none`, and no token if the list is empty. */
 function withoutUnsigned(document: Record<string, unknown>): Record<string, unknown> {
-  const { id_token_signing_alg_values_supported: algorithms } = document;
+  const { id_token_signing_alg_values_supported: algorithms, ...others } = document;
   if (!Array.isArray(algorithms)) return document;
-  return {
-    ...document,
-    id_token_signing_alg_values_supported: algorithms.filter((alg) => !/^none$/i.test(String(alg))),
-  };
+  const signed = algorithms.filter((alg) => !/^none$/i.test(String(alg)));
+  return signed.length === 0 ? others : { ...others, id_token_signing_alg_values_supported: signed };
 }

@@ -4,44 +4,48 @@ import { FastifyAuthError } from "../errors.ts";
 import { parseJsonObject } from "../utils/json.ts";
 import { jwtPayload } from "../utils/jwt_payload.ts";
 import { BufferedResponse } from "./buffered_response.ts";
-import { type OpenIdClient, openIdMetadata } from "./openid_metadata.ts";
+import type { OpenIdClient } from "./openid_metadata.ts";
 import { toLogText } from "./provider_error.ts";
 import { ProviderUnavailable } from "./provider_unavailable.ts";
-import { PUBLIC_KEY_ALGORITHMS, publicKeyAlgorithms, SECRET_ALGORITHMS } from "./signing_algorithms.ts";
+import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "./signing_algorithms.ts";
 import type { SigningKeys } from "./signing_keys.ts";
+import { type PublishedKeys, publishedKeys, secretKey } from "./token_keys.ts";
 
 /**
  * A response of the token endpoint with an ID token whose signature is right. One without an ID token is for
- * core to refuse, and so are the claims.
+ * core to refuse, and so are the claims. If the provider publishes no keys, TLS stands for the signature.
  *
  * @param response Is read.
- * @throws {ProviderUnavailable} where the provider does not answer with its keys.
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for any other ID token, and where no keys are found;
- * `FST_AUTHJS_UNAVAILABLE` for a wrong answer in their place.
+ * @param required Whether a token is refused then.
+ * @throws {ProviderUnavailable} if the provider does not answer with its keys.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for any other ID token, and if there have to be keys
+ * and none are found.
  */
 export async function verifiedResponse(
   response: Response,
   client: OpenIdClient,
   keys: SigningKeys,
+  required: boolean,
 ): Promise<Response> {
   // Core reads tokens in no other.
   if (response.status !== 200) return response;
   const { status, statusText, headers } = response;
   const text = await response.text();
   const { id_token: token } = parseJsonObject(text) ?? {};
-  if (typeof token === "string") await verify(token, client, keys);
+  if (typeof token === "string") await verify(token, client, keys, required);
   return new BufferedResponse(text, { status, statusText, headers });
 }
 
-async function verify(token: string, client: OpenIdClient, keys: SigningKeys): Promise<void> {
-  const registered = client.client?.id_token_signed_response_alg ?? "";
+async function verify(
+  token: string,
+  client: OpenIdClient,
+  keys: SigningKeys,
+  required: boolean,
+): Promise<void> {
   try {
-    if (SECRET_ALGORITHMS.includes(registered)) {
-      // Section 10.1.
-      await compactVerify(token, new TextEncoder().encode(client.clientSecret), { algorithms: [registered] });
-    } else {
-      await verifyWithKeys(token, client, keys);
-    }
+    const secret = secretKey(client);
+    if (secret !== undefined) await compactVerify(token, secret.key, { algorithms: secret.algorithms });
+    else await verifyWithKeys(token, client, keys, required);
   } catch (error) {
     if (error instanceof FastifyAuthError) throw error;
     const outcome = error instanceof errors.JOSEError ? "is refused" : "cannot be verified";
@@ -53,46 +57,64 @@ async function verify(token: string, client: OpenIdClient, keys: SigningKeys): P
   }
 }
 
-async function verifyWithKeys(token: string, client: OpenIdClient, keys: SigningKeys): Promise<void> {
-  const { url, algorithms } = await published(token, client);
+async function verifyWithKeys(
+  token: string,
+  client: OpenIdClient,
+  keys: SigningKeys,
+  required: boolean,
+): Promise<void> {
+  const { url, algorithms } = await findKeys(token, client, required) ?? {};
+  if ((url === undefined || url === null) && !required) return;
+  if (typeof url !== "string" || !URL.canParse(url)) {
+    throw noKeys(client.id, "Its discovery document names no `jwks_uri`.");
+  }
   const set = keys.at(url, client);
   const { coolingDown } = set;
+  const options = { algorithms: algorithms! };
   try {
-    await compactVerify(token, set, { algorithms });
+    await compactVerify(token, set, options);
   } catch (error) {
     if (!coolingDown || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
     // The provider may have a new key since. That costs it a request for each of its token responses at most,
     // unlike a token that anyone may send.
     await set.reload();
-    await compactVerify(token, set, { algorithms });
+    await compactVerify(token, set, options);
   }
 }
 
-/** Where the keys are, and what they may be used for; core compares the algorithm as well. */
-async function published(
+/** @returns `undefined` if there is no discovery document, and none is required. */
+async function findKeys(
   token: string,
   client: OpenIdClient,
-): Promise<{ readonly url: string; readonly algorithms: string[] }> {
+  required: boolean,
+): Promise<PublishedKeys | undefined> {
   const { id, jwks_endpoint } = client;
-  if (typeof jwks_endpoint === "string") {
-    return { url: jwks_endpoint, algorithms: publicKeyAlgorithms(client, PUBLIC_KEY_ALGORITHMS) };
-  }
   const issuer = tenantIssuer(client.issuer, token);
-  const metadata = await openIdMetadata({ ...client, issuer }).catch((error) => {
-    if (!(error instanceof FastifyAuthError) || error instanceof ProviderUnavailable) throw error;
-    throw noKeys(id, error.message, error);
+  if (!required && typeof jwks_endpoint !== "string" && !URL.canParse(issuer)) return undefined;
+  return await publishedKeys({ ...client, issuer }).catch((error) => {
+    if (!(error instanceof FastifyAuthError)) throw error;
+    if (!required && isAbsent(error)) return undefined;
+    // Without a document to look into it is not known whether there are keys.
+    throw error instanceof ProviderUnavailable
+      ? new ProviderUnavailable(id, `${error.message} ${KEYS_ELSEWHERE}`, error.cause)
+      : noKeys(id, error.message, error);
   });
-  const { jwks_uri: url, id_token_signing_alg_values_supported: supported } = metadata;
-  if (typeof url === "string" && URL.canParse(url)) {
-    return { url, algorithms: publicKeyAlgorithms(client, supported) };
-  }
-  throw noKeys(id, "Its discovery document names no `jwks_uri`.");
+}
+
+const KEYS_ELSEWHERE =
+  "The keys of its ID tokens are found there, unless `jwks_endpoint` says where they are.";
+
+/** Whether there is no document at the address, but a refusal or a page. Core needs none if endpoints are set. */
+function isAbsent(error: unknown): boolean {
+  if (!(error instanceof FastifyAuthError) || error.code !== "FST_AUTHJS_UNAVAILABLE") return false;
+  return !(error instanceof ProviderUnavailable) ||
+    (error.cause as { status?: number } | undefined)?.status === 200;
 }
 
 function noKeys(id: string, why: string, cause?: Error): FastifyAuthError {
   return new FastifyAuthError(
     "FST_AUTHJS_PROVIDER_INVALID",
-    `\`verifyIdTokens\` finds no keys of "${id}". ${why} Where it publishes its keys without a discovery document, ` +
+    `\`verifyIdTokens\` finds no keys of "${id}". ${why} If it publishes its keys without a discovery document, ` +
       "set its `jwks_endpoint` to their address.",
     cause && { cause },
   );
@@ -124,7 +146,7 @@ function reasonOf(error: unknown, token: string): string {
   const { code = "", message } = error as { code?: string; message: string };
   if (code !== errors.JOSEAlgNotAllowed.code) return REASONS[code] ?? toLogText(message)!;
   const alg = toLogText(decodeProtectedHeader(token).alg) ?? "";
-  const hint = SECRET_ALGORITHMS.includes(alg)
+  const hint = [...PUBLIC_KEY_ALGORITHMS, ...SECRET_ALGORITHMS].includes(alg)
     ? `. If it is registered there, set \`client: { id_token_signed_response_alg: "${alg}" }\``
     : "";
   return `its algorithm ${JSON.stringify(alg)} is not one that is expected${hint}`;

@@ -3,9 +3,9 @@ import type { Provider } from "@auth/core/providers";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { isJsonObject } from "../utils/json.ts";
 import { UsedLogoutTokens } from "./used_logout_tokens.ts";
-import { openIdClient, openIdMetadata } from "./openid_metadata.ts";
-import { publicKeyAlgorithms } from "./signing_algorithms.ts";
+import { openIdClient } from "./openid_metadata.ts";
 import type { SigningKeys } from "./signing_keys.ts";
+import { publishedKeys, secretKey } from "./token_keys.ts";
 
 /** A logout token that is not accepted. The message is for the log and for the provider. */
 export class LogoutTokenRefused extends Error {
@@ -66,14 +66,16 @@ export class LogoutTokens {
    */
   async verify(provider: string, token: string): Promise<LogoutClaims> {
     const client = openIdClient(this.#providers, provider);
-    const metadata = await openIdMetadata(client);
-    if (typeof metadata.jwks_uri !== "string") {
+    const secret = secretKey(client);
+    const { issuer, url, algorithms } = await publishedKeys(client);
+    if (secret === undefined && typeof url !== "string") {
       throw new LogoutTokenRefused(`the provider "${provider}" publishes no keys (jwks_uri)`);
     }
+    const key = secret === undefined ? this.#keys.at(url as string, client) : () => secret.key;
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, this.#keys.at(metadata.jwks_uri, client), {
-        algorithms: publicKeyAlgorithms(client, metadata.id_token_signing_alg_values_supported),
-        issuer: metadata.issuer,
+      const { payload, protectedHeader } = await jwtVerify(token, key, {
+        algorithms: secret?.algorithms ?? algorithms,
+        issuer,
         audience: client.clientId,
         requiredClaims: ["iss", "aud", "iat", "exp", "jti"],
         maxTokenAge: LOGOUT_TOKEN_AGE,

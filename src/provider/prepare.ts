@@ -5,9 +5,8 @@ import { type MailSettings, writeEmails } from "./email_message.ts";
 import { limitRequests } from "./request_limits.ts";
 import { parseClaimsParameter } from "./claims_parameter.ts";
 import { keepClientKey } from "./client_key.ts";
-import type { SigningKeys } from "./signing_keys.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
-import { verifyIdTokens } from "./verify_id_tokens.ts";
+import { type IdTokenVerification, verifyIdTokens } from "./verify_id_tokens.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds, withoutRepeatedPath } from "./workarounds.ts";
 
@@ -22,8 +21,8 @@ export interface PrepareOptions {
   readonly insecure: readonly string[];
   /** What mails are written with. */
   readonly mail: MailSettings;
-  /** What ID tokens are verified with; `undefined` where they are not (`verifyIdTokens`). */
-  readonly signingKeys: (() => Promise<SigningKeys>) | undefined;
+  /** How ID tokens are verified; `undefined` if they are not (`verifyIdTokens`). */
+  readonly idTokens: IdTokenVerification | undefined;
 }
 
 type Step = (provider: Provider, options: PrepareOptions) => Provider;
@@ -50,7 +49,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   // After the workarounds, which may send requests.
   ["request limits", limitRequests],
   // After the limits, which apply to the requests for keys, and after whatever corrects a response.
-  ["ID token signatures", (provider, options) => verifyIdTokens(provider, options.signingKeys, options)],
+  ["ID token signatures", (provider, options) => verifyIdTokens(provider, options.idTokens, options)],
   // Last, so that it sees a sender's timeout.
   ["e-mail errors", (provider, { env }) => prepareEmailProvider(provider, env)],
 ];

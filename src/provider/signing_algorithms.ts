@@ -19,9 +19,18 @@ export const PUBLIC_KEY_ALGORITHMS: readonly string[] = [
 /** Those of the client secret. */
 export const SECRET_ALGORITHMS: readonly string[] = ["HS256", "HS384", "HS512"];
 
-/** Of the algorithms of public keys the one that is registered for ID tokens, else those that the provider has. */
+/** The default for a client that is registered without one (OpenID Connect Registration 1.0, section 2). */
+const DEFAULT = "RS256";
+
+/**
+ * The algorithms of public keys that a provider may sign ID and logout tokens with: the one that the client is
+ * registered for; else the default, unless the provider says that it has only others.
+ *
+ * @param supported `id_token_signing_alg_values_supported` of its metadata.
+ */
 export function publicKeyAlgorithms({ client }: OpenIdClient, supported: unknown): string[] {
-  const registered = client?.id_token_signed_response_alg;
-  const used = registered !== undefined ? [registered] : Array.isArray(supported) ? supported : ["RS256"];
+  const { id_token_signed_response_alg: registered } = client ?? {};
+  const listed = Array.isArray(supported) ? supported : [DEFAULT];
+  const used = registered !== undefined ? [registered] : listed.includes(DEFAULT) ? [DEFAULT] : listed;
   return PUBLIC_KEY_ALGORITHMS.filter((algorithm) => used.includes(algorithm));
 }

@@ -170,8 +170,8 @@ export interface OAuth2Config<Profile> extends CommonProviderOptions {
    */
   issuer?: string;
   /**
-   * Where the provider publishes its keys; `undefined` where discovery says it. It is read with
-   * `verifyIdTokens`. The contract requires the field, core leaves it optional.
+   * Where the provider publishes its keys; `undefined` if discovery says it. ID and logout tokens are verified
+   * with them. The contract requires the field, core leaves it optional.
    */
   // deno-lint-ignore no-explicit-any -- the contract's type
   jwks_endpoint: any;

@@ -1,4 +1,4 @@
-/** Has the ID tokens of OpenID Providers verified before core reads them: the option `verifyIdTokens`. */
+/** Has the ID tokens of OpenID Providers verified before core reads them (`verifyIdTokens`). */
 import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
@@ -16,6 +16,14 @@ type Conform = (response: Response) => Response | undefined | Promise<Response |
 
 type Limits = Pick<ProviderLimits, "insecure" | "production">;
 
+/** How the signatures of ID tokens are verified. */
+export interface IdTokenVerification {
+  /** What they are signed with. */
+  readonly keys: () => Promise<SigningKeys>;
+  /** Whether a provider that publishes no keys is refused. */
+  readonly required: boolean;
+}
+
 /** Where the `conform` is kept that the token endpoint has without this. */
 const UNVERIFIED = Symbol("conform without verifying");
 
@@ -25,18 +33,19 @@ const verifiedResponse = later(async () => (await import("./id_token.ts")).verif
  * Makes `token.conform` verify the ID token in what core gets for a code. Core calls it last before it reads
  * the response.
  *
- * @param keys `undefined` where ID tokens are not verified.
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` where there can be no key.
+ * @param verification `undefined` if ID tokens are not verified.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` if there has to be a key, and can be none.
  */
 export function verifyIdTokens(
   provider: Provider,
-  keys: (() => Promise<SigningKeys>) | undefined,
+  verification: IdTokenVerification | undefined,
   limits: Limits,
 ): Provider {
   const { options, ...own } = provider as unknown as Part & { options?: Part };
-  if (keys === undefined || own.type !== "oidc") return provider;
+  if (verification === undefined || own.type !== "oidc") return provider;
+  const { keys, required } = verification;
   const client = toOpenIdClient(provider);
-  requireKey(client, String(own.id), limits);
+  if (required) requireKey(client, String(own.id), limits);
   // As core merges them: an address replaces all of a shipped endpoint.
   const { token } = mergeAsCore(clonePlain(own), options ?? {}) as { token?: string | Part | null };
   const endpoint = typeof token === "string" ? { url: token } : token ?? {};
@@ -48,10 +57,20 @@ export function verifyIdTokens(
       ...endpoint,
       [UNVERIFIED]: conform,
       conform: async (response: Response) =>
-        await verifiedResponse(await conform?.(response.clone()) ?? response, client, await keys()),
+        await verifiedResponse(await conform?.(response.clone()) ?? response, client, await keys(), required),
     },
     ...(options && { options: others }),
   } as unknown as Provider;
+}
+
+/** Warns if signatures are not verified. */
+export function unverifiedWarnings(verifyIdTokens: boolean | undefined): string[] {
+  if (verifyIdTokens !== false) return [];
+  return [
+    "The signatures of ID tokens are not verified, by `verifyIdTokens: false`, so whoever can change what an " +
+    "OpenID Provider's token endpoint answers signs in as any of its users. Leave it out: if the keys of a provider are not " +
+    "found, set its `jwks_endpoint`.",
+  ];
 }
 
 /** The `conform` for a refresh, whose ID token nothing reads: a new refresh token must not be lost over it. */

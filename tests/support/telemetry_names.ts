@@ -61,7 +61,7 @@ export const ACTIONS: readonly string[] = [
 ];
 
 /** The values of `authjs.provider.endpoint`. */
-export const ENDPOINTS: readonly string[] = ["discovery", "token", "userinfo"];
+export const ENDPOINTS: readonly string[] = ["discovery", "jwks", "token", "userinfo"];
 
 /** The values of `authjs.event`: the channels of the audit trail, without their prefix. */
 export const EVENTS: readonly string[] = [

@@ -1,0 +1,50 @@
+/** What ID and logout tokens of a client are signed with (OpenID Connect Core 1.0, section 10.1). */
+import { type OpenIdClient, openIdMetadata } from "./openid_metadata.ts";
+import { publicKeyAlgorithms, SECRET_ALGORITHMS } from "./signing_algorithms.ts";
+
+/** The published keys. */
+export interface PublishedKeys {
+  /** Who signs with them. */
+  readonly issuer: string;
+  /** Where they are, if the provider says so. */
+  readonly url: unknown;
+  readonly algorithms: string[];
+}
+
+/**
+ * Finds out where the keys are: at `jwks_endpoint`, else where the provider's metadata say.
+ *
+ * @throws As {@linkcode openIdMetadata}.
+ */
+export async function publishedKeys(client: OpenIdClient): Promise<PublishedKeys> {
+  const { issuer, jwks_endpoint } = client;
+  if (typeof jwks_endpoint === "string") {
+    return { issuer, url: jwks_endpoint, algorithms: publicKeyAlgorithms(client, undefined) };
+  }
+  const metadata = await openIdMetadata(client);
+  return {
+    issuer: metadata.issuer,
+    url: metadata.jwks_uri,
+    algorithms: publicKeyAlgorithms(client, metadata.id_token_signing_alg_values_supported),
+  };
+}
+
+/** The client secret as a key, and its algorithm. */
+export interface SecretKey {
+  readonly key: Uint8Array;
+  readonly algorithms: string[];
+}
+
+/**
+ * The key of a client that is registered for tokens which are signed with its secret.
+ *
+ * @throws {TypeError} if it has no secret.
+ */
+export function secretKey({ client, clientSecret }: OpenIdClient): SecretKey | undefined {
+  const { id_token_signed_response_alg: registered = "" } = client ?? {};
+  if (!SECRET_ALGORITHMS.includes(registered)) return undefined;
+  if (!clientSecret) {
+    throw new TypeError(`it is signed with the \`clientSecret\` (${registered}), which is not set`);
+  }
+  return { key: new TextEncoder().encode(clientSecret), algorithms: [registered] };
+}
