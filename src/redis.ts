@@ -3,7 +3,7 @@
  * a session ends. Set it as `refreshLock: redisLock(client)`.
  *
  * No session token is stored in Redis: values are encrypted with keys derived from the tokens. Every key
- * expires within fifteen minutes or `refreshGrace`. The commands used are `GET`, `SET` with `NX` and `PX`,
+ * expires within an hour or `refreshGrace`. The commands used are `GET`, `SET` with `NX` and `PX`,
  * and `EVAL`.
  *
  * Installed with `npm install fastify-authjs fastify ioredis` (`pnpm add`, `yarn add`, `bun add`), or with

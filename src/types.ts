@@ -210,7 +210,7 @@ export interface FastifyAuthOptions {
    * by which only one of them refreshes a session in the `jwt` callback, and whose store tells the others of
    * a sign-out. A sign-in link that several processes are sent at once signs in at one of them, also where
    * the adapter looks it up and deletes it in two steps, and of first sign-ins of one user at the same time
-   * one creates the user. One process needs no lock. While the lock fails, sessions are read, and links used,
+   * one creates the user; one that was broken off goes on at any of them. One process needs no lock. While the lock fails, sessions are read, and links used,
    * without it.
    *
    * A process waits for the one that refreshes as long as that extends the lock, else for `providerTimeout`

@@ -7,14 +7,14 @@ import {
   assertStrictEquals,
   assertStringIncludes,
 } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import type { Adapter } from "@auth/core/adapters";
 import { UnstorageAdapter } from "@auth/unstorage-adapter";
 import Fastify from "fastify";
 import { createAuth, FastifyAuth, FastifyAuthError } from "fastify-authjs";
 import { createStorage } from "unstorage";
 import { bindAdapter } from "../src/adapter/bind.ts";
-import { AdapterFailure } from "../src/adapter/failure.ts";
-import { UnfinishedUsers } from "../src/adapter/unfinished_users.ts";
+import { MemoryPlaces, UnfinishedUsers } from "../src/adapter/unfinished_users.ts";
 import { redactError } from "../src/http/redact_error.ts";
 import { testApp, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
@@ -316,58 +316,16 @@ Deno.test("the application's own error handler answers for a database that is do
   assertFalse(client.cookies.has("authjs.session-token"));
 });
 
-Deno.test("UnfinishedUsers drops the oldest, and has no user whose address was verified", () => {
-  const left = new UnfinishedUsers();
-  for (let id = 0; id <= 1000; id++) left.add(String(id));
-  assertEquals([left.has({ id: "0" }), left.has({ id: "1" }), left.has({ id: "1000" })], [false, true, true]);
-  assertEquals(left.has({ id: "1", emailVerified: new Date() }), false);
-  left.delete("1");
-  assertEquals(left.has({ id: "1" }), false);
-});
-
-Deno.test("UnfinishedUsers tries removals again, and gives up after a while", async () => {
-  const left = new UnfinishedUsers({ triedFor: 30, firstPause: 5 });
-  const attempts: string[] = [];
-  let given: unknown;
-  left.add("0", {
-    attempt: () => Promise.reject(new Error("refused")),
-    giveUp: () => {
-      throw new Error("a logger that fails");
-    },
-  });
-  left.add("1", {
-    attempt: async () => {
-      attempts.push("1");
-      if (attempts.length === 1) await Promise.reject(new Error("no answer"));
-    },
-    giveUp: (error) => given = error,
-  });
-  left.add("2", { attempt: () => Promise.reject(new Error("refused")), giveUp: (error) => given = error });
-  for (let tries = 0; given === undefined && tries < 1000; tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assertEquals([attempts.length, `${given}`], [2, "Error: refused"]);
-  // Their next sign-ins may still remove them.
-  assertEquals([left.has({ id: "1" }), left.has({ id: "2" })], [true, true]);
-});
-
-Deno.test("UnfinishedUsers: a removal that is never answered keeps no other waiting", async () => {
-  const left = new UnfinishedUsers({ firstPause: 5 });
-  const unanswered = new AdapterFailure("getUser", "unanswered", { timeout: 1 });
-  let removed = false;
-  left.add("1", { attempt: () => Promise.reject(unanswered), giveUp() {} });
-  left.add("2", { attempt: () => Promise.resolve(void (removed = true)), giveUp() {} });
-  for (let tries = 0; !removed && tries < 1000; tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  left.delete("1");
-  assertEquals(removed, true);
-});
-
-Deno.test("UnfinishedUsers says which removals it drops for newer ones", () => {
-  const left = new UnfinishedUsers();
-  let given: unknown;
-  left.add("0", { attempt: () => Promise.resolve(), giveUp: (error) => given = error });
-  for (let id = 1; id <= 1000; id++) left.add(String(id));
-  assertEquals(`${given}`, "Error: Over 1000 users have to be removed.");
+Deno.test("UnfinishedUsers names the user of an account until it is finished, for an hour, and drops the oldest", async () => {
+  const left = new UnfinishedUsers(new MemoryPlaces());
+  const account = (id: number) => ({ provider: "one", providerAccountId: String(id) });
+  for (let id = 0; id <= 1000; id++) await left.add(account(id), `user ${id}`);
+  assertEquals(await left.find(account(0)), undefined);
+  assertEquals([await left.find(account(1)), await left.find(account(1000))], ["user 1", "user 1000"]);
+  assertEquals(await left.find({ provider: "two", providerAccountId: "1" }), undefined);
+  await left.delete("user 1");
+  assertEquals(await left.find(account(1)), undefined);
+  const later = performance.now() + 60 * 60_000;
+  using _ = stub(performance, "now", () => later);
+  assertEquals(await left.find(account(1000)), undefined);
 });

@@ -31,6 +31,7 @@ export class FirstSignIn {
   readonly #lock: Lock | undefined;
   readonly #limit: number;
   readonly #owner = randomUUID();
+  #isAlone = true;
   /** What keeps others waiting, and how it ends. */
   readonly #held = new Map<string, () => unknown>();
 
@@ -52,6 +53,11 @@ export class FirstSignIn {
         getUserByEmail: (email) => this.#lookUp(["email", email], () => getUserByEmail(email)),
       }),
     };
+  }
+
+  /** Whether no other one is under way that was waited for in vain. */
+  get isAlone(): boolean {
+    return this.#isAlone;
   }
 
   /** Lets the next one look. Never rejects. */
@@ -85,13 +91,15 @@ export class FirstSignIn {
       if (underWay.get(name) === over) underWay.delete(name);
     });
     this.#held.set(name, end);
-    if (before !== undefined) await withDeadline(before, this.#limit, () => new Error()).catch(() => {});
+    if (before === undefined) return;
+    await withDeadline(before, this.#limit, () => new Error()).catch(() => this.#isAlone = false);
   }
 
   /** Waits for those of other processes. Whether they may have written what is looked up. */
   async #acquire(name: string): Promise<boolean> {
     const lock = this.#lock;
-    if (lock === undefined || !await acquireInTurn(lock, name, this.#owner, this.#limit)) return false;
+    if (lock === undefined) return false;
+    if (!await acquireInTurn(lock, name, this.#owner, this.#limit)) return this.#isAlone = false;
     const end = this.#held.get(name)!;
     this.#held.set(name, () => lock.release(name, this.#owner).finally(end));
     return true;

@@ -8,23 +8,30 @@
 import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@auth/core/adapters";
 import type { AccountListAdapter } from "./account_list.ts";
 import { AdapterFailure, isUnanswered } from "./failure.ts";
-import type { UnfinishedUsers } from "./unfinished_users.ts";
+import { tryAgain } from "./try_again.ts";
+import type { AccountId, UnfinishedUsers } from "./unfinished_users.ts";
 
 /** What is known of the sign-in. */
 export interface SignInOptions {
   /** The type of its provider, which says what a new user needs to be able to sign in again. */
   readonly type: string;
-  /** Users of earlier sign-ins that are still to be deleted. */
+  /** The users that sign-ins have created, and not finished. */
   readonly unfinished: UnfinishedUsers;
+  /** Whether no other sign-in with the account is under way, as far as is known. */
+  readonly isAlone: () => boolean;
   /** Logs what could not be undone. */
   readonly report: (error: Error) => void;
 }
 
-/** What the operator has to do where nothing else removes the user. */
-const DELETE_USER = "Its next sign-in deletes it, if this process gets it. " +
-  "Otherwise delete the user from the database: until then no other sign-in with its address succeeds.";
+/** What becomes of a user that cannot sign in, and what the operator may have to do. */
+const FINISH_OR_DELETE =
+  "For an hour the next sign-in with its account goes on with it, in this process and in those that share its " +
+  "`refreshLock`. Otherwise delete the user from the database: until then no other sign-in with its address succeeds.";
 
-type Account = Pick<AdapterAccount, "provider" | "providerAccountId">;
+/** A sign-in was refused for a user that an earlier one may have left. */
+class UnfinishedUserFound extends Error {
+  override readonly name = "UnfinishedUserFound";
+}
 
 /** The writes of one sign-in. */
 export class SignInWrites {
@@ -36,8 +43,13 @@ export class SignInWrites {
   /** The user that this sign-in created. */
   #user: AdapterUser | undefined;
   #userRemoved = false;
+  /** The account that signs in. */
+  #asked: AccountId | undefined;
+  /** A user that an earlier sign-in has created for it, and one that has its address. */
+  #left: AdapterUser | undefined;
+  #found: AdapterUser | undefined;
   /** The account to link, and whether it was linked. */
-  #account: Account | undefined;
+  #account: AccountId | undefined;
   #accountLinked = false;
   /** The passkey to store, and whether it was stored. */
   #credentialId: string | undefined;
@@ -60,13 +72,24 @@ export class SignInWrites {
     return {
       ...adapter,
       ...wrap("createUser", (create) => async (user) => {
-        const created = undoIfLate(create(user), (late) => this.#removeUser(late));
-        this.#user = await created.catch((error: unknown) => {
+        this.#user = this.#left ?? await this.#leftWithoutAddress();
+        if (this.#user !== undefined) return this.#user;
+        try {
+          this.#user = await undoIfLate(create(user), async (late) => {
+            await this.#record(late);
+            await this.#removeUser(late);
+          });
+        } catch (error) {
           // The call may have created the user nevertheless, with the requested id.
-          this.#removeLater(user, error);
+          await this.#record(user);
           throw error;
-        });
+        }
+        await this.#record(this.#user);
         return this.#user;
+      }),
+      ...wrap("getUserByAccount", (get) => async (account) => {
+        this.#asked = account;
+        return await get(account);
       }),
       ...wrap("linkAccount", (link) => async (account) => {
         this.#account = account;
@@ -74,12 +97,15 @@ export class SignInWrites {
           if (this.#userRemoved) await this.#unlinkAccount();
         });
         this.#accountLinked = true;
+        // With a passkey there is one more to write.
+        if (this.#options.type !== "webauthn") await this.#finish({ id: account.userId });
         return linked;
       }),
       ...wrap("createAuthenticator", (create) => async (authenticator) => {
         this.#credentialId = authenticator.credentialID;
         const created = await create(authenticator);
         this.#credentialStored = true;
+        await this.#finish({ id: authenticator.userId });
         return created;
       }),
       ...wrap("createSession", (create) => async (session) => {
@@ -94,11 +120,35 @@ export class SignInWrites {
       }),
       ...wrap("getUserByEmail", (get) => async (email) => {
         const user = await get(email);
-        if (user === null || !this.#options.unfinished.has(user)) return user;
-        await this.#deleteUser(user);
-        return null;
+        if (user === null) return null;
+        const isLeft = await this.#isLeft(user);
+        if (isLeft) this.#left = user;
+        else this.#found = user;
+        return isLeft ? null : user;
       }),
     };
+  }
+
+  /** Records a user that was created. One whose address is verified can sign in by e-mail. */
+  async #record({ id, emailVerified }: AdapterUser): Promise<void> {
+    if (this.#asked !== undefined && !emailVerified) {
+      await this.#options.unfinished.add(this.#asked, String(id));
+    }
+  }
+
+  /** Whether an earlier sign-in with the same account has created this user, and nothing has finished it since. */
+  async #isLeft({ id, emailVerified }: AdapterUser): Promise<boolean> {
+    const { unfinished, isAlone } = this.#options;
+    if (emailVerified || this.#asked === undefined || !isAlone()) return false;
+    if (await unfinished.find(this.#asked) !== String(id)) return false;
+    return !await this.#hasOtherAccount(id);
+  }
+
+  /** The same for one that core does not look up by its address. */
+  async #leftWithoutAddress(): Promise<AdapterUser | undefined> {
+    const id = this.#asked && await this.#options.unfinished.find(this.#asked);
+    const user = id === undefined ? null : await this.#adapter.getUser?.(id) ?? null;
+    return user !== null && await this.#isLeft(user) ? user : undefined;
   }
 
   /**
@@ -116,56 +166,71 @@ export class SignInWrites {
     }
   }
 
-  /** Removes a user that this sign-in created, unless it can sign in; later, where that fails. */
+  /**
+   * Says which user a sign-in was refused for, if that may be one which another sign-in has left without an account.
+   * Never rejects.
+   */
+  async explainRefusal(): Promise<void> {
+    const user = this.#found;
+    if (user === undefined || user.emailVerified) return;
+    if (await this.#hasOtherAccount(user.id).catch(() => false)) return;
+    const { provider } = this.#asked!;
+    this.#options.report(
+      new UnfinishedUserFound(
+        `A sign-in with "${provider}" was refused, since the user ${user.id} has its e-mail address, and is not linked ` +
+          "to that account. If that user has no account at all, its first sign-in was broken off: its process ended, " +
+          "or the database failed between two writes. Then delete the user from the database.",
+      ),
+    );
+  }
+
+  /** Removes a user that this sign-in created, unless it can sign in; later, if the database does not answer. */
   async #removeUser(user: AdapterUser): Promise<void> {
     try {
       await this.#removeUnfinished(user);
     } catch (error) {
       const what =
         `The user ${user.id} has no sign-in method, since its sign-in was broken off, and could not be`;
+      if (!isUnanswered(error)) return this.#report(`${what} deleted. ${FINISH_OR_DELETE}`, error);
       this.#report(
-        this.#removeLater(user, error)
-          ? `${what} deleted yet. That is tried again for ten minutes; another line follows where it fails.`
-          : `${what} deleted. ${DELETE_USER}`,
+        `${what} deleted yet. That is tried again for ten minutes; another line follows where it fails.`,
         error,
+      );
+      void tryAgain(
+        () => this.#removeLeft(user),
+        (cause) => this.#report(`${what} deleted. ${FINISH_OR_DELETE}`, cause),
       );
     }
   }
 
+  /** Removes a user later, unless another sign-in has finished it, or its address was verified. */
+  async #removeLeft(user: AdapterUser): Promise<void> {
+    if (await this.#options.unfinished.find(this.#asked!) !== String(user.id)) return;
+    // First, since some adapters say of a user that they could not read that there is none.
+    if (await this.#canSignIn(user)) return await this.#finish(user);
+    const current = await this.#adapter.getUser?.(user.id) ?? null;
+    if (current === null || current.emailVerified || await this.#hasOtherAccount(user.id)) return;
+    await this.#removeUnfinished(current);
+  }
+
   async #removeUnfinished(user: AdapterUser): Promise<void> {
-    if (await this.#canSignIn(user)) return;
+    if (await this.#canSignIn(user)) return await this.#finish(user);
     if (this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
     if (this.#accountLinked) await this.#unlinkAccount();
     await this.#deleteUser(user);
   }
 
-  /**
-   * Has the user removed by its next sign-in, or earlier where the database only has to answer again.
-   *
-   * @returns Whether it is tried earlier.
-   */
-  #removeLater({ id }: Pick<AdapterUser, "id">, error: unknown): boolean {
-    const { unfinished } = this.#options;
-    const isTriedAgain = isUnanswered(error) && this.#adapter.getUser !== undefined;
-    const attempt = async () => {
-      const user = await this.#adapter.getUser!(id);
-      // Where there is none, the database may still be creating it.
-      if (user === null) return;
-      if (!user.emailVerified && !await this.#hasOtherAccount(id)) await this.#removeUnfinished(user);
-      unfinished.delete(id);
-    };
-    const giveUp = (cause: unknown) =>
-      this.#report(`The user ${id} has no sign-in method, and could not be deleted. ${DELETE_USER}`, cause);
-    unfinished.add(id, isTriedAgain ? { attempt, giveUp } : undefined);
-    return isTriedAgain;
+  /** Ends the record of a user, if one may have been made: sign-ins by e-mail have none. */
+  async #finish({ id }: Pick<AdapterUser, "id">): Promise<void> {
+    if (this.#asked !== undefined) await this.#options.unfinished.delete(String(id));
   }
 
-  /** Whether another sign-in has linked an account to the user, as far as the adapter tells. */
+  /** Whether the user has another account than the one that signs in, as far as the adapter tells. */
   async #hasOtherAccount(userId: string): Promise<boolean> {
     const { listAccountsByUserId: list } = this.#adapter as Adapter & Partial<AccountListAdapter>;
     const accounts = await list?.(userId) ?? [];
     return accounts.some(({ provider, providerAccountId }) =>
-      provider !== this.#account?.provider || providerAccountId !== this.#account.providerAccountId
+      provider !== this.#asked?.provider || providerAccountId !== this.#asked.providerAccountId
     );
   }
 
@@ -189,16 +254,20 @@ export class SignInWrites {
     try {
       if (!adapter.deleteUser) throw new Error("The adapter has no deleteUser().");
       await adapter.deleteUser(user.id);
+      await this.#finish(user);
     } catch (error) {
       if (isUnanswered(error) || !adapter.updateUser) throw error;
-      // Some adapters delete the user, and then fail because it has no accounts or sessions.
+      // Some adapters delete the user, and then fail because it has no accounts or sessions. Others say that there is
+      // none if they could not look, so that the record stays.
       const remaining = await adapter.getUser?.(user.id);
       // No real address has this domain (RFC 6761 section 6.4).
       const email = `${crypto.randomUUID()}@unfinished.invalid`;
-      if (remaining !== null) await adapter.updateUser({ id: user.id, email });
+      if (remaining !== null) {
+        await adapter.updateUser({ id: user.id, email });
+        await this.#finish(user);
+      }
     }
     this.#userRemoved = true;
-    this.#options.unfinished.delete(user.id);
   }
 
   async #deleteSession(token: string): Promise<void> {

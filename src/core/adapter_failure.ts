@@ -1,13 +1,15 @@
 /** The adapter during one auth request, and the answer where it fails. */
 import type { Adapter } from "@auth/core/adapters";
-import { AdapterError } from "@auth/core/errors";
+import { AccountNotLinked, AdapterError, OAuthAccountNotLinked } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { FirstSignIn } from "../adapter/first_sign_ins.ts";
 import { replaceSession, type SessionReplacement } from "../adapter/session_replacement.ts";
 import type { Lock } from "../adapter/single_use.ts";
 import { SignInWrites } from "../adapter/sign_in_writes.ts";
+import { RECORD_LIFE_MS, type RecordPlaces, UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import { sharedStore } from "../session/ending.ts";
+import { placeOf } from "../session/sealed_value.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
@@ -24,7 +26,7 @@ export async function answerWithAdapter(
 ): Promise<Answer> {
   const { settings } = context;
   const adapter = withSingleUse(context);
-  const writes = writesOf(context, adapter);
+  const writes = writesOf(context, adapter, () => signIn!.isAlone);
   const signIn = writes && new FirstSignIn(writes.adapter, context.config.firstSignIns, lockOf(context));
   const watched = stopAtFailure(signIn?.adapter ?? adapter);
   const replacement = replacementOf(context, settings, watched.adapter);
@@ -38,6 +40,7 @@ export async function answerWithAdapter(
     const failure = watched.failed();
     const decided = failure !== undefined && decides(failure);
     await writes?.cleanUp(decided);
+    if (isRefusedForUser(answer)) await writes?.explainRefusal();
     return decided ? unavailable(answer, failure, context) : answer;
   } finally {
     await signIn?.end();
@@ -98,14 +101,39 @@ function unavailable({ error }: Answer, failure: Failure, { logger }: RequestCon
   return { status: 503, headers: {}, cookies: [], error: unavailableError(failure.error) };
 }
 
+/** Whether the e-mail address of the account is that of another user. */
+function isRefusedForUser({ error }: Answer): boolean {
+  return error instanceof OAuthAccountNotLinked || error instanceof AccountNotLinked;
+}
+
 /** Tracks what a sign-in writes, to delete it where the sign-in fails. */
 function writesOf(
-  { action, provider, config, logger }: RequestContext,
+  context: RequestContext,
   adapter: Adapter,
+  isAlone: () => boolean,
 ): SignInWrites | undefined {
+  const { action, provider, logger } = context;
   if (action !== "callback" || provider === undefined) return undefined;
-  const { unfinishedUsers: unfinished } = config;
-  return new SignInWrites(adapter, { type: provider.type, unfinished, report: logger.error });
+  const unfinished = new UnfinishedUsers(placesOf(context));
+  return new SignInWrites(adapter, { type: provider.type, unfinished, isAlone, report: logger.error });
+}
+
+/** Where sign-ins record the users that they create: in the store that processes share, if there is one. */
+function placesOf(context: RequestContext): RecordPlaces {
+  const { config, settings, logger } = context;
+  const lock = sharedStore({ settings, logger: () => logger })?.lock;
+  if (lock === undefined) return config.unfinishedUsers;
+  const place = (key: string) => placeOf(`${config.hashSecrets.current} ${key}`, "unfinished user");
+  return {
+    async get(key) {
+      const { name, open } = place(key);
+      return open(await lock.get(name));
+    },
+    async put(key, value) {
+      const { name, seal } = place(key);
+      await lock.put(name, seal(value), value === "" ? 1 : RECORD_LIFE_MS);
+    },
+  };
 }
 
 /** Replaces the row of the previous session, with the strategy "database". */

@@ -37,6 +37,7 @@ const NOTEWORTHY = new Set([
   "LogoutTokenRefused",
   "OAuthAccountNotLinked",
   "OAuthCallbackError",
+  "UnfinishedUserFound",
   "UnknownAction",
   "Verification",
   "WebAuthnVerificationError",
