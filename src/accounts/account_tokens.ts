@@ -57,8 +57,8 @@ async function signedInId(
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   if (session === null) return undefined;
-  const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
-  const { cookie } = presentedToken(instance, request, settings, currentCookies(request, config));
+  const ofScheme = instance.settings(requireOrigin(request, instance.config.origin).secure);
+  const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
   return await fromAdapter(ownerOf(cookie.token, settings));
 }
 

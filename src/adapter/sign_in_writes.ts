@@ -55,6 +55,8 @@ export class SignInWrites {
   #credentialId: string | undefined;
   #credentialStored = false;
   #sessionToken: string | undefined;
+  /** Whether the session could not be created. */
+  #lacksSession = false;
   #restoreLink = () => Promise.resolve();
 
   constructor(adapter: Adapter, options: SignInOptions) {
@@ -109,7 +111,9 @@ export class SignInWrites {
         return created;
       }),
       ...wrap("createSession", (create) => async (session) => {
+        this.#lacksSession = true;
         const created = await undoIfLate(create(session), () => this.#deleteSession(session.sessionToken));
+        this.#lacksSession = false;
         this.#sessionToken = session.sessionToken;
         return created;
       }),
@@ -239,6 +243,8 @@ export class SignInWrites {
     const { type } = this.#options;
     if (type === "email") return true;
     if (type === "webauthn") {
+      // The user registers again.
+      if (this.#lacksSession) return false;
       if (this.#credentialStored || this.#credentialId === undefined) return this.#credentialStored;
       return await this.#adapter.getAuthenticator!(this.#credentialId) !== null;
     }

@@ -109,18 +109,6 @@ export function namedCookies(
   }));
 }
 
-/** A name that begins no other cookie's. */
-const UNMISTAKABLE = "fastify-authjs.session-token";
-
-/**
- * The name of the session cookie for core: its own, unless that begins the name of another cookie, which core
- * would take for a part of the session.
- */
-export function sessionNameInCore(core: CookieConfig, secure: boolean): string {
-  const [name = "", ...others] = cookieNames(core, secure);
-  return others.some((other) => other.startsWith(name)) ? UNMISTAKABLE : name;
-}
-
 /**
  * Checks that the configured cookies can be sent.
  *

@@ -1,16 +1,13 @@
 /** The adapter during one auth request, and the answer where it fails. */
 import type { Adapter } from "@auth/core/adapters";
-import { AccountNotLinked, AdapterError, OAuthAccountNotLinked } from "@auth/core/errors";
+import { AccountNotLinked, OAuthAccountNotLinked } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { FirstSignIn } from "../adapter/first_sign_ins.ts";
-import { replaceSession, type SessionReplacement } from "../adapter/session_replacement.ts";
 import type { Lock } from "../adapter/single_use.ts";
 import { SignInWrites } from "../adapter/sign_in_writes.ts";
 import { RECORD_LIFE_MS, type RecordPlaces, UnfinishedUsers } from "../adapter/unfinished_users.ts";
-import { readSessionCookie } from "../session/cookie.ts";
 import { sharedStore } from "../session/ending.ts";
 import { placeOf } from "../session/sealed_value.ts";
-import type { SessionSettings } from "../session/settings.ts";
 import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -24,19 +21,13 @@ export async function answerWithAdapter(
   context: RequestContext,
   callWith: (adapter: Adapter) => Promise<Answer>,
 ): Promise<Answer> {
-  const { settings } = context;
   const adapter = withSingleUse(context);
   const writes = writesOf(context, adapter, () => signIn!.isAlone);
   const signIn = writes && new FirstSignIn(writes.adapter, context.config.firstSignIns, lockOf(context));
   const watched = stopAtFailure(signIn?.adapter ?? adapter);
-  const replacement = replacementOf(context, settings, watched.adapter);
 
   try {
-    const answer = await callWith(replacement?.adapter ?? watched.adapter);
-    if (watched.failed() === undefined) {
-      const given = answer.cookies.find(({ name }) => name === settings.cookie.name)?.value;
-      await replacement?.finish(given).catch((error) => context.logger.error(new AdapterError(error)));
-    }
+    const answer = await callWith(watched.adapter);
     const failure = watched.failed();
     const decided = failure !== undefined && decides(failure);
     await writes?.cleanUp(decided);
@@ -134,15 +125,4 @@ function placesOf(context: RequestContext): RecordPlaces {
       await lock.put(name, seal(value), value === "" ? 1 : RECORD_LIFE_MS);
     },
   };
-}
-
-/** Replaces the row of the previous session, with the strategy "database". */
-function replacementOf(
-  { action, cookies }: RequestContext,
-  { strategy, cookie, maxAge, generateSessionToken: generate }: SessionSettings,
-  adapter: Adapter,
-): SessionReplacement | undefined {
-  if (action !== "callback" || strategy === "jwt") return undefined;
-  const { token } = readSessionCookie(cookies, cookie.name);
-  return token === "" ? undefined : replaceSession(adapter, { token, generate, maxAge });
 }

@@ -29,6 +29,8 @@ export interface Answer {
   readonly isShared?: boolean;
   /** Whether the `signIn` callback led the user elsewhere, instead of to a session: an answer without error. */
   readonly turnedAway?: boolean;
+  /** Whether the session that the answer sets is the one that the browser has, with an account more. */
+  readonly goesOn?: boolean;
 }
 
 /** A redirect. */

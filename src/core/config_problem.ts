@@ -1,10 +1,11 @@
 /** Core's checks of a configuration, at boot instead of with the first request. */
-import { Auth, skipCSRFCheck } from "@auth/core";
+import { Auth, type AuthConfig, skipCSRFCheck } from "@auth/core";
+import type { Provider } from "@auth/core/providers";
 import type { LoggerInstance } from "@auth/core/types";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { variableOf } from "../provider/variables.ts";
-import { isolateFromCoreGlobals } from "./isolation.ts";
+import { withRequiredMethods } from "./adapter_methods.ts";
 
 /**
  * A request, as far as core reads it. Not a `Request`: with the first one Node loads all of its `fetch`. The
@@ -24,17 +25,19 @@ const REQUEST = {
 export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuthError | undefined> {
   const errors: Error[] = [];
   const logger: LoggerInstance = { error: (error) => errors.push(error), warn: () => {}, debug: () => {} };
-  const { adapter, experimental, ...core } = resolved.core;
+  const { adapter: _checkedByUs, experimental, providers, ...core } = resolved.core;
   const needsWebAuthn = [...resolved.providers.values()].some(({ type }) => type === "webauthn");
-  const config = isolateFromCoreGlobals({
+  const config: AuthConfig = {
     ...core,
-    ...(adapter && { adapter }),
+    providers: providers.map((provider) => withFieldsForConditionalUi(provider as Provider)),
+    adapter: withRequiredMethods({}),
+    session: { strategy: "jwt" },
+    experimental: { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn },
     basePath: "/auth",
     // Which makes no token: Node loads WebCrypto for the first.
     skipCSRFCheck,
     logger,
-  });
-  config.experimental = { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn };
+  };
 
   await Auth(REQUEST, config).catch(() => {});
   const [error] = errors;
@@ -53,4 +56,14 @@ function issuerHint(message: string, { providers }: ResolvedConfig): string {
   const provider = [...providers.values()].find(({ factoryId }) => factoryId === id);
   if (provider?.type !== "oidc") return "";
   return `. Set ${variableOf(provider.factoryId, "ISSUER")} (or \`issuer\`) to the address of the provider.`;
+}
+
+/**
+ * Core refuses conditional UI without a field for it. Our sign-in page has it in the fields of other providers, if a passkey
+ * button has none of its own.
+ */
+function withFieldsForConditionalUi(provider: Provider): Provider {
+  const { type, formFields = {} } = provider as { type?: string; formFields?: object };
+  const buttonAlone = type === "webauthn" && Object.keys(formFields).length === 0;
+  return buttonAlone ? { ...provider, enableConditionalUI: false } as Provider : provider;
 }

@@ -1,12 +1,12 @@
 /** The context of an auth request, built once and passed down. */
 import type { NoticeCode } from "../config/notices.ts";
-import type { LoggerInstance } from "@auth/core/types";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
-import type { SessionRead } from "../session/read.ts";
+import type { AuthLogger, SessionRead } from "../session/read.ts";
+import type { Log } from "../utils/log.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Trail } from "./trail.ts";
 
@@ -59,7 +59,11 @@ export interface RequestContext {
   /** Reads the session of the request, once however often it is called. */
   readonly readSession: () => Promise<SessionRead>;
   /** Where messages about this request go. */
-  readonly logger: LoggerInstance;
+  readonly logger: AuthLogger;
+  /** The logger of the request. */
+  readonly log: Log;
+  /** Calls `tell` once for each `what`. */
+  readonly once: (what: string, tell: () => void) => void;
   /** Logs a warning about the configuration, once for each `what`. */
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }

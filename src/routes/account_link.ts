@@ -18,7 +18,7 @@ import { ownerOf } from "../session/owner.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { checkCookies, clearChecks } from "./callback/check_cookies.ts";
 import { handleOAuthCallback, oauthOverrides } from "./callback/oauth.ts";
-import { heldSession } from "./session_change.ts";
+import { heldSession, readSignedIn } from "./session_change.ts";
 
 /** The user who started the link is not signed in any more. */
 class LinkSessionRequired extends AuthError {
@@ -45,7 +45,7 @@ async function link(context: ProviderContext, startedBy: string): Promise<Answer
     return clearChecks(errorAnswer(error, context), checksOf(context), context);
   }
   const wrapAdapter = (adapter: Adapter) => forLinking(adapter, userId, context);
-  const answer = await handleOAuthCallback(context, { wrapAdapter });
+  const answer = await handleOAuthCallback(context, { wrapAdapter, signedIn: await readSignedIn(context) });
   const refusal = [...errorChain(answer.error)].find((error) =>
     error instanceof OAuthAccountNotLinked || error instanceof LinkSessionRequired
   ) as AuthError | undefined;

@@ -89,6 +89,8 @@ export function requestContext(
     trail: Trail.begin({ request, mountPath: paths().mount, provider: provider?.id }),
     readSession: () => readSession(request),
     logger: toCoreLogger(request.log, logger, debug),
+    log: request.log,
+    once,
     warnOnce: (what, message, code) => once(what, () => request.log.warn({ code }, `Auth.js: ${message}`)),
   };
 }

@@ -9,7 +9,7 @@ import { parseCookie } from "cookie";
 import { createHmac } from "node:crypto";
 import { cookieSettings } from "../config/cookies.ts";
 import { type Answer, removalOf } from "../core/answer.ts";
-import type { CoreOverrides } from "../core/auth.ts";
+import type { CoreCall } from "../core/call.ts";
 import type { ProviderContext } from "../core/context.ts";
 
 /**
@@ -19,7 +19,7 @@ import type { ProviderContext } from "../core/context.ts";
  */
 export async function rememberBrowser(
   context: ProviderContext,
-  callWith: (overrides: CoreOverrides) => Promise<Answer>,
+  callWith: (overrides: CoreCall) => Promise<Answer>,
 ): Promise<Answer> {
   if (!context.config.emailConfirm) return await callWith({});
   let mailed: VerificationToken | undefined;

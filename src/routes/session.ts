@@ -1,21 +1,25 @@
-/** `GET <prefix>/session` reads the session as `getSession()` does. `POST` has core update it. */
-import type { Adapter } from "@auth/core/adapters";
-import { JWTSessionError, SessionTokenError } from "@auth/core/errors";
-import { type Answer, jsonAnswer } from "../core/answer.ts";
-import { callCore } from "../core/auth.ts";
-import { type RequestContext, withoutCookies } from "../core/context.ts";
+/** `<prefix>/session`: reads the session as `getSession()` does, and updates it. */
+import { JWTSessionError } from "@auth/core/errors";
+import { type Answer, jsonAnswer, removalOf } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
+import { csrfError } from "../core/csrf.ts";
+import { errorAnswer } from "../core/error_answer.ts";
+import { removeOldChunks } from "../core/session_cookies.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { newExpiry, withEnd } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { isSessionPart, withSessionToken } from "../session/cookie.ts";
+import { Refusal } from "../jwt/refusal.ts";
+import { CallbackFailure } from "../session/callback_failure.ts";
+import { sessionCookies } from "../session/cookie.ts";
+import { SessionTooLarge } from "../session/cookie_size.ts";
 import { continueSession, hasEnded, sharedStore } from "../session/ending.ts";
-import { CallbackFailure, callbacksOfSession } from "../session/callback_failure.ts";
+import { hasUnknownKey, openToken, UnreadableToken } from "../session/open_token.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
-import { type OwnRead, sessionOf } from "../session/read.ts";
-import { refreshOnce } from "../session/refresh_once.ts";
-import { newExpiry, rowEnd, withEnd } from "../config/lifetime.ts";
-import { hasUnknownKey, openToken } from "../session/open_token.ts";
-import { keepingProviderSession } from "./provider_session.ts";
 import { leaveOutTokens } from "../session/provider_tokens.ts";
-import { errorChain } from "../utils/error_chain.ts";
+import { type OwnRead, type ReadContext, sessionOf, wrapError } from "../session/read.ts";
+import { readDatabaseSession } from "../session/read_database.ts";
+import { updateJwtSession } from "../session/read_jwt.ts";
+import { refreshOnce } from "../session/refresh_once.ts";
 import {
   endingContext,
   endRemovedSession,
@@ -23,7 +27,6 @@ import {
   heldSession,
   mayBeSession,
   sessionHasEnded,
-  withoutSession,
 } from "./session_change.ts";
 
 /**
@@ -39,40 +42,24 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
 }
 
 /**
- * Has core update the session.
+ * Updates the session: a read whose callbacks get the data of the request, and that gives the session a new token.
  *
- * The session token may be replaced already, or another request may be refreshing it: core gets the newest
- * one, so that the `jwt` callback does not refresh it again. Reads that begin meanwhile wait for the updated
- * one, and running requests with earlier tokens continue with it.
+ * The session token may be replaced already, or another request may be refreshing it: the newest one is updated, so that
+ * the `jwt` callback does not refresh it again. Reads that begin meanwhile wait for the updated one, and running requests
+ * with earlier tokens continue with it.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
-  const row: RowExpiry = {};
-  const answer = await updateSession(
-    keepingProviderSession(context),
-    (adapter) => recordRowExpiry(adapter, row, context),
-  );
-  return withoutTokens(await withExpiry(answer, row, context), context);
-}
-
-/** The answer without the claims that stay on the server, which a callback may have put into the session. */
-function withoutTokens(answer: Answer, { settings }: RequestContext): Answer {
-  if (!settings.hidesClaims || answer.body === undefined) return answer;
-  return { ...answer, body: JSON.parse(JSON.stringify(answer.body, leaveOutTokens)) };
-}
-
-async function updateSession(
-  context: RequestContext,
-  wrapAdapter: (adapter: Adapter) => Adapter,
-): Promise<Answer> {
+  const refused = csrfError(context);
+  if (refused !== undefined) return errorAnswer(refused, context);
   const { settings } = context;
   const { token } = heldSession(context);
-  // Core would remove a session whose key only another process has.
-  if (hasUnknownKey(token, settings)) return jsonAnswer(null);
-  if (token !== "" && ownReadOf({ token, settings }) !== undefined) {
+  // Another process may have the key.
+  if (token === "" || hasUnknownKey(token, settings)) return jsonAnswer(null);
+  if (ownReadOf({ token, settings }) !== undefined) {
     throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", UPDATES_ITSELF);
   }
-  if (token === "" || settings.strategy === "database") return await updateToken(token, context, wrapAdapter);
-  const update = (newest: string) => updateInTurn(newest, context, wrapAdapter);
+  if (settings.strategy === "database") return await updateToken(token, context);
+  const update = (newest: string) => updateInTurn(newest, context);
   return await settings.refreshes.update(
     token,
     update,
@@ -81,17 +68,16 @@ async function updateSession(
 }
 
 /**
- * Has core update the session while no other process that shares the refresh lock refreshes it. Those that
+ * Updates the session while no other process that shares the refresh lock refreshes it. Those that
  * wait for the lock go on with the updated one.
  */
 async function updateInTurn(
   token: string,
   context: RequestContext,
-  wrapAdapter: (adapter: Adapter) => Adapter,
 ): Promise<Answer> {
   const { callbacks, keepsTokens, refreshes } = context.settings;
   const ending = endingContext(context);
-  const update = (newest: string) => updateToken(newest, context, wrapAdapter);
+  const update = (newest: string) => updateToken(newest, context);
   // Otherwise no read waits for the lock.
   const store = callbacks.jwt === undefined && !keepsTokens ? undefined : sharedStore(ending);
   if (store === undefined) return await update(token);
@@ -115,37 +101,21 @@ async function updateInTurn(
   }
 }
 
-/** Has core update the session by its newest token. */
-async function updateToken(
-  newest: string,
-  context: RequestContext,
-  wrapAdapter: (adapter: Adapter) => Adapter,
-): Promise<Answer> {
+/** Updates the session by its newest token. */
+async function updateToken(newest: string, context: RequestContext): Promise<Answer> {
   const held = heldSession(context);
   const ending = endingContext(context);
-  const { families, refreshes } = context.settings;
-  if (held.token === "" || await sessionHasEnded(held.token, context)) {
-    return await callCore(withoutCookies(context, held.names));
-  }
+  const { settings } = context;
+  const { families, refreshes } = settings;
+  if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
   const own = await ownUpdate(newest, context);
-  const answer = await asOwn(own, () =>
-    callCore(
-      newest === held.token
-        ? context
-        : { ...context, cookies: withSessionToken(context.cookies, held.parts, newest) },
-      { wrapAdapter, callbacks: callbacksOfSession(context.config.core.callbacks ?? {}) },
-    ));
-  if (context.fromApplication && isFailedUpdate(answer) && await mayBeSession(newest, context)) {
-    // Core removes the session; here the application decides what becomes of it.
-    return { ...withoutSession(answer, context), error: answer.logged! };
-  }
-  const failure = [...errorChain(answer.logged)].find((error) => error instanceof CallbackFailure);
-  // Core would remove the session.
-  if (failure !== undefined) return { ...withoutSession(answer, context), error: failure };
-  // The browser signed out, or in, while core updated the session.
+  const update = settings.strategy === "jwt" ? updateClaims : updateRow;
+  const answer = removeOldChunks(await asOwn(own, () => update(newest, context, own)), context);
+  if (answer.error !== undefined) return answer;
+  // The browser signed out, or in, while the session was updated.
   const updated = givenSession(answer, context);
   if (updated === "" ? families.endings(held.token) > 0 : await hasEnded(held.token, ending)) {
-    return { ...withoutSession(answer, context), body: null };
+    return jsonAnswer(null);
   }
   await endRemovedSession(answer, context);
   if (updated !== "" && updated !== newest) {
@@ -154,6 +124,72 @@ async function updateToken(
     await continueSession(newest, updated, ending);
   }
   return answer;
+}
+
+async function updateClaims(newest: string, context: RequestContext, own: OwnRead): Promise<Answer> {
+  const { settings, logger } = context;
+  try {
+    const { token, session, expires, sealed, error } = await updateJwtSession(
+      newest,
+      readContext(context, own),
+    );
+    if (error instanceof SessionTooLarge) return errorAnswer(error, context);
+    if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
+    if (token === null) return withoutSession(context);
+    // When a token of the application's codec ends is known once it is opened.
+    const end = settings.ownTokens ? expires : (await openToken(sealed!, settings)).ends.kept;
+    return updated(withEnd(session, expires, end), sealed!, context);
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof UnreadableToken) {
+      logger.error(wrapError(JWTSessionError, error));
+      return withoutSession(context);
+    }
+    const failure = error instanceof FastifyAuthError ? error : unavailableError(error);
+    logger.error(wrapError(JWTSessionError, failure.cause ?? failure));
+    return failed(failure, context);
+  }
+}
+
+async function updateRow(token: string, context: RequestContext, own: OwnRead): Promise<Answer> {
+  const read = await readDatabaseSession(heldSession(context), readContext(context, own));
+  if (read.failure !== undefined) return failed(read.failure, context);
+  if ("returned" in read) return updated(read.returned, token, context);
+  return read.update === undefined ? jsonAnswer(null) : withoutSession(context);
+}
+
+/** The failure has been logged. The application gets the error of its callback as it gets those of a sign-in. */
+function failed(failure: FastifyAuthError, { fromApplication }: RequestContext): Answer {
+  const error = fromApplication && failure instanceof CallbackFailure
+    ? wrapError(JWTSessionError, failure.cause)
+    : failure;
+  return { status: 503, headers: {}, cookies: [], error, ...(error !== failure && { logged: error }) };
+}
+
+/** The updated session, and its cookies. */
+function updated(session: unknown, token: string, { settings }: RequestContext): Answer {
+  const body = settings.hidesClaims ? JSON.parse(JSON.stringify(session, leaveOutTokens) ?? "null") : session;
+  return { ...jsonAnswer(body), cookies: sessionCookies(token, settings.cookie, newExpiry(settings)) };
+}
+
+/** No session: its cookies are removed. */
+function withoutSession(context: RequestContext): Answer {
+  const { cookie } = context.settings;
+  const cookies = heldSession(context).names.map((name) => removalOf(name, cookie.options));
+  return { ...jsonAnswer(null), cookies };
+}
+
+function readContext(context: RequestContext, own: OwnRead): ReadContext {
+  const { settings, logger, headers, body, log, once } = context;
+  return {
+    settings,
+    logger: () => logger,
+    headers,
+    canSetCookie: () => true,
+    update: { data: body?.data },
+    log,
+    own,
+    auth: { once },
+  };
 }
 
 /** The update, for functions of the application that it calls and that ask for its session. */
@@ -175,57 +211,3 @@ async function ownUpdate(token: string, { settings, logger, warnOnce }: RequestC
 const UPDATES_ITSELF =
   "updateSession(): it was called by a function that is called while this very session is read or updated, such as the " +
   "`jwt` or `session` callback. Return what is to change from the callback instead.";
-
-/** Whether a callback threw. Core then logs that, and answers that there is no session. */
-function isFailedUpdate({ logged }: Answer): boolean {
-  return logged instanceof JWTSessionError || logged instanceof SessionTokenError;
-}
-
-/** When the row of a session expired as core read it, and when it expires since core renewed it. */
-interface RowExpiry {
-  read?: Date;
-  renewed?: Date;
-}
-
-/** The adapter, with a record of when the session expires. A renewed row expires with its cookie. */
-function recordRowExpiry(adapter: Adapter, ends: RowExpiry, { settings }: RequestContext): Adapter {
-  if (settings.strategy !== "database") return adapter;
-  return {
-    ...adapter,
-    async getSessionAndUser(sessionToken) {
-      const found = await adapter.getSessionAndUser!(sessionToken);
-      if (found !== null) ends.read = found.session.expires;
-      return found;
-    },
-    updateSession(session) {
-      ends.renewed = newExpiry(settings);
-      return adapter.updateSession!({ ...session, expires: ends.renewed });
-    },
-  };
-}
-
-/**
- * Corrects when the cookie and the session expire. Core calculates it before the `session` callback, rounds
- * it down to a second, ignores a token that expires sooner, and names the expiry that a row had before core
- * renewed it.
- */
-async function withExpiry(answer: Answer, row: RowExpiry, context: RequestContext): Promise<Answer> {
-  const { settings } = context;
-  const token = givenSession(answer, context);
-  if (token === "") return answer;
-  const expires = newExpiry(settings);
-  let coreExpires: string | undefined;
-  const cookies = answer.cookies.map((cookie) => {
-    if (!isSessionPart(cookie.name, settings.cookie.name) || cookie.value === "") return cookie;
-    coreExpires = cookie.options.expires?.toISOString();
-    return { ...cookie, options: { ...cookie.options, expires } };
-  });
-  if (settings.strategy === "database") {
-    if (row.read === undefined) return { ...answer, cookies };
-    const end = rowEnd(row.renewed ?? row.read, settings);
-    return { ...answer, cookies, body: withEnd(answer.body, row.read.toISOString(), end.toISOString()) };
-  }
-  const opened = await openToken(token, settings).catch(() => undefined);
-  const body = opened === undefined ? answer.body : withEnd(answer.body, coreExpires, opened.ends.kept);
-  return { ...answer, cookies, body };
-}

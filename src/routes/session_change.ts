@@ -2,12 +2,22 @@
  * Ends a session for requests of the same browser that are still running when it signs in or out: what they
  * have read must not restore the previous session.
  */
+import { AdapterError } from "@auth/core/errors";
+import { unavailableError } from "../adapter/failure.ts";
 import type { Answer } from "../core/answer.ts";
+import type { SignedIn } from "../core/call.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
 import { encodeValue, isSessionPart, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
-import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
+import {
+  beginSession,
+  continueSession,
+  type EndingContext,
+  endSession,
+  hasEnded,
+} from "../session/ending.ts";
 import { openToken } from "../session/open_token.ts";
 import { endRecord } from "../session/record_reads.ts";
+import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/session_records.ts";
 import { isRowFor } from "../session/token_use.ts";
 
@@ -65,12 +75,57 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   const given = givenSession(answer, context);
   if (given === "") return;
   const { token } = heldSession(context);
+  if (answer.goesOn) return await continueHeld(token, given, context);
   if (token !== "" && token !== given) {
     await publishReplaced(token, context);
+    await deleteReplaced(token, context);
     await endSession(token, endingContext(context));
     await endRecord(token, endingContext(context));
   }
   await beginSession(given, endingContext(context));
+}
+
+/** The session has another token, for requests that are still running too. */
+async function continueHeld(token: string, given: string, context: RequestContext): Promise<void> {
+  if (token === given) return;
+  context.settings.refreshes.remember(token, given);
+  await continueSession(token, given, endingContext(context));
+}
+
+/** Deletes the row of the session that the browser had before: someone else may know its token. */
+async function deleteReplaced(token: string, { settings, logger }: RequestContext): Promise<void> {
+  if (settings.strategy === "jwt") return;
+  const { getSessionAndUser, deleteSession } = settings.adapter!;
+  try {
+    // Some adapters fail if there is no row.
+    if (await getSessionAndUser!(token) !== null) await deleteSession!(token);
+  } catch (error) {
+    logger.error(wrapError(AdapterError, error));
+  }
+}
+
+/**
+ * Who is signed in, as core is told.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
+ */
+export async function readSignedIn(context: RequestContext): Promise<SignedIn | undefined> {
+  const { settings, logger } = context;
+  const { token } = heldSession(context);
+  if (token === "") return undefined;
+  if (settings.strategy === "jwt") {
+    const claims = await openToken(token, settings).then(({ claims }) => claims, () => undefined);
+    return claims?.sub ? claims : undefined;
+  }
+  try {
+    const found = await settings.adapter!.getSessionAndUser!(token);
+    if (!found || new Date(found.session.expires).valueOf() <= Date.now()) return undefined;
+    const { id, name = null, email, image = null } = found.user;
+    return { sub: String(id), name, email, picture: image };
+  } catch (error) {
+    logger.error(wrapError(AdapterError, error));
+    throw unavailableError(error);
+  }
 }
 
 /** A cookie that is no session, such as one that expired, is replaced without an event. */

@@ -1,6 +1,6 @@
 /** `<prefix>/signin` and `<prefix>/signin/:provider`: the sign-in page, and the start of a sign-in. */
 import { type Answer, redirectAnswer } from "../core/answer.ts";
-import { callCore } from "../core/auth.ts";
+import { callCore } from "../core/call.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { csrfError } from "../core/csrf.ts";
 import { errorAnswer } from "../core/error_answer.ts";
@@ -39,8 +39,10 @@ async function leadToPage(context: RequestContext): Promise<Answer> {
  *
  * @param linkTo The id of the user to whom an account is to be linked, and nothing else done.
  */
-export function beginSignIn(context: ProviderContext, linkTo?: string): Promise<Answer> {
-  return orUnavailable(
+export async function beginSignIn(context: ProviderContext, linkTo?: string): Promise<Answer> {
+  const refused = csrfError(context);
+  if (refused !== undefined) return errorAnswer(refused, context);
+  return await orUnavailable(
     context,
     async (context) =>
       context.provider.type === "email"

@@ -74,9 +74,8 @@ async function endHeld(token: string, context: RequestContext): Promise<unknown>
   try {
     await tellOfSignOut({ session: await settings.adapter!.deleteSession!(token) }, context);
   } catch (error) {
-    const failure = wrapError(AdapterError, error);
-    logger.error(failure);
-    return failure;
+    logger.error(wrapError(SignOutError, wrapError(AdapterError, error)));
+    return error;
   }
 }
 

@@ -3,26 +3,26 @@
  * JSON.
  */
 import { type Answer, jsonAnswer } from "../core/answer.ts";
-import { callCore } from "../core/auth.ts";
+import { callCore } from "../core/call.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { normalizeAddress } from "../provider/email_address.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { sessionLookup } from "../provider/webauthn/session_lookup.ts";
 import { keepAttempt } from "./callback/attempt.ts";
 import { checkCookies } from "./callback/check_cookies.ts";
-import { withoutEndedSession } from "./session_change.ts";
+import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 
 /** Answers with the options. */
 export async function handleWebAuthnOptions(received: ProviderContext): Promise<Answer> {
   const context = await withoutEndedSession(received);
   const parameters = new URLSearchParams(context.query);
   if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
-  const { jwt, wrapAdapter, hasNoAddress } = sessionLookup(context.config.core.jwt);
-  const answer = await callCore({ ...context, query: parameters.toString() }, { jwt, wrapAdapter });
+  const signedIn = await readSignedIn(context);
+  const answer = await callCore({ ...context, query: parameters.toString() }, { signedIn });
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
   if (error === undefined) return withOnlyChallenge(await keepAttempt(answer, context), context);
-  return hasNoAddress() && parameters.get("action") === "register"
+  return signedIn !== undefined && typeof signedIn.email !== "string" &&
+      parameters.get("action") === "register"
     ? refuse("A passkey is registered under an e-mail address, and this user has none.")
     : { ...jsonAnswer({ error: "Configuration" }, 500), error };
 }

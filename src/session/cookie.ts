@@ -164,15 +164,6 @@ export function withoutLookAlikes(header: string, name: string, others: readonly
   return kept.length === pairs.length ? header : kept.map(trim).join("; ");
 }
 
-/** The Cookie header with the session under another name. */
-export function withNameOfSession(header: string, name: string, other: string): string {
-  const { parts } = readSessionCookie(header, name);
-  return header.split(";").map(trim).map((pair) => {
-    const key = keyOf(pair);
-    return parts.includes(key) ? other + key.slice(name.length) + pair.slice(key.length) : pair;
-  }).join("; ");
-}
-
 /** The name in a pair, as core finds it. */
 function keyOf(pair: string): string {
   const equals = pair.indexOf("=");
@@ -256,6 +247,15 @@ function split(name: string, token: string): Map<string, string> {
     chunkName(name, i),
     token.slice(i * CHUNK_SIZE, (i + 1) * CHUNK_SIZE),
   ]));
+}
+
+/** The cookies of a token, as an answer sets them. */
+export function sessionCookies(
+  token: string,
+  { name, options }: SessionCookieSettings,
+  expires: Date,
+): SetCookie[] {
+  return [...split(name, token)].map(([name, value]) => ({ name, value, options: { ...options, expires } }));
 }
 
 /** A cookie to set; with an empty value and `maxAge: 0`, one to remove. */

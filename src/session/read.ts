@@ -33,6 +33,8 @@ export interface SessionRead {
   readonly checkOtherProcesses?: () => Promise<unknown>;
   /** Why it is not known whether the user is signed in, for the client: the adapter or a callback failed. */
   readonly failure?: FastifyAuthError;
+  /** What the `session` callback returned for an update. */
+  readonly returned?: unknown;
   /** The claims of the session token, where the read has made new ones. */
   readonly claims?: JWT;
   /** Why the tokens of a provider could not be refreshed. */
@@ -80,6 +82,8 @@ export interface ReadContext {
   readonly headers: { readonly "user-agent"?: string | undefined };
   /** Whether the reply can carry a cookie. */
   readonly canSetCookie: () => boolean;
+  /** What the session is updated with, by a request for that. */
+  readonly update?: { readonly data: unknown };
   /** Refreshes tokens of a provider with the read. */
   readonly refresh?: TokenRefresh | undefined;
   /** For messages about the application rather than Auth.js. */

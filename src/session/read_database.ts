@@ -21,7 +21,7 @@ type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";
 
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  const { settings, logger } = context;
+  const { settings, logger, update } = context;
   const { callbacks, maxAge, updateAge } = settings;
   const sessionToken = cookie.token;
   const ended = readEndedSession(cookie, context);
@@ -49,13 +49,14 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
     if (renewed) await callAdapter(context, "updateSession", { sessionToken, expires });
 
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.
-    const params = { session: { ...session, expires, user }, user, newSession: undefined };
+    const trigger = update && { trigger: "update" };
+    const params = { session: { ...session, expires, user }, user, newSession: update?.data, ...trigger };
     const returned = callbacks.session ? await callbacks.session(params as never) : shown;
     Object.assign(context.own, { known: { session: returned }, isMade: true });
     await emitSessionEvent({ session: returned }, context);
     if (settings.families.endings(sessionToken) > 0) return SIGNED_OUT;
-    const read = { session: toSession(returned, context) };
-    if (!due) return read;
+    const read = { session: toSession(returned, context), ...(update && { returned }) };
+    if (!due || update) return read;
     return {
       ...read,
       update: writeSessionCookie(cookie.names, sessionToken, settings.cookie, expires),

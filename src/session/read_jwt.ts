@@ -67,6 +67,22 @@ export function readJwtSession(
   return read instanceof Refusal ? refuseToken(cookie, read, context) : read;
 }
 
+/**
+ * Updates the session of a token, which gets a new one.
+ *
+ * @throws {Refusal} {@linkcode UnreadableToken} If the token is not ours.
+ * @throws {CallbackFailure} If a callback fails.
+ */
+export async function updateJwtSession(newest: string, context: ReadContext): Promise<JwtRead> {
+  const read = await runCallbacks(await openToken(newest, context.settings), context);
+  const { token, session, error } = read;
+  if (token !== null && error === undefined) {
+    Object.assign(context.own, { known: { session, claims: token }, isMade: true });
+    await emitSessionEvent({ session, token }, context);
+  }
+  return read;
+}
+
 /** The usual case, at once: no callback or event of the application, and no renewal. */
 function readPlain(token: string, settings: SessionSettings): SessionRead | Refusal | undefined {
   const claims = settings.isPlain ? openPlain(token, settings) : undefined;
@@ -307,8 +323,10 @@ function runCallbacks(opened: OpenToken, context: ReadContext): MaybePromise<Jwt
   const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
   const claim = records && (claimOf(claims) ?? (opened.due ? adoptingClaim(claims) : undefined));
   context.own.known = { session: sessionOf(claims, opened.ends.kept), claims };
+  const { update } = context;
   // Core passes `session`, the browser's update of the session, in every call.
-  const returned = jwt === undefined ? claims : jwt({ token: claims, session: undefined } as never);
+  const params = { token: claims, ...(update && { trigger: "update" }), session: update?.data };
+  const returned = jwt === undefined ? claims : jwt(params as never);
   return after(returned, (returned) => {
     if (returned === null) return { ...ENDED, token: null };
     const kept = (token: JWT) => withProviderSession(withClaim(token, claim), provider);
@@ -321,9 +339,9 @@ function runCallbacks(opened: OpenToken, context: ReadContext): MaybePromise<Jwt
 }
 
 function makeSession(opened: OpenToken, token: JWT, context: ReadContext): MaybePromise<JwtRead> {
-  const { canSetCookie } = context;
+  const { canSetCookie, update } = context;
   const { kept, renewed } = opened.ends;
-  const expires = opened.due && canSetCookie() ? renewed() : kept;
+  const expires = (opened.due || update) && canSetCookie() ? renewed() : kept;
   return after(
     callSessionCallback(token, expires, context),
     (read) => staysAsItIs(opened, token, context) ? read : replaceToken(opened, token, read, context),
@@ -331,8 +349,9 @@ function makeSession(opened: OpenToken, token: JWT, context: ReadContext): Maybe
 }
 
 /** Whether the browser keeps its token. */
-function staysAsItIs(opened: OpenToken, token: JWT, { settings, refresh }: ReadContext): boolean {
+function staysAsItIs(opened: OpenToken, token: JWT, { settings, refresh, update }: ReadContext): boolean {
   if (settings.isBearer) return true;
+  if (update !== undefined) return false;
   const { callbacks } = settings;
   const mayHaveChanged = callbacks.jwt !== undefined || callbacks.session !== undefined ||
     refresh !== undefined;
@@ -397,7 +416,7 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
   try {
     return await encodeWithin(jwt, params, watch);
   } catch (error) {
-    if (!(error instanceof SessionTooLarge)) throw error;
+    if (!(error instanceof SessionTooLarge) || context.update !== undefined) throw error;
     auth.once("session too large", () => logger().error(error));
     logger().debug("session_too_large", error);
     if (!opened.due || opened.text === undefined) return undefined;

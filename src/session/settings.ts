@@ -2,7 +2,7 @@
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import { cookieSettings, namedCookies, sessionNameInCore } from "../config/cookies.ts";
+import { cookieSettings, namedCookies } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
 import { callbacksOfSession } from "./callback_failure.ts";
@@ -27,8 +27,6 @@ export interface SessionSettings extends Lifetimes {
   readonly cookie: SessionCookieSettings;
   /** All cookies for core, under our names. */
   readonly cookies: AuthConfig["cookies"];
-  /** The name of the cookie for core. */
-  readonly nameInCore: string;
   /** Makes the token of a new session in a database. */
   readonly generateSessionToken: TokenGenerator;
   /**
@@ -166,7 +164,6 @@ function resolveSettings(
     generateSessionToken: core.session!.generateSessionToken!,
     cookie,
     cookies: namedCookies(core.cookies, core, secure),
-    nameInCore: sessionNameInCore(core, secure),
     signInCookie: recordsSignIns && strategy === "database"
       ? cookieSettings("signIn", core, secure).name
       : undefined,

@@ -40,8 +40,7 @@ export async function prepareOwnTests(project: string): Promise<OwnTests> {
   const modules = join(directory, MODULES, "node_modules/fastify-authjs");
   await buildModules("pack", modules);
   await compile(join(directory, MODULES, "tests"), join(modules, "esm"));
-  // npm refuses a nodemailer that core does not name only beside a core of the project's own, which the tests import.
-  await install(project, await packagesOf(portable), ["--legacy-peer-deps"]);
+  await install(project, await packagesOf(portable));
   const files = portable.map(({ name, internal }) =>
     join(internal ? MODULES : "", "tests", name.replace(/\.ts$/, ".js"))
   );

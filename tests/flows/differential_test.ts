@@ -318,9 +318,12 @@ const RULES: readonly Rule[] = [
       method === "GET" && path === "error" && seen.status === 500 ? { ...seen, status: 200 } : seen,
   },
   {
-    row: "`GET session`",
-    answers: (seen, { path, method }) =>
-      path === "session" && method === "GET" ? { ...seen, cookies: [] } : seen,
+    row: "`session`",
+    answers: (seen, { path, method }) => {
+      if (path !== "session") return seen;
+      const cookies = seen.cookies.filter((cookie) => method === "POST" && cookie.includes("session-token"));
+      return { ...seen, cookies };
+    },
   },
   {
     row: "a client with `Accept: application/json`",

@@ -6,10 +6,10 @@ import { parseCookie, stringifyCookie } from "cookie";
 import { createHash } from "node:crypto";
 import { cookieSettings } from "../../config/cookies.ts";
 import type { Answer } from "../../core/answer.ts";
-import type { CoreOverrides } from "../../core/auth.ts";
+import type { CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { ownerOf } from "../../session/owner.ts";
-import { heldSession } from "../session_change.ts";
+import { heldSession, readSignedIn } from "../session_change.ts";
 import { type Attempt, type CheckCookie, checkCookies, openContent, resealCheck } from "./check_cookies.ts";
 import { oauthOverrides } from "./oauth.ts";
 
@@ -90,15 +90,17 @@ export function withCallbackUrl(context: ProviderContext, { callbackUrl }: Attem
 }
 
 /**
- * What core is to do with the session of the browser: it links the account to its user if that user began this
- * sign-in, and replaces any other session.
+ * The user to whom core links the account: who is signed in, if that user began this sign-in. Any other session is
+ * replaced.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
  */
-export async function useOfSession(
+export async function linkedUser(
   { startedBy }: Attempt,
   context: ProviderContext,
-): Promise<Pick<CoreOverrides, "ignoresSession">> {
-  if (context.config.core.adapter === undefined) return {};
-  return { ignoresSession: startedBy === undefined || await signedInUser(context) !== startedBy };
+): Promise<Pick<CoreCall, "signedIn">> {
+  const isSame = startedBy !== undefined && await signedInUser(context) === startedBy;
+  return { signedIn: isSame ? await readSignedIn(context) : undefined };
 }
 
 function ownChecks(context: ProviderContext): CheckCookie[] {

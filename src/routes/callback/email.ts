@@ -1,7 +1,7 @@
 /** The callback of an e-mail provider: the link that was mailed. */
 import type { Adapter } from "@auth/core/adapters";
 import { type Answer, pageAnswer, redirectAnswer } from "../../core/answer.ts";
-import { callCore } from "../../core/auth.ts";
+import { callCore } from "../../core/call.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { csrfError } from "../../core/csrf.ts";
 import { flowOf } from "../../core/flow.ts";

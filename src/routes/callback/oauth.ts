@@ -4,7 +4,7 @@
  */
 import { InvalidCheck, OAuthCallbackError, OAuthProfileParseError } from "@auth/core/errors";
 import type { Answer } from "../../core/answer.ts";
-import { callCore, type CoreOverrides } from "../../core/auth.ts";
+import { callCore, type CoreCall } from "../../core/call.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer, errorPage } from "../../core/error_answer.ts";
 import { failureOf, SignInExpired } from "../../core/failure.ts";
@@ -23,19 +23,19 @@ import { checkIssuer, issuerProblem } from "./issuer.ts";
 import { handOn } from "./redirect_proxy.ts";
 
 /** What core gets for a provider, for every action. */
-export function oauthOverrides({ provider, config }: ProviderContext): CoreOverrides {
+export function oauthOverrides({ provider, config }: ProviderContext): CoreCall {
   return provider.formPost ? { cookies: crossSiteCookies(config.core.cookies) } : {};
 }
 
 /** Answers the callback. */
 export function handleOAuthCallback(
   context: ProviderContext,
-  overrides: CoreOverrides = {},
+  overrides: CoreCall = {},
 ): Promise<Answer> {
   return orUnavailable(context, (context) => answerCallback(context, overrides));
 }
 
-async function answerCallback(context: ProviderContext, given: CoreOverrides): Promise<Answer> {
+async function answerCallback(context: ProviderContext, given: CoreCall): Promise<Answer> {
   const overrides = { ...oauthOverrides(context), ...given };
   const parameters = parametersOf(context);
   // The check cookies of a sign-in that is under way here are left alone.
@@ -53,7 +53,7 @@ async function answerCallback(context: ProviderContext, given: CoreOverrides): P
 /** Checks the issuer, and has core finish the sign-in. */
 async function finishSignIn(
   context: ProviderContext,
-  overrides: CoreOverrides,
+  overrides: CoreCall,
   parameters: Parameters,
 ): Promise<Answer> {
   const { providers, problem, failure } = await checkIssuer(context, parameters.iss);
@@ -128,7 +128,7 @@ async function findProblem(
  * Where the profile cannot be read core means to redirect to the sign-in page, but redirects to the callback,
  * as if nothing had failed.
  */
-async function fromCore(context: ProviderContext, overrides: CoreOverrides): Promise<Answer> {
+async function fromCore(context: ProviderContext, overrides: CoreCall): Promise<Answer> {
   const answer = await callCore(context, overrides);
   if (answer.redirect !== `${new URL(addressOf(context)).href}/signin`) return answer;
   const { logged: error = new OAuthProfileParseError(`"${context.provider.id}" gave no data of the user`) } =

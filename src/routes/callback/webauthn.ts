@@ -4,7 +4,7 @@
  */
 import type { Adapter } from "@auth/core/adapters";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
-import { callCore, type CoreOverrides } from "../../core/auth.ts";
+import { callCore, type CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
 import { allowedRedirect } from "../../core/redirect.ts";
@@ -16,7 +16,7 @@ import { checkCookies, checkProblem, clearChecks, openCheck, removeChecks } from
 /** Answers the callback. */
 export async function handleWebAuthnCallback(
   context: ProviderContext,
-  overrides: CoreOverrides,
+  overrides: CoreCall,
 ): Promise<Answer> {
   const cookies = checkCookies(context);
   const body = context.body ?? {};
@@ -38,7 +38,7 @@ export async function handleWebAuthnCallback(
     : clearChecks(errorAnswer(new PasskeyRefused(problem), context), cookies, context);
 }
 
-async function fromCore(context: ProviderContext, overrides: CoreOverrides): Promise<Answer> {
+async function fromCore(context: ProviderContext, overrides: CoreCall): Promise<Answer> {
   const answer = await callCore(context, overrides);
   const { error } = answer;
   // The adapter failed: an error of its own.

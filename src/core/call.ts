@@ -1,0 +1,148 @@
+/**
+ * The only place that calls core to answer a request: to begin a sign-in, to finish one, and for the options of a
+ * passkey. Core says who signs in; it makes, reads and removes no session.
+ *
+ * Core is called through its `raw` symbol, so that cookies, redirects and errors come back as data.
+ */
+import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
+import type { Adapter } from "@auth/core/adapters";
+import type { JWT } from "@auth/core/jwt";
+import type { SerializeOptions } from "cookie";
+import { namedCookies } from "../config/cookies.ts";
+import { hostOf } from "../http/origin.ts";
+import type { SetCookie } from "../session/cookie.ts";
+import { answerWithAdapter } from "./adapter_failure.ts";
+import { withRequiredMethods } from "./adapter_methods.ts";
+import { type Answer, toSetCookieLine } from "./answer.ts";
+import { addressOf, type ProviderContext } from "./context.ts";
+import { deferLast } from "./deferred_log.ts";
+import { SignIn } from "./sign_in.ts";
+
+/** The user who is signed in, as core is told. */
+export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
+
+/** What one call differs in. */
+export interface CoreCall {
+  /** The cookie settings, in place of those of the configuration. */
+  readonly cookies?: AuthConfig["cookies"];
+  /** The providers. */
+  readonly providers?: AuthConfig["providers"];
+  /** The user to whom core links the account. Without one it links none. */
+  readonly signedIn?: SignedIn | undefined;
+  /** Wraps the adapter. */
+  readonly wrapAdapter?: (adapter: Adapter) => Adapter;
+}
+
+/** The session cookie as core knows it. No browser has it. */
+const SESSION = "fastify-authjs.session";
+
+/** Has core answer a request. Never rejects: if core fails, the answer has an `error`. */
+export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
+  const { wrapAdapter = (adapter: Adapter) => adapter } = call;
+  return context.config.core.adapter
+    ? await answerWithAdapter(context, (adapter) => callWith(wrapAdapter(adapter), context, call))
+    : await callWith(undefined, context, call);
+}
+
+async function callWith(
+  adapter: Adapter | undefined,
+  context: ProviderContext,
+  call: CoreCall,
+): Promise<Answer> {
+  const { config: { core, hashSecrets, coreProviders }, settings, origin } = context;
+  const log = deferLast(context.logger);
+  const signIn = new SignIn(context, adapter, call.signedIn !== undefined);
+  const cookies = call.cookies === undefined
+    ? settings.cookies
+    : namedCookies(call.cookies, core, origin.secure);
+  const { sessionToken: _ours, ...others } = cookies ?? {};
+  // What core understands, and a fresh object each time, since core writes into what it is given.
+  const config: AuthConfig & { raw: typeof raw } = {
+    raw,
+    providers: call.providers ?? [signIn.providerFor(coreProviders.get(context.provider.id)!)],
+    // Core hashes with this secret, and seals check cookies with that of `jwt`.
+    secret: hashSecrets.current,
+    jwt: {
+      secret: core.secret,
+      encode: () => Promise.resolve("ours"),
+      decode: () => Promise.resolve(call.signedIn ?? null),
+    } as AuthConfig["jwt"] & object,
+    session: { strategy: "jwt", maxAge: settings.maxAge },
+    cookies: { ...others, sessionToken: { name: SESSION } },
+    adapter: withRequiredMethods(adapter ?? signIn.adapter),
+    callbacks: signIn.callbacks,
+    events: signIn.events,
+    experimental: { ...core.experimental, enableWebAuthn: true },
+    basePath: context.mountPath,
+    trustHost: true,
+    skipCSRFCheck,
+    logger: log.logger,
+    ...(core.useSecureCookies !== undefined && { useSecureCookies: core.useSecureCookies }),
+    ...(core.redirectProxyUrl !== undefined && { redirectProxyUrl: core.redirectProxyUrl }),
+    ...(core.debug !== undefined && { debug: core.debug }),
+    ...(core.theme !== undefined && { theme: core.theme }),
+  };
+  try {
+    const result = await Auth(requestFor(context, call.signedIn !== undefined), config) as unknown;
+    // Core answers with a Response if it refuses a request at once, and for errors that are not its own; the error is
+    // then only in its log. It answers with nothing if a passkey is registered without an address.
+    if (result instanceof Response || result === undefined) {
+      return signIn.fail(log.take() ?? new Error("Auth.js gave no answer"));
+    }
+    const answer = toAnswer(result as RawAnswer);
+    // Their names and attributes are those of the configuration.
+    if (core.cookies) answer.cookies.forEach(toSetCookieLine);
+    const logged = log.flush();
+    return signIn.complete({ ...answer, ...(logged && { logged }) });
+  } catch (error) {
+    log.take(error);
+    return signIn.fail(error as Error);
+  }
+}
+
+/** What core returns with `raw`. */
+interface RawAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly cookies?: readonly { name: string; value: string; options: SerializeOptions }[];
+  readonly redirect?: string;
+}
+
+function toAnswer({ status = 200, headers = {}, body, cookies = [], redirect }: RawAnswer): Answer {
+  const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const others = (cookies as readonly SetCookie[]).filter(({ name }) => !name.startsWith(SESSION));
+  const answer = { status, headers: Object.fromEntries(lowerCase), body, cookies: others };
+  return redirect ? { ...answer, redirect } : answer;
+}
+
+/** Headers about the connection and the length of the body that was received. */
+const CONNECTION = ["connection", "content-length", "keep-alive", "transfer-encoding", "upgrade"];
+
+/** The request for core. Its path is made from the parameters of the route, so that the two cannot differ. */
+function requestFor(context: ProviderContext, isSignedIn: boolean): Request {
+  const { method, body, origin, cookies } = context;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(context.headers)) {
+    // `app.inject()` accepts what no connection does, and no `Headers`.
+    if (value !== undefined && NAME.test(name) && VALUE.test(String(value))) headers.set(name, String(value));
+  }
+  CONNECTION.forEach((name) => headers.delete(name));
+  // The answer is written by us.
+  headers.delete("x-auth-return-redirect");
+  headers.set("host", hostOf(origin));
+  const marked = isSignedIn ? `${SESSION}=ours; ${cookies}` : cookies;
+  if (VALUE.test(marked)) headers.set("cookie", marked);
+  if (body !== undefined) headers.set("content-type", "application/json");
+  return new Request(addressOf(context), {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+/** A name of a header as Node gives it (RFC 9110 section 5.6.2); ":authority" and the like are of HTTP/2. */
+const NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** A value that `Headers` accepts. */
+const VALUE = /^[^\0\n\r\u0100-\uffff]*$/;
