@@ -102,8 +102,3 @@ function csrfCookieOf({ config: { core }, cookies, origin }: RequestContext): Cs
 function tokenIn({ token, hash }: CsrfCookie, { config }: RequestContext): string | undefined {
   return hash !== undefined && hash === hashToken(token, config.hashSecrets.current) ? token : undefined;
 }
-
-/** Core's error for a missing CSRF token, with what is wrong; other errors as they are. */
-export function explainCsrf(error: Error, context: RequestContext): Error {
-  return error instanceof MissingCSRF ? csrfError(context) ?? error : error;
-}

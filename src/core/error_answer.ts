@@ -4,7 +4,6 @@ import { FastifyAuthError } from "../errors.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
-import { explainCsrf } from "./csrf.ts";
 import { failureOf, isShownAtSignIn } from "./failure.ts";
 
 /**
@@ -14,8 +13,7 @@ import { failureOf, isShownAtSignIn } from "./failure.ts";
  * Unlike in core, a sign-in link that could not be mailed is "EmailSignin", which core's sign-in page has a
  * text for, and an attempt that came too early leads back to the sign-in page.
  */
-export function errorAnswer(thrown: Error, context: RequestContext): Answer {
-  const error = explainCsrf(thrown, context);
+export function errorAnswer(error: Error, context: RequestContext): Answer {
   // For a script, so there is no page.
   if (context.action === "session" || context.action === "token") {
     return error instanceof SessionTooLarge

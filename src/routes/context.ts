@@ -1,6 +1,6 @@
 /** The context of a request to a route of the plugin. */
 import type { FastifyRequest } from "fastify";
-import { type AuthCookie, cookieNames, cookieSettings } from "../config/cookies.ts";
+import { type AuthCookie, cookieSettings } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { PublicPaths } from "../config/public_path.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
@@ -14,7 +14,6 @@ import type { Received } from "../http/received.ts";
 import type { Assets } from "../pages/assets.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { Trail } from "../core/trail.ts";
-import { withoutLookAlikes } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { authQuery } from "./query.ts";
@@ -102,16 +101,8 @@ function normalizeCookies(
 ): string {
   if (header === "") return header;
   const nameOf = (cookie: AuthCookie) => cookieSettings(cookie, core, secure).name;
-  const session = nameOf("sessionToken");
   const normalized = normalizeCallbackCookie(header, nameOf("callbackUrl"), href);
-  const own = normalized.includes(session)
-    ? withoutLookAlikes(
-      normalized,
-      session,
-      cookieNames(core, secure).filter((other) => other !== session),
-    )
-    : normalized;
-  return withKnownCsrfCookie(own, nameOf("csrfToken"), hashSecrets);
+  return withKnownCsrfCookie(normalized, nameOf("csrfToken"), hashSecrets);
 }
 
 function normalizeBody(

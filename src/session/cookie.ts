@@ -146,24 +146,6 @@ export function isSessionPart(key: string, name: string): boolean {
   return key.startsWith(name) && /^(?:\.\d+)?$/.test(key.slice(name.length));
 }
 
-/**
- * The Cookie header as core may see it: of the cookies that core would take for the session, only those that
- * are. A cookie of a name that no server can set, by a script, would fail each request in which core has to
- * remove it.
- *
- * @param others The names of the other cookies of Auth.js, which may start with it.
- */
-export function withoutLookAlikes(header: string, name: string, others: readonly string[] = []): string {
-  if (!header.includes(name)) return header;
-  const { parts } = readSessionCookie(header, name);
-  const pairs = header.split(";");
-  const kept = pairs.filter((pair) => {
-    const key = keyOf(pair);
-    return !key.startsWith(name) || parts.includes(key) || others.includes(key);
-  });
-  return kept.length === pairs.length ? header : kept.map(trim).join("; ");
-}
-
 /** The name in a pair, as core finds it. */
 function keyOf(pair: string): string {
   const equals = pair.indexOf("=");
@@ -177,8 +159,6 @@ function trim(text: string): string {
 
 /**
  * The Cookie header with another token, spread over the cookies that held the one before.
- *
- * @param header The header with the token before, as {@linkcode withoutLookAlikes} leaves it.
  */
 export function withSessionToken(header: string, parts: readonly string[], token: string): string {
   const others = header.split(";").filter((pair) => !parts.includes(keyOf(pair)));
