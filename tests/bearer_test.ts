@@ -3,7 +3,13 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import type { Adapter } from "@auth/core/adapters";
 import Fastify, { type FastifyInstance } from "fastify";
-import { type AuthObject, createAuth, type FastifyAuthConfig, withSessionList } from "fastify-authjs";
+import {
+  type AuthObject,
+  createAuth,
+  type FastifyAuthConfig,
+  memorySessionStore,
+  withSessionList,
+} from "fastify-authjs";
 import { startIssuer } from "fastify-authjs/testing";
 import GitHub from "fastify-authjs/providers/github";
 import { SECRET, testConfig } from "./support/app.ts";
@@ -310,4 +316,52 @@ Deno.test("an own codec that drops claims is told when a token is issued", async
     headers: { accept: "application/json" },
   });
   assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
+});
+
+Deno.test("a token that is being issued while all sessions of its user are ended does not let anyone in", async () => {
+  for (const strategy of ["jwt", "database"] as const) {
+    let revoke = () => Promise.resolve();
+    const memory = memoryAdapter();
+    const rows: Parameters<typeof memory.createSession>[0][] = [];
+    const adapter = withSessionList({
+      ...memory,
+      async createSession(row) {
+        if (row.sessionToken.includes("bearer")) await revoke();
+        rows.push(row);
+        return await memory.createSession(row);
+      },
+      async deleteSession(token) {
+        rows.splice(rows.findIndex(({ sessionToken }) => sessionToken === token), 1);
+        await memory.deleteSession(token);
+      },
+    } as Adapter, (userId) => Promise.resolve(rows.filter((row) => row.userId === userId)));
+    await using issuer = await startIssuer();
+    const { app, auth } = await setUp({
+      providers: [issuer.provider()],
+      ...(strategy === "database" ? { adapter } : { sessionStore: memorySessionStore() }),
+      callbacks: {
+        async session({ session }) {
+          if (strategy === "jwt") await revoke();
+          return session;
+        },
+      },
+    });
+    await using _ = app;
+    app.get("/sub", async (request) => (await auth.getToken(request))?.sub ?? rows[0]!.userId);
+    const ada = await issuer.signIn(app);
+    const userId = (await ada("/sub")).body;
+    const { csrfToken } = (await ada("/auth/csrf")).json();
+    revoke = async () => {
+      revoke = () => Promise.resolve();
+      await auth.revokeSessions(userId);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    const issued = await ada({
+      method: "POST",
+      url: "/auth/token",
+      payload: { csrfToken },
+      headers: { accept: "application/json" },
+    });
+    assertEquals([issued.statusCode, rows.length], [401, 0], strategy);
+  }
 });

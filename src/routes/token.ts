@@ -42,7 +42,10 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
     if (!ownTokens) await assertOpens(sealed, context);
     await records?.put(token, context.headers["user-agent"]);
-    return sealed;
+    if (!await records?.hasEnded(held)) return sealed;
+    // All sessions of the user were ended meanwhile.
+    await records!.endClaimed(token);
+    return undefined;
   } catch (error) {
     if (!(error instanceof SessionStoreFailure)) throw error;
     context.logger.error(error);
@@ -64,15 +67,18 @@ async function assertOpens(token: string, { settings }: RequestContext): Promise
 
 /** A session of its own: signing out in the browser does not end it. */
 async function createRow(_read: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
-  const { generateSessionToken } = context.settings;
-  const adapter = context.settings.adapter!;
+  const { generateSessionToken, adapter, rows } = context.settings;
+  const { token } = heldSession(context);
   try {
-    const found = await adapter.getSessionAndUser!(heldSession(context).token);
+    const found = await adapter!.getSessionAndUser!(token);
     if (found === null) return undefined;
-    const sessionToken = generateSessionToken(BEARER_TAG + tagOf(heldSession(context).token));
+    const sessionToken = generateSessionToken(BEARER_TAG + tagOf(token));
     const expires = new Date(Date.now() + maxAge * 1000);
-    await adapter.createSession!({ sessionToken, userId: found.user.id, expires });
-    return sessionToken;
+    await adapter!.createSession!({ sessionToken, userId: found.user.id, expires });
+    if (await adapter!.getSessionAndUser!(token) !== null) return sessionToken;
+    // All sessions of the user were ended meanwhile.
+    await rows!.deleteSession!(sessionToken);
+    return undefined;
   } catch (error) {
     context.logger.error(error as Error);
     return unavailableError(error);

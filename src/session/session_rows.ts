@@ -29,8 +29,11 @@ export function sessionRows(settings: readonly SessionSettings[]): KnownSessions
       return row !== undefined;
     },
     async endAll(user, except) {
-      const rows = await rowsOf(user);
-      await endRows(rows.filter(({ sessionToken }) => digestOf(sessionToken) !== except), settings);
+      // Twice: a bearer token may have been made of a session that was listed.
+      for (let round = 0; round < 2; round++) {
+        const rows = await rowsOf(user);
+        await endRows(rows.filter(({ sessionToken }) => digestOf(sessionToken) !== except), settings);
+      }
     },
   };
 }
