@@ -339,6 +339,18 @@ Deno.test("a sign-out that is refused ends nothing", async () => {
   assertEquals(userOf(await browser.get("/me")), "ada");
 });
 
+Deno.test("a sign-in with a made-up cookie that ends as another session's token ends nothing of that session", async () => {
+  await using app = await testApp();
+  const [ada, grace, mallory] = [await signedIn(app), await signedIn(app, GRACE), new Client(app)];
+  assertEquals(userOf(await ada.get("/me")), "ada");
+  const [token, other] = [ada.cookies.get(NAME)!, grace.cookies.get(NAME)!];
+  mallory.cookies.set(NAME, [...other.split(".").slice(0, 4), token.split(".")[4]].join("."));
+  await mallory.signIn({ username: "mallory", password: "open" });
+  const users = [];
+  for (const browser of [ada, grace, mallory]) users.push(userOf(await browser.get("/me")));
+  assertEquals(users, ["ada", "grace", "mallory"]);
+});
+
 Deno.test("a codec that gives a user the same token each time signs in again after a sign-out", async () => {
   const refreshLock = memoryLock();
   await using app = await testApp(testConfig({

@@ -1,9 +1,11 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { encode, type JWT } from "@auth/core/jwt";
 import { EncryptJWT } from "jose";
 import { hkdfSync } from "node:crypto";
+import { type AddressInfo, connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
-import { SECRET, testApp, testConfig } from "./support/app.ts";
+import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import {
   type Carried,
   compareReads,
@@ -414,6 +416,27 @@ const CASES: Record<string, Case> = {
     differs: notRenewed,
   },
   "twice, bad first": { carried: carry().then(({ cookie }) => ({ cookie: `${NAME}=x; ${cookie}` })) },
+  "twice, the first empty": { carried: carry().then(({ cookie }) => ({ cookie: `${NAME}=; ${cookie}` })) },
+  "a chunk .0 alone": {
+    carried: sealed().then((token) => ({ cookie: `${NAME}.0=${token}` })),
+    differs: notRenewed,
+  },
+  "a cookie of the same prefix, empty": {
+    carried: carry().then(({ cookie }) => ({ cookie: `${NAME}-old=; ${cookie}` })),
+    differs: notRenewed,
+  },
+  "spaces and tabs around": {
+    carried: sealed().then((token) => ({ cookie: `a=1;  \t${NAME} \t=\t ${token} \t; b=2` })),
+    differs: notRenewed,
+  },
+  "pairs without an equals sign": {
+    carried: carry().then(({ cookie }) => ({ cookie: `a; b; ${cookie}` })),
+    differs: notRenewed,
+  },
+  "Latin-1 beside it": {
+    carried: carry().then(({ cookie }) => ({ cookie: `x=\u00e9; ${cookie}` })),
+    differs: notRenewed,
+  },
   "quoted": {
     carried: sealed().then((token) => ({ cookie: `${NAME}="${token}"` })),
     differs: ["malformed"],
@@ -712,6 +735,56 @@ Deno.test("secrets come from the environment, the newest first, and later change
       assertEquals(answer.headers["set-cookie"] === undefined, secret === SECRET);
     }
   });
+});
+
+Deno.test("a secret that the environment changes after the start is not seen", async () => {
+  await withEnvironment({ AUTH_SECRET: SECRET }, async () => {
+    const { secret: _secret, ...config } = testConfig();
+    await using app = await testApp(config);
+    await withEnvironment({ AUTH_SECRET: OLD_SECRET }, async () => {
+      for (const secret of [SECRET, OLD_SECRET]) {
+        const headers = { cookie: `${NAME}=${await sealed(ADA, { secret })}` };
+        const { session } = (await app.inject({ url: "/me", headers })).json();
+        assertEquals(session?.user.name, secret === SECRET ? "Ada" : undefined);
+      }
+    });
+  });
+});
+
+Deno.test("a token in another spelling of base64url: core reads it, here there is no session", async () => {
+  const token = await sealed();
+  const { ours, theirs } = await compareReads(() => ({}), { cookie: `${NAME}=${token}=` });
+  assert(theirs.session !== null);
+  assertEquals(ours.session, null);
+});
+
+Deno.test("a token with any one other character is no session", async () => {
+  await using app = await testApp();
+  const token = await sealed();
+  for (let i = 0; i < token.length; i++) {
+    const changed = token.slice(0, i) + (token[i] === "A" ? "B" : "A") + token.slice(i + 1);
+    const { body } = await app.inject({ url: "/me", headers: { cookie: `${NAME}=${changed}` } });
+    assertEquals([i, body], [i, '{"session":null}']);
+  }
+});
+
+Deno.test("Cookie headers on several lines are one", async () => {
+  await using app = await testApp();
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const lines = ["GET /me HTTP/1.1", "Host: localhost", "Cookie: a=1", `Cookie: ${(await carry()).cookie}`];
+  const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
+  socket.write([...lines, "Connection: close", "", ""].join("\r\n"));
+  assertStringIncludes(await text(socket), '"name":"Ada"');
+});
+
+Deno.test("`debug: true` warns of nothing at a read", async () => {
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ debug: true }), { logger });
+  const headers = { cookie: (await carry()).cookie! };
+  await app.inject({ url: "/me", headers });
+  lines.length = 0;
+  assertEquals((await app.inject({ url: "/me", headers })).json().session.user.name, "Ada");
+  assertEquals(lines.filter(({ level }) => level > 30), []);
 });
 
 Deno.test("the same token read again gives the same, out of the cache too, until it expires", async () => {

@@ -155,6 +155,22 @@ Deno.test("a read that began before an update, and replies after it, sets the co
   assertEquals(nameIn(await later(3600, () => client.get("/me"))), "countess");
 });
 
+Deno.test("updates of a session at the same time are all kept, but one that fails", async () => {
+  const names: unknown[] = [];
+  await using session = await updating(async (data, { token }) => {
+    names.push(token.name);
+    await new Promise((resolve) => setImmediate(resolve));
+    if (data.name === "fails") throw new Error("down");
+  });
+  const { app, client, update } = session;
+  const before = client.cookie!;
+  const answers = await Promise.all(["a", "b", "fails", "c"].map((name) => update({ name })));
+  assertEquals(answers.map((answer) => answer.json()?.user?.name), ["a", "b", undefined, "c"]);
+  assertEquals(names, ["ada", "a", "b", "b"]);
+  const late = await app.inject({ url: "/me", headers: { cookie: before } });
+  assertEquals(late.json().session.user.name, "c");
+});
+
 Deno.test("of updates at the same time each goes on from the one before, also where one fails", async () => {
   const refreshes = new Refreshes(0);
   const goOn = new Event();
