@@ -298,6 +298,24 @@ Deno.test("a refresh token that is refused is a 401, and a database that fails i
   assert(!/refresh-2|access-2/.test(JSON.stringify(lines)), JSON.stringify(lines));
 });
 
+Deno.test("refreshed tokens that cannot be written are kept and written again, and the spent one is not used", async () => {
+  const database = inMemory();
+  const { logger, lines } = captureLog();
+  let fails = false;
+  const update = (account: AccountTokens) =>
+    fails ? Promise.reject(new Error("no connection")) : database.update(account);
+  await using opened = await signedInApp({ config: configOf({ ...database, update }), logger, lifetime: 5 });
+  const { acme, client } = opened;
+  fails = true;
+  const answers = await later(6, async () => [await client.get("/access"), await client.get("/access")]);
+  assertEquals(answers.map(({ statusCode }) => statusCode), [503, 503]);
+  fails = false;
+  assertEquals(await later(6, () => access(client)), { token: "access-2" });
+  assertEquals([acme.refreshes, database.tables.accounts[0]!.refresh_token], [1, "refresh-2"]);
+  assert(lines.some(({ level, msg }) => level >= 50 && msg.includes("This process keeps them")));
+  assert(!/refresh-2|access-2/.test(JSON.stringify(lines)));
+});
+
 Deno.test("a sign-in whose tokens cannot be written fails, and leaves no session", async () => {
   const database = inMemory();
   const { sessions } = database.tables;

@@ -1,4 +1,5 @@
 /** The access tokens of providers where sessions are in a database: in the rows of accounts. */
+import type { LoggerInstance } from "@auth/core/types";
 import type { ActionAuth } from "../actions/perform.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { AccountTokens, AccountUpdateAdapter } from "../adapter/account_tokens.ts";
@@ -101,7 +102,7 @@ async function refreshRow(
   row: TokenRow,
 ): Promise<void> {
   const { instance: { accountRefreshes } } = auth;
-  const key = JSON.stringify([row.provider, row.providerAccountId]);
+  const key = keyOf(row);
   await (accountRefreshes.running(key) ??
     accountRefreshes.run(key, () => refreshInTurn(auth, request, userId, row)));
 }
@@ -115,7 +116,7 @@ async function refreshInTurn(
   const { config: { core }, settings } = contextOf(auth);
   const logger = () => toCoreLogger(request.log, core.logger, core.debug);
   const store = sharedStore({ settings, logger });
-  const work = () => exchange(auth, userId, row);
+  const work = () => exchange(auth, userId, row, logger);
   if (store === undefined) return await work();
   // The row itself has the result for the processes that wait.
   await refreshOnce<{ sealed?: string }>(store, row.tokens.refresh_token!, {
@@ -131,11 +132,28 @@ function contextOf({ instance }: ActionAuth) {
   return { config: instance.config, settings: instance.settings(true) };
 }
 
-/** Exchanges the refresh token, unless another process has done so since the row was read. */
-async function exchange(auth: ActionAuth, userId: string, row: TokenRow): Promise<void> {
-  const { provider, providerAccountId, tokens } = row;
-  if (await hasChanged(auth, userId, row)) return;
-  const { config } = auth.instance;
+function keyOf({ provider, providerAccountId }: Pick<TokenRow, "provider" | "providerAccountId">): string {
+  return JSON.stringify([provider, providerAccountId]);
+}
+
+/**
+ * Exchanges the refresh token, unless another process has done so since the row was read, or this one has and could not
+ * write the result.
+ */
+async function exchange(
+  auth: ActionAuth,
+  userId: string,
+  row: TokenRow,
+  logger: () => Pick<LoggerInstance, "error">,
+): Promise<void> {
+  const { config, unwrittenTokens } = auth.instance;
+  const { provider, tokens } = row;
+  if (await hasChanged(auth, userId, row)) {
+    unwrittenTokens.delete(keyOf(row));
+    return;
+  }
+  const unwritten = unwrittenTokens.get(keyOf(row));
+  if (unwritten !== undefined) return await write(row, unwritten, auth, logger);
   const refreshed = await refreshTokens(oauthProvider(provider, config), tokens.refresh_token!).catch(
     async (failure: unknown) => {
       // Without a lock, another process may have been faster.
@@ -144,15 +162,31 @@ async function exchange(auth: ActionAuth, userId: string, row: TokenRow): Promis
     },
   );
   if (refreshed === undefined) return;
-  const adapter = config.core.adapter as AccountUpdateAdapter;
-  const account: AccountTokens = {
-    provider,
-    providerAccountId,
-    access_token: refreshed.access_token,
-    refresh_token: refreshed.refresh_token ?? tokens.refresh_token!,
-    expires_at: refreshed.expires_at ?? null,
-  };
-  await fromAdapter(adapter.updateAccount(account));
+  const { refresh_token = tokens.refresh_token!, ...others } = refreshed;
+  await write(row, { ...others, refresh_token }, auth, logger);
+}
+
+/** Writes refreshed tokens to the row of their account. They are kept until that succeeds: the ones before are spent. */
+async function write(
+  row: TokenRow,
+  tokens: ProviderTokens,
+  { instance: { config, unwrittenTokens } }: ActionAuth,
+  logger: () => Pick<LoggerInstance, "error">,
+): Promise<void> {
+  const { provider, providerAccountId } = row;
+  const { access_token, refresh_token = null, expires_at = null } = tokens;
+  const account: AccountTokens = { provider, providerAccountId, access_token, refresh_token, expires_at };
+  unwrittenTokens.set(keyOf(row), tokens);
+  try {
+    await fromAdapter((config.core.adapter as AccountUpdateAdapter).updateAccount(account));
+  } catch (cause) {
+    const problem =
+      `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
+      "This process keeps them, and writes them with the next getAccessToken() of the user.";
+    logger().error(new Error(problem, { cause }));
+    throw cause;
+  }
+  unwrittenTokens.delete(keyOf(row));
 }
 
 async function hasChanged(auth: ActionAuth, userId: string, row: TokenRow): Promise<boolean> {

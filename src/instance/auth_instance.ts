@@ -8,6 +8,7 @@ import { coreProblem } from "../core/config_problem.ts";
 import type { Assets } from "../pages/assets.ts";
 import type { FastifyAuthError } from "../errors.ts";
 import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
+import type { ProviderTokens } from "../session/provider_tokens.ts";
 import { Refreshes } from "../session/refreshes.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -21,6 +22,8 @@ export class AuthInstance {
   readonly config: ResolvedConfig;
   /** Accounts whose tokens are being refreshed. What was refreshed is in their rows. */
   readonly accountRefreshes: Refreshes<void>;
+  /** Refreshed tokens that could not be written to the rows of their accounts, by account: the ones before are spent. */
+  readonly unwrittenTokens: Map<string, ProviderTokens>;
   readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
   /** The mounts by application, in the order they were registered. */
   readonly #mounts = new WeakMap<object, PathsOfMount[]>();
@@ -43,6 +46,7 @@ export class AuthInstance {
     this.#before = before === undefined ? {} : { ...before.#before, ...before.#settings };
     this.#done = before === undefined ? new Set() : before.#done;
     this.accountRefreshes = before === undefined ? new Refreshes(0) : before.accountRefreshes;
+    this.unwrittenTokens = before === undefined ? new Map() : before.unwrittenTokens;
     if (before !== undefined && haveSameLimits(resolved, before.config)) this.#limits = before.#limits;
   }
 
