@@ -63,7 +63,7 @@ async function callWith(
     // Core hashes with this secret, and seals check cookies with that of `jwt`.
     secret: hashSecrets.current,
     jwt: {
-      secret: core.secret,
+      secret: settings.jwt.secret,
       encode: () => Promise.resolve("ours"),
       decode: () => Promise.resolve(call.signedIn ?? null),
     } as AuthConfig["jwt"] & object,
