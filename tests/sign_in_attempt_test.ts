@@ -173,6 +173,21 @@ attemptTest(
     }),
 );
 
+attemptTest("linking an account keeps the row and the end of the session", async (scene) => {
+  const browser = new Client(scene.app);
+  await signIn(scene, browser, ADA);
+  const held = async () => [
+    [...scene.tables.sessions.values()].map((row) => ({ ...row })),
+    (await browser.get("/auth/session")).json().expires,
+  ];
+  const before = await held();
+  await withClock(async (clock) => {
+    clock.now += 3600_000;
+    await signIn(scene, browser, { ...ADA, sub: "ada-at-work" }, "work");
+    assertEquals([providersOf(scene, "Ada"), await held()], [["home", "work"], before]);
+  });
+});
+
 attemptTest("linking an account leaves a fresh session fresh", (scene) =>
   withClock(async (clock) => {
     const browser = new Client(scene.app);
