@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, memorySessionStore } from "fastify-authjs";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import Passkey from "fastify-authjs/providers/passkey";
+import { Buffer } from "node:buffer";
 import process from "node:process";
 import { AdapterFailure } from "../src/adapter/failure.ts";
 import { cookieNames } from "../src/config/cookies.ts";
@@ -137,6 +138,9 @@ async function fullApp(): Promise<Setup> {
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 const FORM = "application/x-www-form-urlencoded";
 
+/** As Node gives the bytes of a header. */
+const asHeader = (value: string) => Buffer.from(value).toString("latin1").slice(0, LENGTH);
+
 function headerFields({ app, client, csrfToken }: Setup): Field[] {
   const payload = form({ csrfToken, username: "ada", password: "wrong" });
   const send = async (name: string, value: string) => {
@@ -154,7 +158,7 @@ function headerFields({ app, client, csrfToken }: Setup): Field[] {
   return HEADERS.flatMap((name) =>
     ["", ...BEGINNINGS[name] ?? []].map((beginning) => ({
       name: `${name}: ${beginning}`,
-      send: (value: string) => send(name, beginning + value),
+      send: (value: string) => send(name, beginning + asHeader(value)),
     }))
   );
 }
@@ -174,8 +178,8 @@ function cookieFields({ app, client }: Setup): Field[] {
     await app.inject({ method: "POST", url: "/auth/callback/passkey", headers, payload });
   };
   return all.flatMap((name) => [
-    { name: `the cookie ${name}`, send: (value: string) => send(`${name}=${value}`, name) },
-    { name: `a cookie named ${name}…`, send: (value: string) => send(`${name}${value}=1`, "") },
+    { name: `the cookie ${name}`, send: (value: string) => send(`${name}=${asHeader(value)}`, name) },
+    { name: `a cookie named ${name}…`, send: (value: string) => send(`${name}${asHeader(value)}=1`, "") },
   ]);
 }
 

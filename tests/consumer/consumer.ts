@@ -47,11 +47,10 @@ export async function makeProject(directory: string): Promise<string> {
   return directory;
 }
 
-/** Installs packages into a project. */
-export async function install(project: string, packages: string[]): Promise<void> {
-  await run("npm", ["install", "--no-audit", "--no-fund", "--no-progress", "--save-exact", ...packages], {
-    cwd: project,
-  });
+/** Installs packages into a project, with further options of npm. */
+export async function install(project: string, packages: string[], options: string[] = []): Promise<void> {
+  const quiet = ["--no-audit", "--no-fund", "--no-progress"];
+  await run("npm", ["install", ...quiet, "--save-exact", ...options, ...packages], { cwd: project });
 }
 
 /** The package.json of an installed package, as far as the checks read it. */

@@ -40,7 +40,8 @@ export async function prepareOwnTests(project: string): Promise<OwnTests> {
   const modules = join(directory, MODULES, "node_modules/fastify-authjs");
   await buildModules("pack", modules);
   await compile(join(directory, MODULES, "tests"), join(modules, "esm"));
-  await install(project, await packagesOf(portable));
+  // npm refuses a nodemailer that core does not name only beside a core of the project's own, which the tests import.
+  await install(project, await packagesOf(portable), ["--legacy-peer-deps"]);
   const files = portable.map(({ name, internal }) =>
     join(internal ? MODULES : "", "tests", name.replace(/\.ts$/, ".js"))
   );
