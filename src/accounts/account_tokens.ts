@@ -137,8 +137,8 @@ function keyOf({ provider, providerAccountId }: Pick<TokenRow, "provider" | "pro
 }
 
 /**
- * Exchanges the refresh token, unless another process has done so since the row was read, or this one has and could not
- * write the result.
+ * Exchanges the refresh token, unless another process has done so since the row was read, or this one has and
+ * could not write the result.
  */
 async function exchange(
   auth: ActionAuth,
@@ -166,7 +166,10 @@ async function exchange(
   await write(row, { ...others, refresh_token }, auth, logger);
 }
 
-/** Writes refreshed tokens to the row of their account. They are kept until that succeeds: the ones before are spent. */
+/**
+ * Writes refreshed tokens to the row of their account. They are kept until that succeeds: the ones before are
+ * spent.
+ */
 async function write(
   row: TokenRow,
   tokens: ProviderTokens,

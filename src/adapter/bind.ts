@@ -9,7 +9,7 @@ export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 type OwnMethod = "listAccountsByUserId" | "listSessionsByUserId" | "updateAccount";
 
 /** Every method of the adapter interface. */
-const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
+export const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
   "createAuthenticator",
   "createSession",
   "createUser",

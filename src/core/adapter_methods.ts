@@ -1,33 +1,13 @@
 /** The methods of an adapter that core asks for, whatever the providers of this configuration need. */
 import type { Adapter } from "@auth/core/adapters";
-
-/** Those of mails, sessions and passkeys (`assertConfig` of core 0.41.3). */
-const METHODS = [
-  "createAuthenticator",
-  "createSession",
-  "createUser",
-  "createVerificationToken",
-  "deleteSession",
-  "getAccount",
-  "getAuthenticator",
-  "getSessionAndUser",
-  "getUser",
-  "getUserByAccount",
-  "getUserByEmail",
-  "linkAccount",
-  "listAuthenticatorsByUserId",
-  "updateAuthenticatorCounter",
-  "updateSession",
-  "updateUser",
-  "useVerificationToken",
-];
+import { ADAPTER_METHODS } from "../adapter/bind.ts";
 
 /**
- * The adapter with every method. Core remembers that a configuration of the process had mails or passkeys, and then asks
- * every configuration for their methods; what each really needs is checked at boot.
+ * The adapter with every method. Core remembers that a configuration of the process had mails or passkeys,
+ * and then asks every configuration for their methods; what each really needs is checked at boot.
  */
 export function withRequiredMethods(adapter: Adapter): Adapter {
-  const missing = METHODS.map((method) => [method, () => {
+  const missing = ADAPTER_METHODS.map((method) => [method, () => {
     throw new TypeError(`The adapter has no ${method}()`);
   }]);
   return { ...Object.fromEntries(missing), ...adapter };

@@ -1,6 +1,6 @@
 /**
- * The only place that calls core to answer a request: to begin a sign-in, to finish one, and for the options of a
- * passkey. Core says who signs in; it makes, reads and removes no session.
+ * The only place that calls core to answer a request: to begin a sign-in, to finish one, and for the options
+ * of a passkey. Core says who signs in; it makes, reads and removes no session.
  *
  * Core is called through its `raw` symbol, so that cookies, redirects and errors come back as data.
  */

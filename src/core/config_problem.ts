@@ -59,8 +59,8 @@ function issuerHint(message: string, { providers }: ResolvedConfig): string {
 }
 
 /**
- * Core refuses conditional UI without a field for it. Our sign-in page has it in the fields of other providers, if a passkey
- * button has none of its own.
+ * Core refuses conditional UI without a field for it. Our sign-in page has it in the fields of other
+ * providers, if a passkey button has none of its own.
  */
 function withFieldsForConditionalUi(provider: Provider): Provider {
   const { type, formFields = {} } = provider as { type?: string; formFields?: object };

@@ -63,8 +63,8 @@ export function hasCsrfToken(context: RequestContext): boolean {
 }
 
 /**
- * The error for a request whose CSRF token is missing or is not accepted, unless none is needed: the application asks, or
- * the configuration has `skipCSRFCheck`.
+ * The error for a request whose CSRF token is missing or is not accepted, unless none is needed: the
+ * application asks, or the configuration has `skipCSRFCheck`.
  */
 export function csrfError(context: RequestContext): MissingCSRF | undefined {
   if (context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck) return undefined;

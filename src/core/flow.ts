@@ -1,4 +1,7 @@
-/** What continues from one request of a browser to the next: the CSRF token and the callback URL, each in its cookie. */
+/**
+ * What continues from one request of a browser to the next: the CSRF token and the callback URL, each in its
+ * cookie.
+ */
 import { skipCSRFCheck } from "@auth/core";
 import { parseCookie } from "cookie";
 import { randomBytes } from "node:crypto";

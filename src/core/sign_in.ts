@@ -1,4 +1,6 @@
-/** One sign-in, as core calls the application's functions: what comes of it, and the session that it makes. */
+/**
+ * One sign-in, as core calls the application's functions: what comes of it, and the session that it makes.
+ */
 import type { AuthConfig } from "@auth/core";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { Provider } from "@auth/core/providers";
@@ -43,8 +45,8 @@ export class SignIn {
   }
 
   /**
-   * Stands in for an adapter: core wants one of every configuration, once one of the process had mails or passkeys. The
-   * user stays the object that the `signIn` callback saw.
+   * Stands in for an adapter: core wants one of every configuration, once one of the process had mails or
+   * passkeys. The user stays the object that the `signIn` callback saw.
    */
   get adapter(): Adapter {
     return {

@@ -1,6 +1,6 @@
 /**
- * The id of a user who signs in with OAuth or OpenID Connect, and is in no database. Core makes up another one at each
- * sign-in, so that nothing knows two sessions of one user by it.
+ * The id of a user who signs in with OAuth or OpenID Connect, and is in no database. Core makes up another
+ * one at each sign-in, so that nothing knows two sessions of one user by it.
  */
 import type { AuthConfig } from "@auth/core";
 import { Buffer } from "node:buffer";
@@ -27,7 +27,10 @@ export function withUserId(
   };
 }
 
-/** A UUID of version 8 (RFC 9562, section 5.8). Each part has its length before it, so that no two lists are one text. */
+/**
+ * A UUID of version 8 (RFC 9562, section 5.8). Each part has its length before it, so that no two lists are
+ * one text.
+ */
 function userId(parts: readonly string[]): string {
   const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join("");
   const bytes = createHash("sha256").update(`fastify-authjs user id v1 ${text}`).digest().subarray(0, 16);

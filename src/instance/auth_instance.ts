@@ -22,7 +22,10 @@ export class AuthInstance {
   readonly config: ResolvedConfig;
   /** Accounts whose tokens are being refreshed. What was refreshed is in their rows. */
   readonly accountRefreshes: Refreshes<void>;
-  /** Refreshed tokens that could not be written to the rows of their accounts, by account: the ones before are spent. */
+  /**
+   * Refreshed tokens that could not be written to the rows of their accounts, by account: the ones before are
+   * spent.
+   */
   readonly unwrittenTokens: Map<string, ProviderTokens>;
   readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
   /** The mounts by application, in the order they were registered. */

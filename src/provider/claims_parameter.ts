@@ -14,8 +14,8 @@ interface Configured {
 }
 
 /**
- * The provider, with `authorization.params.claims` as an object: core writes it as JSON, and would write a JSON text as
- * JSON once more.
+ * The provider, with `authorization.params.claims` as an object: core writes it as JSON, and would write a
+ * JSON text as JSON once more.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a text that is no JSON object.
  */

@@ -5,8 +5,8 @@ import { errorPage } from "../core/error_answer.ts";
 import { allowedRedirect } from "../core/redirect.ts";
 
 /**
- * The answer, with the callback URL in the address of the sign-in page: core leaves it out, so that the next attempt, with
- * the right password, would end on the front page.
+ * The answer, with the callback URL in the address of the sign-in page: core leaves it out, so that the next
+ * attempt, with the right password, would end on the front page.
  *
  * As in core, it is what the `redirect` callback returns. If that throws, it is left out.
  */

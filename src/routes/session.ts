@@ -42,11 +42,12 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
 }
 
 /**
- * Updates the session: a read whose callbacks get the data of the request, and that gives the session a new token.
+ * Updates the session: a read whose callbacks get the data of the request, and that gives the session a new
+ * token.
  *
- * The session token may be replaced already, or another request may be refreshing it: the newest one is updated, so that
- * the `jwt` callback does not refresh it again. Reads that begin meanwhile wait for the updated one, and running requests
- * with earlier tokens continue with it.
+ * The session token may be replaced already, or another request may be refreshing it: the newest one is
+ * updated, so that the `jwt` callback does not refresh it again. Reads that begin meanwhile wait for the
+ * updated one, and running requests with earlier tokens continue with it.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
   const refused = csrfError(context);
@@ -157,7 +158,9 @@ async function updateRow(token: string, context: RequestContext, own: OwnRead): 
   return read.update === undefined ? jsonAnswer(null) : withoutSession(context);
 }
 
-/** The failure has been logged. The application gets the error of its callback as it gets those of a sign-in. */
+/**
+ * The failure has been logged. The application gets the error of its callback as it gets those of a sign-in.
+ */
 function failed(failure: FastifyAuthError, { fromApplication }: RequestContext): Answer {
   const error = fromApplication && failure instanceof CallbackFailure
     ? wrapError(JWTSessionError, failure.cause)

@@ -26,8 +26,8 @@ export function signInOf(claims: JWT): SignInRecord | undefined {
 }
 
 /**
- * Whether a sign-in proves that this is the user it led to. One that added the account or passkey to a user who existed
- * before proves the account alone.
+ * Whether a sign-in proves that this is the user it led to. One that added the account or passkey to a user
+ * who existed before proves the account alone.
  *
  * @param linksAccount Whether core has linked the account in this sign-in.
  */

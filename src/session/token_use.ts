@@ -1,6 +1,6 @@
 /**
- * What a session token is for: a browser's cookie, or `Authorization: Bearer`. It says so itself, and is refused
- * elsewhere: in a claim, or in a row by the token of the row.
+ * What a session token is for: a browser's cookie, or `Authorization: Bearer`. It says so itself, and is
+ * refused elsewhere: in a claim, or in a row by the token of the row.
  */
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
@@ -24,8 +24,8 @@ export function isRowFor(sessionToken: string, isBearer: boolean): boolean {
 }
 
 /**
- * The adapter, which finds and ends the rows of one use only. Some databases find a row also by another spelling of its
- * token, so that of the row decides.
+ * The adapter, which finds and ends the rows of one use only. Some databases find a row also by another
+ * spelling of its token, so that of the row decides.
  */
 export function rowsForUse(adapter: Adapter, isBearer: boolean): Adapter {
   const { getSessionAndUser, deleteSession } = adapter;

@@ -1,6 +1,6 @@
 /**
- * What is known of a sign-in when it begins, kept in the browser until its callback: inside of a check cookie,
- * which only this application can seal and only this sign-in has.
+ * What is known of a sign-in when it begins, kept in the browser until its callback: inside of a check
+ * cookie, which only this application can seal and only this sign-in has.
  */
 import { parseCookie, stringifyCookie } from "cookie";
 import { createHash } from "node:crypto";
@@ -53,8 +53,8 @@ async function seal(
 }
 
 /**
- * Names the user to whom core would link an account: by the id, or for a session in a database by a digest of its token,
- * so that a sign-in can begin while the database is down.
+ * Names the user to whom core would link an account: by the id, or for a session in a database by a digest of
+ * its token, so that a sign-in can begin while the database is down.
  */
 async function signedInUser(context: ProviderContext): Promise<string | undefined> {
   const { config, settings } = context;
@@ -90,8 +90,8 @@ export function withCallbackUrl(context: ProviderContext, { callbackUrl }: Attem
 }
 
 /**
- * The user to whom core links the account: who is signed in, if that user began this sign-in. Any other session is
- * replaced.
+ * The user to whom core links the account: who is signed in, if that user began this sign-in. Any other
+ * session is replaced.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
  */
