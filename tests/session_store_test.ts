@@ -11,6 +11,7 @@ import {
   requireSession,
   type SessionStore,
 } from "fastify-authjs";
+import Credentials from "fastify-authjs/providers/credentials";
 import { redisSessionStore } from "fastify-authjs/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
@@ -374,6 +375,23 @@ Deno.test("a bearer token has a record of its own", () =>
     await auth.revokeSession(other!.id);
     assertEquals([(await withToken()).json().session, await reader(client)], [null, "ada"]);
   }, { bearer: true }));
+
+Deno.test("a user whose id is like a key of the plugin has sessions of their own", async () => {
+  for (const id of ["provider:key", "provider-end:key", "provider-token:key", "user:provider:key"]) {
+    const store = memorySessionStore();
+    const now = Date.now();
+    await store.put(id, { id: "indexed", createdAt: now, lastSeenAt: now, expires: now + DAY }, DAY);
+    const authorize = () => ({ id, name: "ada" });
+    const providers = [Credentials({ credentials: { username: {}, password: {} }, authorize })];
+    await withSetup(async ({ app, auth }) => {
+      const client = await signedIn(app);
+      assertEquals((await sessionsOf(client)).length, 1);
+      await auth.revokeSessions(id);
+      assertEquals(await reader(client), null);
+      assertEquals((await store.get(id, "indexed")).epoch, undefined);
+    }, { providers, sessionStore: store });
+  }
+});
 
 Deno.test("a token without sub is valid, and said not to be listed", async () => {
   const lines: string[] = [];

@@ -92,15 +92,15 @@ export class SessionRecords {
       ...(agent !== undefined && { userAgent: agent }),
       ...(otherProcesses && { process: otherProcesses.own }),
     };
-    await this.#put(user, record);
+    await this.#put(keyOfUser(user), record);
     // The clock of the provider says which of its sessions began before it ended them.
     const { iat = now / 1000 } = providerSessionOf(claims) ?? {};
     const indexed = { ...record, id: sessionIdOf({ user, id }), createdAt: iat * 1000 };
     for (const key of this.#settings.indexKeysOf(claims)) await this.#put(key, indexed);
   }
 
-  async #put(user: string, record: SessionRecord): Promise<void> {
-    await this.call("put", (store) => store.put(user, record, this.#settings.keepFor));
+  async #put(key: string, record: SessionRecord): Promise<void> {
+    await this.call("put", (store) => store.put(key, record, this.#settings.keepFor));
   }
 
   /** Whether the session of these claims was ended: one look-up. */
@@ -131,7 +131,10 @@ export class SessionRecords {
 
   /** The sessions of a user. */
   async list(user: string): Promise<KnownSession[]> {
-    const { epoch, records } = await this.call("list", async (store) => required(await store.list(user)));
+    const { epoch, records } = await this.call(
+      "list",
+      async (store) => required(await store.list(keyOfUser(user))),
+    );
     const live = records.filter((record) => record.expires > Date.now() && !hasEnded(record, { epoch }));
     return live.map(({ id, expires, createdAt, lastSeenAt, userAgent }) => ({
       user,
@@ -167,7 +170,7 @@ export class SessionRecords {
   }
 
   async #end(user: string, id: string): Promise<void> {
-    await this.call("end", (store) => store.end(user, id, this.#settings.keepFor));
+    await this.call("end", (store) => store.end(keyOfUser(user), id, this.#settings.keepFor));
   }
 
   /** Ends the sessions of a user that began before now, but for one. */
@@ -179,11 +182,11 @@ export class SessionRecords {
       before: Math.max(Date.now(), state.epoch?.before ?? 0),
       ...(kept !== undefined && { except: kept }),
     };
-    await this.call("endAll", (store) => store.endAll(user, epoch, this.#settings.keepFor));
+    await this.call("endAll", (store) => store.endAll(keyOfUser(user), epoch, this.#settings.keepFor));
   }
 
   #get(user: string, id: string): Promise<SessionState> {
-    return this.call("get", async (store) => required(await store.get(user, id)));
+    return this.call("get", async (store) => required(await store.get(keyOfUser(user), id)));
   }
 
   /**
@@ -200,6 +203,14 @@ export class SessionRecords {
       throw new SessionStoreFailure(method, error);
     }
   }
+}
+
+/** What else the plugin keeps in the place of users begins so: `provider_index.ts`, and used logout tokens. */
+const OWN_KEY = /^(?:provider(?:-end|-token)?|user):/;
+
+/** Under which key a store has the sessions of a user. No id of a user is a key of the plugin. */
+function keyOfUser(user: string): string {
+  return OWN_KEY.test(user) ? `user:${user}` : user;
 }
 
 /** A store of the application's own may return nothing: then it is not known whether a session has ended. */
