@@ -1,5 +1,5 @@
 /** Core's checks of a configuration, at boot instead of with the first request. */
-import { Auth, type AuthConfig, skipCSRFCheck } from "@auth/core";
+import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { LoggerInstance } from "@auth/core/types";
 import type { ResolvedConfig } from "../config/resolve.ts";
@@ -36,6 +36,8 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
     basePath: "/auth",
     // Which makes no token: Node loads WebCrypto for the first.
     skipCSRFCheck,
+    // Which makes no `Response`: Node loads all of its `fetch` for the first.
+    raw,
     logger,
   };
 
