@@ -80,11 +80,14 @@ export async function linkAccount(
     provider,
     query: authorizationParams,
     body: () => callbackUrl === undefined ? {} : { callbackUrl },
-    handle: (context) =>
-      withinLimits(auth, context, request, () => beginSignIn(context as ProviderContext, String(user.id))),
+    handle: await withinLimits(
+      auth,
+      request,
+      (context) => beginSignIn(context as ProviderContext, String(user.id)),
+    ),
   });
   requireSuccess("Linking", outcome);
-  return redirect === false ? { url: urlOf(outcome) } : await send(auth, outcome, reply);
+  return redirect === false ? { url: urlOf(outcome) } : await send(outcome, reply);
 }
 
 function assertLinkable(

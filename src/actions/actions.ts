@@ -3,17 +3,15 @@
  * without a request to them.
  */
 import type { FastifyRequest } from "fastify";
-import type { Answer } from "../core/answer.ts";
-import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { GuardedReply, Session } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
-import { publishFailure } from "../routes/outcome.ts";
 import { handleSessionUpdate } from "../routes/session.ts";
 import { givenSession } from "../routes/session_change.ts";
 import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
+import type { Handler } from "../routes/table.ts";
 import { SIGNED_OUT, toSession } from "../session/read.ts";
 import { type ActionAuth, type ActionRequest, perform, requireSuccess, send, urlOf } from "./perform.ts";
 
@@ -92,8 +90,10 @@ export async function signIn(
   options: SignInActionOptions,
 ): Promise<SignInActionResult | void> {
   assertObject(options, "options of signIn()");
-  const { authorizationParams = {}, callbackUrl } = options;
-  assertObject(authorizationParams, "`authorizationParams` of signIn()");
+  const { authorizationParams, callbackUrl } = options;
+  if (authorizationParams !== undefined) {
+    assertObject(authorizationParams, "`authorizationParams` of signIn()");
+  }
   const type = provider === undefined ? undefined : await typeOf(provider, auth);
   const begins = type === undefined || type === "oauth" || type === "oidc";
   // A request without a body has nothing that begins at a provider would need.
@@ -107,36 +107,28 @@ export async function signIn(
       assertObject(fields, "`fields` of signIn()");
       return callbackUrl === undefined ? fields : { ...fields, callbackUrl };
     },
-    handle: (context) =>
-      withinLimits(
-        auth,
-        context,
-        request,
-        () => posted ? handleCallback(context as ProviderContext) : handleSignIn(context),
-      ),
+    handle: await withinLimits(auth, request, posted ? handleCallback as Handler : handleSignIn),
   });
   requireSuccess("Signing in", outcome);
-  if (options.redirect !== false) return await send(auth, outcome, reply);
+  if (options.redirect !== false) return await send(outcome, reply);
   const { answer, context } = outcome;
   return { url: urlOf(outcome), signedIn: givenSession(answer, context) !== "" };
 }
 
-/** Counts a sign-in as a request to the auth routes is counted. */
+/** The handler of a sign-in, which is counted as a request to the auth routes is. */
 export async function withinLimits(
   { instance }: ActionAuth,
-  context: RequestContext,
   request: ActionRequest,
-  run: () => Promise<Answer>,
-): Promise<Answer> {
-  const limits = context.provider === undefined ? undefined : await instance.limits();
+  handle: Handler,
+): Promise<Handler> {
+  const limits = instance.config.rateLimit && await instance.limits();
+  if (limits === undefined) return handle;
   const asked = request as unknown as FastifyRequest;
-  try {
-    await limits?.countRequest(asked);
-    return limits === undefined ? await run() : await limits.answer(context, asked, run);
-  } catch (error) {
-    publishFailure(context.trail, error as Error);
-    throw error;
-  }
+  return async (context) => {
+    if (context.provider === undefined) return await handle(context);
+    await limits.countRequest(asked);
+    return await limits.answer(context, asked, () => handle(context));
+  };
 }
 
 /**
@@ -159,7 +151,7 @@ export async function beginSignIn(
     isLinked: true,
   });
   requireSuccess("Signing in", outcome);
-  await send(auth, outcome, reply);
+  await send(outcome, reply);
 }
 
 /** Signs out. */
@@ -186,7 +178,7 @@ export async function signOut(
     read: () => SIGNED_OUT,
   });
   requireSuccess("Signing out", outcome);
-  return redirect === false ? { url: urlOf(outcome) } : await send(auth, outcome, reply);
+  return redirect === false ? { url: urlOf(outcome) } : await send(outcome, reply);
 }
 
 /** Updates the session. */

@@ -16,11 +16,11 @@ import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/prefetch.ts";
 import { keepUnstored } from "../http/private_reply.ts";
-import { keepCallbackUrl } from "../routes/failed_sign_in.ts";
-import { observeAction } from "../routes/observed_action.ts";
-import { publishAnswer } from "../routes/outcome.ts";
+import { publishFailure } from "../routes/outcome.ts";
 import { requestContext } from "../routes/context.ts";
 import { sendAnswer } from "../routes/reply.ts";
+import { runAction } from "../routes/run_action.ts";
+import type { Handler } from "../routes/table.ts";
 import type { SessionRead } from "../session/read.ts";
 import { carryActionCookies, changeCookies, currentCookies } from "../session/write_back.ts";
 
@@ -47,7 +47,7 @@ interface Action {
   readonly notForLinks?: string | false;
   /** What is asked for, once the request is known to be the user's own. */
   readonly body: () => object;
-  readonly handle: (context: RequestContext) => Promise<Answer>;
+  readonly handle: Handler;
   /** What a read of the session gives from now on, where the answer says that. */
   readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
 }
@@ -68,12 +68,7 @@ export async function perform(
   { handle, read: readOf, ...asked }: Action,
 ): Promise<Outcome> {
   const context = await contextOf(auth, request, asked);
-  const answer = await observeAction(
-    context,
-    (request as unknown as FastifyRequest).id,
-    async () => await keepCallbackUrl(await handle(context), context),
-  );
-  publishAnswer(answer, context, false);
+  const answer = await answerOf(context, (request as unknown as FastifyRequest).id, handle);
   setCookies(reply as FastifyReply, answer);
   const { error, logged, isShared = false } = answer;
   if (error !== undefined && error !== logged && !isShared && !(error instanceof FastifyAuthError)) {
@@ -87,10 +82,20 @@ export async function perform(
   return { context, answer, read };
 }
 
+/** What is thrown is published, too: there is no route that would do that. */
+async function answerOf(context: RequestContext, requestId: string, handle: Handler): Promise<Answer> {
+  try {
+    return await runAction(context, requestId, handle);
+  } catch (error) {
+    if (context.provider !== undefined) publishFailure(context.trail, error as Error);
+    throw error;
+  }
+}
+
 async function contextOf(
   { config, instance }: ActionAuth,
   request: ActionRequest,
-  { action, provider, query = {}, body, isLinked = false, notForLinks = false }: Omit<
+  { action, provider, query, body, isLinked = false, notForLinks = false }: Omit<
     Action,
     "handle" | "read"
   >,
@@ -120,24 +125,18 @@ async function contextOf(
   }
   const cookie = currentCookies(request, config);
   const { cookie: _cookie, ...headers } = request.headers;
-  const parameters = new URLSearchParams(query);
+  const parameters = query && new URLSearchParams(query);
   const context = requestContext(request as unknown as FastifyRequest, {
     action,
     method: "POST",
-    url: `/?${parameters}`,
+    url: parameters === undefined ? "/" : `/?${parameters}`,
     origin,
     headers: cookie === undefined ? headers : { ...headers, cookie },
     params: provider === undefined ? {} : { provider },
     body: body(),
     fromApplication: true,
-  }, {
-    config: resolved,
-    paths,
-    settings: (secure) => instance.settings(secure),
-    readSession: (request) => readSession(request, config),
-    once: (what, tell) => instance.once(what, tell),
-  });
-  assertPassed(parameters, context);
+  }, { auth: instance, paths, readSession: (request) => readSession(request, config) });
+  if (parameters !== undefined) assertPassed(parameters, context);
   return context;
 }
 
@@ -155,11 +154,14 @@ function assertPassed(parameters: URLSearchParams, { query }: RequestContext): v
 /** Adds the cookies of the answer to the reply, in place of those that an earlier action has set. */
 function setCookies(reply: FastifyReply, { cookies }: Answer): void {
   if (cookies.length === 0) return;
-  const names = new Set(cookies.map(({ name }) => name));
-  const lines = [reply.getHeader("set-cookie") ?? []].flat().map(String);
+  const names = new Set<string>();
+  for (const { name } of cookies) names.add(name);
+  const lines = [reply.getHeader("set-cookie") ?? []].flat() as string[];
   reply.removeHeader("set-cookie");
-  const kept = lines.filter((line) => !names.has(line.slice(0, line.indexOf("="))));
-  for (const line of [...kept, ...cookies.map(toSetCookieLine)]) reply.header("set-cookie", line);
+  for (const line of lines) {
+    if (!names.has(line.slice(0, line.indexOf("=")))) reply.header("set-cookie", line);
+  }
+  for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   carryActionCookies(reply, names);
   keepUnstored(reply);
 }
@@ -187,15 +189,9 @@ export function urlOf({ answer: { redirect, body }, context }: Outcome): string 
 
 /** Sends the reply, as an auth route does. Resolves when it is sent, as a reply does that is awaited. */
 export async function send(
-  { instance }: ActionAuth,
   { answer, context }: Outcome,
   reply: GuardedReply,
 ): Promise<void> {
   keepUnstored(reply as FastifyReply);
-  await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context, {
-    settings: instance.config.pages,
-    assets: () => instance.assets(),
-    mountPath: context.mountPath,
-    origin: context.origin,
-  });
+  await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context);
 }

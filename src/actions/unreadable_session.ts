@@ -26,13 +26,8 @@ export async function sendUnreadableSession(
 ): Promise<boolean> {
   const [paths] = instance.mountsIn(request.server.server);
   if (paths === undefined) return false;
-  const { pages, origin } = instance.config;
-  const place = {
-    settings: pages,
-    assets: () => instance.assets(),
-    mountPath: paths().mount,
-    origin: requireOrigin(request, origin),
-  };
+  const origin = requireOrigin(request, instance.config.origin);
+  const place = { auth: instance, mountPath: paths().mount, origin };
   const page = { kind: "error", error: "SessionUnreadable", ...links } as const;
   await sendPage((reply as FastifyReply).code(statusCode), page, place);
   return true;

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
+import type { Assets } from "../pages/assets.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { Log } from "../utils/log.ts";
@@ -25,13 +26,23 @@ export type AuthAction =
   | "verify-request"
   | "webauthn-options";
 
+/** A configuration, and what outlives the requests to it. */
+export interface AuthInUse {
+  readonly config: ResolvedConfig;
+  /** The session settings for https (`secure`) or http. */
+  settings(secure: boolean): SessionSettings;
+  /** What the built-in pages load. */
+  assets(): Promise<Assets>;
+  /** Calls `tell` once for each `what`. */
+  once(what: string, tell: () => void): void;
+}
+
 /** One auth request. */
 export interface RequestContext {
+  readonly auth: AuthInUse;
   readonly config: ResolvedConfig;
   /** The session settings for the scheme of the request. */
   readonly settings: SessionSettings;
-  /** Those for the other scheme. */
-  readonly otherSettings: () => SessionSettings;
   /** The mount path as users see it, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
   readonly origin: PublicOrigin;
@@ -62,8 +73,6 @@ export interface RequestContext {
   readonly logger: AuthLogger;
   /** The logger of the request. */
   readonly log: Log;
-  /** Calls `tell` once for each `what`. */
-  readonly once: (what: string, tell: () => void) => void;
   /** Logs a warning about the configuration, once for each `what`. */
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }

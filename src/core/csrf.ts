@@ -1,25 +1,9 @@
-/** The CSRF token: its cookie while secrets are rotated, and what is wrong where core misses it. */
+/** The CSRF token of a request, and what is wrong if it has none. */
 import { skipCSRFCheck } from "@auth/core";
 import { MissingCSRF } from "@auth/core/errors";
-import { parseCookie, stringifyCookie } from "cookie";
-import { cookieSettings } from "../config/cookies.ts";
+import { parseCookie } from "cookie";
 import type { RequestContext } from "./context.ts";
-import { type HashSecrets, hashToken } from "../config/hash_secrets.ts";
-
-/**
- * The Cookie header, with a CSRF cookie of an older secret replaced by one of the current secret: a form that
- * was opened before the secret was rotated can still be sent.
- */
-export function withKnownCsrfCookie(header: string, name: string, { current, others }: HashSecrets): string {
-  if (others.length === 0 || !header.includes(name)) return header;
-  const [token = "", hash] = parseCookie(header)[name]?.split("|") ?? [];
-  // Compared as in core: timing could only show a client the hash of its own token.
-  if (hash === undefined || hash === hashToken(token, current)) return header;
-  if (!others.some((secret) => hash === hashToken(token, secret))) return header;
-  const pairs = header.split(";").map((pair) => pair.trim());
-  const rest = pairs.filter((pair) => pair.split("=")[0]!.trim() !== name);
-  return [...rest, stringifyCookie({ [name]: `${token}|${hashToken(token, current)}` })].join("; ");
-}
+import { hashToken } from "../config/hash_secrets.ts";
 
 /** What is wrong with a CSRF token. */
 export type CsrfProblem =
@@ -72,33 +56,28 @@ export function csrfError(context: RequestContext): MissingCSRF | undefined {
   return problem && new CsrfRefused(problem);
 }
 
-/** The token in the CSRF cookie of the request; `undefined` where it has none, or one that is not ours. */
-export function csrfTokenOf(context: RequestContext): string | undefined {
-  return tokenIn(csrfCookieOf(context), context);
-}
-
 function csrfProblem(context: RequestContext): CsrfProblem | undefined {
   const { method, body } = context;
   if (method === "POST" && !body?.csrfToken) return "csrf_token_missing";
-  const cookie = csrfCookieOf(context);
-  if (cookie.hash === undefined) return "csrf_cookie_missing";
-  const token = tokenIn(cookie, context);
-  if (token === undefined) return "csrf_cookie_invalid";
+  const { isSent, token } = csrfCookieOf(context);
+  if (token === undefined) return isSent ? "csrf_cookie_invalid" : "csrf_cookie_missing";
   return method === "POST" && body?.csrfToken !== token ? "csrf_token_mismatch" : undefined;
 }
 
-/** The CSRF cookie: a token, and its hash. */
+/** The CSRF cookie of a request. */
 interface CsrfCookie {
-  readonly token: string;
-  readonly hash: string | undefined;
+  readonly isSent: boolean;
+  /** `undefined` unless it was made with one of the secrets: a form that is open while they are rotated can be sent. */
+  readonly token: string | undefined;
 }
 
-function csrfCookieOf({ config: { core }, cookies, origin }: RequestContext): CsrfCookie {
-  const { name } = cookieSettings("csrfToken", core, origin.secure);
-  const [token = "", hash] = parseCookie(cookies)[name]?.split("|") ?? [];
-  return { token, hash };
-}
-
-function tokenIn({ token, hash }: CsrfCookie, { config }: RequestContext): string | undefined {
-  return hash !== undefined && hash === hashToken(token, config.hashSecrets.current) ? token : undefined;
+/** The CSRF cookie of the request: a token, and its hash. */
+export function csrfCookieOf({ config, cookies, settings }: RequestContext): CsrfCookie {
+  const { current, others } = config.hashSecrets;
+  const [token = "", hash] = parseCookie(cookies)[settings.csrfCookie.name]?.split("|") ?? [];
+  if (hash === undefined) return { isSent: false, token: undefined };
+  // Compared as in core: timing could only show a client the hash of its own token.
+  const isOurs = hash === hashToken(token, current) ||
+    others.some((secret) => hash === hashToken(token, secret));
+  return { isSent: true, token: isOurs ? token : undefined };
 }

@@ -5,12 +5,11 @@
 import { skipCSRFCheck } from "@auth/core";
 import { parseCookie } from "cookie";
 import { randomBytes } from "node:crypto";
-import { cookieSettings } from "../config/cookies.ts";
 import { hashToken } from "../config/hash_secrets.ts";
 import type { SetCookie } from "../session/cookie.ts";
 import { removalOf } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
-import { csrfTokenOf } from "./csrf.ts";
+import { csrfCookieOf } from "./csrf.ts";
 import { allowedRedirect } from "./redirect.ts";
 
 /** The flow of a request. */
@@ -29,13 +28,12 @@ export interface Flow {
  * @throws What the `redirect` callback throws.
  */
 export async function flowOf(context: RequestContext): Promise<Flow> {
-  const { config: { core, hashSecrets }, origin } = context;
-  const { name, options } = cookieSettings("csrfToken", core, origin.secure);
+  const { config: { core, hashSecrets }, settings: { csrfCookie: { name, options } } } = context;
   const { callbackUrl, cookies } = await callbackUrlOf(context);
   if (core.skipCSRFCheck === skipCSRFCheck) {
     return { csrfToken: undefined, callbackUrl, cookies: [...cookies, removalOf(name, options)] };
   }
-  const known = csrfTokenOf(context);
+  const { token: known } = csrfCookieOf(context);
   if (known !== undefined) return { csrfToken: known, callbackUrl, cookies };
   const csrfToken = randomBytes(32).toString("hex");
   const value = `${csrfToken}|${hashToken(csrfToken, hashSecrets.current)}`;
@@ -50,8 +48,7 @@ export async function flowOf(context: RequestContext): Promise<Flow> {
 export async function callbackUrlOf(
   context: RequestContext,
 ): Promise<Pick<Flow, "callbackUrl" | "cookies">> {
-  const { config: { core }, cookies, origin, query } = context;
-  const { name, options } = cookieSettings("callbackUrl", core, origin.secure);
+  const { cookies, origin, query, settings: { callbackUrlCookie: { name, options } } } = context;
   const sent = parseCookie(cookies)[name];
   const asked = context.callbackUrl || new URLSearchParams(query).get("callbackUrl") || sent;
   const callbackUrl = asked ? await allowedRedirect(asked, context) : origin.href;

@@ -46,7 +46,9 @@ export class Trail {
 
   /** Begins a trail; `undefined` where no channel has a subscriber. */
   static begin({ request, mountPath, provider }: TrailStart): Trail | undefined {
-    if (!ALL_CHANNELS.some(({ hasSubscribers }) => hasSubscribers)) return undefined;
+    let isHeard = false;
+    for (const channel of ALL_CHANNELS) isHeard ||= channel.hasSubscribers;
+    if (!isHeard) return undefined;
     const agent = request.headers["user-agent"];
     return new Trail({
       time: Date.now(),

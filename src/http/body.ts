@@ -7,7 +7,6 @@ import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import { FastifyAuthError } from "../errors.ts";
 import { acceptReadBodies } from "./read_body.ts";
-import { clonePlain } from "../utils/clone.ts";
 import { keepBody } from "./received.ts";
 
 /** Bytes; sign-in forms are far smaller, and Fastify's own limit is ten times this. */
@@ -42,21 +41,25 @@ type Parse = (bytes: Buffer, request: FastifyRequest) => unknown;
 function addParser(instance: FastifyInstance, contentType: string, parse: Parse): void {
   const options = { parseAs: "buffer", bodyLimit: BODY_LIMIT } as const;
   instance.addContentTypeParser(contentType, options, (request, bytes: Buffer, done: Done) => {
-    const keep = (body: unknown) => {
-      keepBody(request, body);
-      // Hooks may write to this copy. Not within the `try`: `done()` runs the handler, whose errors are not
-      // ours.
-      done(null, clonePlain(body));
-    };
     let body: unknown;
     try {
       body = parse(bytes, request);
     } catch (error) {
       return done(error as Error);
     }
-    if (!(body instanceof Promise)) return keep(body);
-    body.then((fields) => setImmediate(keep, fields), (error) => setImmediate(done, error));
+    // Not within the `try`: `done()` runs the handler, whose errors are not ours.
+    if (!(body instanceof Promise)) return deliver(request, body, done);
+    body.then(
+      (fields) => setImmediate(deliver, request, fields, done),
+      (error) => setImmediate(done, error),
+    );
   });
+}
+
+/** Keeps the body, and gives hooks of the application a copy, which they may write to. */
+function deliver(request: FastifyRequest, body: unknown, done: Done): void {
+  keepBody(request, body);
+  done(null, structuredClone(body));
 }
 
 function jsonParser(instance: FastifyInstance): Parse {
@@ -77,7 +80,7 @@ function jsonParser(instance: FastifyInstance): Parse {
 
 function parseForm(bytes: Buffer): AuthBody {
   const fields = new URLSearchParams(bytes.toString());
-  assertFew(fields.size);
+  if (fields.size > FIELD_LIMIT) throw tooMany();
   return Object.fromEntries(fields);
 }
 
@@ -94,7 +97,7 @@ async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promi
       throw invalid("The body is not valid multipart/form-data.");
     });
   const fields = [...form];
-  assertFew(fields.length);
+  if (fields.length > FIELD_LIMIT) throw tooMany();
   for (const [name, value] of fields) {
     if (typeof value !== "string") throw invalid(`The field ${JSON.stringify(name)} must not be a file.`);
   }
@@ -113,10 +116,6 @@ function assertShallow(json: string): void {
     else if (character === "]" || character === "}") depth--;
     if (depth > DEPTH_LIMIT) throw invalid(`The body is nested more than ${DEPTH_LIMIT} deep.`);
   }
-}
-
-function assertFew(fields: number): void {
-  if (fields > FIELD_LIMIT) throw invalid(`The body has more than ${FIELD_LIMIT} fields.`);
 }
 
 /**
@@ -141,17 +140,17 @@ export function assertPlainEncoding(request: FastifyRequest): void {
 export function authBody(parsed: unknown, action: string): AuthBody {
   const body = parsed ?? {};
   if (typeof body !== "object" || Array.isArray(body)) throw invalid("The body must be an object.");
-  const entries = Object.entries(body);
-  assertFew(entries.length);
-  const fields = entries.map(([name, value]) => [
-    name,
-    action === "session" && name === "data" ? value : toText(name, value),
-  ]);
+  const fields = Object.entries(body);
+  if (fields.length > FIELD_LIMIT) throw tooMany();
+  for (const field of fields) {
+    const [name, value] = field;
+    const isData = action === "session" && name === "data";
+    if (!isData && typeof value !== "string") field[1] = toText(name, value);
+  }
   return Object.fromEntries(fields);
 }
 
 function toText(name: string, value: unknown): string {
-  if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
   if (typeof value !== "number") throw invalid(`The field ${JSON.stringify(name)} must be a string.`);
   // Parsing has rounded it: the text would differ from what was sent.
@@ -159,6 +158,10 @@ function toText(name: string, value: unknown): string {
     throw invalid(`The number in ${JSON.stringify(name)} is too large to be exact: send it as a string.`);
   }
   return String(value);
+}
+
+function tooMany(): FastifyAuthError {
+  return invalid(`The body has more than ${FIELD_LIMIT} fields.`);
 }
 
 function invalid(message: string): FastifyAuthError {

@@ -15,7 +15,8 @@ const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
  * @param frontPage In place of one that is refused: the one before is not meant.
  */
 export function namedCallbackUrl(value: unknown, frontPage: string | undefined): string | undefined {
-  return normalizeCallbackUrl(value) ?? (typeof value === "string" && value !== "" ? frontPage : undefined);
+  if (typeof value !== "string" || value === "") return undefined;
+  return normalizeCallbackUrl(value) ?? frontPage;
 }
 
 /**

@@ -39,8 +39,11 @@ export function originContradiction(
     return { message: explain(`A browser has a page of this server at ${page}`, page, used), certain: true };
   }
   const { proto, host } = forwardedBy(request);
-  const scheme = proto ?? ownScheme(request, used);
-  const name = host ?? ownHost(request, used);
+  // Without a setting the request itself says what the origin is, and no client of `app.inject()` names the port that
+  // it means.
+  const isCompared = used.from !== undefined && request.host !== INJECTED;
+  const scheme = proto ?? (isCompared ? ownScheme(request) : undefined);
+  const name = host ?? (isCompared ? request.host : undefined);
   if (scheme === undefined && name === undefined) return undefined;
   const [knownScheme, knownHost] = href.split("://") as [string, string];
   const claimed = toOrigin(scheme ?? knownScheme, name ?? knownHost, href);
@@ -92,9 +95,7 @@ function explain(what: string, claimed: string, { origin: { href }, from }: Orig
  * Metadata, section 2.3), or, where it does not send that, the page has the host of the request.
  */
 function pageOrigin({ headers, host }: OriginRequest): string | undefined {
-  const from = [headers.origin, headers.referer].find((value) =>
-    typeof value === "string" && value !== "null"
-  );
+  const from = headers.origin === undefined || headers.origin === "null" ? headers.referer : headers.origin;
   if (typeof from !== "string" || !/^https?:/i.test(from) || !URL.canParse(from)) return undefined;
   const { origin, host: pageHost } = new URL(from);
   const site = headers["sec-fetch-site"];
@@ -102,7 +103,8 @@ function pageOrigin({ headers, host }: OriginRequest): string | undefined {
 }
 
 /** What the first proxy says, by the older headers or by `Forwarded` (RFC 7239). */
-function forwardedBy({ headers }: OriginRequest): { proto: string | undefined; host: string | undefined } {
+function forwardedBy({ headers }: OriginRequest): { proto?: string | undefined; host?: string | undefined } {
+  if (!("forwarded" in headers || "x-forwarded-proto" in headers || "x-forwarded-host" in headers)) return {};
   const forwarded = first(headers.forwarded);
   const proto = first(headers["x-forwarded-proto"]) ?? parameterOf(forwarded, /(?:^|;)\s*proto="?([^";]+)/i);
   return {
@@ -125,20 +127,14 @@ function first(header: string | string[] | undefined): string | undefined {
  * The scheme of the connection, where it says something: without a word of a proxy, http may be the
  * connection of a proxy that users reach by https.
  */
-function ownScheme({ protocol, host }: OriginRequest, { from }: OriginInUse): string | undefined {
-  if (from === undefined || host === INJECTED) return undefined;
+function ownScheme({ protocol, host }: OriginRequest): string | undefined {
   return protocol === "https" || LOOPBACK.test(host) ? protocol : undefined;
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
 
-/** The host of `app.inject()`: no client names the port that it means anyway. */
+/** The host of `app.inject()`. */
 const INJECTED = "localhost:80";
-
-/** The `Host` header. */
-function ownHost({ host }: OriginRequest, { from }: OriginInUse): string | undefined {
-  return from === undefined || host === INJECTED ? undefined : host;
-}
 
 /** Whether a host is an address or a name of a private network, such as that of a proxy's upstream. */
 export function isInternal(origin: string): boolean {

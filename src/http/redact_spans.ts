@@ -34,24 +34,25 @@ const ADDRESSES = ["url.full", "url.path", "http.target", "http.url"];
 
 /**
  * Redacts the spans of all requests in this scope. As a hook of each route it runs after all hooks of
- * instances: `@fastify/otel` may be registered after the plugin. Before a reply is sent it runs as well, since
- * hooks of the application may reply before any hook of the scope runs.
+ * instances: `@fastify/otel` may be registered after the plugin. Hooks of the application may reply before any hook of
+ * the scope runs, so the routes redact once more before a reply is sent.
  */
 export function redactSpans(scope: FastifyInstance): void {
-  scope.addHook("onRequest", redactRequestSpans);
-  scope.addHook("onSend", (request, _reply, payload, done) => {
-    redactRequestSpans(request, undefined, () => done(null, payload));
-  });
+  scope.addHook("onRequest", redact);
   scope.addHook("onRoute", (route) => {
-    route.onRequest = [redactRequestSpans, ...[route.onRequest ?? []].flat()];
+    route.onRequest = [redact, ...[route.onRequest ?? []].flat()];
   });
 }
 
-function redactRequestSpans(request: FastifyRequest, _reply: unknown, done: () => void): void {
-  if (API in globalThis || "opentelemetry" in request) {
-    for (const span of spansOf(request)) redactSpan(span, request);
-  }
+function redact(request: FastifyRequest, _reply: unknown, done: () => void): void {
+  redactRequestSpans(request);
   done();
+}
+
+/** Redacts the spans of a request. */
+export function redactRequestSpans(request: FastifyRequest): void {
+  if (!(API in globalThis || "opentelemetry" in request)) return;
+  for (const span of spansOf(request)) redactSpan(span, request);
 }
 
 function spansOf(request: FastifyRequest): Set<Span> {

@@ -8,7 +8,6 @@ import type { Adapter } from "@auth/core/adapters";
 import { AuthError, OAuthAccountNotLinked } from "@auth/core/errors";
 import { parseCookie } from "cookie";
 import { unavailableError } from "../adapter/failure.ts";
-import { cookieSettings } from "../config/cookies.ts";
 import type { Answer } from "../core/answer.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { errorAnswer } from "../core/error_answer.ts";
@@ -77,8 +76,7 @@ function forLinking(adapter: Adapter, userId: string, { provider: { id } }: Prov
  */
 async function leadBack(answer: Answer, context: ProviderContext): Promise<Answer> {
   if (answer.error === undefined || answer.redirect === undefined) return answer;
-  const { config, cookies, origin } = context;
-  const { name } = cookieSettings("callbackUrl", config.core, origin.secure);
+  const { cookies, origin, settings: { callbackUrlCookie: { name } } } = context;
   const url = await allowedRedirect(parseCookie(cookies)[name] ?? origin.href, context).catch(() => "");
   if (!URL.canParse(url, origin.href)) return answer;
   const page = new URL(url, origin.href);

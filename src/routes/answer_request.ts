@@ -1,15 +1,15 @@
 /** What a route does with a request: how it is answered, and refused. */
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../core/context.ts";
 import { receivedRequest } from "../http/received.ts";
 import { sendLogoutFailure } from "./backchannel_logout.ts";
-import { keepCallbackUrl } from "./failed_sign_in.ts";
 import { type Mount, requestContext } from "./context.ts";
 import { sendFailedPage } from "./failed_page.ts";
-import { observeAction } from "./observed_action.ts";
-import { publishAnswer, publishRefusal } from "./outcome.ts";
+import { publishRefusal } from "./outcome.ts";
 import type { RateLimits } from "./rate_limit/rate_limits.ts";
 import { sendTooManyRequests, TooManyRequests } from "./rate_limit/too_many_requests.ts";
 import { sendAnswer } from "./reply.ts";
+import { runAction } from "./run_action.ts";
 import { type AuthRoute, isLimitedWhenRefused } from "./table.ts";
 
 /** The mount of a configuration, and its limits on signing in: `undefined` without `rateLimit`. */
@@ -27,21 +27,14 @@ export interface RouteRequest {
 
 /** Answers a request that the hooks have let pass. */
 export async function answerRequest({ route, mount, request, reply }: RouteRequest): Promise<FastifyReply> {
-  const { config, limits } = mount;
+  const { limits } = mount;
   const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
-  const run = () => route.handle(context);
-  const answer = await observeAction(context, request.id, async () => {
-    const made = limits === undefined ? await run() : await limits.answer(context, request, run);
-    return await keepCallbackUrl(made, context);
-  });
-  publishAnswer(answer, context, true);
+  const handle = limits === undefined
+    ? route.handle
+    : (context: RequestContext) => limits.answer(context, request, () => route.handle(context));
+  const answer = await runAction(context, request.id, handle);
   if (answer.status >= 400 && isLimitedWhenRefused(route)) await limits?.countRefusal(request);
-  return sendAnswer(reply, answer, context, {
-    settings: config.pages,
-    assets: mount.assets,
-    mountPath: context.mountPath,
-    origin: context.origin,
-  });
+  return sendAnswer(reply, answer, context);
 }
 
 /**

@@ -25,11 +25,12 @@ const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
  * @throws The error, where there is no page for it.
  */
 export function sendFailedPage(
-  { config, assets, paths }: Mount,
+  { auth, paths }: Mount,
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { config } = auth;
   const origin = originOf(request, config.origin);
   if (!(error instanceof FastifyAuthError) || origin === undefined || !wantsPage(request)) throw error;
   const { code, statusCode = 500 } = error;
@@ -42,12 +43,7 @@ export function sendFailedPage(
   // Of `TooManyRequests`.
   const { wait } = error as { readonly wait?: number };
   const page = { kind: "error", error: shown, wait } as const;
-  return sendPage(reply.code(statusCode), page, {
-    settings: config.pages,
-    assets,
-    mountPath: paths().mount,
-    origin,
-  });
+  return sendPage(reply.code(statusCode), page, { auth, mountPath: paths().mount, origin });
 }
 
 /** Whether a browser navigates, by a link or with a form. */

@@ -6,14 +6,10 @@ import { failureOf } from "../core/failure.ts";
 import { errorTypeOf } from "../telemetry/error_type.ts";
 import { authActions } from "../telemetry/operations.ts";
 import type { AuthActionOperation } from "../types.ts";
+import type { Handler } from "./table.ts";
 
-/** Answers a request; observed, where something listens. */
-export function observeAction(
-  context: RequestContext,
-  requestId: string,
-  answer: () => Promise<Answer>,
-): Promise<Answer> {
-  if (!authActions.isObserved) return answer();
+/** Has a handler answer a request that something observes. */
+export function observeAction(context: RequestContext, requestId: string, handle: Handler): Promise<Answer> {
   const { provider, mountPath, fromApplication } = context;
   const message = {
     action: nameOf(context),
@@ -22,7 +18,7 @@ export function observeAction(
     mountPath,
     fromApplication,
   };
-  return authActions.trace(message, answer, {
+  return authActions.trace(message, () => handle(context), {
     end: ({ error, turnedAway }) =>
       error !== undefined ? failed(error) : turnedAway ? { errorType: AccessDenied.type, status: 403 } : {},
     failure: (error) => failed(error as Error),

@@ -12,16 +12,13 @@ import type { Mount } from "./context.ts";
 import { givenSession } from "./session_change.ts";
 import { type AuthRoute, isOfSignIn } from "./table.ts";
 
-/**
- * Publishes what an answer says.
- *
- * @param isThrown Whether an error of this package that leads to no page is thrown, and published then.
- */
-export function publishAnswer(answer: Answer, context: RequestContext, isThrown: boolean): void {
-  const { trail, action, method, provider } = context;
+/** Publishes what an answer says. */
+export function publishAnswer(answer: Answer, context: RequestContext, trail: Trail): void {
+  const { action, method, provider, fromApplication } = context;
   const { error, redirect, turnedAway = false, isShared = false } = answer;
-  if (trail === undefined || isShared) return;
-  if (isThrown && error instanceof FastifyAuthError && redirect === undefined) return;
+  if (isShared) return;
+  // An error of this package that leads to no page is thrown on a route, and published then.
+  if (!fromApplication && error instanceof FastifyAuthError && redirect === undefined) return;
   const isSignIn = provider !== undefined &&
     (action === "callback" || (action === "signin" && method === "POST"));
   if (error === undefined) {
@@ -45,13 +42,13 @@ export function publishFailure(trail: Trail | undefined, error: Error): void {
 export function publishRefusal(
   error: Error,
   route: AuthRoute,
-  { config, paths }: Mount,
+  { auth, paths }: Mount,
   request: FastifyRequest,
   id: string | undefined,
 ): void {
   const provider = id ?? (request.params as AuthParams).provider ?? "";
   if (!isOfSignIn(route, request.method)) return;
-  if (config.providers.has(provider)) {
+  if (auth.config.providers.has(provider)) {
     publishFailure(Trail.begin({ request, mountPath: paths().mount, provider }), error);
   }
 }

@@ -21,15 +21,14 @@ export interface QueryRoute {
 interface AuthQuery {
   /** The query for core, without a `?`. Each name is in it once. */
   readonly query: string;
-  /**
-   * The normalised `callbackUrl` of a sign-in, for the body: from the query core would send it to the
-   * provider.
-   */
+  /** The `callbackUrl`, as it was sent. */
   readonly callbackUrl: string | undefined;
 }
 
 /** Characters: Node's default limit for the whole head of a request. */
 const MAXIMUM_LENGTH = 16_384;
+
+const NO_QUERY: AuthQuery = { query: "", callbackUrl: undefined };
 
 /** Whether a parameter passes. */
 type Filter = (name: string) => boolean;
@@ -52,6 +51,8 @@ const PAGES: Readonly<Record<string, Filter>> = {
  * @throws {FastifyAuthError} `FST_AUTHJS_QUERY_TOO_LONG` (414) from 16,385 characters.
  */
 export function authQuery(query: string, route: QueryRoute, frontPage?: string): AuthQuery {
+  // The error page names an error in any case.
+  if (query === "" && route.action !== "error") return NO_QUERY;
   if (query.length > MAXIMUM_LENGTH) {
     throw new FastifyAuthError(
       "FST_AUTHJS_QUERY_TOO_LONG",
@@ -59,15 +60,15 @@ export function authQuery(query: string, route: QueryRoute, frontPage?: string):
     );
   }
   const sent = new Map(parseQuery(query));
-  const callbackUrl = namedCallbackUrl(sent.get("callbackUrl"), frontPage);
+  const callbackUrl = sent.get("callbackUrl");
+  const normalized = namedCallbackUrl(callbackUrl, frontPage);
   const passes = filterOf(route);
   const parameters = new URLSearchParams(
     [...sent].filter(([name]) => name !== "callbackUrl" && passes(name)),
   );
-  if (callbackUrl !== undefined && passes("callbackUrl")) parameters.set("callbackUrl", callbackUrl);
+  if (normalized !== undefined && passes("callbackUrl")) parameters.set("callbackUrl", normalized);
   if (route.method === "GET") setError(parameters, route.action);
-  const signsIn = route.method === "POST" && (route.action === "signin" || route.action === "callback");
-  return { query: parameters.toString(), callbackUrl: signsIn ? callbackUrl : undefined };
+  return { query: parameters.toString(), callbackUrl };
 }
 
 function filterOf(route: QueryRoute): Filter {

@@ -9,7 +9,7 @@ import { prefersJson } from "../http/preferences.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import type { Page } from "../pages/types.ts";
 import { leadsFormElsewhere, sendFormRedirect } from "./form_redirect.ts";
-import { type PagePlace, sendPage } from "./send_page.ts";
+import { sendPage } from "./send_page.ts";
 
 /**
  * Sends an answer, and logs its error. A script gets a redirect as JSON, and an error with its status where
@@ -22,17 +22,16 @@ export function sendAnswer(
   reply: FastifyReply,
   { status, headers, body, page, cookies, redirect, error, logged, isShared = false }: Answer,
   context: RequestContext,
-  place: PagePlace,
 ): FastifyReply | Promise<FastifyReply> {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
   if (error !== undefined && error !== logged && !isShared) context.logger.error(error);
-  if (redirect !== undefined) return sendRedirect(reply, redirect, context, place, error);
+  if (redirect !== undefined) return sendRedirect(reply, redirect, context, error);
   // Such as of a session update: core answers with 400 and `null`.
   const isFailure = error !== undefined && page === undefined;
   if (isFailure && replyKind(context.headers) === "status") return sendFailure(reply, error);
   reply.code(status).headers(headers);
-  if (page !== undefined) return sendPage(reply, page, place);
+  if (page !== undefined) return sendPage(reply, page, context);
   const type = headers["content-type"];
   if (type === "application/json") return reply.send(JSON.stringify(body ?? null));
   // Without a charset a browser guesses, and Fastify adds one only to types of its own.
@@ -44,15 +43,14 @@ function sendRedirect(
   reply: FastifyReply,
   redirect: string,
   context: RequestContext,
-  place: PagePlace,
   error: Error | undefined,
 ): FastifyReply | Promise<FastifyReply> {
   const url = isAscii(redirect) ? redirect : toAsciiUrl(redirect);
   const kind = replyKind(context.headers);
   if (kind === "redirect") {
-    if (isFormOfOurs(url, context)) return sendPage(reply, redirectPageFor(url, context), place);
+    if (isFormOfOurs(url, context)) return sendPage(reply, redirectPageFor(url, context), context);
     return leadsFormElsewhere(context, url)
-      ? sendFormRedirect(reply, url, () => redirectPageFor(url, context), place)
+      ? sendFormRedirect(reply, url, () => redirectPageFor(url, context), context)
       : reply.redirect(url, 302);
   }
   if (error !== undefined && kind === "status") return sendFailure(reply, error);

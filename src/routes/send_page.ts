@@ -2,21 +2,15 @@
 import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
-import type { PageSettings } from "../config/pages.ts";
-import { hostOf, type PublicOrigin } from "../http/origin.ts";
+import type { RequestContext } from "../core/context.ts";
+import { hostOf } from "../http/origin.ts";
 import { beforeHeaders } from "../http/late_headers.ts";
-import type { Assets } from "../pages/assets.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
 import type { Nonce, Page } from "../pages/types.ts";
 
 /** Where a page is shown. */
-export interface PagePlace {
-  readonly settings: PageSettings;
-  readonly assets: () => Promise<Assets>;
-  readonly mountPath: string;
-  readonly origin: PublicOrigin;
-}
+export type PagePlace = Pick<RequestContext, "auth" | "mountPath" | "origin">;
 
 /** Sends a page, with its `Content-Security-Policy`. The status is that of the reply. */
 export async function sendPage(reply: FastifyReply, page: Page, place: PagePlace): Promise<FastifyReply> {
@@ -29,7 +23,8 @@ export async function sendPage(reply: FastifyReply, page: Page, place: PagePlace
  * @returns The page, rendered for the request.
  */
 export async function preparePage(reply: FastifyReply, page: Page, place: PagePlace): Promise<string> {
-  const { settings, mountPath, origin } = place;
+  const { auth, mountPath, origin } = place;
+  const settings = auth.config.pages;
   const nonce = nonceOf(reply);
   const language = await settings.languages.choose(reply.request);
   if (language.asked) keepLanguage(reply, language.tag, place);
@@ -44,7 +39,7 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
     mountPath,
     site: settings.siteName ?? hostOf(origin),
     look: settings.look,
-    assets: (await place.assets()).below(mountPath),
+    assets: (await auth.assets()).below(mountPath),
   });
 }
 

@@ -182,7 +182,7 @@ function withoutSession(context: RequestContext): Answer {
 }
 
 function readContext(context: RequestContext, own: OwnRead): ReadContext {
-  const { settings, logger, headers, body, log, once } = context;
+  const { settings, logger, headers, body, log, auth } = context;
   return {
     settings,
     logger: () => logger,
@@ -191,7 +191,7 @@ function readContext(context: RequestContext, own: OwnRead): ReadContext {
     update: { data: body?.data },
     log,
     own,
-    auth: { once },
+    auth,
   };
 }
 

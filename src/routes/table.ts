@@ -8,6 +8,9 @@ import { later } from "../utils/later.ts";
 
 type Method = "GET" | "POST";
 
+/** Answers a request. */
+export type Handler = (context: RequestContext) => Promise<Answer>;
+
 /** One route below the mount path. */
 export interface AuthRoute {
   /** The first segment of its path. */
@@ -20,8 +23,7 @@ export interface AuthRoute {
   readonly isServed?: (config: ResolvedConfig) => boolean;
   /** Which providers have it; without this, each does. */
   readonly isServedFor?: (provider: ProviderSummary) => boolean;
-  /** Answers a request. */
-  readonly handle: (context: RequestContext) => Promise<Answer>;
+  readonly handle: Handler;
 }
 
 const signIn = later(async () => (await import("./signin.ts")).handleSignIn);
@@ -75,12 +77,8 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
   },
 ];
 
-function route(
-  action: AuthAction,
-  methods: readonly Method[],
-  handle: (context: RequestContext) => Promise<Answer>,
-): AuthRoute {
-  return { action, methods, provider: false, handle: (context) => handle(context) };
+function route(action: AuthAction, methods: readonly Method[], handle: Handler): AuthRoute {
+  return { action, methods, provider: false, handle };
 }
 
 function routeOfProvider(
@@ -88,7 +86,7 @@ function routeOfProvider(
   methods: readonly Method[],
   handle: (context: ProviderContext) => Promise<Answer>,
 ): AuthRoute {
-  return { action, methods, provider: true, handle: (context) => handle(context as ProviderContext) };
+  return { action, methods, provider: true, handle: handle as Handler };
 }
 
 /** The methods of a route for one provider: passwords and authenticators' responses must not be in a URL. */

@@ -48,14 +48,9 @@ export function sendTooManyRequests(
   if (kind === "redirect") {
     if (!wantsPage(request)) throw error;
     // With the status 429, which a redirect to a page of the application cannot have.
-    if (!mount.config.core.pages?.error) return sendFailedPage(mount, error, request, reply);
+    if (!mount.auth.config.core.pages?.error) return sendFailedPage(mount, error, request, reply);
   }
   const context = requestContext(request, { ...received, action: route.action }, mount);
   const page = errorPage(kind === "redirect" ? "error" : "signIn", { error: error.type }, context);
-  return sendAnswer(reply, { ...redirectAnswer(page), error }, context, {
-    settings: mount.config.pages,
-    assets: mount.assets,
-    mountPath: context.mountPath,
-    origin: context.origin,
-  });
+  return sendAnswer(reply, { ...redirectAnswer(page), error }, context);
 }

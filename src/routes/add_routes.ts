@@ -1,0 +1,216 @@
+/** Adds the auth routes to a scope. */
+import type {
+  DoneFuncWithErrOrRes,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RouteOptions,
+} from "fastify";
+import type { ResolvedConfig } from "../config/resolve.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { AUTH_ROUTE, HIDDEN } from "../http/auth_route.ts";
+import { BODY_LIMIT, useAuthBodyParsers } from "../http/body.ts";
+import { latePayload } from "../http/late_payload.ts";
+import { decorateReceived } from "../http/received.ts";
+import { redactingSerializers } from "../http/redact.ts";
+import { redactRequestSpans } from "../http/redact_spans.ts";
+import { protectReply } from "../http/security_headers.ts";
+import { later } from "../utils/later.ts";
+import { admission, type MountOf } from "./admission.ts";
+import type { authOperation } from "./openapi.ts";
+import { AUTH_ROUTES, type AuthRoute } from "./table.ts";
+
+// What only requests need is loaded with the first one, and not when the application starts.
+const answerRequest = later(async () => (await import("./answer_request.ts")).answerRequest);
+export const refuseRequest = later(async () => (await import("./answer_request.ts")).refuseRequest);
+const sendAsset = later(async () => (await import("./assets.ts")).sendAsset);
+
+/** Describes a route for the document of `@fastify/swagger`. */
+type Describe = typeof authOperation;
+
+/** Which routes there are. */
+interface RoutesSetup {
+  /** What they are served for. */
+  readonly config: ResolvedConfig;
+  /** Describes them for the document of the application, where that has them. */
+  readonly describe: Describe | undefined;
+  /** Whether configurations may have others. */
+  readonly perRequest?: boolean;
+}
+
+export function addRoutes(
+  scope: FastifyInstance,
+  mountOf: MountOf,
+  { config: served, describe, perRequest = false }: RoutesSetup,
+): void {
+  decorateReceived(scope);
+  useAuthBodyParsers(scope);
+  redactLog(scope);
+  for (const route of AUTH_ROUTES) {
+    if (!perRequest && route.isServed?.(served) === false) continue;
+    pathsOf(scope, route, served).forEach(({ url, id }, index) => {
+      const operations = describe && index === 0 ? operationsOf(scope, route, served, describe) : [];
+      addRoute(scope, url, route, { mountOf, id, operations });
+    });
+  }
+  const config: object = { [AUTH_ROUTE]: true };
+  scope.route<{ Params: { file: string } }>({
+    method: "GET",
+    url: "/assets/:file",
+    config,
+    schema: HIDDEN,
+    handler: (request, reply) =>
+      sendAsset(reply, request.params.file, mountOf(request as FastifyRequest).auth),
+  });
+}
+
+/** The path of a route; with `id`, one for that provider alone. */
+interface RoutePath {
+  readonly url: string;
+  readonly id?: string;
+}
+
+/**
+ * The paths of a route, also with a trailing slash: a provider or a proxy may add one. An id that is longer
+ * than the router lets a parameter be has a path of its own.
+ */
+export function pathsOf(
+  scope: FastifyInstance,
+  { action, provider }: AuthRoute,
+  config: ResolvedConfig,
+): RoutePath[] {
+  const { ignoreTrailingSlash, routerOptions } = scope.initialConfig as RouterConfig;
+  const longest = longestParameter(scope);
+  const paths: RoutePath[] = [{ url: provider ? `/${action}/:provider` : `/${action}` }];
+  for (const id of provider ? config.providers.keys() : []) {
+    if (id.length > longest) paths.push({ url: `/${action}/${id}`, id });
+  }
+  if (ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash) return paths;
+  return paths.flatMap((path) => [path, { ...path, url: `${path.url}/` }]);
+}
+
+/** How long the router lets a parameter be. */
+export function longestParameter({ initialConfig }: FastifyInstance): number {
+  const { maxParamLength = 100, routerOptions } = initialConfig as RouterConfig;
+  return Math.min(maxParamLength, routerOptions?.maxParamLength ?? maxParamLength);
+}
+
+/** Where versions of Fastify keep the options of the router. */
+export interface RouterConfig extends RouterOptions {
+  routerOptions?: RouterOptions;
+}
+
+/** The options of the router that matter here. */
+interface RouterOptions {
+  caseSensitive?: boolean;
+  ignoreTrailingSlash?: boolean;
+  maxParamLength?: number;
+}
+
+/** Logs every request in the scope without its secrets, also those that match no route. */
+function redactLog(scope: FastifyInstance): void {
+  const makeLogger = scope.childLoggerFactory;
+  const redacting = redactingSerializers(scope.log);
+  scope.setChildLoggerFactory((logger, bindings, options, request) =>
+    makeLogger.call(
+      scope,
+      logger,
+      bindings,
+      { ...options, serializers: { ...options.serializers, ...redacting } },
+      request,
+    )
+  );
+}
+
+/** The options that all routes share. */
+export function routeDefaults() {
+  return {
+    exposeHeadRoute: false,
+    // Plugins of the application may have declared what a `config` has.
+    config: { [AUTH_ROUTE]: true } as object,
+    schema: HIDDEN,
+    onSend: protectOnSend,
+  } as const;
+}
+
+/** A hook of a route runs after those of instances, so it can override the headers that they set. */
+export function protectOnSend(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: DoneFuncWithErrOrRes,
+): void {
+  redactRequestSpans(request);
+  protectReply(reply);
+  const late = latePayload(reply);
+  if (late === undefined) done(null, payload);
+  else late.then((page) => done(null, page), done);
+}
+
+/** What a route is made with. */
+interface RouteSetup {
+  readonly mountOf: MountOf;
+  /** The provider, where the path is for that one alone. */
+  readonly id: string | undefined;
+  /** The methods that the document of the application describes. */
+  readonly operations: ReturnType<typeof operationsOf>;
+}
+
+function addRoute(
+  scope: FastifyInstance,
+  url: string,
+  route: AuthRoute,
+  { mountOf, id, operations }: RouteSetup,
+): void {
+  const options: Omit<RouteOptions, "method"> = {
+    ...routeDefaults(),
+    url,
+    errorHandler: (error, request, reply) => {
+      return refuseRequest({ route, mount: mountOf(request), request, reply }, error, id);
+    },
+    bodyLimit: BODY_LIMIT,
+    onRequest: admission(route, mountOf, id),
+    handler: (request, reply) => answerRequest({ route, mount: mountOf(request), request, reply }),
+  };
+  for (const { method, config } of operations) {
+    const { schema: _, ...shown } = options;
+    register(scope, { ...shown, method, config });
+  }
+  const described = operations.map(({ method }) => method);
+  const method = route.methods.filter((method) => !described.includes(method));
+  if (method.length > 0) register(scope, { ...options, method });
+}
+
+/**
+ * The methods of a route that `@fastify/swagger` describes, each with the `config` that it reads the
+ * operation from. The application's own `transform`, which may expect zod, is not called for it.
+ */
+function operationsOf(
+  scope: FastifyInstance,
+  route: AuthRoute,
+  config: ResolvedConfig,
+  describe: Describe,
+) {
+  return scope.supportedMethods.flatMap((method) => {
+    const operation = describe(route, method, config);
+    if (operation === undefined) return [];
+    const swaggerTransform = ({ url }: { url: string }) => ({ schema: operation, url });
+    return [{ method, config: { [AUTH_ROUTE]: true, swaggerTransform } as object }];
+  });
+}
+
+/** Registers a route, and says where the application has it already. */
+export function register(scope: FastifyInstance, options: RouteOptions): void {
+  try {
+    scope.route(options);
+  } catch (error) {
+    if (!/already declared for route/.test(String(error))) throw error;
+    throw new FastifyAuthError(
+      "FST_AUTHJS_PREFIX_INVALID",
+      `FastifyAuth cannot be mounted at "${scope.prefix}": the application has a route ` +
+        `"${scope.prefix}${options.url}" already. Where FastifyAuth() is registered there twice, remove one ` +
+        "registration; else give it another `prefix`.",
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,96 @@
+/** Which requests to the auth routes are answered, as far as that is known before their body is parsed. */
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
+import { cookieWarnings } from "../config/cookie_warnings.ts";
+import type { NoticeCode } from "../config/notices.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { assertPlainEncoding } from "../http/body.ts";
+import { assertNotCrossSite } from "../http/cross_site.ts";
+import { type PublicOrigin, requireOrigin } from "../http/origin.ts";
+import { originContradiction } from "../http/origin_check.ts";
+import { type AuthParams, keepRequest } from "../http/received.ts";
+import { protectReply } from "../http/security_headers.ts";
+import type { ProviderSummary } from "../provider/summary.ts";
+import type { Log } from "../utils/log.ts";
+import type { LimitedMount } from "./answer_request.ts";
+import type { Mount } from "./context.ts";
+import { type AuthRoute, isCallbackOfServer, isLimited, isLimitedWhenRefused, methodsFor } from "./table.ts";
+
+/** The mount that a request is for. */
+export type MountOf = (request: FastifyRequest) => LimitedMount;
+
+/**
+ * The hook of a route that refuses what needs no body, and keeps the rest as it came.
+ *
+ * @param id The provider, where the path is for that one alone.
+ */
+export function admission(route: AuthRoute, mountOf: MountOf, id: string | undefined): onRequestHookHandler {
+  return (request, reply, done) => {
+    protectReply(reply);
+    const mount = mountOf(request);
+    const { auth: { config }, limits } = mount;
+    const params = id === undefined ? request.params as AuthParams : { provider: id };
+    const provider = assertServed(request, reply, params, route, config);
+    assertPlainEncoding(request);
+    const origin = requireOrigin(request, config.origin);
+    reportOrigin(request, origin, mount);
+    if (config.core.cookies !== undefined) reportCookies(request.log, origin, mount);
+    const isCallback = isCallbackOfServer(route, provider);
+    // A logout token is signed, whoever sends it.
+    const isPost = request.method === "POST" && route.action !== "backchannel-logout";
+    if (!isCallback && (isPost || route.action === "webauthn-options")) {
+      assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
+    }
+    keepRequest(request, params, origin);
+    if (limits === undefined || !isLimited(route, request.method)) return done();
+    const { cookie: cookies = "" } = request.headers;
+    const counted = isLimitedWhenRefused(route) ? limits.lookAtRefusals(request) : limits.countRequest(
+      request,
+      isCallback ? { provider: provider!, config, origin, cookies } : undefined,
+    );
+    counted.then(() => done(), done);
+  };
+}
+
+/** Says once that a request contradicts the origin in use. */
+function reportOrigin(request: FastifyRequest, origin: PublicOrigin, { auth }: Mount): void {
+  const found = originContradiction(request, { origin, from: auth.config.originSource.setting });
+  if (found === undefined) return;
+  const level = found.certain ? "warn" : "info";
+  const code: NoticeCode = "FST_AUTHJS_WARN_ORIGIN";
+  auth.once(`origin ${level}`, () => request.log[level]({ code }, found.message));
+}
+
+/** Says once for each scheme which cookies cannot work. */
+export function reportCookies(log: Log, origin: PublicOrigin, { auth, paths }: Mount): void {
+  auth.once(`cookies ${origin.secure}`, () => {
+    for (const { message, code } of cookieWarnings(auth.config, origin, paths().mount)) {
+      log.warn({ code }, message);
+    }
+  });
+}
+
+/**
+ * Refuses providers that are not configured and methods that are not served.
+ *
+ * @returns The provider that the path names.
+ */
+export function assertServed(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { provider: id }: AuthParams,
+  route: AuthRoute,
+  config: ResolvedConfig,
+): ProviderSummary | undefined {
+  const provider = id === undefined ? undefined : config.providers.get(id);
+  if (route.provider && (provider === undefined || route.isServedFor?.(provider) === false)) {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
+  }
+  if (route.isServed?.(config) === false) {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
+  }
+  const methods = provider === undefined ? route.methods : methodsFor(route, provider);
+  if ((methods as readonly string[]).includes(request.method)) return provider;
+  reply.header("allow", methods.join(", "));
+  throw new FastifyAuthError("FST_AUTHJS_METHOD_NOT_ALLOWED", `Use ${methods.join(" or ")}.`);
+}
