@@ -12,10 +12,10 @@ import Credentials from "fastify-authjs/providers/credentials";
 
 /** The most functions that each request may run; lower them when less is needed. */
 const LIMITS = {
-  "GET /me with `jwt` and `session` callbacks": 112,
-  "a route with a role guard": 138,
-  "GET csrf and POST callback/credentials": 168,
-  'auth.signIn("credentials")': 173,
+  "GET /me with `jwt` and `session` callbacks": 109,
+  "a route with a role guard": 135,
+  "GET csrf and POST callback/credentials": 151,
+  'auth.signIn("credentials")': 151,
 };
 
 type Operation = keyof typeof LIMITS;

@@ -23,18 +23,23 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
   for (const [name, consequence] of Object.entries(RETURNS)) {
     const own = watched[name];
     if (typeof own !== "function") continue;
-    watched[name] = watch(own as Callback, (result) => {
-      if (result === undefined || (name === "redirect" && !isAddress(result))) {
-        const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
-        return `\`callbacks.${name}\` returned ${what}, ${consequence}.`;
-      }
-      return name === "session" && lacksUser(result) ? NO_USER : undefined;
-    }, notices);
+    let told = false;
+    const check = (result: unknown) => {
+      const isEmpty = result === undefined || (name === "redirect" && !isAddress(result));
+      if (told || !(isEmpty || (name === "session" && lacksUser(result)))) return result;
+      told = true;
+      const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
+      const problem = isEmpty ? `\`callbacks.${name}\` returned ${what}, ${consequence}.` : NO_USER;
+      notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
+      return result;
+    };
+    watched[name] = function (this: unknown, ...args: unknown[]) {
+      const result = own.apply(this, args);
+      return !told && typeof result?.then === "function" ? result.then(check) : check(result);
+    };
   }
   return watched as Callbacks;
 }
-
-type Callback = (this: unknown, ...args: unknown[]) => unknown;
 
 /** Whether a `redirect` callback may return it. */
 export function isAddress(value: unknown): value is string | URL {
@@ -49,27 +54,3 @@ function lacksUser(session: unknown): boolean {
 const NO_USER =
   "`callbacks.session` returned a session without `user`, so no user has a session. Add to the " +
   "`session` that it is given: `session({ session }) { …; return session; }`.";
-
-function watch(
-  own: Callback,
-  problemOf: (result: unknown) => string | undefined,
-  notices: Notices,
-): Callback {
-  let told = false;
-  const check = (result: unknown) => {
-    const problem = told ? undefined : problemOf(result);
-    if (problem !== undefined) {
-      told = true;
-      notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
-    }
-    return result;
-  };
-  return function (...args) {
-    const result = own.apply(this, args);
-    return !told && isThenable(result) ? result.then(check) : check(result);
-  };
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
-}

@@ -1,7 +1,7 @@
 /** Configured cookies that browsers refuse, or do not send to the auth routes. */
 import { type AuthCookie, type CookieSettings, cookieSettings, type CoreConfig, PROOFS } from "./cookies.ts";
 import { type Notice, toNotices } from "./notices.ts";
-import { hostOf, type PublicOrigin } from "../http/origin.ts";
+import type { PublicOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
 /**
@@ -116,7 +116,7 @@ function isStrict(sameSite: unknown): boolean {
 }
 
 function hostnameOf(origin: PublicOrigin): string {
-  return hostOf(origin).replace(/:\d+$/, "");
+  return origin.host.replace(/:\d+$/, "");
 }
 
 function isDomainOf(domain: string, hostname: string): boolean {

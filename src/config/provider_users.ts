@@ -24,8 +24,8 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
       const own = holder?.[name];
       if (typeof own !== "function") continue;
       const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
-      const watched = watch(own as Returns, own === defaultProfile ? `${NO_PROFILE} ${what}` : what, notices);
-      holder![name] = name === "authorize" ? returningCopy(watched) : watched;
+      const named = own === defaultProfile ? `${NO_PROFILE} ${what}` : what;
+      holder![name] = watch(own as Returns, { what: named, notices, mayCopy: name === "authorize" });
     }
   }
   return provider;
@@ -50,24 +50,23 @@ export function requireAuthorize(provider: Provider): void {
 
 type Returns = (this: unknown, ...args: unknown[]) => unknown;
 
-/**
- * Core writes the id as a text into the user that `authorize()` returns, which may be the application's only
- * copy, or frozen.
- */
-function returningCopy(authorize: Returns): Returns {
-  return async function (...args) {
-    const user = await authorize.apply(this, args);
-    return isPlain(user) && (Object.isFrozen(user) || typeof user.id !== "string") ? { ...user } : user;
-  };
+/** How the users of one function are watched. */
+interface Watch {
+  readonly what: string;
+  readonly notices: Notices;
+  /**
+   * Whether core writes the id as a text into what the function returns, which may be the application's only
+   * copy, or frozen.
+   */
+  readonly mayCopy: boolean;
 }
 
-function isPlain(value: unknown): value is { readonly id?: unknown } {
-  if (typeof value !== "object" || value === null) return false;
+function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-function watch(own: Returns, what: string, notices: Notices): Returns {
+function watch(own: Returns, { what, notices, mayCopy }: Watch): Returns {
   let told = false;
   return async function (...args) {
     const user = await own.apply(this, args);
@@ -81,7 +80,9 @@ function watch(own: Returns, what: string, notices: Notices): Returns {
       told = true;
       notices.warn(`${what} returned ${problem}`, "FST_AUTHJS_WARN_CALLBACK");
     }
-    return user;
+    if (!user || !mayCopy) return user;
+    const isAsItIs = typeof (user as { id?: unknown }).id === "string" && !Object.isFrozen(user);
+    return isAsItIs || !isPlain(user) ? user : { ...user };
   };
 }
 

@@ -2,13 +2,14 @@
 import type { Adapter } from "@auth/core/adapters";
 import { ADAPTER_METHODS } from "../adapter/bind.ts";
 
+const MISSING = Object.fromEntries(ADAPTER_METHODS.map((method) => [method, () => {
+  throw new TypeError(`The adapter has no ${method}()`);
+}]));
+
 /**
  * The adapter with every method. Core remembers that a configuration of the process had mails or passkeys,
  * and then asks every configuration for their methods; what each really needs is checked at boot.
  */
 export function withRequiredMethods(adapter: Adapter): Adapter {
-  const missing = ADAPTER_METHODS.map((method) => [method, () => {
-    throw new TypeError(`The adapter has no ${method}()`);
-  }]);
-  return { ...Object.fromEntries(missing), ...adapter };
+  return { ...MISSING, ...adapter };
 }

@@ -68,12 +68,15 @@ export function removalOf(name: string, options: SerializeOptions): SetCookie {
  * @param header The one that it sent.
  */
 export function cookiesAfter({ cookies }: Answer, header: string): string {
-  const changed = new Map(cookies.map(({ name, value }) => [name, value]));
-  const kept = header.split(";").map((pair) => pair.trim()).filter((pair) =>
-    pair !== "" && !changed.has(pair.split("=")[0]!.trim())
-  );
-  const set = [...changed].filter(([, value]) => value !== "").map(([name, value]) =>
-    stringifyCookie({ [name]: value })
-  );
-  return [...kept, ...set].join("; ");
+  const changed = new Map<string, string>();
+  for (const { name, value } of cookies) changed.set(name, value);
+  const pairs: string[] = [];
+  for (const pair of header.split(";")) {
+    const name = pair.split("=")[0]!.trim();
+    if (pair.trim() !== "" && !changed.has(name)) pairs.push(pair.trim());
+  }
+  for (const [name, value] of changed) {
+    if (value !== "") pairs.push(stringifyCookie({ [name]: value }));
+  }
+  return pairs.join("; ");
 }

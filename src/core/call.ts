@@ -9,7 +9,6 @@ import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import type { SerializeOptions } from "cookie";
 import { namedCookies } from "../config/cookies.ts";
-import { hostOf } from "../http/origin.ts";
 import type { SetCookie } from "../session/cookie.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
 import { withRequiredMethods } from "./adapter_methods.ts";
@@ -130,7 +129,7 @@ function requestFor(context: ProviderContext, isSignedIn: boolean): Request {
   CONNECTION.forEach((name) => headers.delete(name));
   // The answer is written by us.
   headers.delete("x-auth-return-redirect");
-  headers.set("host", hostOf(origin));
+  headers.set("host", origin.host);
   const marked = isSignedIn ? `${SESSION}=ours; ${cookies}` : cookies;
   if (VALUE.test(marked)) headers.set("cookie", marked);
   if (body !== undefined) headers.set("content-type", "application/json");

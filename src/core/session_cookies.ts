@@ -12,22 +12,22 @@ import type { RequestContext } from "./context.ts";
 
 /** The answer, which also removes the chunks of the session cookie that core does not know of. */
 export function removeOldChunks(answer: Answer, context: RequestContext): Answer {
-  const { cookie } = context.settings;
-  const parts = oldChunks(answer, context);
+  const { headers: { cookie: header = "" }, settings: { cookie } } = context;
+  const isWithheld = context.action === "callback" && mayWithholdSession(context);
+  if (!isWithheld && !header.includes(cookie.name)) return answer;
+  const parts = oldChunks(answer, context, isWithheld);
   return parts.length === 0
     ? answer
     : { ...answer, cookies: withoutStaleParts(answer.cookies, cookie, parts) };
 }
 
-function oldChunks({ cookies }: Answer, context: RequestContext): string[] {
+function oldChunks({ cookies }: Answer, context: RequestContext, isWithheld: boolean): string[] {
   const { action, headers: { cookie: header = "" }, settings } = context;
   const { cookie: { name }, cookieLimit } = settings;
   const held = readSessionCookie(header, name).names;
   if (action === "callback" && setsSession(cookies, name)) {
-    const left = possibleParts(name, longestToken(cookieLimit)).filter((part) =>
-      header.includes(`${part}=`) || mayWithholdSession(context)
-    );
-    return [...left, ...held];
+    const possible = possibleParts(name, longestToken(cookieLimit));
+    return [...possible.filter((part) => isWithheld || header.includes(`${part}=`)), ...held];
   }
   return cookies.some((cookie) => isSessionPart(cookie.name, name)) ? [...held] : [];
 }

@@ -48,18 +48,12 @@ function addParser(instance: FastifyInstance, contentType: string, parse: Parse)
       return done(error as Error);
     }
     // Not within the `try`: `done()` runs the handler, whose errors are not ours.
-    if (!(body instanceof Promise)) return deliver(request, body, done);
+    if (!(body instanceof Promise)) return done(null, keepBody(request, body));
     body.then(
-      (fields) => setImmediate(deliver, request, fields, done),
+      (fields) => setImmediate(done, null, keepBody(request, fields)),
       (error) => setImmediate(done, error),
     );
   });
-}
-
-/** Keeps the body, and gives hooks of the application a copy, which they may write to. */
-function deliver(request: FastifyRequest, body: unknown, done: Done): void {
-  keepBody(request, body);
-  done(null, structuredClone(body));
 }
 
 function jsonParser(instance: FastifyInstance): Parse {

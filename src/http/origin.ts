@@ -8,15 +8,12 @@ import { FastifyAuthError } from "../errors.ts";
 export interface PublicOrigin {
   /** Scheme, host and port, as in `https://app.example`. */
   readonly href: string;
+  /** Host and port. */
+  readonly host: string;
   /** The path of the auth routes as users see it, where it is configured, without a trailing slash. */
   readonly path?: string;
   /** Whether it is https, which decides the `__Secure-` and `__Host-` prefixes of cookies. */
   readonly secure: boolean;
-}
-
-/** The host of an origin, with its port. */
-export function hostOf({ href }: PublicOrigin): string {
-  return href.slice(href.indexOf("://") + "://".length);
 }
 
 /** Whether only this machine reaches it: browsers treat it as secure over http, too. */
@@ -71,7 +68,8 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
     );
   }
   const path = url.pathname.replace(/\/+$/, "");
-  return Object.freeze({ href: url.origin, secure: url.protocol === "https:", ...(path && { path }) });
+  const { origin: href, host, protocol } = url;
+  return Object.freeze({ href, host, secure: protocol === "https:", ...(path && { path }) });
 }
 
 /**
@@ -84,7 +82,7 @@ export function originOf(request: OriginRequest, pinned: PublicOrigin | undefine
   if (pinned !== undefined) return pinned;
   if (hasSeveralHosts(request)) return undefined;
   const { protocol } = request;
-  const host = requestHost(request);
+  const host = ":authority" in request.headers ? hostOfHttp2(request) : request.host;
   // Most applications have one host: parsing it takes 1.2 µs, comparing 0.05, and all else of a read 1.5.
   if (protocol !== latest.protocol || host !== latest.host) {
     latest = { protocol, host, origin: parseOrigin(protocol, host) };
@@ -112,16 +110,14 @@ function hasSeveralHosts(request: OriginRequest & Raw): boolean {
 }
 
 /**
- * `request.host`, but `:authority` wins over a `Host` header that differs (RFC 9113 section 8.3.1). Fastify
+ * `request.host` of HTTP/2, but `:authority` wins over a `Host` header that differs (RFC 9113 section 8.3.1). Fastify
  * prefers the header; to keep its handling of forwarded hosts, its getter runs on a request whose `Host` is
  * `:authority`.
  */
-function requestHost(request: OriginRequest & Raw): string {
+function hostOfHttp2(request: OriginRequest & Raw): string {
   const { headers } = request;
   const authority = headers[":authority"];
-  if (authority === undefined || headers.host === undefined || headers.host === authority) {
-    return request.host;
-  }
+  if (headers.host === undefined || headers.host === authority) return request.host;
   const replaced = { ...headers, host: authority };
   const asked: OriginRequest = Object.create(request, {
     headers: { value: replaced },
@@ -135,7 +131,8 @@ function parseOrigin(protocol: string, host: string): PublicOrigin | undefined {
   if (scheme === undefined || typeof host !== "string" || !HOST.test(host)) return undefined;
   const href = `${scheme}://${host}`;
   if (!URL.canParse(href)) return undefined;
-  return Object.freeze({ href: new URL(href).origin, secure: scheme === "https" });
+  const url = new URL(href);
+  return Object.freeze({ href: url.origin, host: url.host, secure: scheme === "https" });
 }
 
 /** Proxies may send it in upper case, or as "ws" and "wss" for a WebSocket. */

@@ -6,5 +6,8 @@ const HEADERS = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
 
 /** Whether the page is fetched in advance, or for a preview. */
 export function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  return HEADERS.some((name) => /\b(?:prefetch|prerender|preview)\b/i.test(String(headers[name] ?? "")));
+  for (const name of HEADERS) {
+    if (/\b(?:prefetch|prerender|preview)\b/i.test(String(headers[name] ?? ""))) return true;
+  }
+  return false;
 }

@@ -46,10 +46,15 @@ export function keepRequest(request: FastifyRequest, params: AuthParams, origin:
   (request as Holder)[RECEIVED] = { method, url, origin, headers: { ...headers }, params: { ...params } };
 }
 
-/** Keeps the parsed body, unless no route matched the request. */
-export function keepBody(request: FastifyRequest, body: unknown): void {
+/**
+ * Keeps the parsed body, unless no route matched the request.
+ *
+ * @returns A copy, which hooks of the application may write to.
+ */
+export function keepBody(request: FastifyRequest, body: unknown): unknown {
   const held = (request as Holder)[RECEIVED];
   if (held !== undefined) held.body = body;
+  return structuredClone(body);
 }
 
 /** The request as it was received. */

@@ -4,7 +4,6 @@ import { type Answer, toSetCookieLine } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { hostOf } from "../http/origin.ts";
 import { prefersJson } from "../http/preferences.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import type { Page } from "../pages/types.ts";
@@ -45,7 +44,8 @@ function sendRedirect(
   context: RequestContext,
   error: Error | undefined,
 ): FastifyReply | Promise<FastifyReply> {
-  const url = isAscii(redirect) ? redirect : toAsciiUrl(redirect);
+  // `toAsciiUrl` would also write "http://localhost" as "http://localhost/".
+  const url = /^[\0-\x7f]*$/.test(redirect) ? redirect : toAsciiUrl(redirect);
   const kind = replyKind(context.headers);
   if (kind === "redirect") {
     if (isFormOfOurs(url, context)) return sendPage(reply, redirectPageFor(url, context), context);
@@ -77,8 +77,7 @@ function redirectPageFor(url: string, { origin, provider, config }: RequestConte
   // With the other types a sign-in leads to an address of the application.
   const begins = provider?.type === "oauth" || provider?.type === "oidc";
   const name = begins ? config.pages.providers.find(({ id }) => id === provider.id)?.name : undefined;
-  const host = hostOf(origin);
-  return { kind: "redirect", url, to: target.host === host ? host : name ?? target.host };
+  return { kind: "redirect", url, to: target.host === origin.host ? origin.host : name ?? target.host };
 }
 
 function isFromOurPage({ headers, origin, mountPath, action, provider }: RequestContext): boolean {
@@ -113,9 +112,4 @@ export function replyKind(headers: RequestContext["headers"]): "redirect" | "url
   const asked = headers["x-auth-return-redirect"];
   if (asked === undefined) return prefersJson(headers.accept) ? "status" : "redirect";
   return String(asked).toLowerCase().split(/[\s,;]+/).includes("prefer-status") ? "status" : "url";
-}
-
-/** `toAsciiUrl` would also write "http://localhost" as "http://localhost/". */
-function isAscii(url: string): boolean {
-  return /^[\0-\x7f]*$/.test(url);
 }

@@ -3,7 +3,6 @@ import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
-import { hostOf } from "../http/origin.ts";
 import { beforeHeaders } from "../http/late_headers.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
@@ -37,7 +36,7 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
     language,
     nonce,
     mountPath,
-    site: settings.siteName ?? hostOf(origin),
+    site: settings.siteName ?? origin.host,
     look: settings.look,
     assets: (await auth.assets()).below(mountPath),
   });
