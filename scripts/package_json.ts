@@ -53,6 +53,7 @@ const DEPENDENCIES = [
   "jose",
   "negotiator",
   "oauth4webapi",
+  "on-headers",
 ];
 
 /** The entry point that is run, not imported: JSR has it among the others, npm in "bin". */

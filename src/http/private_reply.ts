@@ -1,6 +1,6 @@
 /** Keeps the replies of guarded routes out of shared caches, and pages out of what a browser goes back to. */
 import type { FastifyReply } from "fastify";
-import { beforeHeaders, toText } from "./late_headers.ts";
+import { type Head, onHeaders } from "./late_headers.ts";
 import { removeCdnCaching } from "./security_headers.ts";
 
 /** What is known of a reply that is to stay private. */
@@ -9,6 +9,8 @@ interface Kept {
   before: string;
   /** `Cache-Control` as the route has set it since. */
   own: string | undefined;
+  /** Whether the route has Fastify send the reply: else its handler writes the head. */
+  isSent: boolean;
   /** The method of the reply that {@linkcode sendRecorded} stands in place of. */
   readonly send: FastifyReply["send"];
 }
@@ -25,10 +27,11 @@ interface Holder {
  */
 export function keepUnstored(reply: FastifyReply): void {
   reply.header("cache-control", "no-store");
-  beforeHeaders(reply, (headers) => {
-    removeCdnCaching(headers);
-    if (!/(?:^|[\s,])no-store\b/i.test(headers.textOf("cache-control"))) {
-      headers.set("cache-control", "no-store");
+  const { raw } = reply;
+  onHeaders(raw, () => {
+    removeCdnCaching(raw);
+    if (!/(?:^|[\s,])no-store\b/i.test(textOf(raw, "cache-control"))) {
+      raw.setHeader("cache-control", "no-store");
     }
   });
 }
@@ -45,15 +48,17 @@ export function keepPrivate(reply: FastifyReply): void {
   const held = (reply as Holder)[KEPT];
   // A second guard; what was set before it, the route has not set.
   if (held !== undefined) return void (held.before = before);
-  const kept: Kept = { before, own: undefined, send: reply.send };
+  const kept: Kept = { before, own: undefined, isSent: false, send: reply.send };
   (reply as Holder)[KEPT] = kept;
   reply.send = sendRecorded;
-  beforeHeaders(reply, (headers) => {
-    headers.set("vary", withCookie(headers.textOf("vary")));
-    const final = headers.textOf("cache-control");
+  const { raw } = reply;
+  onHeaders(raw, () => {
+    raw.setHeader("vary", withCookie(textOf(raw, "vary")));
+    const final = textOf(raw, "cache-control");
+    if (!kept.isSent && final !== kept.before) kept.own = final;
     if (kept.own !== undefined && final === kept.own && !isFile(reply, final)) return;
-    removeCdnCaching(headers);
-    headers.set("cache-control", privateDirectives(final, headers.valuesOf("content-type")[0] ?? "", kept));
+    removeCdnCaching(raw);
+    raw.setHeader("cache-control", privateDirectives(final, textOf(raw, "content-type"), kept));
   });
 }
 
@@ -66,6 +71,7 @@ function sendRecorded(this: FastifyReply, payload?: unknown): FastifyReply {
   const now = payload instanceof Response
     ? payload.headers.get("cache-control") ?? cacheControlOf(this)
     : cacheControlOf(this);
+  kept.isSent = true;
   // An error is answered by a handler of the application.
   kept.own = payload instanceof Error || now === kept.before ? undefined : now;
   return kept.send.call(this, payload as never);
@@ -73,6 +79,16 @@ function sendRecorded(this: FastifyReply, payload?: unknown): FastifyReply {
 
 function cacheControlOf(reply: FastifyReply): string {
   return toText(reply.getHeader("cache-control"));
+}
+
+function textOf(head: Head, name: string): string {
+  return toText(head.getHeader(name));
+}
+
+/** The value of a header as one text, also where there are several. */
+function toText(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Security headers of every reply of the auth routes. */
 import type { FastifyReply } from "fastify";
-import { beforeHeaders, type LateHeaders } from "./late_headers.ts";
+import { type Head, onHeaders } from "./late_headers.ts";
 
 /**
  * Replies and URLs contain codes and tokens, so caches, frames and other sites get none of them. Not
@@ -30,9 +30,9 @@ const COMMON_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /** Removes headers by which a shared cache would store the reply despite `Cache-Control`. */
-export function removeCdnCaching(headers: Pick<LateHeaders, "names" | "remove">): void {
-  for (const name of headers.names()) {
-    if (!COMMON_HEADERS.has(name) && CDN_CACHE_HEADER.test(name)) headers.remove(name);
+export function removeCdnCaching(head: Pick<Head, "getHeaderNames" | "removeHeader">): void {
+  for (const name of head.getHeaderNames()) {
+    if (!COMMON_HEADERS.has(name) && CDN_CACHE_HEADER.test(name)) head.removeHeader(name);
   }
 }
 
@@ -47,8 +47,9 @@ export function protectReply(reply: FastifyReply): void {
   reply.headers(HEADERS);
   if ((reply as Holder)[PROTECTED]) return;
   (reply as Holder)[PROTECTED] = true;
-  beforeHeaders(reply, (headers) => {
-    for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
-    removeCdnCaching(headers);
+  const { raw } = reply;
+  onHeaders(raw, () => {
+    for (const [name, value] of Object.entries(HEADERS)) raw.setHeader(name, value);
+    removeCdnCaching(raw);
   });
 }

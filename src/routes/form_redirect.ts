@@ -8,7 +8,7 @@ import type { RequestContext } from "../core/context.ts";
 import { acceptsHtml } from "../http/accept.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { blocksForms } from "../http/form_action.ts";
-import { beforeHeaders } from "../http/late_headers.ts";
+import { onHeaders } from "../http/late_headers.ts";
 import { holdPayload } from "../http/late_payload.ts";
 import type { Page } from "../pages/types.ts";
 import { type PagePlace, preparePage, sendPage } from "./send_page.ts";
@@ -70,10 +70,11 @@ async function redirectWithPage(
   const html = await preparePage(reply, page, place);
   // That of the page is set when the headers are written. Until then only hooks of the application set one.
   reply.removeHeader(POLICY);
-  beforeHeaders(reply, (late) => {
+  const { raw } = reply;
+  onHeaders(raw, () => {
     if (!blocksForms(policiesOf(reply), target)) return;
-    late.setStatus(200);
-    late.remove("location");
+    raw.statusCode = 200;
+    raw.removeHeader("location");
   });
   return reply.code(302).header("location", url).send(html);
 }

@@ -3,7 +3,7 @@ import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
-import { beforeHeaders } from "../http/late_headers.ts";
+import { onHeaders } from "../http/late_headers.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
 import type { Nonce, Page } from "../pages/types.ts";
@@ -30,7 +30,7 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
   const policy = settings.policy.header(nonce, callbackSource(page));
   // Helmet sets one for all pages of the application, too.
   reply.header("content-security-policy", policy);
-  beforeHeaders(reply, (headers) => headers.set("content-security-policy", policy));
+  onHeaders(reply.raw, () => reply.raw.setHeader("content-security-policy", policy));
   reply.type("text/html; charset=utf-8").header("content-language", language.tag);
   return await settings.render(page, {
     language,

@@ -1,6 +1,6 @@
 /** Sets the cookies that the reads of a request changed on its reply, on any route. */
 import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { beforeHeaders, type LateHeaders, type LateReply } from "../http/late_headers.ts";
+import { type Head, onHeaders, valuesOf } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { NoticeCode } from "../config/notices.ts";
@@ -236,11 +236,11 @@ class Reads {
   #carry(reply: FastifyReply): void {
     if (this.#isCarried || this.#updates.length === 0) return;
     this.#isCarried = true;
-    beforeHeaders(reply, (head) => {
+    onHeaders(reply.raw, () => {
       if (this.#isSent) return;
       // The other processes cannot be asked any more whether a session has ended.
       const sure = this.#updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined);
-      for (const change of this.#changesOf(sure)) carryCookies(head, change);
+      for (const change of this.#changesOf(sure)) carryCookies(reply.raw, change);
       if (sure.length < this.#updates.length) warnOfLoss(reply, "unchecked");
     });
   }
@@ -405,26 +405,29 @@ function addCookies(reply: FastifyReply, { update: { name, lines }, replaces }: 
   // A copy: Fastify adds other cookies to the array that it is given first.
   reply.header("set-cookie", [...lines]);
   keepFromSharedCaches(reply, {
-    names: () => Object.keys(reply.getHeaders()),
-    set: (header, value) => void reply.header(header, value),
-    remove: (header) => void reply.removeHeader(header),
+    getHeaderNames: () => Object.keys(reply.getHeaders()),
+    removeHeader: (header) => void reply.removeHeader(header),
   });
   // A hook that runs after this one may make the reply public, or take the cookie out of it.
-  beforeHeaders(reply, (headers) => hasCookie(reply, name) && keepFromSharedCaches(reply, headers));
+  onHeaders(reply.raw, () => {
+    if (!hasCookie(reply, name)) return;
+    keepFromSharedCaches(reply, reply.raw);
+    reply.raw.setHeader("cache-control", reply.getHeader("cache-control")!);
+  });
 }
 
 /** As {@linkcode addCookies}, in the head that a handler writes. */
-function carryCookies(head: LateReply, { update: { name, lines }, replaces }: CookieChange): void {
-  const cookies = head.valuesOf("set-cookie");
+function carryCookies(head: Head, { update: { name, lines }, replaces }: CookieChange): void {
+  const cookies = valuesOf(head, "set-cookie");
   const others = cookies.filter((line) => !isLineOf(line, name));
   if (others.length < cookies.length && !replaces) return;
   writeCookies(head, [...others, ...lines]);
 }
 
-function writeCookies(head: LateReply, lines: readonly string[]): void {
-  head.replace("set-cookie", lines);
+function writeCookies(head: Head, lines: readonly string[]): void {
+  head.setHeader("set-cookie", lines);
   removeCdnCaching(head);
-  if (!isPrivate(head.valuesOf("cache-control").join(", "))) head.replace("cache-control", "no-store");
+  if (!isPrivate(valuesOf(head, "cache-control").join(", "))) head.setHeader("cache-control", "no-store");
 }
 
 /** Why a cookie cannot be sent. */
@@ -445,15 +448,15 @@ const LOSSES = {
  */
 export function carryActionCookies(reply: FastifyReply, names: ReadonlySet<string>): void {
   if (!isWrittenBack(reply.request)) return;
-  beforeHeaders(reply, (head) => {
+  onHeaders(reply.raw, () => {
     if (Reads.of(reply.request).isSent) return;
-    const written = head.valuesOf("set-cookie");
+    const written = valuesOf(reply.raw, "set-cookie");
     const known = new Set(written.map(cookieName));
     const lost = cookieLines(reply).filter((line) => {
       const name = cookieName(line);
       return names.has(name) && !known.has(name);
     });
-    if (lost.length > 0) writeCookies(head, [...written, ...lost]);
+    if (lost.length > 0) writeCookies(reply.raw, [...written, ...lost]);
   });
 }
 
@@ -490,9 +493,12 @@ function cookieName(line: string): string {
 }
 
 /** A shared cache would hand one user's session to the next. */
-function keepFromSharedCaches(reply: FastifyReply, headers: LateHeaders): void {
-  removeCdnCaching(headers);
-  if (!isPrivate(String(reply.getHeader("cache-control") ?? ""))) headers.set("cache-control", "no-store");
+function keepFromSharedCaches(
+  reply: FastifyReply,
+  head: Pick<Head, "getHeaderNames" | "removeHeader">,
+): void {
+  removeCdnCaching(head);
+  if (!isPrivate(String(reply.getHeader("cache-control") ?? ""))) reply.header("cache-control", "no-store");
 }
 
 function isPrivate(cacheControl: string): boolean {
