@@ -18,18 +18,20 @@ export interface MemoryLock extends RefreshLock {
 }
 
 /**
- * Makes the lock. It answers after a moment, and nothing in it runs out.
+ * Makes the lock. Nothing in it runs out.
  *
  * @param options.extends Whether it has `extend()`.
+ * @param options.moment Milliseconds after which it answers, 1 unless given.
  */
-export function memoryLock(options: { extends?: boolean } = {}): MemoryLock {
+export function memoryLock(options: { extends?: boolean; moment?: number } = {}): MemoryLock {
+  const { moment = 1 } = options;
   const keys = new Set<string>();
   const owners = new Map<string, string>(), values = new Map<string, string>();
   const calls: string[] = [];
   const called = async (name: string, key: string) => {
     calls.push(name);
     keys.add(key);
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (moment > 0) await new Promise((resolve) => setTimeout(resolve, moment));
   };
   return {
     calls,

@@ -41,7 +41,8 @@ const KEYS = [
 /** The same in each run, so that a failure is one of the change that is tested. */
 export const SEED = 20_261_121;
 
-function seedOf(given: string | undefined): number {
+/** The seed that `TEST_SEED` names. */
+export function seedOf(given: string | undefined): number {
   return given === "random" ? Date.now() % 2 ** 31 : Number(given ?? SEED);
 }
 
