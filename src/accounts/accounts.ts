@@ -85,6 +85,7 @@ export async function linkAccount(
       request,
       (context) => beginSignIn(context as ProviderContext, String(user.id)),
     ),
+    isSent: redirect !== false,
   });
   requireSuccess("Linking", outcome);
   return redirect === false ? { url: urlOf(outcome) } : await send(outcome, reply);

@@ -99,6 +99,7 @@ export async function signIn(
   // A request without a body has nothing that begins at a provider would need.
   const fields = "fields" in options && !(begins && options.fields === undefined) ? options.fields : {};
   const posted = type === "credentials" || type === "webauthn";
+  const handle = posted ? handleCallback as Handler : handleSignIn;
   const outcome = await perform(auth, request, reply, {
     action: posted ? "callback" : "signin",
     provider,
@@ -107,7 +108,8 @@ export async function signIn(
       assertObject(fields, "`fields` of signIn()");
       return callbackUrl === undefined ? fields : { ...fields, callbackUrl };
     },
-    handle: await withinLimits(auth, request, posted ? handleCallback as Handler : handleSignIn),
+    handle: auth.instance.config.rateLimit === undefined ? handle : await withinLimits(auth, request, handle),
+    isSent: options.redirect !== false,
   });
   requireSuccess("Signing in", outcome);
   if (options.redirect !== false) return await send(outcome, reply);
@@ -121,7 +123,7 @@ export async function withinLimits(
   request: ActionRequest,
   handle: Handler,
 ): Promise<Handler> {
-  const limits = instance.config.rateLimit && await instance.limits();
+  const limits = await instance.limits();
   if (limits === undefined) return handle;
   const asked = request as unknown as FastifyRequest;
   return async (context) => {
@@ -149,6 +151,7 @@ export async function beginSignIn(
     body: () => callbackUrl === undefined ? {} : { callbackUrl },
     handle: handleSignIn,
     isLinked: true,
+    isSent: true,
   });
   requireSuccess("Signing in", outcome);
   await send(outcome, reply);
@@ -175,6 +178,7 @@ export async function signOut(
     notForLinks: !allowGet && "signOut()",
     body: () => callbackUrl === undefined ? {} : { callbackUrl },
     handle: (context) => handleSignOut(context, providerSignOut),
+    isSent: redirect !== false,
     read: () => SIGNED_OUT,
   });
   requireSuccess("Signing out", outcome);

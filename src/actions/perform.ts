@@ -48,6 +48,8 @@ interface Action {
   /** What is asked for, once the request is known to be the user's own. */
   readonly body: () => object;
   readonly handle: Handler;
+  /** Whether `send()` sends the reply then. */
+  readonly isSent?: boolean;
   /** What a read of the session gives from now on, where the answer says that. */
   readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
 }
@@ -65,11 +67,18 @@ export async function perform(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
-  { handle, read: readOf, ...asked }: Action,
+  { handle, read: readOf, isSent = false, ...asked }: Action,
 ): Promise<Outcome> {
   const context = await contextOf(auth, request, asked);
-  const answer = await answerOf(context, (request as unknown as FastifyRequest).id, handle);
-  setCookies(reply as FastifyReply, answer);
+  let answer: Answer;
+  try {
+    answer = await runAction(context, (request as unknown as FastifyRequest).id, handle);
+  } catch (error) {
+    // There is no route that would publish it.
+    if (context.provider !== undefined) publishFailure(context.trail, error as Error);
+    throw error;
+  }
+  setCookies(reply as FastifyReply, answer, isSent && answer.error === undefined);
   const { error, logged, isShared = false } = answer;
   if (error !== undefined && error !== logged && !isShared && !(error instanceof FastifyAuthError)) {
     context.logger.error(error);
@@ -82,22 +91,12 @@ export async function perform(
   return { context, answer, read };
 }
 
-/** What is thrown is published, too: there is no route that would do that. */
-async function answerOf(context: RequestContext, requestId: string, handle: Handler): Promise<Answer> {
-  try {
-    return await runAction(context, requestId, handle);
-  } catch (error) {
-    if (context.provider !== undefined) publishFailure(context.trail, error as Error);
-    throw error;
-  }
-}
-
 async function contextOf(
   { config, instance }: ActionAuth,
   request: ActionRequest,
   { action, provider, query, body, isLinked = false, notForLinks = false }: Omit<
     Action,
-    "handle" | "read"
+    "handle" | "isSent" | "read"
   >,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
@@ -129,7 +128,7 @@ async function contextOf(
   const context = requestContext(request as unknown as FastifyRequest, {
     action,
     method: "POST",
-    url: parameters === undefined ? "/" : `/?${parameters}`,
+    query: String(parameters ?? ""),
     origin,
     headers: cookie === undefined ? headers : { ...headers, cookie },
     params: provider === undefined ? {} : { provider },
@@ -152,7 +151,7 @@ function assertPassed(parameters: URLSearchParams, { query }: RequestContext): v
 }
 
 /** Adds the cookies of the answer to the reply, in place of those that an earlier action has set. */
-function setCookies(reply: FastifyReply, { cookies }: Answer): void {
+function setCookies(reply: FastifyReply, { cookies }: Answer, isSent: boolean): void {
   if (cookies.length === 0) return;
   const names = new Set<string>();
   for (const { name } of cookies) names.add(name);
@@ -162,7 +161,8 @@ function setCookies(reply: FastifyReply, { cookies }: Answer): void {
     if (!names.has(line.slice(0, line.indexOf("=")))) reply.header("set-cookie", line);
   }
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
-  carryActionCookies(reply, names);
+  // The handler of the route may write the head itself.
+  if (!isSent) carryActionCookies(reply, names);
   keepUnstored(reply);
 }
 

@@ -65,7 +65,7 @@ export function normalizeCallbackCookie(header: string, name: string, origin: st
   if (start === -1) return header;
   const usual = `${name}=${encodeURIComponent(origin)}`;
   const isAlone = header.indexOf(name, start + 1) === -1;
-  if (isAlone && header.startsWith(usual, start) && isPairEnd(header[start + usual.length])) return header;
+  if (isAlone && header.startsWith(usual, start) && END.includes(header[start + usual.length])) return header;
   return header.split(";").flatMap((pair) => {
     const separator = pair.indexOf("=");
     if (separator === -1 || pair.slice(0, separator).trim() !== name) return pair;
@@ -75,10 +75,8 @@ export function normalizeCallbackCookie(header: string, name: string, origin: st
   }).join(";");
 }
 
-/** Whether a pair of a Cookie header ends where this character follows. */
-function isPairEnd(next: string | undefined): boolean {
-  return next === undefined || next === ";";
-}
+/** What follows a pair of a Cookie header. */
+const END: readonly (string | undefined)[] = [undefined, ";"];
 
 function decode(value: string): string {
   try {

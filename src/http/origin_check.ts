@@ -28,17 +28,19 @@ export function originContradiction(
   used: OriginInUse,
 ): OriginContradiction | undefined {
   const { href } = used.origin;
+  const { headers } = request;
   // Most forms, before their addresses are parsed.
-  if (request.headers.origin === href && request.headers["sec-fetch-site"] === "same-origin") {
-    return undefined;
-  }
-  const page = pageOrigin(request);
+  if (headers.origin === href && headers["sec-fetch-site"] === "same-origin") return undefined;
+  const from = headers.origin === undefined || headers.origin === "null" ? headers.referer : headers.origin;
+  const page = from === undefined ? undefined : pageOrigin(from, request);
   // A browser knows best: what it says also proves that a proxy's Host header does not matter.
   if (page !== undefined) {
     if (page === href) return undefined;
     return { message: explain(`A browser has a page of this server at ${page}`, page, used), certain: true };
   }
-  const { proto, host } = forwardedBy(request);
+  const isForwarded = "forwarded" in headers || "x-forwarded-proto" in headers ||
+    "x-forwarded-host" in headers;
+  const { proto, host }: Forwarded = isForwarded ? forwardedBy(headers) : {};
   // Without a setting the request itself says what the origin is, and no client of `app.inject()` names the port that
   // it means.
   const isCompared = used.from !== undefined && request.host !== INJECTED;
@@ -48,8 +50,9 @@ export function originContradiction(
   const [knownScheme, knownHost] = href.split("://") as [string, string];
   const claimed = toOrigin(scheme ?? knownScheme, name ?? knownHost, href);
   if (claimed === undefined || claimed === href) return undefined;
-  const forwarded = proto !== undefined || host !== undefined;
-  const by = forwarded ? "A proxy says that users see" : "A request arrived at";
+  const by = proto !== undefined || host !== undefined
+    ? "A proxy says that users see"
+    : "A request arrived at";
   return {
     message: explain(`${by} ${claimed}`, claimed, used),
     certain: used.from === undefined || isInternal(href) ||
@@ -93,18 +96,24 @@ function explain(what: string, claimed: string, { origin: { href }, from }: Orig
 /**
  * The origin of the page that sent the request, where it is one of this server: the browser says so (Fetch
  * Metadata, section 2.3), or, where it does not send that, the page has the host of the request.
+ *
+ * @param from The page, as the browser names it.
  */
-function pageOrigin({ headers, host }: OriginRequest): string | undefined {
-  const from = headers.origin === undefined || headers.origin === "null" ? headers.referer : headers.origin;
+function pageOrigin(from: string | string[], { headers, host }: OriginRequest): string | undefined {
   if (typeof from !== "string" || !/^https?:/i.test(from) || !URL.canParse(from)) return undefined;
   const { origin, host: pageHost } = new URL(from);
   const site = headers["sec-fetch-site"];
   return site === "same-origin" || (site === undefined && pageHost === host) ? origin : undefined;
 }
 
+/** What a proxy says of the origin. */
+interface Forwarded {
+  readonly proto?: string | undefined;
+  readonly host?: string | undefined;
+}
+
 /** What the first proxy says, by the older headers or by `Forwarded` (RFC 7239). */
-function forwardedBy({ headers }: OriginRequest): { proto?: string | undefined; host?: string | undefined } {
-  if (!("forwarded" in headers || "x-forwarded-proto" in headers || "x-forwarded-host" in headers)) return {};
+function forwardedBy(headers: OriginRequest["headers"]): Forwarded {
   const forwarded = first(headers.forwarded);
   const proto = first(headers["x-forwarded-proto"]) ?? parameterOf(forwarded, /(?:^|;)\s*proto="?([^";]+)/i);
   return {

@@ -15,6 +15,8 @@ interface Kept {
   readonly send: FastifyReply["send"];
 }
 
+const NO_STORE = /(?:^|[\s,])no-store\b/i;
+
 const KEPT: unique symbol = Symbol("fastify-authjs.kept");
 
 interface Holder {
@@ -30,9 +32,7 @@ export function keepUnstored(reply: FastifyReply): void {
   const { raw } = reply;
   onHeaders(raw, () => {
     removeCdnCaching(raw);
-    if (!/(?:^|[\s,])no-store\b/i.test(textOf(raw, "cache-control"))) {
-      raw.setHeader("cache-control", "no-store");
-    }
+    if (!NO_STORE.test(String(raw.getHeader("cache-control")))) raw.setHeader("cache-control", "no-store");
   });
 }
 
@@ -111,7 +111,7 @@ function privateDirectives(final: string, contentType: string, { own }: Kept): s
   const isPage = /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
   // What the route has not said itself holds for all replies of the application.
   const isOwn = own !== undefined && own !== FILE_DEFAULT;
-  if (isPage && !isOwn && !/(?:^|[\s,])no-store\b/i.test(final)) return "private, no-store";
+  if (isPage && !isOwn && !NO_STORE.test(final)) return "private, no-store";
   return final === "" ? "private, no-cache" : toPrivate(final);
 }
 

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import type { PublicOrigin } from "./origin.ts";
+import { queryOf } from "./query.ts";
 
 /** The parameters of an auth route. */
 export interface AuthParams {
@@ -15,8 +16,8 @@ export interface AuthParams {
 /** A request as it was received. */
 export interface Received {
   readonly method: "GET" | "POST";
-  /** Path and query, as they were sent. */
-  readonly url: string;
+  /** The query, as it was sent. */
+  readonly query: string;
   readonly origin: PublicOrigin;
   readonly headers: IncomingHttpHeaders;
   readonly params: AuthParams;
@@ -43,7 +44,13 @@ export function decorateReceived(scope: FastifyInstance): void {
 export function keepRequest(request: FastifyRequest, params: AuthParams, origin: PublicOrigin): void {
   const { headers, raw: { url = "" } } = request;
   const method = request.method as Received["method"];
-  (request as Holder)[RECEIVED] = { method, url, origin, headers: { ...headers }, params: { ...params } };
+  (request as Holder)[RECEIVED] = {
+    method,
+    query: queryOf(url),
+    origin,
+    headers: { ...headers },
+    params: { ...params },
+  };
 }
 
 /**

@@ -31,7 +31,7 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
     const { auth: { config }, limits } = mount;
     const params = id === undefined ? request.params as AuthParams : { provider: id };
     const provider = assertServed(request, reply, params, route, config);
-    assertPlainEncoding(request);
+    if ("content-encoding" in request.headers) assertPlainEncoding(request);
     const origin = requireOrigin(request, config.origin);
     reportOrigin(request, origin, mount);
     if (config.core.cookies !== undefined) reportCookies(request.log, origin, mount);

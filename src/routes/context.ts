@@ -5,7 +5,6 @@ import type { PublicPaths } from "../config/public_path.ts";
 import type { AuthAction, AuthInUse, RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { namedCallbackUrl, normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
-import { queryOf } from "../http/query.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Received } from "../http/received.ts";
 import { toCoreLogger } from "../core/logger.ts";
@@ -39,25 +38,23 @@ export interface ContextRequest extends Received {
  */
 export function requestContext(
   request: FastifyRequest,
-  { action, method, url, origin, headers, params, body: parsed, fromApplication = false }: ContextRequest,
+  received: ContextRequest,
   { auth, paths, readSession }: Mount,
 ): RequestContext {
+  const { action, method, query: sentQuery, origin, headers, params, body: parsed } = received;
   const { config } = auth;
   const { log } = request;
   const mountPath = paths().mount;
   const settings = auth.settings(origin.secure);
   const provider = config.providers.get(params.provider ?? "");
-  const { query, callbackUrl } = authQuery(
-    queryOf(url),
-    { action, method, type: provider?.type },
-    origin.href,
-  );
+  const { query, callbackUrl } = authQuery(sentQuery, { action, method, type: provider?.type }, origin.href);
   const sent = method === "POST" ? authBody(parsed, action) : undefined;
   const asked = sent?.callbackUrl ?? callbackUrl;
   if (asked) warnOfRefusal(asked as string, origin, auth, log);
   // That of a sign-in may be in the query, from where core would send it to the provider.
   const fallback = action === "signin" || action === "callback" ? callbackUrl : undefined;
   const body = sent && asked !== undefined ? withCallbackUrl(sent, fallback, origin) : sent;
+  const { cookie } = headers;
   return {
     auth,
     config,
@@ -68,11 +65,11 @@ export function requestContext(
     provider,
     method,
     headers,
-    cookies: normalizeCallbackCookie(headers.cookie ?? "", settings.callbackUrlCookie.name, origin.href),
+    cookies: cookie ? normalizeCallbackCookie(cookie, settings.callbackUrlCookie.name, origin.href) : "",
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
-    fromApplication,
+    fromApplication: received.fromApplication === true,
     trail: Trail.begin({ request, mountPath, provider: provider?.id }),
     readSession: () => readSession(request),
     logger: toCoreLogger(log, config.core.logger, config.core.debug),

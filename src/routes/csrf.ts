@@ -1,11 +1,16 @@
 /** `GET <prefix>/csrf`: the CSRF token. */
-import { type Answer, jsonAnswer } from "../core/answer.ts";
+import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { flowOf } from "../core/flow.ts";
 
-/** Against caches that do not know `Cache-Control`. */
-const HEADERS = { "cache-control": "private, no-cache, no-store", expires: "0", pragma: "no-cache" };
+const HEADERS = {
+  "content-type": "application/json",
+  "cache-control": "private, no-cache, no-store",
+  // Against caches that do not know `Cache-Control`.
+  expires: "0",
+  pragma: "no-cache",
+};
 
 /** Answers with the token that the browser has, or with a new one. */
 export async function csrfAnswer(context: RequestContext): Promise<Answer> {
@@ -15,8 +20,7 @@ export async function csrfAnswer(context: RequestContext): Promise<Answer> {
       context.logger.warn("csrf-disabled");
       return { status: 404, headers: {}, cookies };
     }
-    const { status, headers, body } = jsonAnswer({ csrfToken });
-    return { status, headers: { ...headers, ...HEADERS }, body, cookies };
+    return { status: 200, headers: HEADERS, body: { csrfToken }, cookies };
   } catch (error) {
     return errorAnswer(error as Error, context);
   }

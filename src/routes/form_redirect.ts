@@ -15,14 +15,11 @@ import { type PagePlace, preparePage, sendPage } from "./send_page.ts";
 
 /** Whether a browser sent a form, and is redirected to another origin. */
 export function leadsFormElsewhere({ method, headers, origin }: RequestContext, url: string): boolean {
+  const { href } = origin;
   const mode = headers["sec-fetch-mode"];
-  return method === "POST" && (mode === undefined || mode === "navigate") && !isWithin(url, origin.href) &&
-    acceptsHtml(headers.accept);
-}
-
-/** What is no URL leads nowhere. */
-function isWithin(url: string, origin: string): boolean {
-  return url.startsWith(`${origin}/`) || !URL.canParse(url, origin) || new URL(url, origin).origin === origin;
+  if (method !== "POST" || (mode !== undefined && mode !== "navigate")) return false;
+  // What is no URL leads nowhere.
+  return URL.canParse(url, href) && new URL(url, href).origin !== href && acceptsHtml(headers.accept);
 }
 
 /**

@@ -66,8 +66,11 @@ function sendRedirect(
  * would seem to do nothing.
  */
 function isFormOfOurs(url: string, context: RequestContext): boolean {
-  const { method, origin, mountPath } = context;
-  if (method !== "POST" || !isFromOurPage(context) || !URL.canParse(url, origin.href)) return false;
+  const { method, headers, origin, mountPath } = context;
+  if (
+    method !== "POST" || headers.referer === undefined || !isFromOurPage(context) ||
+    !URL.canParse(url, origin.href)
+  ) return false;
   // Our own pages redirect nowhere.
   return !new URL(url, origin.href).href.startsWith(`${origin.href}${mountPath}/`);
 }
