@@ -11,6 +11,9 @@ export interface OptionText {
   type?: string;
 }
 
+/** In place of core's check cookies. */
+const IN_STATE = "No effect: what a sign-in is checked by is in the cookies of `cookies.state`.";
+
 /** Core's options, and below them their parts, in the order of the page. */
 export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   providers: {
@@ -140,10 +143,14 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     ],
     callbackUrl: ["Where the sign-in leads.", "`authjs.callback-url`"],
     csrfToken: ["The CSRF token.", "`authjs.csrf-token`"],
-    pkceCodeVerifier: ["The PKCE verifier of a sign-in in progress.", "`authjs.pkce.code_verifier`"],
-    state: ["The `state` of a sign-in in progress.", "`authjs.state`"],
-    nonce: ["The `nonce` of a sign-in in progress.", "`authjs.nonce`"],
-    webauthnChallenge: ["The challenge for a passkey.", "`authjs.challenge`"],
+    pkceCodeVerifier: [IN_STATE],
+    state: [
+      "The sign-ins in progress, with a provider or a passkey: each has a cookie of its own, whose name begins with " +
+      "this one. They are `SameSite=None` if the provider answers with a form (`response_mode=form_post`).",
+      "`authjs.state`",
+    ],
+    nonce: [IN_STATE],
+    webauthnChallenge: [IN_STATE],
   }),
   trustHost: {
     text:
@@ -172,14 +179,15 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   },
 };
 
-function cookies(names: Readonly<Record<string, [text: string, name: string]>>): Record<string, OptionText> {
+/** @param names Without a name, browsers do not get the cookie. */
+function cookies(names: Readonly<Record<string, [text: string, name?: string]>>): Record<string, OptionText> {
   return Object.fromEntries(
     Object.entries(names).map(([cookie, [text, name]]) => [`cookies.${cookie}`, {
       text,
       type: "Partial<CookieOption>",
-      default: `${name}, over https with the prefix \`${
-        cookie === "sessionToken" ? "__Secure-" : "__Host-"
-      }\``,
+      default: name === undefined
+        ? "not set"
+        : `${name}, over https with the prefix \`${cookie === "sessionToken" ? "__Secure-" : "__Host-"}\``,
     }]),
   );
 }

@@ -428,7 +428,7 @@ export interface SignInFailureEvent extends AuthEvent {
   readonly reason: string;
   /**
    * The `code` of a `CredentialsSignin`, what is wrong with a CSRF token, or `"sign_in_expired"` for a
-   * callback of an earlier sign-in.
+   * callback of a sign-in that is not under way any more.
    */
   readonly code?: string;
   /** The HTTP status for a client that asks for one. */

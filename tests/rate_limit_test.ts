@@ -22,6 +22,7 @@ import type { AddressInfo } from "node:net";
 import { createClient } from "redis";
 import { loadRateLimit } from "../src/routes/rate_limit/counters.ts";
 import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "./support/app.ts";
+import { attemptsOf } from "./support/attempts.ts";
 import { type Answer, Client, formIn } from "./support/client.ts";
 import { withClock } from "./support/clock.ts";
 import { serverUrl } from "./support/databases.ts";
@@ -145,7 +146,10 @@ Deno.test("X6: callbacks without a check cookie of a sign-in that began here use
   const config = { providers: [acme.provider, passwordProvider()] };
   await using app = await limitedApp({ address: limit(4) }, config);
   const visitor = at(app);
-  const forged = "authjs.state=forged; authjs.pkce.code_verifier=forged; authjs.nonce=forged";
+  const other = new Client(app);
+  await other.post("/auth/signin/acme", { csrfToken: await other.csrfToken() });
+  const [attempt] = attemptsOf(other);
+  const forged = `${attempt}=forged; authjs.state=forged`;
   for (
     const headers of [{}, { cookie: forged }, { "sec-fetch-site": "cross-site", "sec-fetch-dest": "image" }]
   ) {

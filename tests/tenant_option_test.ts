@@ -27,13 +27,8 @@ interface Pair extends AsyncDisposable {
   readonly b: FastifyInstance;
 }
 
-/** Check cookies with the same names for both, which are the salts of their keys: only the secrets differ then. */
-const SAME_NAMES: NonNullable<FastifyAuthConfig["cookies"]> = {
-  state: { name: "own.state" },
-  pkceCodeVerifier: { name: "own.pkce" },
-  nonce: { name: "own.nonce" },
-  webauthnChallenge: { name: "own.challenge" },
-};
+/** The same prefix for the attempts of both, which their keys are derived for: only the secrets differ then. */
+const SAME_NAMES: NonNullable<FastifyAuthConfig["cookies"]> = { state: { name: "own.state" } };
 
 /** Two applications whose configurations differ in nothing but their tenants. */
 async function pair(config: FastifyAuthConfig): Promise<Pair> {

@@ -3,12 +3,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { decode, encode } from "@auth/core/jwt";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import Passkey from "fastify-authjs/providers/passkey";
 import WebAuthn from "fastify-authjs/providers/webauthn";
-import { captureLog, type LogLine, SECRET, testApp } from "./support/app.ts";
+import { captureLog, type LogLine, testApp } from "./support/app.ts";
+import { attemptsOf } from "./support/attempts.ts";
 import { type Answer, setCookies } from "./support/client.ts";
+import { withClock } from "./support/clock.ts";
 import {
   emptyTables,
   ORIGIN,
@@ -28,7 +29,6 @@ import {
 
 const EMAIL = "ada@example.com";
 const REFUSED = `${ORIGIN}/auth/error?error=WebAuthnVerificationError`;
-const CHALLENGE = "__Host-authjs.challenge";
 
 interface Scene {
   readonly app: Awaited<ReturnType<typeof testApp>>;
@@ -57,6 +57,12 @@ async function setUp(
   return { app, tables, lines, device, client };
 }
 
+/** The cookie of the attempt that a browser has begun last. */
+function attemptIn({ cookies }: WebAuthnClient): [name: string, value: string] {
+  const name = attemptsOf({ cookies }).at(-1)!;
+  return [name, cookies.get(name)!];
+}
+
 /** There is no session, the challenge is cleared, the response is no server error, and the log has one short line. */
 async function assertRefused(
   { lines }: Scene,
@@ -66,7 +72,7 @@ async function assertRefused(
   keepsChallenge = false,
 ) {
   assertEquals([answer.statusCode, answer.headers.location], [302, REFUSED]);
-  assertEquals(client.cookies.has(CHALLENGE), keepsChallenge);
+  assertEquals(attemptsOf(client).length > 0, keepsChallenge);
   assert(!setCookies(answer).some((line) => line.includes("session-token=")));
   assertEquals(await client.user(), null);
   assertEquals((await client.get("/auth/error?error=WebAuthnVerificationError")).statusCode, 200);
@@ -79,6 +85,9 @@ async function assertRefused(
   lines.length = 0;
 }
 
+/** It leads to no attempt, so that the one that has begun stays. */
+const OTHER_CHALLENGE = "with another challenge";
+
 const SIGN_INS: [what: string, origin: string, deviations: Deviations, reason: RegExp][] = [
   ["from another host", "https://evil.example", {}, /response origin "https:\/\/evil\.example"/],
   ["from a look-alike host", "https://app.example.evil.example", {}, /response origin/],
@@ -89,7 +98,7 @@ const SIGN_INS: [what: string, origin: string, deviations: Deviations, reason: R
   ["from an origin as long as a body may be", `https://${"a".repeat(70_000)}.example`, {}, /response origin/],
   ["for another relying party", ORIGIN, { rpId: "evil.example" }, /RP ID/],
   ["for a subdomain's relying party", ORIGIN, { rpId: "beta.app.example" }, /RP ID/],
-  ["with another challenge", ORIGIN, { challenge: "b3RoZXI" }, /response challenge "b3RoZXI"/],
+  [OTHER_CHALLENGE, ORIGIN, { challenge: "b3RoZXI" }, /no cookie for "challenge"/],
   ["with the ceremony of a registration", ORIGIN, { type: "webauthn.create" }, /response type/],
   ["without a person", ORIGIN, { userPresent: false }, /not present/],
   ["without knowing which person", ORIGIN, { userVerified: false }, /could not be verified/],
@@ -101,7 +110,7 @@ for (const [provider, factory] of Object.entries(PROVIDERS)) {
       const scene = await setUp({ providers: [factory] }, { provider });
       const { client, device } = scene;
       const answer = await client.authenticate(device.at(origin), deviations);
-      await assertRefused(scene, client, answer, reason);
+      await assertRefused(scene, client, answer, reason, what === OTHER_CHALLENGE);
       assertEquals((await client.authenticate(device)).headers.location, ORIGIN);
     });
 
@@ -110,7 +119,7 @@ for (const [provider, factory] of Object.entries(PROVIDERS)) {
       const scene = await setUp({ providers: [factory] }, { provider });
       const device = new SoftwareAuthenticator(origin);
       const answer = await scene.client.register(device, { email: "grace@example.com", ...deviations });
-      await assertRefused(scene, scene.client, answer, reason);
+      await assertRefused(scene, scene.client, answer, reason, what === OTHER_CHALLENGE);
       const { users, accounts, authenticators } = scene.tables;
       assertEquals([users.size, accounts.length, authenticators.size], [1, 1, 1]);
     });
@@ -139,7 +148,7 @@ for (const counts of [true, false]) {
     const scene = await setUp({}, { counts });
     const { app, client, device } = scene;
     const { options } = await client.options();
-    const challenge = client.cookies.get(CHALLENGE)!;
+    const kept = attemptIn(client);
     const credential = device.get(options);
     assertEquals((await client.send("authenticate", credential)).headers.location, ORIGIN);
     // A browser has not got the challenge any more.
@@ -152,7 +161,7 @@ for (const counts of [true, false]) {
     );
     // An attacker who recorded the request has them.
     const thief = new WebAuthnClient(app);
-    thief.cookies.set(CHALLENGE, challenge);
+    thief.cookies.set(...kept);
     const reason = counts ? /counter value 2 was lower than expected 2/ : /answered before/;
     await assertRefused(scene, thief, await thief.send("authenticate", credential), reason);
   });
@@ -161,11 +170,11 @@ for (const counts of [true, false]) {
 Deno.test("passkeys: of two answers to one challenge that come at once, one counts", async () => {
   const { app, client, device } = await setUp({}, { counts: false });
   const { options } = await client.options();
-  const challenge = client.cookies.get(CHALLENGE)!;
+  const kept = attemptIn(client);
   const credential = device.get(options);
   const answers = await Promise.all(Array.from({ length: 5 }, () => {
     const each = new WebAuthnClient(app);
-    each.cookies.set(CHALLENGE, challenge);
+    each.cookies.set(...kept);
     return each.send("authenticate", credential);
   }));
   assertEquals(answers.map(({ headers }) => headers.location).sort(), [ORIGIN, ...Array(4).fill(REFUSED)]);
@@ -175,52 +184,59 @@ Deno.test("passkeys: a registration cannot be sent again, nor its challenge be a
   const scene = await setUp();
   const { app, client, tables } = scene;
   const { options } = await client.options({ action: "register", email: "grace@example.com" });
-  const challenge = client.cookies.get(CHALLENGE)!;
+  const kept = attemptIn(client);
   const credential = new SoftwareAuthenticator(ORIGIN).create(options);
   assertEquals((await client.send("register", credential)).headers.location, ORIGIN);
   for (const again of [credential, new SoftwareAuthenticator(ORIGIN).create(options)]) {
     const thief = new WebAuthnClient(app);
-    thief.cookies.set(CHALLENGE, challenge);
+    thief.cookies.set(...kept);
     await assertRefused(scene, thief, await thief.send("register", again), /answered before/);
   }
   assertEquals([tables.users.size, tables.accounts.length, tables.authenticators.size], [2, 2, 2]);
 });
 
 Deno.test("passkeys: refuses a challenge that is over, of another browser, of another secret, or for something else", async () => {
-  const scene = await setUp();
-  const { app, client, device } = scene;
+  const scene = await setUp({ providers: [Passkey, WebAuthn({ enableConditionalUI: false })] });
+  const { app, client, device, tables } = scene;
   const refuse = async (
-    sealed: string | undefined,
+    kept: [name: string, value: string] | undefined,
     action: string,
     credential: CredentialJson,
     reason: RegExp,
     keepsChallenge = false,
   ) => {
     const browser = new WebAuthnClient(app);
-    if (sealed !== undefined) browser.cookies.set(CHALLENGE, sealed);
+    if (kept !== undefined) browser.cookies.set(...kept);
     await assertRefused(scene, browser, await browser.send(action, credential), reason, keepsChallenge);
   };
   const { options } = await client.options();
-  const sealed = client.cookies.get(CHALLENGE)!;
+  const [name, sealed] = attemptIn(client);
   const credential = device.get(options);
-  await refuse(undefined, "authenticate", credential, /no cookie/);
-  await refuse("garbage", "authenticate", credential, /not its own/);
+  const noCookie = /no cookie for "challenge"/;
+  await refuse(undefined, "authenticate", credential, noCookie);
+  await refuse([name, "garbage"], "authenticate", credential, noCookie, true);
 
   const other = new WebAuthnClient(app);
   await other.options();
-  await refuse(other.cookies.get(CHALLENGE), "authenticate", credential, /response challenge/);
+  await refuse(attemptIn(other), "authenticate", credential, noCookie, true);
+  await refuse([name, attemptIn(other)[1]], "authenticate", credential, noCookie, true);
 
-  const token = (await decode({ token: sealed, secret: SECRET, salt: CHALLENGE }))!;
-  const reseal = (changes: object, maxAge?: number, secret = SECRET) =>
-    encode({ token: { ...token, ...changes }, secret, salt: CHALLENGE, ...(maxAge && { maxAge }) });
-  await refuse(await reseal({}, -60), "authenticate", credential, /over 15 minutes ago/);
-  await refuse(await reseal({ provider: "github" }), "authenticate", credential, /not its own/);
+  await withClock(async (clock) => {
+    clock.now += 901_000;
+    await refuse([name, sealed], "authenticate", credential, /over 15 minutes ago/, true);
+  });
+  const elsewhere = new WebAuthnClient(app, "webauthn");
+  const asked = await elsewhere.options({ action: "authenticate" });
+  await refuse(attemptIn(elsewhere), "authenticate", device.get(asked.options), noCookie);
   // Another process may have that secret, while it is rotated.
-  await refuse(await reseal({}, 60, "x".repeat(40)), "authenticate", credential, /not its own/, true);
+  const rotated = await testApp(webAuthnConfig(tables, { secret: "x".repeat(40) }));
+  const there = new WebAuthnClient(rotated);
+  const { options: later } = await there.options();
+  await refuse(attemptIn(there), "authenticate", device.get(later), noCookie, true);
 
   // A challenge for signing in cannot be used to register.
   await refuse(
-    sealed,
+    [name, sealed],
     "register",
     new SoftwareAuthenticator(ORIGIN).create(options),
     /Missing user registration/,
@@ -331,7 +347,7 @@ Deno.test("passkeys: the signIn callback refuses a user, with a page of its own 
         ? await client.register(new SoftwareAuthenticator(ORIGIN), { email: "grace@example.com" })
         : await client.authenticate(device);
       assertEquals(answer.headers.location, location);
-      assert(!client.cookies.has(CHALLENGE));
+      assertEquals(attemptsOf(client), []);
       assertEquals(await client.user(), null);
     }
     assertEquals([tables.users.size, tables.authenticators.size, tables.sessions.size], [1, 1, 0]);

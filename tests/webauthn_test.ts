@@ -111,7 +111,7 @@ Deno.test("passkeys: the options demand a resident key and a verified user, and 
   // No other: a CSRF cookie would overwrite that of the token which the page asks for at the same time.
   const [cookie, ...others] = setCookies(answer);
   assertEquals(others, []);
-  assertMatch(cookie ?? "", /^__Host-authjs\.challenge=.*; HttpOnly; Secure; SameSite=Lax$/);
+  assertMatch(cookie ?? "", /^__Host-authjs\.state\.[\w-]{19}=.*; HttpOnly; Secure; SameSite=Lax$/);
   assertFalse(cookie?.includes(options.challenge));
 
   const { action, options: authentication } = await client.options();

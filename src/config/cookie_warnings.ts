@@ -1,5 +1,12 @@
 /** Configured cookies that browsers refuse, or do not send to the auth routes. */
-import { type AuthCookie, type CookieSettings, cookieSettings, type CoreConfig, PROOFS } from "./cookies.ts";
+import {
+  type AuthCookie,
+  type CookieSettings,
+  cookieSettings,
+  type CoreConfig,
+  PROOFS,
+  UNSENT,
+} from "./cookies.ts";
 import { type Notice, toNotices } from "./notices.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
@@ -19,15 +26,15 @@ export function cookieWarnings(
   origin: PublicOrigin,
   mount: string,
 ): Notice[] {
-  const configured = Object.keys(core.cookies ?? {}) as AuthCookie[];
+  const configured = (Object.keys(core.cookies ?? {}) as AuthCookie[]).filter((each) =>
+    !UNSENT.includes(each)
+  );
   return toNotices(
     "FST_AUTHJS_WARN_COOKIE",
     configured.flatMap((cookie) => {
       const settings = cookieSettings(cookie, core, origin.secure);
       const problem = refusal(settings, origin) ?? detour(settings, mount) ??
-        ([...providers.values()].some((provider) => needs(provider, cookie))
-          ? absence(settings)
-          : undefined) ??
+        (cookie === "state" && [...providers.values()].some(comesBack) ? absence(settings) : undefined) ??
         exposure(cookie, settings, origin);
       return problem === undefined ? [] : [`\`cookies.${cookie}\`: ${problem}`];
     }),
@@ -74,20 +81,12 @@ function detour({ name, options: { path = "/" } }: CookieSettings, mount: string
     'out, or write "/".';
 }
 
-/** The cookies of the checks of a callback. */
-const CHECKS: Partial<Record<AuthCookie, string>> = {
-  state: "state",
-  pkceCodeVerifier: "pkce",
-  nonce: "nonce",
-};
-
 /**
- * Whether the callback of a provider needs a cookie as it is configured. With `response_mode=form_post` the check
- * cookies are `SameSite=None`, whatever is configured, and hold the callback URL, too.
+ * Whether browsers come back from a provider with a GET. With `response_mode=form_post` the cookie is
+ * `SameSite=None`, whatever is configured.
  */
-function needs({ type, formPost, checks }: ProviderSummary, cookie: AuthCookie): boolean {
-  if ((type !== "oauth" && type !== "oidc") || formPost) return false;
-  return cookie === "callbackUrl" || checks.includes(CHECKS[cookie] ?? "");
+function comesBack({ type, formPost }: ProviderSummary): boolean {
+  return (type === "oauth" || type === "oidc") && !formPost;
 }
 
 /** Why browsers do not send a cookie with a callback, to which the site of the provider leads them. */

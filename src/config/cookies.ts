@@ -43,8 +43,11 @@ function isOwn(cookie: AuthCookie): cookie is typeof OWN[number] {
   return (OWN as readonly AuthCookie[]).includes(cookie);
 }
 
+/** Core's cookies that no browser gets: their content is in the cookies of the attempts, those of `state`. */
+export const UNSENT: readonly AuthCookie[] = ["pkceCodeVerifier", "nonce", "webauthnChallenge"];
+
 /** The cookies that prove which browser began a sign-in. */
-export const PROOFS = ["callbackUrl", "pkceCodeVerifier", "state", "nonce", "webauthnChallenge"] as const;
+export const PROOFS = ["callbackUrl", "state"] as const;
 
 /** The cookies of a session, which other applications of Auth.js know by core's names. */
 const OF_SESSION: readonly AuthCookie[] = ["sessionToken", "signIn"];
@@ -90,23 +93,6 @@ export function cookieSettings(
 /** The names of all cookies, that of the session first. */
 export function cookieNames(core: CookieConfig, secure: boolean): string[] {
   return (Object.keys(NAMES) as AuthCookie[]).map((cookie) => cookieSettings(cookie, core, secure).name);
-}
-
-/**
- * The cookie settings for core, with our names.
- *
- * @param cookies Those of the configuration, or others in their place.
- */
-export function namedCookies(
-  cookies: AuthConfig["cookies"],
-  core: CookieConfig,
-  secure: boolean,
-): AuthConfig["cookies"] {
-  const names = (Object.keys(NAMES) as AuthCookie[]).filter((cookie) => !isOwn(cookie));
-  return Object.fromEntries(names.map((cookie) => {
-    const { name } = cookieSettings(cookie, { ...core, ...(cookies && { cookies }) }, secure);
-    return [cookie, { ...cookies?.[cookie as keyof typeof cookies], name }];
-  }));
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { Page } from "../pages/types.ts";
 import { type SerializeOptions, stringifyCookie, stringifySetCookie } from "cookie";
 import type { SetCookie } from "../session/cookie.ts";
+import type { Checks } from "./checks.ts";
 
 /** The answer to a request. */
 export interface Answer {
@@ -25,6 +26,8 @@ export interface Answer {
    * application.
    */
   readonly logged?: Error;
+  /** What core has its callback checked by. */
+  readonly checks?: Checks;
   /** Whether an earlier request has got it, too: both were one attempt, which is logged and published once. */
   readonly isShared?: boolean;
   /** Whether the `signIn` callback led the user elsewhere, instead of to a session: an answer without error. */

@@ -8,11 +8,11 @@ import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import type { SerializeOptions } from "cookie";
-import { namedCookies } from "../config/cookies.ts";
 import type { SetCookie } from "../session/cookie.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
 import { withRequiredMethods } from "./adapter_methods.ts";
 import { type Answer, toSetCookieLine } from "./answer.ts";
+import { CHECK_COOKIES, checkHeader, type Checks, checksIn } from "./checks.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
 import { deferLast } from "./deferred_log.ts";
 import { SignIn } from "./sign_in.ts";
@@ -22,8 +22,8 @@ export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
 
 /** What one call differs in. */
 export interface CoreCall {
-  /** The cookie settings, in place of those of the configuration. */
-  readonly cookies?: AuthConfig["cookies"];
+  /** What a callback is checked by. */
+  readonly checks?: Checks;
   /** The providers. */
   readonly providers?: AuthConfig["providers"];
   /** The user to whom core links the account. Without one it links none. */
@@ -32,8 +32,11 @@ export interface CoreCall {
   readonly wrapAdapter?: (adapter: Adapter) => Adapter;
 }
 
-/** The session cookie as core knows it. No browser has it. */
-const SESSION = "fastify-authjs.session";
+/** What the names of the cookies begin with that core alone knows. */
+const INTERNAL = "fastify-authjs.";
+
+/** The session cookie as core knows it. */
+const SESSION = `${INTERNAL}session`;
 
 /** Has core answer a request. Never rejects: if core fails, the answer has an `error`. */
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
@@ -48,13 +51,9 @@ async function callWith(
   context: ProviderContext,
   call: CoreCall,
 ): Promise<Answer> {
-  const { config: { core, hashSecrets, coreProviders }, settings, origin } = context;
+  const { config: { core, hashSecrets, coreProviders }, settings } = context;
   const log = deferLast(context.logger);
   const signIn = new SignIn(context, adapter, call.signedIn !== undefined);
-  const cookies = call.cookies === undefined
-    ? settings.cookies
-    : namedCookies(call.cookies, core, origin.secure);
-  const { sessionToken: _ours, ...others } = cookies ?? {};
   // What core understands, and a fresh object each time, since core writes into what it is given.
   const config: AuthConfig & { raw: typeof raw } = {
     raw,
@@ -67,7 +66,11 @@ async function callWith(
       decode: () => Promise.resolve(call.signedIn ?? null),
     } as AuthConfig["jwt"] & object,
     session: { strategy: "jwt", maxAge: settings.maxAge },
-    cookies: { ...others, sessionToken: { name: SESSION } },
+    cookies: {
+      ...CHECK_COOKIES,
+      sessionToken: { name: SESSION },
+      callbackUrl: settings.callbackUrlCookie,
+    },
     adapter: withRequiredMethods(adapter ?? signIn.adapter),
     callbacks: signIn.callbacks,
     events: signIn.events,
@@ -82,13 +85,13 @@ async function callWith(
     ...(core.theme !== undefined && { theme: core.theme }),
   };
   try {
-    const result = await Auth(requestFor(context, call.signedIn !== undefined), config) as unknown;
+    const result = await Auth(await requestFor(context, call), config) as unknown;
     // Core answers with a Response if it refuses a request at once, and for errors that are not its own; the error is
     // then only in its log. It answers with nothing if a passkey is registered without an address.
     if (result instanceof Response || result === undefined) {
       return signIn.fail(log.take() ?? new Error("Auth.js gave no answer"));
     }
-    const answer = toAnswer(result as RawAnswer);
+    const answer = await toAnswer(result as RawAnswer, context);
     // Their names and attributes are those of the configuration.
     if (core.cookies) answer.cookies.forEach(toSetCookieLine);
     const logged = log.flush();
@@ -108,30 +111,40 @@ interface RawAnswer {
   readonly redirect?: string;
 }
 
-function toAnswer({ status = 200, headers = {}, body, cookies = [], redirect }: RawAnswer): Answer {
+async function toAnswer(
+  { status = 200, headers = {}, body, cookies = [], redirect }: RawAnswer,
+  context: ProviderContext,
+): Promise<Answer> {
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  const others = (cookies as readonly SetCookie[]).filter(({ name }) => !name.startsWith(SESSION));
-  const answer = { status, headers: Object.fromEntries(lowerCase), body, cookies: others };
-  return redirect ? { ...answer, redirect } : answer;
+  const set = cookies as readonly SetCookie[];
+  return {
+    status,
+    headers: Object.fromEntries(lowerCase),
+    body,
+    cookies: set.filter(({ name }) => !name.startsWith(INTERNAL)),
+    ...(context.action !== "callback" && { checks: await checksIn(set, context) }),
+    ...(redirect && { redirect }),
+  };
 }
 
 /** Headers about the connection and the length of the body that was received. */
 const CONNECTION = ["connection", "content-length", "keep-alive", "transfer-encoding", "upgrade"];
 
 /** The request for core. Its path is made from the parameters of the route, so that the two cannot differ. */
-function requestFor(context: ProviderContext, isSignedIn: boolean): Request {
+async function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): Promise<Request> {
   const { method, body, origin, cookies } = context;
   const headers = new Headers();
   for (const [name, value] of Object.entries(context.headers)) {
     // `app.inject()` accepts what no connection does, and no `Headers`.
     if (value !== undefined && NAME.test(name) && VALUE.test(String(value))) headers.set(name, String(value));
   }
-  CONNECTION.forEach((name) => headers.delete(name));
+  for (const name of CONNECTION) headers.delete(name);
   // The answer is written by us.
   headers.delete("x-auth-return-redirect");
   headers.set("host", origin.host);
-  const marked = isSignedIn ? `${SESSION}=ours; ${cookies}` : cookies;
-  if (VALUE.test(marked)) headers.set("cookie", marked);
+  const session = signedIn === undefined ? "" : `${SESSION}=ours; `;
+  const cookie = `${session}${checks ? await checkHeader(checks, context) : ""}${cookies}`;
+  if (VALUE.test(cookie)) headers.set("cookie", cookie);
   if (body !== undefined) headers.set("content-type", "application/json");
   return new Request(addressOf(context), {
     method,

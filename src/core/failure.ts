@@ -49,8 +49,8 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
 };
 
 /**
- * The callback is not that of the sign-in that this browser began last: it took too long, for example. To core
- * that is a mistake in the configuration.
+ * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a
+ * mistake in the configuration.
  */
 export class SignInExpired extends InvalidCheck {
   static override readonly type = InvalidCheck.type;

@@ -15,8 +15,8 @@ import { failureOf } from "../core/failure.ts";
 import { allowedRedirect } from "../core/redirect.ts";
 import { ownerOf } from "../session/owner.ts";
 import { errorChain } from "../utils/error_chain.ts";
-import { checkCookies, clearChecks } from "./callback/check_cookies.ts";
-import { handleOAuthCallback, oauthOverrides } from "./callback/oauth.ts";
+import type { Attempt } from "./callback/attempts.ts";
+import { handleOAuthCallback } from "./callback/oauth.ts";
 import { heldSession, readSignedIn } from "./session_change.ts";
 
 /** The user who started the link is not signed in any more. */
@@ -24,27 +24,32 @@ class LinkSessionRequired extends AuthError {
   static type = "SessionRequired";
 }
 
-/** Answers the callback of a sign-in that the user began to link an account. */
-export async function finishLink(context: ProviderContext, startedBy: string): Promise<Answer> {
-  return await leadBack(await link(context, startedBy), context);
+/**
+ * Answers the callback of a sign-in that the user began to link an account.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
+ */
+export async function finishLink(context: ProviderContext, attempt: Attempt): Promise<Answer> {
+  return await leadBack(await link(context, attempt), context);
 }
 
-async function link(context: ProviderContext, startedBy: string): Promise<Answer> {
+async function link(context: ProviderContext, attempt: Attempt): Promise<Answer> {
   let userId: string | undefined;
   try {
     userId = await ownerOf(heldSession(context).token, context.settings);
   } catch (error) {
     context.logger.error(error as Error);
-    return { status: 503, headers: {}, cookies: [], error: unavailableError(error) };
+    throw unavailableError(error);
   }
-  if (userId !== startedBy) {
+  if (userId === undefined || userId !== attempt.linkTo) {
     const error = new LinkSessionRequired(
       `No account of "${context.provider.id}" was linked: the user who started it is not signed in any more.`,
     );
-    return clearChecks(errorAnswer(error, context), checksOf(context), context);
+    return errorAnswer(error, context);
   }
   const wrapAdapter = (adapter: Adapter) => forLinking(adapter, userId, context);
-  const answer = await handleOAuthCallback(context, { wrapAdapter, signedIn: await readSignedIn(context) });
+  const overrides = { wrapAdapter, signedIn: await readSignedIn(context) };
+  const answer = await handleOAuthCallback(context, attempt, overrides);
   const refusal = [...errorChain(answer.error)].find((error) =>
     error instanceof OAuthAccountNotLinked || error instanceof LinkSessionRequired
   ) as AuthError | undefined;
@@ -84,8 +89,4 @@ async function leadBack(answer: Answer, context: ProviderContext): Promise<Answe
   page.searchParams.set("error", error);
   if (code !== undefined) page.searchParams.set("code", code);
   return { ...answer, redirect: page.href };
-}
-
-function checksOf(context: ProviderContext) {
-  return checkCookies(context, oauthOverrides(context).cookies);
 }

@@ -44,9 +44,10 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
     keepRequest(request, params, origin);
     if (limits === undefined || !isLimited(route, request.method)) return done();
     const { cookie: cookies = "" } = request.headers;
+    const settings = mount.auth.settings(origin.secure);
     const counted = isLimitedWhenRefused(route) ? limits.lookAtRefusals(request) : limits.countRequest(
       request,
-      isCallback ? { provider: provider!, config, origin, cookies } : undefined,
+      isCallback ? { provider: provider!, config, origin, settings, cookies } : undefined,
     );
     counted.then(() => done(), done);
   };

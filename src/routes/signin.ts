@@ -5,8 +5,8 @@ import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { csrfError } from "../core/csrf.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { callbackUrlOf } from "../core/flow.ts";
-import { oauthOverrides } from "./callback/oauth.ts";
-import { keepAttempt } from "./callback/attempt.ts";
+import { keepRedirect } from "./callback/attempts.ts";
+import { signedInUser } from "./callback/started_by.ts";
 import { rememberBrowser } from "./email_browser.ts";
 import { handleSignInPage } from "./pages.ts";
 import { orUnavailable } from "./provider_unavailable.ts";
@@ -47,6 +47,6 @@ export async function beginSignIn(context: ProviderContext, linkTo?: string): Pr
     async (context) =>
       context.provider.type === "email"
         ? await rememberBrowser(context, (overrides) => callCore(context, overrides))
-        : await keepAttempt(await callCore(context, oauthOverrides(context)), context, linkTo),
+        : keepRedirect(await callCore(context), context, { startedBy: await signedInUser(context), linkTo }),
   );
 }

@@ -7,8 +7,8 @@ import { callCore } from "../core/call.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { normalizeAddress } from "../provider/email_address.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { keepAttempt } from "./callback/attempt.ts";
-import { checkCookies } from "./callback/check_cookies.ts";
+import { keepChallenge } from "./callback/attempts.ts";
+import { signedInUser } from "./callback/started_by.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 
 /** Answers with the options. */
@@ -20,20 +20,16 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   const answer = await callCore({ ...context, query: parameters.toString() }, { signedIn });
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
-  if (error === undefined) return withOnlyChallenge(await keepAttempt(answer, context), context);
+  if (error === undefined) {
+    const kept = keepChallenge(answer, context, { startedBy: await signedInUser(context) });
+    // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new
+    // browser, the cookie it keeps may not belong to its token.
+    return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
+  }
   return signedIn !== undefined && typeof signedIn.email !== "string" &&
       parameters.get("action") === "register"
     ? refuse("A passkey is registered under an e-mail address, and this user has none.")
     : { ...jsonAnswer({ error: "Configuration" }, 500), error };
-}
-
-/**
- * A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new
- * browser, the cookie it keeps may not belong to its token.
- */
-function withOnlyChallenge(answer: Answer, context: ProviderContext): Answer {
-  const [challenge] = checkCookies(context);
-  return { ...answer, cookies: answer.cookies.filter(({ name }) => name === challenge!.name) };
 }
 
 function refuse(error: string): Answer {

@@ -2,7 +2,7 @@
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import { type CookieSettings, cookieSettings, namedCookies } from "../config/cookies.ts";
+import { type CookieSettings, cookieSettings } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
 import { endWithRows } from "./ended_rows.ts";
 import { callbacksOfSession } from "./callback_failure.ts";
@@ -28,8 +28,6 @@ export interface SessionSettings extends Lifetimes {
   /** The cookies of what continues from one request of a browser to the next, besides the session. */
   readonly csrfCookie: CookieSettings;
   readonly callbackUrlCookie: CookieSettings;
-  /** All cookies for core, under our names. */
-  readonly cookies: AuthConfig["cookies"];
   /** Makes the token of a new session in a database. */
   readonly generateSessionToken: TokenGenerator;
   /**
@@ -168,7 +166,6 @@ function resolveSettings(
     cookie,
     csrfCookie: cookieSettings("csrfToken", core, secure),
     callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
-    cookies: namedCookies(core.cookies, core, secure),
     signInCookie: recordsSignIns && strategy === "database"
       ? cookieSettings("signIn", core, secure).name
       : undefined,

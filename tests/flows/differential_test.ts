@@ -165,7 +165,7 @@ function lookAtBody(body: unknown): unknown {
 
 function lookAtCookie(line: string): string {
   const [pair = "", ...attributes] = line.split("; ");
-  const name = pair.slice(0, pair.indexOf("="));
+  const name = pair.slice(0, pair.indexOf("=")).replace(/^authjs\.state\..{19}$/, ATTEMPT_COOKIE);
   const value = pair.slice(pair.indexOf("=") + 1);
   const removed = value === "" || attributes.some((each) => /^max-age=0$/i.test(each));
   const kept = attributes.filter((each) => !/^(?:expires|max-age)=/i.test(each)).sort();
@@ -175,6 +175,7 @@ function lookAtCookie(line: string): string {
 
 const ORIGIN = "http://localhost";
 const CALLBACK_COOKIE = "authjs.callback-url";
+const ATTEMPT_COOKIE = "authjs.state.…";
 const ATTRIBUTES = "HttpOnly; Path=/; SameSite=Lax";
 
 /** Why this plugin answers as it does, where a plain port answers otherwise. */
@@ -282,11 +283,11 @@ const RULES: readonly Rule[] = [
         : seen,
   },
   {
-    row: "check cookies after a callback that failed",
-    answers: (seen, { path }, cookies) => {
-      if (path !== "callback/op") return seen;
-      const sent = ["authjs.pkce.code_verifier", "authjs.state"].filter((name) => cookies.has(name));
-      return { ...seen, cookies: sent.map((name) => `${name} removed; ${ATTRIBUTES}`) };
+    row: "the cookies of a sign-in that begins",
+    answers: (seen) => {
+      const others = seen.cookies.filter((cookie) => !/^authjs\.(?:pkce\.code_verifier|state) /.test(cookie));
+      if (others.length === seen.cookies.length) return seen;
+      return { ...seen, cookies: [...others, `${ATTEMPT_COOKIE} set; ${ATTRIBUTES}`].sort() };
     },
   },
   {

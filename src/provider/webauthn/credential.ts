@@ -1,4 +1,5 @@
 /** Checks the credential that a browser sends, before core reads it. */
+import { Buffer } from "node:buffer";
 import { decodeBase64Url } from "../../utils/base64url.ts";
 import { isJsonObject, parseJsonObject } from "../../utils/json.ts";
 
@@ -26,6 +27,14 @@ export function credentialProblem({ action, data }: Record<string, unknown>): st
   if (transports !== undefined && !areTransports(transports)) {
     return 'The field "data" has `transports` that are none.';
   }
+}
+
+/** The challenge that a credential answers. */
+export function challengeOf(data: unknown): string | undefined {
+  const { response } = parseJsonObject(String(data)) ?? {};
+  const { clientDataJSON } = isJsonObject(response) ? response : {};
+  const { challenge } = parseJsonObject(Buffer.from(String(clientDataJSON), "base64url").toString()) ?? {};
+  return typeof challenge === "string" ? challenge : undefined;
 }
 
 /**

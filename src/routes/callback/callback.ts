@@ -1,12 +1,14 @@
 /** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
 import type { Answer } from "../../core/answer.ts";
 import type { ProviderContext } from "../../core/context.ts";
+import { challengeOf } from "../../provider/webauthn/credential.ts";
 import { finishLink } from "../account_link.ts";
-import { attemptOf, linkedUser, withCallbackUrl } from "./attempt.ts";
+import { replaceSession, withoutEndedSession } from "../session_change.ts";
+import { dropAttempt, findAttempt, newestAttempt, withCallbackUrl } from "./attempts.ts";
 import { handleCredentialsCallback } from "./credentials.ts";
 import { handleEmailCallback } from "./email.ts";
-import { handleOAuthCallback } from "./oauth.ts";
-import { replaceSession, withoutEndedSession } from "../session_change.ts";
+import { handleOAuthCallback, stateOf } from "./oauth.ts";
+import { linkedUser } from "./started_by.ts";
 import { handleWebAuthnCallback } from "./webauthn.ts";
 
 /** Answers a callback. */
@@ -14,17 +16,6 @@ export async function handleCallback(context: ProviderContext): Promise<Answer> 
   const answer = await handleByType(await withoutEndedSession(context));
   await replaceSession(answer, context);
   return answer;
-}
-
-async function finishOAuth(received: ProviderContext): Promise<Answer> {
-  const attempt = await attemptOf(received);
-  const context = withCallbackUrl(received, attempt);
-  if (attempt.linkTo !== undefined) return await finishLink(context, attempt.linkTo);
-  return await handleOAuthCallback(context, await linkedUser(attempt, context));
-}
-
-async function finishWebAuthn(context: ProviderContext): Promise<Answer> {
-  return await handleWebAuthnCallback(context, await linkedUser(await attemptOf(context), context));
 }
 
 function handleByType(context: ProviderContext): Promise<Answer> {
@@ -39,4 +30,31 @@ function handleByType(context: ProviderContext): Promise<Answer> {
     default:
       return handleCredentialsCallback(context);
   }
+}
+
+/** The attempt that its state leads to is used up, whatever comes of it. */
+async function finishOAuth(received: ProviderContext): Promise<Answer> {
+  const state = stateOf(received);
+  const attempt = state !== undefined
+    ? findAttempt(received, state)
+    // Some servers do not send back what they were not to check.
+    : received.provider.checks.includes("state")
+    ? undefined
+    : newestAttempt(received);
+  if (attempt === undefined) return await handleOAuthCallback(received, undefined);
+  const context = withCallbackUrl(received, attempt);
+  const answer = attempt.linkTo === undefined
+    ? await handleOAuthCallback(context, attempt, await linkedUser(attempt, context))
+    : await finishLink(context, attempt);
+  return state === undefined && answer.error !== undefined ? answer : dropAttempt(answer, attempt, context);
+}
+
+async function finishWebAuthn(received: ProviderContext): Promise<Answer> {
+  const challenge = challengeOf(received.body?.data);
+  const attempt = challenge === undefined ? undefined : findAttempt(received, challenge);
+  if (attempt === undefined) return await handleWebAuthnCallback(received, undefined);
+  const context = withCallbackUrl(received, attempt);
+  const checks = { challenge, user: attempt.user };
+  const overrides = { checks, ...await linkedUser(attempt, context) };
+  return dropAttempt(await handleWebAuthnCallback(context, attempt, overrides), attempt, context);
 }

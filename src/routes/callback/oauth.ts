@@ -1,6 +1,6 @@
 /**
  * The callback of an OAuth or OpenID Connect provider. An invalid one is refused before any request to the
- * provider, and a failed sign-in leaves no check cookie that could be used again.
+ * provider.
  */
 import { InvalidCheck, OAuthCallbackError, OAuthProfileParseError } from "@auth/core/errors";
 import type { Answer } from "../../core/answer.ts";
@@ -10,44 +10,48 @@ import { errorAnswer, errorPage } from "../../core/error_answer.ts";
 import { failureOf, SignInExpired } from "../../core/failure.ts";
 import { errorIn, type ProviderError, toLoggable } from "../../provider/provider_error.ts";
 import { orUnavailable } from "../provider_unavailable.ts";
-import {
-  type CheckCookie,
-  checkCookies,
-  checkProblem,
-  clearChecks,
-  crossSiteCookies,
-  openCheck,
-  removeChecks,
-} from "./check_cookies.ts";
+import type { Attempt } from "./attempts.ts";
 import { checkIssuer, issuerProblem } from "./issuer.ts";
 import { handOn } from "./redirect_proxy.ts";
 
-/** What core gets for a provider, for every action. */
-export function oauthOverrides({ provider, config }: ProviderContext): CoreCall {
-  return provider.formPost ? { cookies: crossSiteCookies(config.core.cookies) } : {};
+/** The `state` of a callback. */
+export function stateOf(context: ProviderContext): string | undefined {
+  const { state } = parametersOf(context);
+  return typeof state === "string" ? state : undefined;
 }
 
-/** Answers the callback. */
+/** Answers the callback of an attempt; of none, if its `state` leads to none. */
 export function handleOAuthCallback(
   context: ProviderContext,
+  attempt: Attempt | undefined,
   overrides: CoreCall = {},
 ): Promise<Answer> {
-  return orUnavailable(context, (context) => answerCallback(context, overrides));
+  return orUnavailable(context, (context) => answerCallback(context, attempt, overrides));
 }
 
-async function answerCallback(context: ProviderContext, given: CoreCall): Promise<Answer> {
-  const overrides = { ...oauthOverrides(context), ...given };
-  const parameters = parametersOf(context);
-  // The check cookies of a sign-in that is under way here are left alone.
-  const other = await handOn(context, parameters);
+async function answerCallback(
+  received: ProviderContext,
+  attempt: Attempt | undefined,
+  overrides: CoreCall,
+): Promise<Answer> {
+  const other = await handOn(received, parametersOf(received));
   if (other.answer !== undefined) return other.answer;
-  if (other.problem !== undefined) return refuse(other.problem, context);
+  if (other.problem !== undefined) return refuse(other.problem, received);
+  const state = received.provider.checks.includes("state") ? stateOf(received) : undefined;
+  const context = state === undefined ? withoutState(received) : received;
+  const parameters = parametersOf(context);
+  const problem = findProblem(context, attempt, parameters);
+  if (problem !== undefined) return refuse(problem.message, context, problem.error);
+  const checks = { state, pkce: attempt?.pkce, nonce: attempt?.nonce };
+  return await finishSignIn(context, { ...overrides, checks }, parameters);
+}
 
-  const cookies = checkCookies(context, overrides.cookies);
-  const problem = await findProblem(context, cookies, parameters);
-  return problem === undefined
-    ? removeChecks(await finishSignIn(context, overrides, parameters), cookies)
-    : clearChecks(refuse(problem.message, context, problem.error), cookies, context);
+/** The callback as core gets it, if the `state` is the name of an attempt and no check. */
+function withoutState(context: ProviderContext): ProviderContext {
+  const query = new URLSearchParams(context.query);
+  query.delete("state");
+  const { state: _, ...body } = context.body ?? {};
+  return { ...context, query: query.toString(), body: context.body && body };
 }
 
 /** Checks the issuer, and has core finish the sign-in. */
@@ -104,24 +108,34 @@ interface CallbackProblem {
 }
 
 /** Why the callback cannot be finished by this browser, checked in core's order. */
-async function findProblem(
+function findProblem(
   context: ProviderContext,
-  cookies: readonly CheckCookie[],
+  attempt: Attempt | undefined,
   parameters: Parameters,
-): Promise<CallbackProblem | undefined> {
-  for (const cookie of cookies) {
-    const value = await openCheck(cookie, context);
-    if (value === undefined) return { message: checkProblem(cookie, context), error: SignInExpired };
-    if (cookie.check === "state" && value !== parameters.state) {
-      const message = `The callback of "${context.provider.id}" came with the state of another sign-in.`;
-      return { message, error: SignInExpired };
-    }
-  }
+): CallbackProblem | undefined {
+  const check = missingCheck(context, attempt);
+  if (check !== undefined) return { message: noAttempt(check, context), error: SignInExpired };
   if (parameters.code || parameters.error) return;
   const { error, error_description } = authorizationError(context);
   if ((error ?? error_description) !== undefined) return;
   const message = `The callback of "${context.provider.id}" came without an authorization code.`;
   return { message, error: InvalidCheck };
+}
+
+/** The first check that the attempt has nothing for. */
+function missingCheck({ provider: { id, checks } }: ProviderContext, attempt?: Attempt): string | undefined {
+  if (attempt !== undefined && attempt.provider !== id) return "state";
+  const kept = { ...attempt, state: attempt?.digest };
+  return (["state", "pkce", "nonce"] as const).find((each) =>
+    checks.includes(each) && kept[each] === undefined
+  );
+}
+
+/** The message for the log if a callback leads to no attempt. */
+export function noAttempt(check: string, { provider: { id } }: ProviderContext): string {
+  return `The callback of "${id}" came with no cookie for "${check}": the sign-in began in another browser, over ` +
+    "15 minutes ago or with a secret that this process does not have, has ended, gave way to later ones, or " +
+    "its cookie did not come back.";
 }
 
 /**

@@ -4,7 +4,6 @@ import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { decode } from "../../jwt/codec.ts";
 import { toLogText } from "../../provider/provider_error.ts";
-import { secretOf } from "./check_cookies.ts";
 
 /** What core seals the `state` of an authorization request for (0.41.3). */
 const STATE_SALT = "encodedState";
@@ -16,13 +15,13 @@ const STATE_SALT = "encodedState";
  * @returns The answer, or why there is none; neither if this deployment itself is meant.
  */
 export async function handOn(
-  { provider, origin, config }: ProviderContext,
+  { provider, origin, config, settings }: ProviderContext,
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly answer?: Answer; readonly problem?: string }> {
   const { state } = parameters;
   if (!isRedirectProxy(provider, origin) || typeof state !== "string") return {};
-  const secret = secretOf(config.core);
-  const opened = secret && await decode({ token: state, secret, salt: STATE_SALT }).catch(() => null);
+  const { secret } = settings.jwt;
+  const opened = await decode({ token: state, secret, salt: STATE_SALT }).catch(() => null);
   if (!opened) return { problem: `The callback of "${provider.id}" has a \`state\` that is none of ours.` };
   const { origin: address } = opened;
   if (typeof address !== "string" || !URL.canParse(address)) return {};

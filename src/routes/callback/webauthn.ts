@@ -1,7 +1,4 @@
-/**
- * The callback of a WebAuthn provider: the result of a ceremony. Its challenge is removed from the browser,
- * also where it fails.
- */
+/** The callback of a WebAuthn provider: the result of a ceremony. */
 import type { Adapter } from "@auth/core/adapters";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { callCore, type CoreCall } from "../../core/call.ts";
@@ -11,31 +8,22 @@ import { allowedRedirect } from "../../core/redirect.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { credentialProblem } from "../../provider/webauthn/credential.ts";
 import { PasskeyRefused, refusalIn, SignInRedirect } from "../../provider/webauthn/errors.ts";
-import { checkCookies, checkProblem, clearChecks, openCheck, removeChecks } from "./check_cookies.ts";
+import type { Attempt } from "./attempts.ts";
+import { noAttempt } from "./oauth.ts";
 
 /** Answers the callback. */
 export async function handleWebAuthnCallback(
   context: ProviderContext,
-  overrides: CoreCall,
+  attempt: Attempt | undefined,
+  overrides: CoreCall = {},
 ): Promise<Answer> {
-  const cookies = checkCookies(context);
   const body = context.body ?? {};
   // Without the challenge nothing can be verified, so core is not called.
-  const problems = await Promise.all(
-    cookies.map(async (cookie) =>
-      await openCheck(cookie, context) === undefined ? checkProblem(cookie, context) : undefined
-    ),
-  );
-  const problem = credentialProblem(body) ?? problems.find((text) => text !== undefined);
-  return problem === undefined
-    ? removeChecks(
-      await fromCore(context, {
-        ...overrides,
-        ...(body.action === "register" && { wrapAdapter: forRegistration }),
-      }),
-      cookies,
-    )
-    : clearChecks(errorAnswer(new PasskeyRefused(problem), context), cookies, context);
+  const isOwn = attempt?.provider === context.provider.id;
+  const problem = credentialProblem(body) ?? (isOwn ? undefined : noAttempt("challenge", context));
+  if (problem !== undefined) return errorAnswer(new PasskeyRefused(problem), context);
+  const wrapAdapter = body.action === "register" && { wrapAdapter: forRegistration };
+  return await fromCore(context, { ...overrides, ...wrapAdapter });
 }
 
 async function fromCore(context: ProviderContext, overrides: CoreCall): Promise<Answer> {

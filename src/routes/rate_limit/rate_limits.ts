@@ -9,7 +9,7 @@ import type { NoticeCode } from "../../config/notices.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { hashSecrets } from "../../config/hash_secrets.ts";
-import { type CheckedRequest, hasCheck } from "../callback/check_cookies.ts";
+import { type AttemptRequest, newestAttempt } from "../callback/attempts.ts";
 import { InFlight } from "../../utils/in_flight.ts";
 import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort } from "./address.ts";
 import { hasFailed, sentBy, subjectOf } from "./attempt.ts";
@@ -82,9 +82,9 @@ export class RateLimits {
    * only if a sign-in began there.
    * @throws {TooManyRequests} When there were too many.
    */
-  async countRequest(request: FastifyRequest, callback?: CheckedRequest): Promise<void> {
+  async countRequest(request: FastifyRequest, callback?: AttemptRequest): Promise<void> {
     const { address } = this.counters;
-    if (address === undefined || (callback !== undefined && !await hasCheck(callback))) return;
+    if (address === undefined || (callback !== undefined && newestAttempt(callback) === undefined)) return;
     await countOne(address, this.digest(`address ${this.addressOf(request)}`));
   }
 

@@ -1,0 +1,71 @@
+/**
+ * Core's check cookies, which no browser has: for each call their values are taken out of core's answer, or
+ * sealed as core expects them. The browser has one cookie for each attempt (`callback/attempts.ts`).
+ */
+import type { AuthConfig } from "@auth/core";
+import type { User } from "@auth/core/types";
+import { decode, encode } from "../jwt/codec.ts";
+import type { SetCookie } from "../session/cookie.ts";
+import type { ProviderContext } from "./context.ts";
+
+/** What one sign-in is checked by when it ends. */
+export interface Checks {
+  /** The `state` of the authorization request. */
+  readonly state?: string | undefined;
+  /** The PKCE verifier. */
+  readonly pkce?: string | undefined;
+  readonly nonce?: string | undefined;
+  /** The challenge of a passkey. */
+  readonly challenge?: string | undefined;
+  /** The user under whom the passkey is registered. */
+  readonly user?: User | undefined;
+}
+
+/** The names of core's check cookies. */
+const NAMES = {
+  state: "fastify-authjs.state",
+  pkce: "fastify-authjs.pkce",
+  nonce: "fastify-authjs.nonce",
+  challenge: "fastify-authjs.challenge",
+} as const;
+
+/** The same, as core is told. */
+export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
+  state: { name: NAMES.state },
+  pkceCodeVerifier: { name: NAMES.pkce },
+  nonce: { name: NAMES.nonce },
+  webauthnChallenge: { name: NAMES.challenge },
+};
+
+/** What core seals the content of the cookie of a challenge for, once more (0.41.3). */
+const CHALLENGE_SALT = "encodedWebauthnChallenge";
+
+/** Seconds: what is sealed here is opened by the same call. */
+const MAX_AGE = 60;
+
+/** The checks that core's answer sets. */
+export async function checksIn(cookies: readonly SetCookie[], context: ProviderContext): Promise<Checks> {
+  const { settings: { jwt: { secret } } } = context;
+  const open = async (name: string) => {
+    const { value: token = "" } = cookies.find((cookie) => cookie.name === name) ?? {};
+    return (await decode({ token, secret, salt: name }))?.value as string | undefined;
+  };
+  const content = await decode({ token: await open(NAMES.challenge) ?? "", secret, salt: CHALLENGE_SALT });
+  const { challenge, registerData: user } = (content ?? {}) as { challenge?: string; registerData?: User };
+  return { pkce: await open(NAMES.pkce), nonce: await open(NAMES.nonce), challenge, user };
+}
+
+/** The check cookies for core, as a Cookie header. */
+export async function checkHeader(
+  { challenge, user: registerData, ...values }: Checks,
+  { provider, settings: { jwt: { secret } } }: ProviderContext,
+): Promise<string> {
+  const content = challenge &&
+    await encode({ token: { challenge, registerData }, secret, salt: CHALLENGE_SALT, maxAge: MAX_AGE });
+  const pairs = Object.entries({ ...values, challenge: content }).map(async ([check, value]) => {
+    const salt = NAMES[check as keyof typeof NAMES];
+    const token = { value, provider: provider.id };
+    return value === undefined ? "" : `${salt}=${await encode({ token, secret, salt, maxAge: MAX_AGE })}; `;
+  });
+  return (await Promise.all(pairs)).join("");
+}
