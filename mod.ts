@@ -47,15 +47,15 @@ export {
   type AccountUpdateAdapter,
   withAccountUpdate,
 } from "./src/adapter/account_tokens.ts";
-export {
-  type AuthObject,
-  createAuth,
-  type InferSession,
-  type LinkAccountAction,
-  type SignInAction,
-  type SignOutAction,
-  type TenantAuthObject,
-} from "./src/create_auth.ts";
+export type {
+  AuthObject,
+  InferSession,
+  LinkAccountAction,
+  SignInAction,
+  SignOutAction,
+  TenantAuthObject,
+} from "./src/auth_object.ts";
+export { createAuth } from "./src/create_auth.ts";
 export {
   type ActionFailure,
   AuthActionError,

@@ -1,37 +1,28 @@
 /** One object for everything that an application does with Auth.js. */
-import type { FastifyPluginAsync } from "fastify";
-import type {
-  AllowGetOptions,
-  SignInActionOptions,
-  SignInActionResult,
-  SignOutActionOptions,
-  SignOutActionResult,
-} from "./actions/actions.ts";
+import type { SignInActionOptions, SignOutActionOptions } from "./actions/actions.ts";
 import type { ActionAuth, ActionRequest } from "./actions/perform.ts";
+import type { LinkAccountOptions } from "./accounts/accounts.ts";
 import type {
-  LinkAccountOptions,
-  LinkAccountResult,
-  LinkedAccount,
-  UnlinkAccountOptions,
-} from "./accounts/accounts.ts";
+  AuthObject,
+  LinkAccountAction,
+  SignInAction,
+  SignOutAction,
+  TenantAuthObject,
+} from "./auth_object.ts";
 import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
 import { getSession } from "./get_session.ts";
-import type { SessionGuard } from "./guard/guard.ts";
 import type {
   ConfigForRequest,
   DefaultSession,
   FastifyAuthConfig,
   GuardedReply,
-  JWT,
   Session,
   SessionRequest,
-  User,
 } from "./types.ts";
 import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
-import { FastifyAuth, type FastifyAuthPluginOptions } from "./plugin.ts";
-import type { RevokeSessionsOptions, UserSession } from "./actions/sessions.ts";
+import { FastifyAuth } from "./plugin.ts";
 import { requireSession } from "./guard/require_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import { later } from "./utils/later.ts";
@@ -48,270 +39,6 @@ const revokeSession = later(async () => (await import("./actions/sessions.ts")).
 const revokeSessions = later(async () => (await import("./actions/sessions.ts")).revokeSessions);
 const getAccessToken = later(async () => (await import("./accounts/tokens.ts")).getAccessToken);
 const getToken = later(async () => (await import("./accounts/tokens.ts")).getToken);
-
-/**
- * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can
- * be taken out of it (`const { getSession } = auth`).
- */
-export interface AuthObject<OwnSession = Session & { user: User }> {
-  /** The configuration, for functions that take one. */
-  readonly config: FastifyAuthConfig;
-  /** The plugin that adds the auth routes, for `register` with the mount path as `prefix`. */
-  readonly plugin: FastifyPluginAsync<FastifyAuthPluginOptions>;
-  /**
-   * The session of a request, or `null` where there is none.
-   *
-   * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the argument is no request; nothing else.
-   */
-  readonly getSession: (request: SessionRequest) => Promise<OwnSession | null>;
-  /**
-   * Makes a hook that lets only signed-in users pass: see `requireSession()` of the package.
-   *
-   * @param options Which signed-in users may pass.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where an option is invalid.
-   */
-  readonly requireSession: (options?: RequireSessionOptions<OwnSession>) => SessionGuard;
-  /** Signs in from a route of the application: see {@linkcode SignInAction}. */
-  readonly signIn: SignInAction;
-  /** Signs out from a route of the application: see {@linkcode SignOutAction}. */
-  readonly signOut: SignOutAction;
-  /**
-   * Updates the session, as a POST to `<mount path>/session` does: `callbacks.jwt` (or with a database
-   * `callbacks.session`) is called with `trigger: "update"` and the data. A read after it in the same request
-   * has the updated session.
-   *
-   * @param request The request of the route. A page of another origin must not have sent it.
-   * @param reply The reply, which gets the new session cookie. It is not sent.
-   * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
-   * @param options Whether links of other programs may do this, too.
-   * @returns The updated session.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session, or the `jwt`
-   * callback returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413);
-   * `FST_AUTHJS_CONFIG_INVALID` (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) where the
-   * adapter failed; {@linkcode AuthActionError} where a callback
-   * threw. The session then stays as it was.
-   */
-  readonly updateSession: (
-    request: ActionRequest,
-    reply: GuardedReply,
-    data?: unknown,
-    options?: AllowGetOptions,
-  ) => Promise<OwnSession>;
-  /**
-   * The claims of the session token, as the `jwt` callback left them. They are for the server: with
-   * `refreshTokens` they have the tokens of providers.
-   *
-   * @param request The request, in any hook or handler.
-   * @returns The claims; `null` where there is no session, and with the strategy "database".
-   */
-  readonly getToken: (request: SessionRequest) => Promise<JWT | null>;
-  /**
-   * A valid access token of an OAuth or OpenID Connect provider, for requests to its API. One that expires
-   * within half a minute is refreshed at the provider's token endpoint, once however many requests ask at the
-   * same time. The reply sets the new session cookie; with sessions in a database the row of the account is
-   * updated. Needs `refreshTokens: true`.
-   *
-   * @param request The request, in any hook or handler.
-   * @param provider The id of the provider.
-   * @returns The access token; `null` where there is no session, or the user has not signed in with the
-   * provider.
-   * @throws {FastifyAuthError} `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401) where the provider issued no refresh
-   * token or refuses it: the user has to sign in again; `FST_AUTHJS_UNAVAILABLE` (503) where the provider or
-   * the database does not answer, or the provider with 429 or 5xx; `FST_AUTHJS_NOT_FOUND` (404) where there is
-   * no such provider;
-   * `FST_AUTHJS_CONFIG_INVALID` without `refreshTokens`; {@linkcode AuthActionError} (500) where the provider
-   * refuses the client.
-   */
-  readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;
-  /**
-   * The sessions of the signed-in user: on which devices, since when, last used when. That of the request is
-   * first. Needs an adapter with `listSessionsByUserId()` (`withSessionList()`), or a `sessionStore` for
-   * sessions in a JWT.
-   *
-   * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session;
-   * `FST_AUTHJS_ADAPTER_INVALID` where the adapter cannot list sessions; `FST_AUTHJS_UNAVAILABLE` (503).
-   */
-  readonly listSessions: (request: SessionRequest) => Promise<UserSession[]>;
-  /**
-   * Ends a session, wherever it is used.
-   *
-   * @param id An `id` of `listSessions()`. It names its user: only who was shown it can send it.
-   * @returns Whether there was such a session.
-   * @throws {FastifyAuthError} As `listSessions()` does, but not for a session that is missing.
-   */
-  readonly revokeSession: (id: string) => Promise<boolean>;
-  /**
-   * Ends all sessions of a user, such as after a new password.
-   *
-   * @param userId The id of the user.
-   * @param options The session that stays.
-   * @throws {FastifyAuthError} As `revokeSession()` does; `FST_AUTHJS_CONFIG_INVALID` for an empty `userId`,
-   * or an `except` of another user.
-   */
-  readonly revokeSessions: (userId: string, options?: RevokeSessionsOptions) => Promise<void>;
-  /** Links an account of a provider to the signed-in user: see {@linkcode LinkAccountAction}. */
-  readonly linkAccount: LinkAccountAction;
-  /**
-   * Unlinks an account of the signed-in user, who then cannot sign in with it any more. Needs an adapter with
-   * `listAccountsByUserId()`: see `withAccountList()`.
-   *
-   * Refused where the user could not sign in any more. What is left counts where its provider is in the
-   * configuration: another account, a passkey, and sign-in links by e-mail where the address of the user is
-   * verified.
-   *
-   * @param request The request of the route. A page of another origin must not have sent it.
-   * @param account The account, as `listAccounts()` returns it.
-   * @param options Whether the user has another sign-in method.
-   * @throws {FastifyAuthError} `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409); `FST_AUTHJS_NOT_FOUND` (404) where the
-   * user has no such account; `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_CROSS_SITE` (403);
-   * `FST_AUTHJS_UNAVAILABLE` (503) where the adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an
-   * adapter.
-   */
-  readonly unlinkAccount: (
-    request: ActionRequest,
-    account: Pick<LinkedAccount, "provider" | "providerAccountId">,
-    options?: UnlinkAccountOptions,
-  ) => Promise<void>;
-  /**
-   * The accounts of the signed-in user, without their tokens. Needs an adapter with `listAccountsByUserId()`:
-   * see `withAccountList()`.
-   *
-   * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_UNAVAILABLE` (503) where the
-   * adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an adapter.
-   */
-  readonly listAccounts: (request: SessionRequest) => Promise<LinkedAccount[]>;
-}
-
-/**
- * Links an account of an OAuth or OpenID Connect provider to the signed-in user, by a sign-in there. The
- * session stays that user's, and the e-mail address and the name of the user stay as they are. There is no
- * CSRF token: a request that a page of another origin made the browser send is refused.
- *
- * Where it fails at the provider or in the callback, the user comes back to the callback URL with `error`:
- * `OAuthAccountNotLinked` (the account is linked to another user), `SessionRequired` (the user who started it
- * is not signed in any more), `AccessDenied` (of the `signIn` callback), `OAuthCallbackError` (the user
- * cancelled).
- */
-export interface LinkAccountAction {
-  /**
-   * Starts it, and leaves the reply to the route: it gets only the cookies.
-   *
-   * @param request The request of the route. A page of another origin must not have sent it.
-   * @param reply The reply.
-   * @param provider The id of the provider.
-   * @param options Where to go afterwards.
-   * @returns Where the user goes: to the provider.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where no user of the adapter is signed in
-   * by the session cookie; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_NOT_FOUND` (404) where there is no such
-   * OAuth provider; `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`; `FST_AUTHJS_UNAVAILABLE` (503);
-   * `FST_AUTHJS_CONFIG_INVALID` without an adapter, or for a provider that cannot be linked.
-   */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    provider: string,
-    options: LinkAccountOptions & { redirect: false },
-  ): Promise<LinkAccountResult>;
-  /**
-   * Starts it, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the
-   * result from the handler.
-   */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    provider: string,
-    options?: LinkAccountOptions,
-  ): Promise<void>;
-}
-
-/**
- * Signs in from a route of the application: with credentials at once, with a provider by a redirect to it,
- * with an e-mail address by a mail. Callbacks, events and cookies are those of the auth routes. There is no
- * CSRF token: a request that a page of another origin made the browser send is refused.
- */
-export interface SignInAction {
-  /**
-   * Signs in, and leaves the reply to the route: it gets only the cookies.
-   *
-   * @param request The request of the route. A page of another origin must not have sent it.
-   * @param reply The reply.
-   * @param provider The id of the provider; without one the user goes to the sign-in page.
-   * @param options What the user entered, and where to go afterwards.
-   * @returns Where the user goes, and whether the user is signed in now.
-   * @throws {AuthActionError} Where the sign-in is refused or fails, such as with a wrong password (401).
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) where there is no
-   * such provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
-   * `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
-   */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    provider: string | undefined,
-    options: SignInActionOptions & { redirect: false },
-  ): Promise<SignInActionResult>;
-  /**
-   * Signs in, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result
-   * from the handler.
-   */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    provider?: string,
-    options?: SignInActionOptions,
-  ): Promise<void>;
-}
-
-/**
- * Signs out from a route of the application. There is no CSRF token: a request that a page of another origin
- * made the browser send is refused.
- */
-export interface SignOutAction {
-  /**
-   * Signs out, and leaves the reply to the route: it gets only the cookies.
-   *
-   * @param request The request of the route. A page of another origin must not have sent it.
-   * @param reply The reply.
-   * @param options Where to go afterwards.
-   * @returns Where the user goes.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) where the
-   * adapter failed, with the session cookie removed.
-   */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    options: SignOutActionOptions & { redirect: false },
-  ): Promise<SignOutActionResult>;
-  /**
-   * Signs out, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the
-   * result from the handler.
-   */
-  (request: ActionRequest, reply: GuardedReply, options?: SignOutActionOptions): Promise<void>;
-}
-
-/**
- * What {@linkcode createAuth} returns for a function: the same for the configurations that it chooses. Its
- * members are those of an {@linkcode AuthObject}, each with the configuration of its request. They reject
- * with a {@linkcode FastifyAuthError} where there is none (404), where the function failed (503) and where
- * the configuration cannot be used (500); only `getSession()` then resolves with `null`.
- */
-export interface TenantAuthObject<OwnSession = Session & { user: User }>
-  extends Omit<AuthObject<OwnSession>, "config" | "revokeSession" | "revokeSessions"> {
-  /**
-   * The object of one configuration, for what has no request:
-   * `auth.forConfig(config).revokeSessions(userId)`.
-   *
-   * @param config One that the function returns.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it has no `tenant`.
-   */
-  readonly forConfig: (config: FastifyAuthConfig) => AuthObject<OwnSession>;
-}
-
-/** The session of an object of {@linkcode createAuth}: `InferSession<typeof auth>`. */
-export type InferSession<Auth> = Auth extends Pick<AuthObject<infer OwnSession>, "getSession"> ? OwnSession
-  : never;
 
 /**
  * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else
