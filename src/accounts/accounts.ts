@@ -2,14 +2,7 @@
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
 import { type AllowGetOptions, type SignInActionOptions, withinLimits } from "../actions/actions.ts";
-import {
-  type ActionAuth,
-  type ActionRequest,
-  perform,
-  requireSuccess,
-  send,
-  urlOf,
-} from "../actions/perform.ts";
+import { type ActionAuth, type ActionRequest, perform, send, urlOf } from "../actions/perform.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { ListedAccount } from "../adapter/account_list.ts";
 import type { ProviderContext } from "../core/context.ts";
@@ -76,6 +69,7 @@ export async function linkAccount(
   }
   assertLinkable(provider, auth.instance.config.providers.get(provider), settings);
   const outcome = await perform(auth, request, reply, {
+    what: "Linking",
     action: "signin",
     provider,
     query: authorizationParams,
@@ -87,7 +81,6 @@ export async function linkAccount(
     ),
     isSent: redirect !== false,
   });
-  requireSuccess("Linking", outcome);
   return redirect === false ? { url: urlOf(outcome) } : await send(outcome, reply);
 }
 

@@ -13,7 +13,7 @@ import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
 import type { Handler } from "../routes/table.ts";
 import { SIGNED_OUT, toSession } from "../session/read.ts";
-import { type ActionAuth, type ActionRequest, perform, requireSuccess, send, urlOf } from "./perform.ts";
+import { type ActionAuth, type ActionRequest, perform, send, urlOf } from "./perform.ts";
 
 /** Options of what a link must not do. */
 export interface AllowGetOptions {
@@ -101,6 +101,7 @@ export async function signIn(
   const posted = type === "credentials" || type === "webauthn";
   const handle = posted ? handleCallback as Handler : handleSignIn;
   const outcome = await perform(auth, request, reply, {
+    what: "Signing in",
     action: posted ? "callback" : "signin",
     provider,
     query: authorizationParams,
@@ -111,7 +112,6 @@ export async function signIn(
     handle: auth.instance.config.rateLimit === undefined ? handle : await withinLimits(auth, request, handle),
     isSent: options.redirect !== false,
   });
-  requireSuccess("Signing in", outcome);
   if (options.redirect !== false) return await send(outcome, reply);
   const { answer, context } = outcome;
   return { url: urlOf(outcome), signedIn: givenSession(answer, context) !== "" };
@@ -145,6 +145,7 @@ export async function beginSignIn(
   { authorizationParams, callbackUrl }: Pick<SignInActionOptions, "authorizationParams" | "callbackUrl">,
 ): Promise<void> {
   const outcome = await perform(auth, request, reply, {
+    what: "Signing in",
     action: "signin",
     provider,
     query: authorizationParams,
@@ -153,7 +154,6 @@ export async function beginSignIn(
     isLinked: true,
     isSent: true,
   });
-  requireSuccess("Signing in", outcome);
   await send(outcome, reply);
 }
 
@@ -174,6 +174,7 @@ export async function signOut(
     );
   }
   const outcome = await perform(auth, request, reply, {
+    what: "Signing out",
     action: "signout",
     notForLinks: !allowGet && "signOut()",
     body: () => callbackUrl === undefined ? {} : { callbackUrl },
@@ -181,7 +182,6 @@ export async function signOut(
     isSent: redirect !== false,
     read: () => SIGNED_OUT,
   });
-  requireSuccess("Signing out", outcome);
   return redirect === false ? { url: urlOf(outcome) } : await send(outcome, reply);
 }
 
@@ -195,6 +195,7 @@ export async function updateSession(
 ): Promise<Session> {
   assertObject(options, "options of updateSession()");
   const outcome = await perform(auth, request, reply, {
+    what: "Updating the session",
     action: "session",
     notForLinks: options.allowGet !== true && "updateSession()",
     body: () => data === undefined ? {} : { data: toJson(data) },
@@ -203,7 +204,6 @@ export async function updateSession(
       session: toSession(body, { logger: () => logger, settings }),
     }),
   });
-  requireSuccess("Updating the session", outcome);
   const { session = null } = outcome.read ?? {};
   if (session !== null) return session;
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "There is no session to update. Sign in first.");

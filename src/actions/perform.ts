@@ -38,6 +38,8 @@ export interface ActionAuth {
 
 /** What is to be done. */
 interface Action {
+  /** What it is, for the message of its error. */
+  readonly what: string;
   readonly action: AuthAction;
   readonly provider?: string | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
@@ -62,12 +64,16 @@ interface Outcome {
   readonly read: SessionRead | undefined;
 }
 
-/** Does it, puts the cookies on the reply, and has later reads of the request see them. */
+/**
+ * Does it, puts the cookies on the reply, and has later reads of the request see them.
+ *
+ * @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} if it is an error of Auth.js.
+ */
 export async function perform(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
-  { handle, read: readOf, isSent = false, ...asked }: Action,
+  { what, handle, read: readOf, isSent = false, ...asked }: Action,
 ): Promise<Outcome> {
   const context = await contextOf(auth, request, asked);
   let answer: Answer;
@@ -78,15 +84,18 @@ export async function perform(
     if (context.provider !== undefined) publishFailure(context.trail, error as Error);
     throw error;
   }
-  setCookies(reply as FastifyReply, answer, isSent && answer.error === undefined);
-  const { error, logged, isShared = false } = answer;
+  const { error, cookies, logged, isShared = false } = answer;
+  const sends = isSent && error === undefined;
+  if (cookies.length > 0) setCookies(reply as FastifyReply, cookies, sends);
+  if (cookies.length > 0 || sends) keepUnstored(reply as FastifyReply);
   if (error !== undefined && error !== logged && !isShared && !(error instanceof FastifyAuthError)) {
     context.logger.error(error);
   }
   const read = error === undefined ? readOf?.(answer, context) : undefined;
-  if (read !== undefined || answer.cookies.length > 0) {
+  if (read !== undefined || cookies.length > 0) {
     changeCookies(request, auth.config, cookiesAfter(answer, context.headers.cookie ?? ""), read);
   }
+  if (error !== undefined) throw failed(what, answer);
   if (read !== undefined && "session" in reply) reply.session = read.session;
   return { context, answer, read };
 }
@@ -96,7 +105,7 @@ async function contextOf(
   request: ActionRequest,
   { action, provider, query, body, isLinked = false, notForLinks = false }: Omit<
     Action,
-    "handle" | "isSent" | "read"
+    "handle" | "isSent" | "read" | "what"
   >,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
@@ -151,8 +160,7 @@ function assertPassed(parameters: URLSearchParams, { query }: RequestContext): v
 }
 
 /** Adds the cookies of the answer to the reply, in place of those that an earlier action has set. */
-function setCookies(reply: FastifyReply, { cookies }: Answer, isSent: boolean): void {
-  if (cookies.length === 0) return;
+function setCookies(reply: FastifyReply, cookies: Answer["cookies"], isSent: boolean): void {
   const names = new Set<string>();
   for (const { name } of cookies) names.add(name);
   const lines = [reply.getHeader("set-cookie") ?? []].flat() as string[];
@@ -163,17 +171,13 @@ function setCookies(reply: FastifyReply, { cookies }: Answer, isSent: boolean): 
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   // The handler of the route may write the head itself.
   if (!isSent) carryActionCookies(reply, names);
-  keepUnstored(reply);
 }
 
-/**
- * @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} where it is an error of Auth.js.
- */
-export function requireSuccess(what: string, { answer: { error: cause, redirect } }: Outcome): void {
-  if (cause === undefined) return;
-  if (cause instanceof FastifyAuthError) throw cause;
+function failed(what: string, { error, redirect }: Answer): FastifyAuthError {
+  const cause = error!;
+  if (cause instanceof FastifyAuthError) return cause;
   const { status: statusCode, error: type, code: reason, retryAfter } = failureOf(cause);
-  throw new AuthActionError(`${what} failed: ${type}.`, {
+  return new AuthActionError(`${what} failed: ${type}.`, {
     type,
     statusCode,
     ...(reason !== undefined && { reason }),
@@ -188,10 +192,6 @@ export function urlOf({ answer: { redirect, body }, context }: Outcome): string 
 }
 
 /** Sends the reply, as an auth route does. Resolves when it is sent, as a reply does that is awaited. */
-export async function send(
-  { answer, context }: Outcome,
-  reply: GuardedReply,
-): Promise<void> {
-  keepUnstored(reply as FastifyReply);
+export async function send({ answer, context }: Outcome, reply: GuardedReply): Promise<void> {
   await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context);
 }

@@ -10,7 +10,7 @@ import type { JWT } from "@auth/core/jwt";
 import type { SerializeOptions } from "cookie";
 import type { SetCookie } from "../session/cookie.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
-import { withRequiredMethods } from "./adapter_methods.ts";
+import { MISSING_METHODS } from "./adapter_methods.ts";
 import { type Answer, toSetCookieLine } from "./answer.ts";
 import { CHECK_COOKIES, checkHeader, type Checks, checksIn } from "./checks.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
@@ -71,7 +71,7 @@ async function callWith(
       sessionToken: { name: SESSION },
       callbackUrl: settings.callbackUrlCookie,
     },
-    adapter: withRequiredMethods(adapter ?? signIn.adapter),
+    adapter: { ...MISSING_METHODS, ...adapter ?? signIn.adapter },
     callbacks: signIn.callbacks,
     events: signIn.events,
     experimental: { ...core.experimental, enableWebAuthn: true },

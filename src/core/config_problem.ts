@@ -5,7 +5,7 @@ import type { LoggerInstance } from "@auth/core/types";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { variableOf } from "../provider/variables.ts";
-import { withRequiredMethods } from "./adapter_methods.ts";
+import { MISSING_METHODS } from "./adapter_methods.ts";
 
 /**
  * A request, as far as core reads it. Not a `Request`: with the first one Node loads all of its `fetch`. The
@@ -30,7 +30,7 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
   const config: AuthConfig = {
     ...core,
     providers: providers.map((provider) => withFieldsForConditionalUi(provider as Provider)),
-    adapter: withRequiredMethods({}),
+    adapter: MISSING_METHODS,
     session: { strategy: "jwt" },
     experimental: { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn },
     basePath: "/auth",
