@@ -146,7 +146,8 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     pkceCodeVerifier: [IN_STATE],
     state: [
       "The sign-ins in progress, with a provider or a passkey: each has a cookie of its own, whose name begins with " +
-      "this one. They are `SameSite=None` if the provider answers with a form (`response_mode=form_post`).",
+      "this one. As many as fit into 4 KB are kept, up to eight; the oldest gives way. They are " +
+      "`SameSite=None` if the provider answers with a form (`response_mode=form_post`).",
       "`authjs.state`",
     ],
     nonce: [IN_STATE],

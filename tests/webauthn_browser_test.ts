@@ -128,6 +128,23 @@ const CEREMONIES = `
 `;
 
 browserTest(
+  "passkeys in a browser: the button needs no offer, which a click ends before its options are there",
+  async (page) => {
+    await withScene(page, {}, async ({ origin }) => {
+      await page.addInitScript(CEREMONIES);
+      let options = 0;
+      await page.route(/webauthn-options/, (route) => options++ === 0 ? undefined : route.continue());
+      const offered = page.waitForRequest(/webauthn-options/);
+      await page.goto(`${origin}/auth/signin`);
+      await offered;
+      await page.fill("input[name=email]", EMAIL);
+      await page.click("form[data-passkey] button");
+      assertEquals([await page.evaluate("begun(1)"), options], [["dialogue"], 2]);
+    });
+  },
+);
+
+browserTest(
   "passkeys in a browser: the field offers them again after a dialogue was cancelled",
   async (page) => {
     await withScene(page, {}, async ({ origin }) => {

@@ -37,7 +37,7 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
   /** The texts for errors by which browsers end a ceremony (WebAuthn sections 5.1.3 and 5.1.4). */
   const REASONS = { NotAllowedError: "cancelled", AbortError: "cancelled", InvalidStateError: "exists" };
 
-  /** The latest attempt, or offer: the browser shows one dialogue, and keeps one challenge. */
+  /** The latest attempt, or offer: the browser shows one dialogue. */
   let attempt;
 
   /** Milliseconds: what a browser ends sooner was not ended by its user, and would end again. */
@@ -45,14 +45,13 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
   for (const form of document.querySelectorAll("form[data-passkey]")) setUp(form);
 
-  async function setUp(form) {
+  function setUp(form) {
     if (!browserSupportsWebAuthn()) return tell(form, "unsupported");
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       signIn(form);
     });
-    // The browser keeps one challenge: options that arrive after a click would replace those of the click.
-    if ("conditional" in form.dataset) await offer(form);
+    if ("conditional" in form.dataset) offer(form);
     form.querySelector("button").disabled = false;
   }
 

@@ -7,6 +7,7 @@ import Passkey from "fastify-authjs/providers/passkey";
 import { passwordProvider, SECRET, testApp } from "../support/app.ts";
 import { ATTEMPT, attemptsOf } from "../support/attempts.ts";
 import type { Answer, Client } from "../support/client.ts";
+import { withClock } from "../support/clock.ts";
 import {
   clearedCookies,
   locationOf,
@@ -218,6 +219,25 @@ Deno.test("a callback that is foreign, unknown or repeated deletes nothing", asy
     assertEquals(locationOf(await second!.finish()), second!.address);
   });
 });
+
+for (const checks of [ALL_CHECKS, ["pkce"], ["nonce"]]) {
+  Deno.test(`checks of "${checks}": an attempt ends after 15 minutes, also if its cookie comes back`, async () => {
+    await withProvider({}, async ({ client, provider }) => {
+      await withClock(async (clock) => {
+        const [first, second] = await openTabs(client, provider, 2);
+        clock.now += 899_000;
+        assertEquals(locationOf(await first!.finish()), first!.address);
+        clock.now += 2000;
+        assertEquals(attemptsOf(client), [second!.attempt]);
+        const { length } = provider.requests;
+        for (const change of [undefined, ({ searchParams }: URL) => searchParams.delete("state")]) {
+          assertEquals(locationOf(await second!.finish(change)), EXPIRED);
+        }
+        assertEquals(provider.requests.length, length, "the provider is asked nothing");
+      });
+    }, { checks });
+  });
+}
 
 Deno.test("browsers get no check cookie of core, and no cookie holds what it is checked by in the clear", async () => {
   await withProvider({}, async ({ client, provider }) => {
