@@ -221,7 +221,7 @@ Deno.test("a callback that is foreign, unknown or repeated deletes nothing", asy
 });
 
 for (const checks of [ALL_CHECKS, ["pkce"], ["nonce"]]) {
-  Deno.test(`checks of "${checks}": an attempt ends after 15 minutes, also if its cookie comes back`, async () => {
+  Deno.test(`with the checks ${checks} an attempt ends after 15 minutes, also if its cookie comes back`, async () => {
     await withProvider({}, async ({ client, provider }) => {
       await withClock(async (clock) => {
         const [first, second] = await openTabs(client, provider, 2);
@@ -285,7 +285,7 @@ const STATELESS: [name: string, checks: string[]][] = [["pkce", ["pkce"]], ["non
 ]]];
 
 for (const [name, checks] of STATELESS) {
-  Deno.test(`checks of "${name}": a state that core does not get names the attempt`, async () => {
+  Deno.test(`with the check ${name} a state that core does not get names the attempt`, async () => {
     await withProvider({}, async ({ client, provider }) => {
       const tabs = await openTabs(client, provider, 3);
       let state = "";
@@ -300,7 +300,7 @@ for (const [name, checks] of STATELESS) {
     }, { checks });
   });
 
-  Deno.test(`checks of "${name}": a callback without a state takes the newest attempt of its provider`, async () => {
+  Deno.test(`with the check ${name} a callback without a state takes the newest attempt of its provider`, async () => {
     await withProvider({}, async ({ provider }) => {
       const shared = { name: "OP", type: "oidc", clientId: "client", issuer: provider.issuer, checks };
       const providers = ["op", "other"].map((id) => ({ ...shared, id, clientSecret: "secret" }));
@@ -324,7 +324,7 @@ for (const [name, checks] of STATELESS) {
 }
 
 for (const checks of [["pkce"], ["nonce"]]) {
-  Deno.test(`checks of "${checks}": an unknown state takes no attempt`, async () => {
+  Deno.test(`with the check ${checks} an unknown state takes no attempt`, async () => {
     await withProvider({}, async ({ client, provider }) => {
       const tab = await openTab(client, provider, "/a");
       const answer = await tab.finish(({ searchParams }) => searchParams.set("state", "unknown"));
