@@ -33,7 +33,7 @@ interface EntryPoint {
 }
 
 /** What says nothing of a type. */
-const IGNORED = new Set(["location", "jsDoc", "resolution", "declarationKind", "hasBody"]);
+const IGNORED = new Set(["location", "target", "jsDoc", "resolution", "declarationKind", "hasBody"]);
 
 async function readEntryPoints(): Promise<Map<string, EntryPoint>> {
   const { exports } = JSON.parse(await readFile(new URL("deno.json", root), "utf8"));

@@ -1,7 +1,7 @@
 /** Reads the session of a request. */
 import { FastifyAuthError } from "./errors.ts";
 import { assertSessionArguments } from "./instance/arguments.ts";
-import { readNow, readSession } from "./instance/read_session.ts";
+import { readSession } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import { type SessionRead, SIGNED_OUT } from "./session/read.ts";
 import type {
@@ -46,22 +46,13 @@ export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSe
  * ```
  */
 export function getSession(req: SessionRequest, config: FastifyAuthConfig): GetSessionResult;
-export function getSession(
+export async function getSession(
   req: SessionRequest,
   config: FastifyAuthConfig | ConfigForRequest,
-): GetSessionResult {
-  try {
-    if (typeof config === "function") return readChosen(req, config).then(sessionOf);
-    assertSessionArguments(req, config);
-    const found = readNow(req, config);
-    return found instanceof Promise ? found.then(sessionOf) : Promise.resolve(found.session);
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}
-
-function sessionOf({ session }: SessionRead): Session | null {
-  return session;
+): Promise<Session | null> {
+  if (typeof config === "function") return (await readChosen(req, config)).session;
+  assertSessionArguments(req, config);
+  return (await readSession(req, config)).session;
 }
 
 /** Reads with the configuration that a function chooses. Where there is none, the log says so. */

@@ -17,7 +17,7 @@ import { addNotFound } from "./routes/not_found.ts";
 import type { authOperation } from "./routes/openapi.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
 import { registerSessions } from "./instance/shared_sessions.ts";
-import { writeBack } from "./session/write_back.ts";
+import { writeBack } from "./session/reply.ts";
 import { Tenants } from "./instance/tenants.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";
 

@@ -3,8 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { memoryUsage } from "node:process";
 import { runInNewContext } from "node:vm";
 import { TokenCache } from "../src/jwt/token_cache.ts";
-import { Refreshes } from "../src/session/refreshes.ts";
-import { TokenFamilies } from "../src/session/token_families.ts";
+import { LiveSessions } from "../src/session/live_sessions.ts";
 
 const TOKENS = 2_000;
 /** As long as Node lets headers be. */
@@ -38,9 +37,7 @@ function assertKeepsLittle(what: string, remember: (token: string) => void): voi
 Deno.test("what is remembered of a token does not keep the Cookie header that it came in", () => {
   const cache = new TokenCache(2 ** 22);
   assertKeepsLittle("TokenCache", (token) => cache.set(token, { text: "{}", current: true }, { sub: token }));
-  const families = new TokenFamilies();
-  assertKeepsLittle("TokenFamilies", (token) => void families.end(token));
-  const refreshes = new Refreshes(60_000);
-  assertKeepsLittle("Refreshes", (token) => refreshes.remember(token, "successor"));
-  assert(cache.get("") === undefined && families.endings("") === 0 && refreshes.newest("a") === "a"); // in use till here
+  const live = new LiveSessions(60_000);
+  assertKeepsLittle("LiveSessions", (token) => live.replace(token.slice(0, 12), token, "successor"));
+  assert(cache.get("") === undefined && live.newest("", "a") === "a"); // in use till here
 });

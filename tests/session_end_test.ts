@@ -5,7 +5,6 @@ import { encode, type JWT } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import type { RefreshLock } from "fastify-authjs/redis";
-import { TokenFamilies } from "../src/session/token_families.ts";
 import { SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 import { identityProvider, signedIn as signedInByProvider, signInAs } from "./support/identity.ts";
@@ -565,24 +564,41 @@ Deno.test("several processes: a database session that was signed out elsewhere i
   assertEquals(tables.sessions.size, 0);
 });
 
-Deno.test("TokenFamilies: all tokens of a session end with any of them, for their time, and few are remembered", () => {
-  const families = new TokenFamilies();
-  const start = performance.now();
-  let time = start;
-  using _ = stub(performance, "now", () => time);
-  families.join("t0", "t1");
-  families.join("t1", "t2");
-  families.join("other", "o1");
-  assertEquals(families.end("t1"), 1);
-  assertEquals(["t0", "t1", "t2", "other", "o1"].map((token) => families.endings(token)), [1, 1, 1, 0, 0]);
-  families.begin("t0");
-  assertEquals(families.endings("t0"), 0);
-  // In use it stays known.
-  time = start + 10 * 60_000;
-  assertEquals(families.endedFor("t2"), 10 * 60_000);
-  time = start + 20 * 60_000;
-  assertEquals(["t1", "t2"].map((token) => families.endings(token)), [0, 1]);
-  for (let i = 0; i < 2 ** 15; i++) families.end(`many ${i}`);
-  assertEquals(families.endings("t2"), 0);
-  assertEquals(families.endings(`many ${2 ** 15 - 1}`), 1);
+Deno.test("sessions whose tokens all end alike, by the application's codec, are refreshed and ended apart", async () => {
+  let made = 0;
+  const refreshed: unknown[] = [];
+  const config: FastifyAuthConfig = testConfig({
+    jwt: {
+      encode: ({ token }) => `${btoa(JSON.stringify({ ...token, made: made++ }))}.the-end-of-every-token`,
+      decode: ({ token }) => JSON.parse(atob(token!.split(".")[0]!)),
+    },
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account || token.fresh) return token;
+        refreshed.push(token.name);
+        return await Promise.resolve({ ...token, fresh: true });
+      },
+    },
+  });
+  await using app = await testApp(config);
+  const nameOf = async (client: Client) => (await client.get("/me")).json().session?.user.name;
+  const users = await Promise.all(["ada", "bob"].map(async (username) => {
+    const client = new Client(app), tab = new Client(app);
+    await client.signIn({ username, password: "open" });
+    tab.cookies.set(NAME, client.cookies.get(NAME)!);
+    return { username, client, tab };
+  }));
+  for (const { username, client, tab } of users) {
+    assertEquals(await nameOf(client), username);
+    assertNotEquals(client.cookies.get(NAME), tab.cookies.get(NAME));
+  }
+  for (const { username, tab } of users) assertEquals(await nameOf(tab), username);
+  assertEquals(refreshed, ["ada", "bob"], "a replaced token leads to its successor");
+  const [ada, bob] = users;
+  await ada!.client.signOut();
+  assertEquals([await nameOf(ada!.tab), await nameOf(bob!.tab), await nameOf(bob!.client)], [
+    undefined,
+    "bob",
+    "bob",
+  ]);
 });

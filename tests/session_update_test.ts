@@ -3,7 +3,6 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { decode, type JWT } from "@auth/core/jwt";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
-import { Refreshes } from "../src/session/refreshes.ts";
 import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 import { memoryLock } from "./support/memory_lock.ts";
@@ -169,31 +168,6 @@ Deno.test("updates of a session at the same time are all kept, but one that fail
   assertEquals(names, ["ada", "a", "b", "b"]);
   const late = await app.inject({ url: "/me", headers: { cookie: before } });
   assertEquals(late.json().session.user.name, "c");
-});
-
-Deno.test("of updates at the same time each goes on from the one before, also where one fails", async () => {
-  const refreshes = new Refreshes(0);
-  const goOn = new Event();
-  const update = (change: string) =>
-    refreshes.update("t", async (token) => {
-      await goOn.happened;
-      if (change === "fails") throw new Error("down");
-      return token + change;
-    }, (token) => token);
-  const updates = ["a", "b", "fails", "c"].map(update);
-  assertEquals([refreshes.isUpdated("t"), refreshes.isUpdated("ta")], [true, false]);
-  goOn.happen();
-  const results = await Promise.allSettled(updates);
-  assertEquals(
-    results.map((result) => result.status === "fulfilled" ? result.value : result.reason.message),
-    [
-      "ta",
-      "tab",
-      "down",
-      "tabc",
-    ],
-  );
-  assertEquals(refreshes.isUpdated("t"), false);
 });
 
 Deno.test("a read that waits for an update that ends the session has none", async () => {

@@ -11,7 +11,7 @@ import { sharedStore } from "../session/ending.ts";
 import { ownerOf } from "../session/owner.ts";
 import { EARLY_MS, isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
 import { refreshOnce } from "../session/refresh_once.ts";
-import { currentCookies } from "../session/write_back.ts";
+import { RequestReads } from "../session/request_reads.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { SessionRequest } from "../types.ts";
 
@@ -59,7 +59,12 @@ async function signedInId(
   if (failure !== undefined) throw failure;
   if (session === null) return undefined;
   const ofScheme = instance.settings(requireOrigin(request, instance.config.origin).secure);
-  const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
+  const { cookie, settings } = presentedToken(
+    instance,
+    request,
+    ofScheme,
+    RequestReads.of(request).cookies(config),
+  );
   return await fromAdapter(ownerOf(cookie.token, settings));
 }
 
@@ -103,8 +108,15 @@ async function refreshRow(
 ): Promise<void> {
   const { instance: { accountRefreshes } } = auth;
   const key = keyOf(row);
-  await (accountRefreshes.running(key) ??
-    accountRefreshes.run(key, () => refreshInTurn(auth, request, userId, row)));
+  const running = accountRefreshes.get(key);
+  if (running !== undefined) return await running;
+  const refreshing = refreshInTurn(auth, request, userId, row);
+  accountRefreshes.set(key, refreshing);
+  try {
+    await refreshing;
+  } finally {
+    accountRefreshes.delete(key);
+  }
 }
 
 async function refreshInTurn(

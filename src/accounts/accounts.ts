@@ -17,7 +17,7 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import { beginSignIn } from "../routes/signin.ts";
 import { ownerOf } from "../session/owner.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import { currentCookies } from "../session/write_back.ts";
+import { RequestReads } from "../session/request_reads.ts";
 
 /** An account by which a user signs in. Its tokens stay on the server. */
 export interface LinkedAccount {
@@ -205,7 +205,12 @@ async function signedInUser(
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   const ofScheme = instance.settings(requireOrigin(request, instance.config.origin).secure);
-  const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
+  const { cookie, settings } = presentedToken(
+    instance,
+    request,
+    ofScheme,
+    RequestReads.of(request).cookies(config),
+  );
   const id = session === null ? undefined : await fromAdapter(ownerOf(cookie.token, settings));
   const user = id === undefined ? null : await fromAdapter(adapter.getUser(id));
   if (user !== null) return { user, adapter, settings };

@@ -9,7 +9,7 @@ import { invalid } from "../instance/arguments.ts";
 import { bearerToken } from "../http/bearer.ts";
 import { originOf } from "../http/origin.ts";
 import { refreshTokens } from "../provider/refresh_tokens.ts";
-import { openToken } from "../session/open_token.ts";
+import { openToken } from "../session/open.ts";
 import {
   EARLY_MS,
   isExpired,
@@ -18,8 +18,9 @@ import {
   withTokens,
 } from "../session/provider_tokens.ts";
 import type { TokenRefresh } from "../session/read.ts";
-import { cloneClaims } from "../session/read_jwt.ts";
-import { canCarryCookies, currentCookies } from "../session/write_back.ts";
+import { cloneClaims } from "../session/renew.ts";
+import { canCarryCookies } from "../session/reply.ts";
+import { RequestReads } from "../session/request_reads.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { JWT, SessionRequest } from "../types.ts";
 
@@ -35,9 +36,16 @@ export async function getToken(
   const origin = originOf(request, instance.config.origin);
   const ofScheme = origin && instance.settings(origin.secure);
   if (ofScheme?.strategy !== "jwt") return null;
-  const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
+  const { cookie, settings } = presentedToken(
+    instance,
+    request,
+    ofScheme,
+    RequestReads.of(request).cookies(config),
+  );
   // Another request may have replaced it.
-  return (await openToken(settings.refreshes.newest(cookie.token), settings)).claims;
+  const opened = await openToken(cookie.token, settings);
+  const newest = settings.live.newest(opened.name, opened.token);
+  return newest === opened.token ? opened.claims : (await openToken(newest, settings)).claims;
 }
 
 /** How often one call reads at most: a read that others began does not refresh what it asks for. */

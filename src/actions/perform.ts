@@ -22,7 +22,8 @@ import { sendAnswer } from "../routes/reply.ts";
 import { runAction } from "../routes/run_action.ts";
 import type { Handler } from "../routes/table.ts";
 import type { SessionRead } from "../session/read.ts";
-import { carryActionCookies, changeCookies, currentCookies } from "../session/write_back.ts";
+import { carryActionCookies } from "../session/reply.ts";
+import { RequestReads } from "../session/request_reads.ts";
 
 /** The part of a request that the functions read, so that it fits instances of every type. */
 export type ActionRequest = SessionRequest & Pick<FastifyRequest, "method"> & {
@@ -93,7 +94,8 @@ export async function perform(
   }
   const read = error === undefined ? readOf?.(answer, context) : undefined;
   if (read !== undefined || cookies.length > 0) {
-    changeCookies(request, auth.config, cookiesAfter(answer, context.headers.cookie ?? ""), read);
+    const carried = cookiesAfter(answer, context.headers.cookie ?? "");
+    RequestReads.of(request).change(auth.config, carried, read);
   }
   if (error !== undefined) throw failed(what, answer);
   if (read !== undefined && "session" in reply) reply.session = read.session;
@@ -131,7 +133,7 @@ async function contextOf(
       "A bearer token is neither updated nor signed out: only the session of a cookie is.",
     );
   }
-  const cookie = currentCookies(request, config);
+  const cookie = RequestReads.of(request).cookies(config);
   const { cookie: _cookie, ...headers } = request.headers;
   const parameters = query && new URLSearchParams(query);
   const context = requestContext(request as unknown as FastifyRequest, {

@@ -10,7 +10,7 @@ import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "../
 import { sessionsInStore } from "../session/record_reads.ts";
 import { sessionRows } from "../session/session_rows.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import { currentCookies } from "../session/write_back.ts";
+import { RequestReads } from "../session/request_reads.ts";
 import type { SessionRequest } from "../types.ts";
 
 /** A session of a user, as `listSessions()` shows it. */
@@ -46,8 +46,13 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
     throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");
   }
   const ofScheme = instance.settings(origin.secure);
-  const { cookie, settings } = presentedToken(instance, request, ofScheme, currentCookies(request, config));
-  const known = knownSessions(settings, instance.settings(!origin.secure));
+  const { cookie, settings } = presentedToken(
+    instance,
+    request,
+    ofScheme,
+    RequestReads.of(request).cookies(config),
+  );
+  const known = knownSessions(settings);
   return await attempt(async () => {
     const own = await known.owner(cookie.token);
     const sessions = own === undefined ? [] : await known.list(own.user);
@@ -112,12 +117,11 @@ export async function revokeSessions(
 
 /** Without a request, its scheme is of no concern. */
 function allSessions({ instance }: ActionAuth): KnownSessions {
-  return knownSessions(instance.settings(true), instance.settings(false));
+  return knownSessions(instance.settings(true));
 }
 
-/** @param settings Those for the session token of the request, and those for the other scheme. */
-function knownSessions(settings: SessionSettings, other: SessionSettings): KnownSessions {
-  if (settings.strategy === "database") return sessionRows([settings, other]);
+function knownSessions(settings: SessionSettings): KnownSessions {
+  if (settings.strategy === "database") return sessionRows(settings);
   if (settings.records !== undefined) return sessionsInStore(settings);
   throw invalid(
     "sessions in a JWT",

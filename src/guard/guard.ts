@@ -9,15 +9,13 @@ import { bearerToken } from "../http/bearer.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
-import { readNow } from "../instance/read_session.ts";
+import { readSession } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { requiresStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
 import { Tenants } from "../instance/tenants.ts";
 import { CallbackFailure } from "../session/callback_failure.ts";
-import type { SessionRead } from "../session/read.ts";
-import { after, type MaybePromise } from "../utils/maybe_promise.ts";
 import { later } from "../utils/later.ts";
 
 // Few guards need them.
@@ -92,25 +90,13 @@ function guardOf(
   const once = (what: string, tell: () => void) => authInstance(config).once(what, tell);
   const isAllowed = authorizer(options, where, once);
   const stepUp = stepUpOf(options, config, where);
-  /** At once for most of those who may pass. */
-  const decide = (
-    read: SessionRead,
-    request: GuardedRequest,
-    reply: GuardedReply,
-  ): MaybePromise<unknown> => {
-    const { session } = read;
+  const guard: SessionGuard = async (request, reply) => {
+    // The routes of the plugin must work without a session, also under a guard at the root.
+    if (isAuthRoute(request.routeOptions.config)) return;
+    if (request.headers.upgrade !== undefined) assertOwnUpgrade(request, config);
+    const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
-    const allowed = session !== null && isAllowed(session, request as FastifyRequest);
-    if (allowed === true && stepUp === undefined) return keepPrivate(reply as FastifyReply);
-    return decideLater(read, allowed, request, reply);
-  };
-  const decideLater = async (
-    { session, failure }: SessionRead,
-    isAllowed: MaybePromise<boolean>,
-    request: GuardedRequest,
-    reply: GuardedReply,
-  ): Promise<unknown> => {
-    const allowed = await isAllowed;
+    const allowed = session !== null && await isAllowed(session, request as FastifyRequest);
     if (allowed && (stepUp === undefined || await isSteppedUp(stepUp, request, config))) {
       return keepPrivate(reply as FastifyReply);
     }
@@ -127,17 +113,6 @@ function guardOf(
     }
     return sendToSignIn(request, reply, config);
   };
-  const guard: SessionGuard = (request, reply) => {
-    // The routes of the plugin must work without a session, also under a guard at the root.
-    if (isAuthRoute(request.routeOptions.config)) return PASSED;
-    try {
-      if (request.headers.upgrade !== undefined) assertOwnUpgrade(request, config);
-      const decided = after(readNow(request, config), (read) => decide(read, request, reply));
-      return decided instanceof Promise ? decided : PASSED;
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  };
   return Object.assign(guard, { [GUARD]: () => ({ source: config, stepsUp: stepUp !== undefined }) });
 }
 
@@ -150,9 +125,6 @@ function assertOwnUpgrade(request: GuardedRequest, config: FastifyAuthConfig): v
   const origin = originOf(request, configured);
   if (origin !== undefined) assertNotCrossSite(request.headers, origin.href, trustedOrigins);
 }
-
-/** What a guard returns that has let a request pass at once. */
-export const PASSED: Promise<undefined> = Promise.resolve(undefined);
 
 /**
  * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply:

@@ -4,7 +4,6 @@ import type { NoticeCode } from "../config/notices.ts";
 import { logError } from "../core/logger.ts";
 import { invalid } from "../instance/arguments.ts";
 import type { Session } from "../types.ts";
-import type { MaybePromise } from "../utils/maybe_promise.ts";
 
 /**
  * Which signed-in users may pass a guard, that of `requireSession()` or one that a route declares. Where both
@@ -90,8 +89,8 @@ export function assertGuardOptions(options: RequireSessionOptions, where: string
 /** Runs a function once for each `what`. */
 type Once = (what: string, tell: () => void) => void;
 
-/** Whether a signed-in user may pass: at once, unless `authorize` is to be asked. */
-export type IsAllowed = (session: Session, request: FastifyRequest) => MaybePromise<boolean>;
+/** Whether a signed-in user may pass. */
+export type IsAllowed = (session: Session, request: FastifyRequest) => Promise<boolean>;
 
 /**
  * Decides by checked options.
@@ -117,17 +116,15 @@ export function authorizer(options: RequireSessionOptions, where: string, once: 
     const { role, roles } = session.user as UserWithRoles;
     return isAmong(wanted, role) || isAmong(wanted, roles);
   };
-  const isAuthorized = async (session: Session, request: FastifyRequest) => {
+  return async (session, request) => {
+    if (wanted.length > 0 && !hasRole(session, request)) return false;
+    if (authorize === undefined) return true;
     try {
-      return !!await authorize!(session, request);
+      return !!await authorize(session, request);
     } catch (error) {
       logError(request.log, new Error(`\`authorize\` of ${where} threw: access denied.`, { cause: error }));
       return false;
     }
-  };
-  return (session, request) => {
-    if (wanted.length > 0 && !hasRole(session, request)) return false;
-    return authorize === undefined || isAuthorized(session, request);
   };
 }
 

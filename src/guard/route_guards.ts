@@ -6,7 +6,7 @@ import type {
   onRequestHookHandler,
   RouteOptions,
 } from "fastify";
-import { GUARD, type Guarding, type MarkedHook, PASSED, type SessionGuard, sessionGuard } from "./guard.ts";
+import { GUARD, type Guarding, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "../instance/arguments.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
@@ -96,7 +96,7 @@ export class RouteGuards {
       const { config } = request.routeOptions;
       if (config === undefined || isSeen(config)) return done();
       const declaration = this.#declarationOf(config, request.server, nameOf(request.routeOptions));
-      return declaration === false ? done() : this.#run(declaration, request, reply, done);
+      return declaration === false ? done() : this.#run(declaration, request, reply);
     });
   }
 
@@ -120,9 +120,7 @@ export class RouteGuards {
     const guards = (config: unknown, around: object) =>
       (around as Decorated)[DEFAULT] === declaration && !(typeof config === "object" && "auth" in config!);
     const hook: onRequestHookHandler = (request, reply, done): unknown =>
-      guards(request.routeOptions.config, request.server)
-        ? this.#run(declaration, request, reply, done)
-        : done();
+      guards(request.routeOptions.config, request.server) ? this.#run(declaration, request, reply) : done();
     scope.addHook("onRequest", this.#mark(hook, declaration, guards));
   }
 
@@ -151,8 +149,7 @@ export class RouteGuards {
     route.config = { ...route.config, [SEEN]: (route.config as RouteAuthConfig).auth } as object;
     if (options === false) return;
     const declaration = this.#declare({ scope, options, where });
-    const guard: onRequestHookHandler = (request, reply, done): unknown =>
-      this.#run(declaration, request, reply, done);
+    const guard = (request: FastifyRequest, reply: FastifyReply) => this.#run(declaration, request, reply);
     // A new array: the given one may be shared among routes.
     route.onRequest = [this.#mark(guard, declaration), ...[route.onRequest ?? []].flat()];
   }
@@ -196,15 +193,9 @@ export class RouteGuards {
     return declaration.guard = sessionGuard(config, options, declaration.where);
   }
 
-  /** Runs a guard as a hook, without waiting for one that has let the request pass at once. */
-  #run(
-    declaration: Declaration,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    done: () => void,
-  ): Promise<unknown> | void {
-    const decided = this.#guardOf(declaration)(request, reply);
-    return decided === PASSED ? done() : decided;
+  /** Runs a guard as a hook. */
+  async #run(declaration: Declaration, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    return await this.#guardOf(declaration)(request, reply);
   }
 
   #registrationOf({ scope, options: { mountPath }, where }: Declaration): Registration {

@@ -17,7 +17,7 @@ import { requireOrigin } from "../http/origin.ts";
 import { toList } from "./guard_options.ts";
 import { signInClaims } from "../session/sign_in_cookie.ts";
 import { signInOf } from "../session/sign_in_record.ts";
-import { currentCookies } from "../session/write_back.ts";
+import { RequestReads } from "../session/request_reads.ts";
 import { returnPath } from "./sign_in_redirect.ts";
 import type { StepUp } from "./step_up_options.ts";
 import { getToken } from "../accounts/tokens.ts";
@@ -40,7 +40,7 @@ async function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Pro
   const instance = authInstance(config);
   const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
   if (settings.signInCookie === undefined) return await getToken({ config, instance }, request);
-  const cookies = currentCookies(request, config);
+  const cookies = RequestReads.of(request).cookies(config);
   // A bearer token is of a session of its own, which no cookie is signed with.
   const { cookie } = presentedToken(instance, request, settings, cookies);
   return signInClaims(cookies ?? "", cookie.token, settings) ?? null;

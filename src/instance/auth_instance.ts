@@ -9,7 +9,8 @@ import type { Assets } from "../pages/assets.ts";
 import type { FastifyAuthError } from "../errors.ts";
 import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
 import type { ProviderTokens } from "../session/provider_tokens.ts";
-import { Refreshes } from "../session/refreshes.ts";
+import { LiveSessions } from "../session/live_sessions.ts";
+import type { JwtRead } from "../session/jwt_read.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 
@@ -20,8 +21,10 @@ type PathsOfMount = () => PublicPaths;
 export class AuthInstance {
   /** A copy of the configuration, completed from the environment and checked. */
   readonly config: ResolvedConfig;
-  /** Accounts whose tokens are being refreshed. What was refreshed is in their rows. */
-  readonly accountRefreshes: Refreshes<void>;
+  /** The sessions that are in use. */
+  readonly live: LiveSessions<JwtRead>;
+  /** Accounts whose tokens are being refreshed, each with the work. What was refreshed is in their rows. */
+  readonly accountRefreshes: Map<string, Promise<void>>;
   /**
    * Refreshed tokens that could not be written to the rows of their accounts, by account: the ones before are
    * spent.
@@ -31,8 +34,6 @@ export class AuthInstance {
   /** The mounts by application, in the order they were registered. */
   readonly #mounts = new WeakMap<object, PathsOfMount[]>();
   readonly #done: Set<string>;
-  /** The settings of the instance before, whose memory those of this one take over. */
-  readonly #before: { readonly http?: SessionSettings; readonly https?: SessionSettings };
   #assets: Promise<Assets> | undefined;
   #limits: Promise<RateLimits> | undefined;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
@@ -46,10 +47,10 @@ export class AuthInstance {
   constructor(config: FastifyAuthConfig, before?: AuthInstance) {
     const resolved = resolveConfig(config);
     this.config = before === undefined ? resolved : inheritUses(resolved, before.config);
-    this.#before = before === undefined ? {} : { ...before.#before, ...before.#settings };
     this.#done = before === undefined ? new Set() : before.#done;
-    this.accountRefreshes = before === undefined ? new Refreshes(0) : before.accountRefreshes;
-    this.unwrittenTokens = before === undefined ? new Map() : before.unwrittenTokens;
+    this.live = before?.live ?? new LiveSessions(resolved.refresh.grace);
+    this.accountRefreshes = before?.accountRefreshes ?? new Map();
+    this.unwrittenTokens = before?.unwrittenTokens ?? new Map();
     if (before !== undefined && haveSameLimits(resolved, before.config)) this.#limits = before.#limits;
   }
 
@@ -75,11 +76,7 @@ export class AuthInstance {
    * key.
    */
   settings(secure: boolean): SessionSettings {
-    const [own, other] = secure ? ["https", "http"] as const : ["http", "https"] as const;
-    return this.#settings[own] ??= sessionSettings(this.config, secure, {
-      other: this.#settings[other],
-      before: this.#before[own],
-    });
+    return this.#settings[secure ? "https" : "http"] ??= sessionSettings(this.config, secure, this.live);
   }
 
   /** The files that the built-in pages load. */

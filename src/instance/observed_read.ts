@@ -2,13 +2,14 @@
 import type { AuthInstance } from "./auth_instance.ts";
 import type { SessionRead } from "../session/read.ts";
 import { sessionReads } from "../telemetry/operations.ts";
+import type { FastifyAuthError } from "../errors.ts";
 import type { SessionReadEvent } from "../types.ts";
 
 /** Reads, and publishes what was found and how long it took. */
-export function observeRead(
+export async function observeRead(
   { config }: AuthInstance,
-  read: () => SessionRead | Promise<SessionRead>,
-): SessionRead | Promise<SessionRead> {
+  read: () => Promise<SessionRead>,
+): Promise<SessionRead> {
   const { adapter, session } = config.core;
   const start = performance.now();
   const publish = ({ session: found, failure }: Pick<SessionRead, "session" | "failure">) => {
@@ -19,16 +20,12 @@ export function observeRead(
     };
     sessionReads.publish(event);
   };
-  const found = read();
-  if (!(found instanceof Promise)) {
+  try {
+    const found = await read();
     publish(found);
     return found;
+  } catch (error) {
+    publish({ session: null, failure: error as FastifyAuthError });
+    throw error;
   }
-  return found.then((read) => {
-    publish(read);
-    return read;
-  }, (failure) => {
-    publish({ session: null, failure });
-    throw failure;
-  });
 }

@@ -1,7 +1,7 @@
 /** Reads the session of a request with the instance of its configuration. */
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { readDatabaseSession } from "../session/read_database.ts";
-import { readJwtSession } from "../session/read_jwt.ts";
+import { readJwtSession, refuseToken } from "../session/read_jwt.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { originOf } from "../http/origin.ts";
 import { observeRead } from "./observed_read.ts";
@@ -9,43 +9,26 @@ import { sessionReads } from "../telemetry/operations.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { bearerToken } from "../http/bearer.ts";
 import { longestToken, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
-import { readAsOwn } from "../session/own_read.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import {
-  type OwnRead,
-  refuseToken,
-  type SessionRead,
-  SIGNED_OUT,
-  type TokenRefresh,
-} from "../session/read.ts";
+import { type OwnRead, type SessionRead, SIGNED_OUT, type TokenRefresh } from "../session/read.ts";
+import { type AskedRead, RequestReads } from "../session/request_reads.ts";
 import { MALFORMED } from "../jwt/refusal.ts";
 import { warnOfOtherConfig } from "./other_config.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
-import type { MaybePromise } from "../utils/maybe_promise.ts";
-import { type AskedRead, canCarryCookies, isWrittenBack, readAnew, readOnce } from "../session/write_back.ts";
+import { canCarryCookies, isWrittenBack } from "../session/reply.ts";
 
 /** The session of a request, with the other results of the read. Never rejects. */
 export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
-  return Promise.resolve(readNow(request, config));
+  return RequestReads.of(request).once(config, (asked) => read(request, config, asked));
 }
 
-/** The same, at once where nothing has to be waited for. */
-export function readNow(request: SessionRequest, config: FastifyAuthConfig): MaybePromise<SessionRead> {
-  return readOnce(request, config, read);
-}
-
-/** Reads once more, and refreshes the tokens of a provider where that is due. Never rejects. */
+/** Reads once more, and refreshes the tokens of a provider if that is due. Never rejects. */
 export function readRefreshing(
   request: SessionRequest,
   config: FastifyAuthConfig,
   refresh: TokenRefresh,
 ): Promise<SessionRead> {
-  const reading = readAnew(
-    request,
-    config,
-    (request, config, asked) => read(request, config, { ...asked, refresh }),
-  );
-  return Promise.resolve(reading);
+  return RequestReads.of(request).anew(config, (asked) => read(request, config, { ...asked, refresh }));
 }
 
 /** What is asked for. */
@@ -53,40 +36,38 @@ interface Asked extends AskedRead {
   readonly refresh?: TokenRefresh;
 }
 
-/** Synchronous where it can be: another promise costs as much as the look-up of a cached token. */
-function read(request: SessionRequest, config: FastifyAuthConfig, asked: Asked): MaybePromise<SessionRead> {
+async function read(request: SessionRequest, config: FastifyAuthConfig, asked: Asked): Promise<SessionRead> {
   try {
     const auth = authInstance(config);
-    const found = auth.isReady ? readReady(auth, request, asked) : readFirst(auth, request, asked);
-    return found instanceof Promise ? finish(found, request, config) : found;
+    if (!auth.isReady && !await isUsable(auth, request)) return SIGNED_OUT;
+    const found = sessionReads.hasSubscribers
+      ? await observeRead(auth, () => readWith(auth, request, asked))
+      : await readWith(auth, request, asked);
+    if (found.update && !isWrittenBack(request)) warnOfLoss(auth, request);
+    return found;
   } catch (error) {
-    return failed(error, request);
+    request.log.error(error, "Auth.js: the session could not be read.");
+    return SIGNED_OUT;
   }
 }
 
-/** Reads once the configuration has been checked. */
-async function readFirst(auth: AuthInstance, request: SessionRequest, asked: Asked): Promise<SessionRead> {
+/** Checks the configuration before the first read. */
+async function isUsable(auth: AuthInstance, request: SessionRequest): Promise<boolean> {
   auth.config.notices.sendTo(request.log);
   warnOfOtherConfig(auth, request);
   const problem = await auth.problem();
-  if (problem === undefined) return await readReady(auth, request, asked);
+  if (problem === undefined) return true;
   auth.once("unusable", () => {
     request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);
   });
-  return SIGNED_OUT;
+  return false;
 }
 
-/** Reads; observed, where something listens. */
-function readReady(auth: AuthInstance, request: SessionRequest, asked: Asked): MaybePromise<SessionRead> {
-  if (!sessionReads.hasSubscribers) return readWith(auth, request, asked);
-  return observeRead(auth, () => readWith(auth, request, asked));
-}
-
-function readWith(
+async function readWith(
   auth: AuthInstance,
   request: SessionRequest,
   { of, again, cookies, refresh }: Asked,
-): MaybePromise<SessionRead> {
+): Promise<SessionRead> {
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return SIGNED_OUT;
   const { cookie, settings } = presentedToken(auth, request, auth.settings(origin.secure), cookies);
@@ -96,7 +77,7 @@ function readWith(
   const { logger, debug } = auth.config.core;
   const toLogger = () => toCoreLogger(request.log, logger, debug);
   const toWarn = (message: string) => warnOfOwnRead(auth, request, message);
-  const own: OwnRead = { token: cookie.token, settings, logger: toLogger, warn: toWarn };
+  const own: OwnRead = { name: "", settings, logger: toLogger, warn: toWarn };
   of.own = own;
   const context = {
     settings,
@@ -109,13 +90,11 @@ function readWith(
     auth,
   };
   const { length } = cookie.token;
+  if (length === 0 || length > longestToken(settings.cookieLimit)) {
+    return withoutCookies(refuseToken(cookie, MALFORMED, context), isBearer);
+  }
   const read = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
-  const found = length === 0 || length > longestToken(settings.cookieLimit)
-    ? refuseToken(cookie, MALFORMED, context)
-    : settings.isPlain
-    ? read(cookie, context)
-    : readAsOwn(own, read, cookie, context);
-  return isBearer ? withoutCookies(found) : found;
+  return withoutCookies(await read(cookie, context), isBearer);
 }
 
 /**
@@ -133,8 +112,9 @@ export function presentedToken(
     : { cookie: { token, parts: [], names: [] }, settings: settings.forBearer! };
 }
 
-/** The read of a bearer token, which leaves the cookies of the client alone. */
-async function withoutCookies(found: MaybePromise<SessionRead>): Promise<SessionRead> {
+/** The read, which leaves the cookies of the client alone if the token is no cookie. */
+function withoutCookies(found: SessionRead, isBearer: boolean): SessionRead {
+  if (!isBearer) return found;
   const {
     update: _update,
     newestUpdate: _newest,
@@ -142,31 +122,12 @@ async function withoutCookies(found: MaybePromise<SessionRead>): Promise<Session
     isOutdated: _isOutdated,
     checkOtherProcesses: _check,
     ...read
-  } = await found;
+  } = found;
   return read;
 }
 
-async function finish(
-  reading: Promise<SessionRead>,
-  request: SessionRequest,
-  config: FastifyAuthConfig,
-): Promise<SessionRead> {
-  try {
-    const found = await reading;
-    if (found.update && !isWrittenBack(request)) warnOfLoss(request, config);
-    return found;
-  } catch (error) {
-    return failed(error, request);
-  }
-}
-
-function failed(error: unknown, request: SessionRequest): SessionRead {
-  request.log.error(error, "Auth.js: the session could not be read.");
-  return SIGNED_OUT;
-}
-
-function warnOfLoss(request: SessionRequest, config: FastifyAuthConfig): void {
-  authInstance(config).once("lost renewal", () => {
+function warnOfLoss(auth: AuthInstance, request: SessionRequest): void {
+  auth.once("lost renewal", () => {
     const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
     request.log.warn(
       { code },

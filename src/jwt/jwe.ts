@@ -51,6 +51,8 @@ export interface TimeClaims {
 
 /** The claims that core's default callbacks look at, and those that say when the token is valid. */
 export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "picture">>, TimeClaims {
+  /** The name of the session. */
+  readonly session: string;
   /** When it is renewed, and when it ends. */
   readonly life: TokenLife;
 }

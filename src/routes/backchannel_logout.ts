@@ -92,8 +92,7 @@ async function endRows({ sub, ...claims }: EndedAtProvider, context: ProviderCon
   if (sub === undefined) {
     throw new LogoutTokenRefused('with sessions in a database it needs "sub", by which the user is found');
   }
-  const settings = [context.settings, context.auth.settings(!context.origin.secure)];
-  for (const row of await endRowsOfProvider({ ...claims, sub }, context.provider.id, settings)) {
+  for (const row of await endRowsOfProvider({ ...claims, sub }, context.provider.id, context.settings)) {
     await tellOfEnd({ session: row }, String(row.userId), context);
   }
 }

@@ -11,7 +11,7 @@ import type { AccountListAdapter } from "../adapter/account_list.ts";
 import { type Answer, redirectAnswer, removalOf } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { endSessionUrl } from "../provider/end_session.ts";
-import { openToken } from "../session/open_token.ts";
+import { openToken } from "../session/open.ts";
 import { providerOfToken, type ProviderSession, providerSessionOf } from "../session/provider_session.ts";
 import { placeOf } from "../session/sealed_value.ts";
 import { parseJsonObject } from "../utils/json.ts";

@@ -12,13 +12,15 @@ import { Refusal } from "../jwt/refusal.ts";
 import { CallbackFailure } from "../session/callback_failure.ts";
 import { sessionCookies } from "../session/cookie.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
-import { continueSession, hasEnded, sharedStore } from "../session/ending.ts";
-import { hasUnknownKey, openToken, UnreadableToken } from "../session/open_token.ts";
+import { hasEnded, sharedStore } from "../session/ending.ts";
+import { sessionName } from "../session/open.ts";
+import { hasUnknownKey, openToken, UnreadableToken } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { leaveOutTokens } from "../session/provider_tokens.ts";
-import { type OwnRead, type ReadContext, sessionOf, wrapError } from "../session/read.ts";
-import { readDatabaseSession } from "../session/read_database.ts";
-import { updateJwtSession } from "../session/read_jwt.ts";
+import { emitSessionEvent, type OwnRead, type ReadContext, sessionOf, wrapError } from "../session/read.ts";
+import { readRow } from "../session/read_database.ts";
+import type { JwtRead } from "../session/jwt_read.ts";
+import { runCallbacks } from "../session/renew.ts";
 import { refreshOnce } from "../session/refresh_once.ts";
 import {
   endingContext,
@@ -56,14 +58,15 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
   const { token } = heldSession(context);
   // Another process may have the key.
   if (token === "" || hasUnknownKey(token, settings)) return jsonAnswer(null);
-  if (ownReadOf({ token, settings }) !== undefined) {
+  const name = await sessionName(token, settings);
+  if (ownReadOf({ name, settings }) !== undefined) {
     throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", UPDATES_ITSELF);
   }
-  if (settings.strategy === "database") return await updateToken(token, context);
-  const update = (newest: string) => updateInTurn(newest, context);
-  return await settings.refreshes.update(
+  if (settings.strategy === "database") return await updateToken(token, name, context);
+  return await settings.live.update(
+    name,
     token,
-    update,
+    (newest) => updateInTurn(newest, name, context),
     (answer) => givenSession(answer, context) || undefined,
   );
 }
@@ -72,13 +75,10 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
  * Updates the session while no other process that shares the refresh lock refreshes it. Those that
  * wait for the lock go on with the updated one.
  */
-async function updateInTurn(
-  token: string,
-  context: RequestContext,
-): Promise<Answer> {
-  const { callbacks, keepsTokens, refreshes } = context.settings;
+async function updateInTurn(token: string, name: string, context: RequestContext): Promise<Answer> {
+  const { callbacks, keepsTokens, live } = context.settings;
   const ending = endingContext(context);
-  const update = (newest: string) => updateToken(newest, context);
+  const update = (newest: string) => updateToken(newest, name, context);
   // Otherwise no read waits for the lock.
   const store = callbacks.jwt === undefined && !keepsTokens ? undefined : sharedStore(ending);
   if (store === undefined) return await update(token);
@@ -90,39 +90,37 @@ async function updateInTurn(
         return { answer, ...(sealed !== "" && { sealed }) };
       },
       join: async (sealed) => await mayBeSession(sealed, context) ? { sealed } : undefined,
-      hasEnded: () => hasEnded(newest, ending),
+      hasEnded: () => hasEnded(name, ending),
       ended: {},
     });
     if (answer !== undefined) return answer;
     if (sealed === undefined) return await update(newest);
     // Another process has refreshed it.
-    refreshes.remember(newest, sealed);
-    await continueSession(newest, sealed, ending);
+    live.replace(name, newest, sealed);
     newest = sealed;
   }
 }
 
 /** Updates the session by its newest token. */
-async function updateToken(newest: string, context: RequestContext): Promise<Answer> {
+async function updateToken(newest: string, name: string, context: RequestContext): Promise<Answer> {
   const held = heldSession(context);
-  const ending = endingContext(context);
   const { settings } = context;
-  const { families, refreshes } = settings;
+  const { live } = settings;
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
-  const own = await ownUpdate(newest, context);
+  const own = await ownUpdate(newest, name, context);
   const update = settings.strategy === "jwt" ? updateClaims : updateRow;
   const answer = removeOldChunks(await asOwn(own, () => update(newest, context, own)), context);
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
   const updated = givenSession(answer, context);
-  if (updated === "" ? families.endings(held.token) > 0 : await hasEnded(held.token, ending)) {
-    return jsonAnswer(null);
-  }
+  const hasEndedSince = updated === ""
+    ? live.endings(name) > 0
+    : await hasEnded(name, endingContext(context));
+  if (hasEndedSince) return jsonAnswer(null);
   await endRemovedSession(answer, context);
   if (updated !== "" && updated !== newest) {
-    refreshes.remember(held.token, updated);
-    refreshes.remember(newest, updated);
-    await continueSession(newest, updated, ending);
+    live.replace(name, held.token, updated);
+    live.replace(name, newest, updated);
   }
   return answer;
 }
@@ -130,10 +128,8 @@ async function updateToken(newest: string, context: RequestContext): Promise<Ans
 async function updateClaims(newest: string, context: RequestContext, own: OwnRead): Promise<Answer> {
   const { settings, logger } = context;
   try {
-    const { token, session, expires, sealed, error } = await updateJwtSession(
-      newest,
-      readContext(context, own),
-    );
+    const read = await runUpdate(newest, readContext(context, own));
+    const { token, session, expires, sealed, error } = read;
     if (error instanceof SessionTooLarge) return errorAnswer(error, context);
     if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
     if (token === null) return withoutSession(context);
@@ -151,8 +147,19 @@ async function updateClaims(newest: string, context: RequestContext, own: OwnRea
   }
 }
 
+/** Runs the callbacks, and tells the application of the session. */
+async function runUpdate(token: string, context: ReadContext): Promise<JwtRead> {
+  const read = await runCallbacks(await openToken(token, context.settings), context);
+  const { token: claims, session, error } = read;
+  if (claims !== null && error === undefined) {
+    Object.assign(context.own, { known: { session, claims }, isMade: true });
+    await emitSessionEvent({ session, token: claims }, context);
+  }
+  return read;
+}
+
 async function updateRow(token: string, context: RequestContext, own: OwnRead): Promise<Answer> {
-  const read = await readDatabaseSession(heldSession(context), readContext(context, own));
+  const read = await readRow(heldSession(context), readContext(context, own));
   if (read.failure !== undefined) return failed(read.failure, context);
   if ("returned" in read) return updated(read.returned, token, context);
   return read.update === undefined ? jsonAnswer(null) : withoutSession(context);
@@ -196,10 +203,14 @@ function readContext(context: RequestContext, own: OwnRead): ReadContext {
 }
 
 /** The update, for functions of the application that it calls and that ask for its session. */
-async function ownUpdate(token: string, { settings, logger, warnOnce }: RequestContext): Promise<OwnRead> {
+async function ownUpdate(
+  token: string,
+  name: string,
+  { settings, logger, warnOnce }: RequestContext,
+): Promise<OwnRead> {
   const own: OwnRead = {
     isUpdate: true,
-    token,
+    name,
     settings,
     logger: () => logger,
     warn: (message) => warnOnce("own session", message, "FST_AUTHJS_WARN_CALLBACK"),

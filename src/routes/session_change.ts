@@ -8,14 +8,9 @@ import type { Answer } from "../core/answer.ts";
 import type { SignedIn } from "../core/call.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
 import { encodeValue, isSessionPart, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
-import {
-  beginSession,
-  continueSession,
-  type EndingContext,
-  endSession,
-  hasEnded,
-} from "../session/ending.ts";
-import { openToken } from "../session/open_token.ts";
+import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
+import { sessionName } from "../session/open.ts";
+import { openToken } from "../session/open.ts";
 import { endRecord } from "../session/record_reads.ts";
 import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/session_records.ts";
@@ -60,7 +55,12 @@ export async function endRemovedSession(
     answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
   // Any value of the cookie is removed; only one that may be a session is remembered as ended.
   if (!isRemoved || !await mayBeSession(token, context)) return undefined;
-  await endSession(token, endingContext(context));
+  return await endHeld(token, context);
+}
+
+/** Ends a session, and its record. */
+async function endHeld(token: string, context: RequestContext): Promise<SessionStoreFailure | undefined> {
+  await endSession(await sessionName(token, context.settings), endingContext(context));
   return await endRecord(token, endingContext(context));
 }
 
@@ -75,21 +75,20 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   const given = givenSession(answer, context);
   if (given === "") return;
   const { token } = heldSession(context);
-  if (answer.goesOn) return await continueHeld(token, given, context);
+  if (answer.goesOn) {
+    // For requests that are still running too.
+    const { settings } = context;
+    return settings.live.replace(await sessionName(given, settings), token, given);
+  }
   if (token !== "" && token !== given) {
     await publishReplaced(token, context);
+    await endHeld(token, context);
     await deleteReplaced(token, context);
-    await endSession(token, endingContext(context));
-    await endRecord(token, endingContext(context));
   }
-  await beginSession(given, endingContext(context));
-}
-
-/** The session has another token, for requests that are still running too. */
-async function continueHeld(token: string, given: string, context: RequestContext): Promise<void> {
-  if (token === given) return;
-  context.settings.refreshes.remember(token, given);
-  await continueSession(token, given, endingContext(context));
+  const { settings } = context;
+  // The name of another session is new.
+  if (settings.strategy === "jwt" && settings.ownTokens) return;
+  await beginSession(await sessionName(given, settings), endingContext(context));
 }
 
 /** Deletes the row of the session that the browser had before: someone else may know its token. */
@@ -142,12 +141,15 @@ async function publishReplaced(token: string, { trail, settings }: RequestContex
  * @throws {SessionStoreFailure} Where that is not known.
  */
 export async function sessionHasEnded(token: string, context: RequestContext): Promise<boolean> {
-  const { families, strategy, records } = context.settings;
-  if (families.endings(token) > 0) return true;
+  const { settings } = context;
+  const { live, strategy, records } = settings;
+  if (token === "") return false;
+  const name = await sessionName(token, settings);
+  if (live.endings(name) > 0) return true;
   // In a database, the row of a session that ended is not found.
-  if (token === "" || strategy === "database" || !await mayBeSession(token, context)) return false;
-  if (await hasEnded(token, endingContext(context))) return true;
-  return records !== undefined && await records.hasEnded((await openToken(token, context.settings)).claims);
+  if (strategy === "database" || !await mayBeSession(token, context)) return false;
+  if (await hasEnded(name, endingContext(context))) return true;
+  return records !== undefined && await records.hasEnded((await openToken(token, settings)).claims);
 }
 
 /** The request without its session where that ended, so that no account is linked to its user. */

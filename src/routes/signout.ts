@@ -8,7 +8,8 @@ import { csrfError } from "../core/csrf.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { callbackUrlOf } from "../core/flow.ts";
 import { readSessionCookie } from "../session/cookie.ts";
-import { openToken } from "../session/open_token.ts";
+import { rowName } from "../session/name.ts";
+import { openToken } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
 import { removeSignInCookie } from "../session/sign_in_cookie.ts";
 import { handleSignOutPage } from "./pages.ts";
@@ -71,6 +72,7 @@ async function endHeld(token: string, context: RequestContext): Promise<unknown>
     return undefined;
   }
   logger.debug("adapter_deleteSession", { args: [token] });
+  settings.live.end(rowName(token, settings.isBearer));
   try {
     await tellOfSignOut({ session: await settings.adapter!.deleteSession!(token) }, context);
   } catch (error) {

@@ -6,7 +6,8 @@ import { csrfError } from "../core/csrf.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { bearerToken } from "../http/bearer.ts";
-import { openToken } from "../session/open_token.ts";
+import { newName, withName } from "../session/name.ts";
+import { openToken } from "../session/open.ts";
 import type { SessionRead } from "../session/read.ts";
 import { tagOf } from "../session/provider_session.ts";
 import { SessionStoreFailure } from "../session/session_records.ts";
@@ -38,7 +39,9 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
   const held = forBearer(claims ?? (await openToken(heldSession(context).token, context.settings)).claims);
   try {
     // A session of its own, which is listed beside that of the cookie.
-    const token = records ? await records.begin(held) : held;
+    const name = newName();
+    const named = withName(held, name);
+    const token = await records?.begin(named, name) ?? named;
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
     if (!ownTokens) await assertOpens(sealed, context);
     await records?.put(token, context.headers["user-agent"]);

@@ -7,6 +7,7 @@ import type { JWT, JWTEncodeParams, JWTOptions } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { FastifyAuthErrorCode } from "../errors.ts";
 import { CHUNK_SIZE, encodeValue } from "./cookie.ts";
+import { withoutName } from "./name.ts";
 
 /** By default nginx answers 502 for replies with more than 4 KB of headers, which have other cookies too. */
 const LARGE = 3.5 * 1024;
@@ -71,7 +72,7 @@ export async function encodeWithin(
 
 /** Names and sizes; values may be secret. */
 function largestClaims(claims: JWT = {}): string {
-  const sizes = Object.entries(claims).map(([name, value]) => [name, sizeOf(value)] as const);
+  const sizes = Object.entries(withoutName(claims)).map(([name, value]) => [name, sizeOf(value)] as const);
   return sizes.sort(([, a], [, b]) => b - a).slice(0, 3).map(([name, size]) =>
     `${name.slice(0, 40)} (${size} bytes)`
   ).join(", ");

@@ -8,7 +8,8 @@ import { newExpiry } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { sessionCookies, type SetCookie } from "./cookie.ts";
 import { encodeWithin } from "./cookie_size.ts";
-import { openToken } from "./open_token.ts";
+import { nameOf, newName, withName } from "./name.ts";
+import { openToken } from "./open.ts";
 import { assertNotEndedAtProvider } from "./provider_index.ts";
 import {
   keepProviderSession,
@@ -77,7 +78,7 @@ async function createToken(params: SignInParams, context: CreateContext): Promis
   const claims = await callJwt(params, opened, context);
   if (claims === null) return undefined;
   const held = goesOn ? await opened() : undefined;
-  const token = held === undefined ? await records?.begin(claims) ?? claims : asHeld(claims, held);
+  const token = held === undefined ? await asNew(claims, settings) : asHeld(claims, held, context);
   if (records !== undefined && claimOf(token) === undefined) {
     context.warnOnce("session without sub", WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
   }
@@ -89,9 +90,21 @@ async function createToken(params: SignInParams, context: CreateContext): Promis
   return { cookies: sessionCookies(sealed, cookie, endOf(held) ?? newExpiry(settings)), goesOn };
 }
 
-/** The claims of a session that goes on: its record, and the session at a provider that it was made from. */
-function asHeld({ [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT, held: JWT): JWT {
-  return withProviderSession(withClaim(claims, claimOf(held)), providerSessionOf(held));
+/** The claims of a new session: its name, and what its record is found by. */
+async function asNew(claims: JWT, { records }: SessionSettings): Promise<JWT> {
+  const name = newName();
+  const named = withName(claims, name);
+  return await records?.begin(named, name) ?? named;
+}
+
+/** The claims of a session that goes on: its name, its record, and the session at a provider that it was made from. */
+function asHeld(
+  { [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT,
+  held: JWT,
+  { held: token }: CreateContext,
+): JWT {
+  const named = withName(claims, nameOf(held, token));
+  return withProviderSession(withClaim(named, claimOf(held)), providerSessionOf(held));
 }
 
 /** What the `jwt` callback makes of the sign-in, and what is kept beside its claims. */

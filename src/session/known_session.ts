@@ -33,7 +33,8 @@ export function sessionIdOf({ user, id }: Pick<KnownSession, "user" | "id">): st
 
 /** What such an id names; `undefined` for anything else. */
 export function namedBy(sessionId: string): Pick<KnownSession, "user" | "id"> | undefined {
-  const [user, id, ...rest] = sessionId.split(".");
-  const decoded = decodeBase64Url(user ?? "")?.toString();
-  return decoded && id && rest.length === 0 ? { user: decoded, id } : undefined;
+  const at = sessionId.indexOf(".");
+  const user = decodeBase64Url(sessionId.slice(0, Math.max(0, at)))?.toString();
+  const id = sessionId.slice(at + 1);
+  return user && id ? { user, id } : undefined;
 }

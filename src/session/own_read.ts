@@ -5,7 +5,6 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { FastifyAuthError } from "../errors.ts";
-import type { MaybePromise } from "../utils/maybe_promise.ts";
 import { type OwnRead, type SessionRead, toSession } from "./read.ts";
 
 /** A read or an update under way. Deno keeps it until its next collection of garbage, so it is emptied. */
@@ -18,40 +17,32 @@ interface UnderWay {
 const storage = new AsyncLocalStorage<UnderWay>();
 
 /** Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. */
-export function asOwn<Args extends unknown[], T>(
-  own: OwnRead,
-  work: (...args: Args) => MaybePromise<T>,
-  ...args: Args
-): MaybePromise<T> {
+export async function asOwn<T>(own: OwnRead, work: () => Promise<T>): Promise<T> {
   const underWay: UnderWay = { own, outer: storage.getStore() };
-  const done = storage.run(underWay, work, ...args);
-  // What was begun may go on for longer, such as a timer.
-  if (done instanceof Promise) return done.finally(() => underWay.own = underWay.outer = undefined);
-  underWay.own = underWay.outer = undefined;
-  return done;
+  try {
+    return await storage.run(underWay, work);
+  } finally {
+    // What was begun may go on for longer, such as a timer.
+    underWay.own = underWay.outer = undefined;
+  }
 }
 
 /** The read or update in which this runs, if another one would wait for it: it is the same, or of the same session. */
-export function ownReadOf(asked: Pick<OwnRead, "token" | "settings">): OwnRead | undefined {
-  const { token, settings: { refreshes } } = asked;
+export function ownReadOf(asked: Pick<OwnRead, "name" | "settings">): OwnRead | undefined {
   for (let each = storage.getStore(); each !== undefined; each = each.outer) {
     const { own } = each;
     if (own === asked) return own;
-    if (own === undefined || own.isMade || own.settings.refreshes !== refreshes) continue;
-    if (refreshes.newest(own.token) === refreshes.newest(token)) return own;
+    if (own === undefined || own.isMade || own.settings.live !== asked.settings.live) continue;
+    if (own.name !== "" && own.name === asked.name) return own;
   }
 }
 
 /** Reads a session, unless this is called in the middle of that: then what is known of it is given. */
-export function readAsOwn<Args extends unknown[]>(
-  own: OwnRead,
-  read: (...args: Args) => MaybePromise<SessionRead>,
-  ...args: Args
-): MaybePromise<SessionRead> {
-  const outer = storage.getStore() && ownReadOf(own);
+export async function readAsOwn(own: OwnRead, read: () => Promise<SessionRead>): Promise<SessionRead> {
+  const outer = ownReadOf(own);
   // An update of a row is not waited for.
   const isRead = outer === undefined || (outer.isUpdate && outer.known === undefined);
-  return isRead ? asOwn(own, read, ...args) : knownRead(outer);
+  return isRead ? await asOwn(own, read) : knownRead(outer);
 }
 
 /** What is known of a session in the middle of its read. */

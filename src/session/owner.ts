@@ -1,5 +1,5 @@
 /** Whose session it is. */
-import { openToken } from "./open_token.ts";
+import { openToken } from "./open.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /**

@@ -9,16 +9,15 @@ import type { SessionSettings } from "./settings.ts";
  * were made from that session at the provider.
  *
  * @param provider The id of the provider.
- * @param settings For both schemes.
  * @returns The rows.
  */
 export async function endRowsOfProvider(
   ended: EndedAtProvider & { readonly sub: string },
   provider: string,
-  settings: readonly SessionSettings[],
+  settings: SessionSettings,
 ): Promise<readonly ListedSession[]> {
   const { sub, sid } = ended;
-  const user = await settings[0]!.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
+  const user = await settings.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
   if (user === null) return [];
   const rows = await liveRowsOf(String(user.id), settings);
   const keys = keysToEnd(ended);

@@ -3,14 +3,12 @@ import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import type { LoggerInstance } from "@auth/core/types";
 import type { Log } from "../utils/log.ts";
-import { clearSessionCookie, type SessionCookie, type SessionCookieUpdate } from "./cookie.ts";
+import type { SessionCookieUpdate } from "./cookie.ts";
 import type { FastifyAuthError } from "../errors.ts";
 import type { CallbackFailure } from "./callback_failure.ts";
-import type { Refusal } from "../jwt/refusal.ts";
 import { leaveOutTokens } from "./provider_tokens.ts";
-import type { RefreshFailure } from "./refreshes.ts";
+import type { RefreshFailure } from "./jwt_read.ts";
 import { throughJson } from "../utils/json.ts";
-import { isPromiseLike, type MaybePromise } from "../utils/maybe_promise.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { Session } from "../types.ts";
 
@@ -63,8 +61,8 @@ export interface OwnRead {
   isMade?: boolean;
   /** Whether it is an update, of which reads that it calls learn only what is known of a token. */
   readonly isUpdate?: boolean;
-  /** The session token. */
-  readonly token: string;
+  /** The name of the session; empty until its token is opened. */
+  name: string;
   readonly settings: SessionSettings;
   readonly logger: () => Pick<LoggerInstance, "error">;
   /** Says once that a function asked for the session that it is called for. */
@@ -135,17 +133,14 @@ function wellFormed(value: unknown): Session | null {
 }
 
 /** Tells the application that a session was read. As in core, its failure is logged and changes nothing. */
-export function emitSessionEvent(
+export async function emitSessionEvent(
   message: { session: unknown; token?: JWT },
   { settings: { event }, logger }: ReadContext,
-): MaybePromise<void> {
-  if (event === undefined) return;
-  const logFailure = (error: unknown) => logger().error(wrapError(EventError, error));
+): Promise<void> {
   try {
-    const emitted = event(message as Parameters<typeof event>[0]);
-    if (isPromiseLike(emitted)) return Promise.resolve(emitted).catch(logFailure);
+    await event?.(message as Parameters<NonNullable<typeof event>>[0]);
   } catch (error) {
-    logFailure(error);
+    logger().error(wrapError(EventError, error));
   }
 }
 
@@ -166,32 +161,4 @@ export function failedCallback(
   error.message = `${failure.message} ${error.message}`;
   logger().error(error);
   return { session: null, failure };
-}
-
-/** Removes the cookie of a token that is not ours, unless another process may know its key. */
-export function refuseToken(
-  cookie: SessionCookie,
-  refusal: Refusal,
-  { settings, logger }: ReadContext,
-): SessionRead {
-  logger().refusal(refusal);
-  return refusal.unknownKey ? SIGNED_OUT : removeCookie(cookie, settings);
-}
-
-/**
- * There is no session: the cookie is removed, unless its browser has signed in when the reply leaves, which
- * ends whatever the cookie held.
- *
- * @param endings How often it had ended when it was read.
- */
-export function removeCookie(
-  { token, names }: SessionCookie,
-  { cookie, families }: SessionSettings,
-  endings: number = families.endings(token),
-): SessionRead {
-  return {
-    session: null,
-    update: clearSessionCookie(names, cookie),
-    isOutdated: () => families.endings(token) !== endings,
-  };
 }

@@ -1,16 +1,17 @@
-/** Sessions kept in a database: core's session action with one call of the adapter. */
+/** Reads sessions that are kept in a database: core's session action with one call of the adapter. */
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, SessionTokenError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
+import { newExpiry, rowEnd } from "../config/lifetime.ts";
 import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
-import { endChecks, hasEnded, readEndedSession } from "./ending.ts";
-import { newExpiry, rowEnd } from "../config/lifetime.ts";
+import { endChecks, endedRead, hasEnded, removal } from "./ending.ts";
+import { rowName } from "./name.ts";
+import { readAsOwn } from "./own_read.ts";
 import {
   emitSessionEvent,
   failedCallback,
   type ReadContext,
-  removeCookie,
   type SessionRead,
   SIGNED_OUT,
   toSession,
@@ -21,53 +22,77 @@ type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";
 
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  const { settings, logger, update } = context;
-  const { callbacks, maxAge, updateAge } = settings;
+  context.own.name = rowName(cookie.token, context.settings.isBearer);
+  return endedRead(context.own.name, cookie, context) ??
+    await readAsOwn(context.own, () => readRow(cookie, context));
+}
+
+/** Reads the row. */
+export async function readRow(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
+  const { settings, logger, update, own } = context;
+  const { callbacks, maxAge, updateAge, live } = settings;
+  const { name } = own;
   const sessionToken = cookie.token;
-  const ended = readEndedSession(cookie, context);
-  if (ended !== undefined) return ended;
   let expired = false;
   try {
     const found = await callAdapter(context, "getSessionAndUser", sessionToken);
-    expired = found !== null && found.session.expires.valueOf() < Date.now();
-    if (expired) await callAdapter(context, "deleteSession", sessionToken);
-    // The row may be gone because it ended since. Deleting an expired one ends it, too.
-    if (!found) return removeCookie(cookie, settings, 0);
-    if (expired) return removeCookie(cookie, settings);
+    // The row may be gone because its session has ended since.
+    if (!found) return removal(cookie.names, name, 0, settings);
+    expired = found.session.expires.valueOf() < Date.now();
+    if (expired) {
+      const endings = live.end(name);
+      await callAdapter(context, "deleteSession", sessionToken);
+      return removal(cookie.names, name, endings, settings);
+    }
 
     const { user, session } = found;
     const due = session.expires.valueOf() - (maxAge - updateAge) * 1000 <= Date.now();
     // The row is written only if the cookie can be: a later end of the row would stop the next reply from
     // renewing it.
-    const renewed = due && context.canSetCookie() && !await hasEnded(sessionToken, context);
+    const renewed = due && context.canSetCookie() && !await hasEnded(name, context);
     const expires = renewed ? newExpiry(settings) : rowEnd(session.expires, settings);
     const shown = {
       user: { name: user?.name, email: user?.email, image: user?.image },
       expires: expires.toISOString(),
     };
-    context.own.known = { session: shown };
-    if (renewed) await callAdapter(context, "updateSession", { sessionToken, expires });
+    own.known = { session: shown };
+    if (renewed) await renewRow({ sessionToken, expires }, context);
 
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.
     const trigger = update && { trigger: "update" };
     const params = { session: { ...session, expires, user }, user, newSession: update?.data, ...trigger };
     const returned = callbacks.session ? await callbacks.session(params as never) : shown;
-    Object.assign(context.own, { known: { session: returned }, isMade: true });
+    Object.assign(own, { known: { session: returned }, isMade: true });
     await emitSessionEvent({ session: returned }, context);
-    if (settings.families.endings(sessionToken) > 0) return SIGNED_OUT;
+    if (live.endings(name) > 0) return SIGNED_OUT;
     const read = { session: toSession(returned, context), ...(update && { returned }) };
     if (!due || update) return read;
     return {
       ...read,
       update: writeSessionCookie(cookie.names, sessionToken, settings.cookie, expires),
-      ...endChecks(sessionToken, context),
+      ...endChecks(name, context),
     };
   } catch (error) {
     if (error instanceof CallbackFailure) return failedCallback(error, SessionTokenError, context);
     logger().error(wrapError(SessionTokenError, error));
-    // An expired session is none, even where its row could not be deleted.
+    // An expired session is none, even if its row could not be deleted.
     return expired ? { session: null } : { session: null, failure: unavailableError(error) };
   }
+}
+
+/**
+ * Prolongs a row. Adapters that write the whole row would bring back one that was deleted meanwhile: it is deleted
+ * once more.
+ */
+async function renewRow(
+  session: { readonly sessionToken: string; readonly expires: Date },
+  context: ReadContext,
+): Promise<void> {
+  await callAdapter(context, "updateSession", session);
+  if (context.settings.live.endings(context.own.name) === 0) return;
+  // Most adapters find nothing to delete, and some call that an error.
+  const { deleteSession } = context.settings.adapter!;
+  await (async () => await deleteSession?.(session.sessionToken))().catch(() => {});
 }
 
 /** Calls the adapter as core does, with the call in the debug log and a failure in the log. */

@@ -1,7 +1,7 @@
 /** What reads and requests to routes of the plugin do with the records of sessions (`sessionStore`). */
 import type { LoggerInstance } from "@auth/core/types";
 import type { KnownSessions } from "./known_session.ts";
-import { openToken } from "./open_token.ts";
+import { openToken } from "./open.ts";
 import { claimBefore, claimOf, type SessionStoreFailure } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 
@@ -33,8 +33,10 @@ export function sessionsInStore(settings: SessionSettings): KnownSessions {
   const records = settings.records!;
   return {
     async owner(token) {
-      const { claims } = await openToken(settings.refreshes.newest(token), settings);
-      return claimOf(claims) ?? claimBefore(claims);
+      const { name, claims } = await openToken(token, settings);
+      const newest = settings.live.newest(name, token);
+      const current = newest === token ? claims : (await openToken(newest, settings)).claims;
+      return claimOf(current) ?? claimBefore(current);
     },
     list: (user) => records.list(user),
     end: (user, id) => records.end(user, id),

@@ -65,15 +65,19 @@ export class SessionRecords {
     this.#settings = settings;
   }
 
-  /** The claims of a new session. Without a user there is none to list it for, and they stay as they are. */
-  async begin(claims: JWT): Promise<JWT> {
+  /**
+   * The claims of a new session. Without a user there is none to list it for, and they stay as they are.
+   *
+   * @param name The name of the session.
+   */
+  async begin(claims: JWT, name: string): Promise<JWT> {
     const { [CLAIM]: _other, ...token } = claims;
     const { sub: user } = token;
     if (typeof user !== "string" || user === "") return token;
     const { epoch } = await this.#get(user, "");
     // The clock of the process that ended all sessions may be ahead.
     const createdAt = Math.max(Date.now(), (epoch?.before ?? -1) + 1);
-    return { ...token, [CLAIM]: { id: crypto.randomUUID(), user, createdAt } };
+    return { ...token, [CLAIM]: { id: name, user, createdAt } };
   }
 
   /** Stores the record of a session. */
@@ -254,7 +258,7 @@ export function withClaim(claims: JWT, claim: RecordClaim | undefined): JWT {
 }
 
 /** The claim for the next token of a session from before `sessionStore` was set. */
-export function adoptingClaim(claims: JWT): RecordClaim | undefined {
+export function adoptingClaim(claims: JWT, name: string): RecordClaim | undefined {
   const before = claimBefore(claims);
-  return before && { ...before, id: crypto.randomUUID() };
+  return before && { ...before, id: name };
 }

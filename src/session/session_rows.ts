@@ -3,28 +3,25 @@ import type { ListedSession, SessionListAdapter } from "../adapter/session_list.
 import { toDate } from "../adapter/dates.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { KnownSession, KnownSessions } from "./known_session.ts";
-import { derivedSecret } from "./sealed_value.ts";
+import { rowName } from "./name.ts";
 import type { SessionSettings } from "./settings.ts";
+import { isRowFor } from "./token_use.ts";
 
-/**
- * The sessions in the database of a configuration.
- *
- * @param settings For both schemes: what is remembered of sessions that ended is not shared by them.
- */
-export function sessionRows(settings: readonly SessionSettings[]): KnownSessions {
-  const [{ adapter, maxAge }] = settings as [SessionSettings];
+/** The sessions in the database of a configuration. */
+export function sessionRows(settings: SessionSettings): KnownSessions {
+  const { adapter, maxAge } = settings;
   const rowsOf = (user: string) => liveRowsOf(user, settings);
   const end = (token: string) => endRow(token, settings);
   return {
     async owner(token) {
       const found = await adapter!.getSessionAndUser!(token);
-      return found === null ? undefined : { user: String(found.user.id), id: digestOf(token) };
+      return found === null ? undefined : { user: String(found.user.id), id: nameOf(token) };
     },
     async list(user) {
       return (await rowsOf(user)).map((row) => toKnownSession(row, user, maxAge));
     },
     async end(user, id) {
-      const row = (await rowsOf(user)).find(({ sessionToken }) => digestOf(sessionToken) === id);
+      const row = (await rowsOf(user)).find(({ sessionToken }) => nameOf(sessionToken) === id);
       if (row !== undefined) await end(row.sessionToken);
       return row !== undefined;
     },
@@ -32,7 +29,7 @@ export function sessionRows(settings: readonly SessionSettings[]): KnownSessions
       // Twice: a bearer token may have been made of a session that was listed.
       for (let round = 0; round < 2; round++) {
         const rows = await rowsOf(user);
-        await endRows(rows.filter(({ sessionToken }) => digestOf(sessionToken) !== except), settings);
+        await endRows(rows.filter(({ sessionToken }) => nameOf(sessionToken) !== except), settings);
       }
     },
   };
@@ -41,36 +38,35 @@ export function sessionRows(settings: readonly SessionSettings[]): KnownSessions
 /** The rows of a user's sessions that have not expired. */
 export async function liveRowsOf(
   user: string,
-  [settings]: readonly SessionSettings[],
+  settings: SessionSettings,
 ): Promise<readonly ListedSession[]> {
-  return liveRows(await requireList(settings!.adapter)(user), user);
+  return liveRows(await requireList(settings.adapter)(user), user);
 }
 
 /** Ends sessions. All are tried, whichever fails. */
 export async function endRows(
   rows: readonly ListedSession[],
-  settings: readonly SessionSettings[],
+  settings: SessionSettings,
 ): Promise<void> {
   const ends = await Promise.allSettled(rows.map(({ sessionToken }) => endRow(sessionToken, settings)));
   const failed = ends.find((each) => each.status === "rejected");
   if (failed !== undefined) throw failed.reason;
 }
 
-async function endRow(token: string, settings: readonly SessionSettings[]): Promise<void> {
-  for (const { families } of settings) families.end(token);
-  await settings[0]!.rows!.deleteSession!(token);
+async function endRow(token: string, settings: SessionSettings): Promise<void> {
+  settings.live.end(nameOf(token));
+  await settings.rows!.deleteSession!(token);
 }
 
-/** The session token is a secret, and an id is shown. */
-function digestOf(token: string): string {
-  return derivedSecret(token, "id in a list of sessions");
+function nameOf(token: string): string {
+  return rowName(token, isRowFor(token, true));
 }
 
 function toKnownSession(row: ListedSession, user: string, maxAge: number): KnownSession {
   const { sessionToken, expires, createdAt, lastSeenAt, userAgent } = row;
   return {
     user,
-    id: digestOf(sessionToken),
+    id: nameOf(sessionToken),
     expires,
     createdAt: toDate(createdAt),
     // A row says when it was written last, by when it expires.

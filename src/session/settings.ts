@@ -4,20 +4,19 @@ import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@au
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { type CookieSettings, cookieSettings } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
-import { endWithRows } from "./ended_rows.ts";
 import { callbacksOfSession } from "./callback_failure.ts";
 import type { TokenGenerator } from "../config/session_token.ts";
 import { COOKIE_MAX_AGE, type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
 import type { RefreshSettings } from "../config/refresh.ts";
 import { FailOpenLock } from "./refresh_lock.ts";
-import { type JwtRead, Refreshes } from "./refreshes.ts";
+import type { JwtRead } from "./jwt_read.ts";
+import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { rowsForUse } from "./token_use.ts";
 import { TokenCache } from "../jwt/token_cache.ts";
 import { indexKeysOf } from "./provider_index.ts";
 import { SessionRecords } from "./session_records.ts";
-import { REQUEST_LIMIT_MS, TokenFamilies } from "./token_families.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
@@ -67,7 +66,7 @@ export interface SessionSettings extends Lifetimes {
   readonly isBearer: boolean;
   /** The same for bearer tokens. */
   readonly forBearer?: SessionSettings;
-  /** The adapter, by which sessions end with their rows. */
+  /** The adapter, for rows of any use. */
   readonly rows: AuthConfig["adapter"];
   /** The same, which finds only the rows of sessions of this use. */
   readonly adapter: AuthConfig["adapter"];
@@ -75,10 +74,8 @@ export interface SessionSettings extends Lifetimes {
   readonly isPlain: boolean;
   /** Tokens opened lately. */
   readonly cache: TokenCache;
-  /** Tokens that are being refreshed, and those that were replaced a moment ago. */
-  readonly refreshes: Refreshes<JwtRead>;
-  /** Which tokens are of one session, and which sessions ended. */
-  readonly families: TokenFamilies;
+  /** The sessions that are in use. */
+  readonly live: LiveSessions<JwtRead>;
   readonly refresh: Omit<RefreshSettings, "lock"> & { readonly lock: FailOpenLock | undefined };
 }
 
@@ -86,24 +83,14 @@ export interface SessionSettings extends Lifetimes {
  * Works out the settings for requests over https (`secure`) or http, which mostly differ in the cookie's name
  * and so in the key.
  *
- * @param known Those `other` ones for the other scheme, where they are known: of a session with the same
- * cookie both remember the same. And those `before`, of an earlier configuration of the same tenant.
+ * @param live The sessions of this configuration that are in use, over either.
  */
 export function sessionSettings(
   resolved: ResolvedConfig,
   secure: boolean,
-  { other, before }: { other?: SessionSettings | undefined; before?: SessionSettings | undefined } = {},
+  live: LiveSessions<JwtRead>,
 ): SessionSettings {
-  const settings = resolveSettings(resolved, secure);
-  if (other?.cookie.name === settings.cookie.name) {
-    const { rows, cache, refreshes, families } = other;
-    return forEachUse({ ...settings, rows, cache, refreshes, families });
-  }
-  if (before === undefined || !haveSameSessions(settings, before)) return forEachUse(settings);
-  const { refreshes, families } = before;
-  const cache = haveSameLives(settings, before) ? before.cache : settings.cache;
-  const rows = resolved.core.adapter && endWithRows(resolved.core.adapter, families);
-  return forEachUse({ ...settings, rows, cache, refreshes, families });
+  return forEachUse(resolveSettings(resolved, secure, live));
 }
 
 /** The settings of any token; those of each use follow from them. */
@@ -119,21 +106,11 @@ function forEachUse(settings: AnyUse): SessionSettings {
   return Object.freeze({ ...forUse(false), forBearer: Object.freeze(forUse(true)) });
 }
 
-/** Whether tokens of one are tokens of the other, so that what is remembered of them stays true. */
-function haveSameSessions(a: AnyUse, b: AnyUse): boolean {
-  return a.strategy === b.strategy && a.cookie.name === b.cookie.name && a.ownTokens && b.ownTokens &&
-    JSON.stringify(a.jwt.secret) === JSON.stringify(b.jwt.secret);
-}
-
-/** Whether tokens are renewed and end as before, which is remembered with them. */
-function haveSameLives(a: Lifetimes, b: Lifetimes): boolean {
-  return a.maxAge === b.maxAge && a.tokenMaxAge === b.tokenMaxAge && a.updateAge === b.updateAge;
-}
-
 /** Members are merged as core merges them. */
 function resolveSettings(
   resolved: ResolvedConfig,
   secure: boolean,
+  live: LiveSessions<JwtRead>,
 ): AnyUse {
   const { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, sessionStore } = resolved;
   const { recordsSignIns, providerSignOut, logoutTokens, otherProcesses } = resolved;
@@ -157,7 +134,6 @@ function resolveSettings(
     indexKeysOf: logoutTokens === undefined ? () => [] : indexKeysOf,
     keepFor: (ownTokens ? lifetimes.tokenMaxAge : COOKIE_MAX_AGE) * 1000 + REQUEST_LIMIT_MS,
   });
-  const families = new TokenFamilies();
   return {
     strategy,
     ...lifetimes,
@@ -182,10 +158,9 @@ function resolveSettings(
     event,
     isPlain: strategy === "jwt" && ownTokens &&
       [callbacks.jwt, callbacks.session, event, records].every((own) => own === undefined),
-    rows: core.adapter && endWithRows(core.adapter, families),
+    rows: core.adapter,
     cache: new TokenCache(tokenCacheSize),
-    refreshes: new Refreshes(refresh.grace),
-    families,
+    live,
     refresh: { ...refresh, lock: refresh.lock && new FailOpenLock(refresh.lock) },
   };
 }

@@ -11,6 +11,7 @@ import { type SetCookie, writeSessionCookie } from "../session/cookie.ts";
 import { encodeWithin } from "../session/cookie_size.ts";
 import { keepProviderSession, keptParts } from "../session/provider_session.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
+import { newName, withName } from "../session/name.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { toSignInCookie } from "../session/sign_in_cookie.ts";
 import { claimsOfSignIn, recordSignIns } from "../session/sign_in_record.ts";
@@ -220,8 +221,9 @@ async function sealSession(
     throw invalid("`callbacks.jwt` returned null for this user, so there is no session.");
   }
   const maxAge = expires && Math.floor((expires.getTime() - Date.now()) / 1000);
-  const all = { ...token, ...claims };
-  const recorded = records ? await records.begin(all) : all;
+  const name = newName();
+  const all = withName({ ...token, ...claims }, name);
+  const recorded = await records?.begin(all, name) ?? all;
   const params = { ...jwt, token: recorded, salt: cookie.name, ...(expires && { maxAge: maxAge! }) };
   const sealed = await encodeWithin(jwt, params, { limit: cookieLimit, warn: () => {} });
   // One that has ended is not listed.

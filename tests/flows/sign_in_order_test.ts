@@ -43,6 +43,8 @@ const RANDOM =
 function show(args: readonly unknown[]): string {
   const text = JSON.stringify(args, (key, value) => {
     if (RANDOM.test(key) && typeof value !== "object") return "…";
+    // Only our tokens have it.
+    if (key === "session_name") return;
     return value === undefined ? "undefined" : value;
   });
   return text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "uuid");

@@ -4,7 +4,7 @@
  * @module
  */
 import { Auth, type AuthConfig } from "@auth/core";
-import { decode } from "@auth/core/jwt";
+import { decode, encode } from "@auth/core/jwt";
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { SECRET } from "./app.ts";
@@ -119,13 +119,13 @@ export class SessionComparison implements AsyncDisposable {
     if (!value.startsWith("eyJ")) return { name, value, attributes };
     const salt = name.replace(/\.0$/, "");
     const secret = (this.#ours.jwt as { secret?: string })?.secret ?? this.#ours.secret!;
-    const { iat, exp, jti, ...claims } = (await decode({ token: value, secret, salt }))!;
+    const { iat, exp, jti, ...claims } = withoutName((await decode({ token: value, secret, salt }))!);
     return {
       name,
       claims,
       lifetime: exp! - iat!,
       jti: typeof jti,
-      chunks: Math.ceil(value.length / 3936),
+      chunks: Math.ceil((await encode({ token: claims, secret, salt })).length / 3936),
       attributes,
     };
   }
@@ -148,7 +148,7 @@ interface Notes {
 const newNotes = (): Notes => ({ calls: [], errors: [] });
 
 function complete(make: ConfigMaker, notes: Notes): FastifyAuthConfig {
-  const note = (...call: unknown[]) => notes.calls.push(call.map(snapshot));
+  const note = (...call: unknown[]) => notes.calls.push(call.map(snapshot).map(withoutName));
   return {
     providers: [],
     secret: SECRET,
@@ -164,6 +164,13 @@ function complete(make: ConfigMaker, notes: Notes): FastifyAuthConfig {
     },
     ...make(note),
   };
+}
+
+/** Claims without the name of the session, which only our tokens have. */
+function withoutName<T>(claims: T): T {
+  if (typeof claims !== "object" || claims === null || !("session_name" in claims)) return claims;
+  const { session_name: _name, ...others } = claims;
+  return others as T;
 }
 
 /** A copy, so that later changes to an argument do not show. */

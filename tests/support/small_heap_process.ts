@@ -7,8 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { TokenCache } from "../../src/jwt/token_cache.ts";
 import { DiscoveryCache } from "../../src/provider/discovery_cache.ts";
-import { Refreshes } from "../../src/session/refreshes.ts";
-import { TokenFamilies } from "../../src/session/token_families.ts";
+import { LiveSessions } from "../../src/session/live_sessions.ts";
 
 const COUNT = 20_000;
 /** In characters: of a large session. */
@@ -16,15 +15,13 @@ const TOKEN = 6_000;
 
 const cache = new TokenCache(4 * 2 ** 20);
 const documents = new DiscoveryCache();
-const refreshes = new Refreshes<string>(30_000);
-const families = new TokenFamilies();
+const live = new LiveSessions(30_000);
 for (let index = 0; index < COUNT; index++) {
   // Random, since equal texts would share their memory
   const token = randomBytes(TOKEN / 2).toString("hex");
   cache.set(token, { text: `{"sub":"${index}","groups":"${token}"}`, current: true }, { sub: `${index}` });
-  refreshes.remember(token, `next ${token}`);
-  families.join(token, `next ${token}`);
-  families.end(token);
+  live.replace(`${index}`, token, `next ${token}`);
+  live.end(`${index}`);
   await documents.get(`https://${index}.example`, () => Promise.resolve(token));
 }
 console.log("done");

@@ -34,7 +34,7 @@ type CountedKey = readonly [counter: Counter, key: string];
 export class RateLimits {
   readonly #running: InFlight;
   /** Those that run, by the browser and what it sent. */
-  readonly #attempts = new Map<string, Promise<Answer>>();
+  readonly #attempts: Map<string, Promise<Answer>>;
 
   private constructor(
     private readonly settings: RateLimitSettings,
@@ -43,6 +43,7 @@ export class RateLimits {
     private readonly digest: (text: string) => string,
   ) {
     this.#running = new InFlight();
+    this.#attempts = new Map();
   }
 
   /**

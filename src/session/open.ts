@@ -5,7 +5,7 @@ import { checkTimes, parseClaims } from "../jwt/codec.ts";
 import { FlatClaims } from "../jwt/flat_claims.ts";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
-import type { MaybePromise } from "../utils/maybe_promise.ts";
+import { digestName, nameOf, rowName } from "./name.ts";
 import type { SessionSettings } from "./settings.ts";
 import { BEARER } from "./token_use.ts";
 
@@ -13,6 +13,8 @@ import { BEARER } from "./token_use.ts";
 export interface OpenToken {
   /** The token itself. */
   readonly token: string;
+  /** The name of its session. */
+  readonly name: string;
   /** Its claims, which the callbacks may write to. */
   readonly claims: JWT;
   /** The claims as they came, in JSON where JSON can hold them. */
@@ -32,14 +34,9 @@ export interface OpenToken {
  * application's.
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
-  return await openAtOnce(token, settings);
-}
-
-/** As {@linkcode openToken}, at once for a token in core's format. */
-export function openAtOnce(token: string, settings: SessionSettings): MaybePromise<OpenToken> {
   const known = openKnown(token, settings);
   if (known instanceof Refusal) throw known;
-  return known ?? decodeToken(token, settings);
+  return known ?? await decodeToken(token, settings);
 }
 
 async function decodeToken(token: string, settings: SessionSettings): Promise<OpenToken> {
@@ -72,8 +69,8 @@ export class UnreadableToken extends Error {
   }
 }
 
-/** Decodes a token that is in core's format, at once; `undefined` for one that only the decoder can read. */
-function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
+/** Decodes a token that is in core's format; `undefined` for one that only the decoder can read. */
+export function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
   const cached = cachedToken(token, settings);
   const known = cached ?? openAnew(token, settings);
   if (known === undefined || known instanceof Refusal) return known;
@@ -125,7 +122,7 @@ function toOpenToken(
   const kept = life === undefined ? newEnd(settings).toISOString() : life.expires;
   const renewed = () =>
     (settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
-  return { token, claims, text, flat, due, ends: { kept, renewed } };
+  return { token, name: nameOf(claims, token), claims, text, flat, due, ends: { kept, renewed } };
 }
 
 /**
@@ -150,7 +147,7 @@ export function openPlain(token: string, settings: SessionSettings): PlainClaims
   if (opened.plain === undefined) {
     const parsed = parseClaims(opened.text);
     if (parsed === undefined || parsed instanceof Refusal) return parsed;
-    opened.plain = plainClaims(parsed, lifeOf(opened, parsed, settings));
+    opened.plain = plainClaims(parsed, nameOf(parsed, token), lifeOf(opened, parsed, settings));
     settings.cache.set(token, opened, parsed);
   }
   const { plain } = opened;
@@ -159,11 +156,11 @@ export function openPlain(token: string, settings: SessionSettings): PlainClaims
   return checkTimes(plain, now) ?? (isDue(plain.life, now) ? undefined : plain);
 }
 
-function plainClaims(parsed: JWT, life: TokenLife | undefined): PlainClaims | null {
+function plainClaims(parsed: JWT, session: string, life: TokenLife | undefined): PlainClaims | null {
   if (life === undefined) return null;
   const { name, email, picture, iat, nbf, exp } = parsed;
   if (isObject(name) || isObject(email) || isObject(picture) || parsed.token_use === BEARER) return null;
-  return { name, email, picture, iat, nbf, exp, life } as PlainClaims;
+  return { name, email, picture, iat, nbf, exp, session, life } as PlainClaims;
 }
 
 function isObject(claim: unknown): boolean {
@@ -209,4 +206,10 @@ function toJson(value: unknown): string | undefined {
   } catch {
     return; // A BigInt or a cycle, which the encoder refuses.
   }
+}
+
+/** The name of the session of a token. */
+export async function sessionName(token: string, settings: SessionSettings): Promise<string> {
+  if (settings.strategy === "database") return rowName(token, settings.isBearer);
+  return await openToken(token, settings).then(({ name }) => name, () => digestName(token));
 }

@@ -1,0 +1,34 @@
+/** What a read makes of the token of a session. */
+import type { JWT } from "@auth/core/jwt";
+
+/** What a read makes of a token, for all requests that carry it at the same time. */
+export interface JwtRead {
+  /** What the `jwt` callback made of the claims; null ends the session. */
+  readonly token: JWT | null;
+  /** What the `session` callback returned. */
+  readonly session: unknown;
+  /** When the session ends if it is not read again, as it says so. */
+  readonly expires: string;
+  /** The new token for the browser, if it differs from the one that came. */
+  readonly sealed?: string;
+  /** Why the claims could not be sealed. */
+  readonly error?: Error;
+  /** If a refresh failed: requests that carry the token may have asked for that of another provider. */
+  readonly refreshFailure?: RefreshFailure;
+  /** How often the session has ended, if this read ended it. */
+  readonly endings?: number;
+}
+
+/** Why the tokens of a provider could not be refreshed. */
+export interface RefreshFailure {
+  /** The id of the provider. */
+  readonly provider: string;
+  readonly cause: unknown;
+}
+
+/** The read of a token whose session ended before the callbacks were done. */
+export const ENDED: JwtRead = Object.freeze({
+  token: null,
+  session: null,
+  expires: new Date(0).toISOString(),
+});

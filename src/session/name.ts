@@ -1,0 +1,54 @@
+/**
+ * The name of a session: all its tokens have it, from its sign-in to its end. It is no secret.
+ *
+ * Tokens that earlier builds or other applications with Auth.js made have none. Until its first renewal the
+ * name of such a session is the `jti` of its token, or else a digest.
+ */
+import type { JWT } from "@auth/core/jwt";
+import { createHash, randomUUID } from "node:crypto";
+import { claimOf } from "./session_records.ts";
+
+/** The claim. */
+const CLAIM = "session_name";
+
+/** A name for a new session. */
+export function newName(): string {
+  return randomUUID();
+}
+
+/** The name of the session whose token has these claims. */
+export function nameOf(claims: JWT, token: string): string {
+  const name = namedBy(claims) ?? claimOf(claims)?.id ?? claims.jti;
+  return typeof name === "string" && name !== "" ? name : digestName(token);
+}
+
+/** The name that the claims themselves have. */
+export function namedBy(claims: JWT): string | undefined {
+  const name = claims[CLAIM];
+  return typeof name === "string" && name !== "" ? name : undefined;
+}
+
+/**
+ * The name of a session in a database. A bearer token that is sent as a cookie has another one, so that ending that
+ * ends nothing.
+ */
+export function rowName(token: string, isBearer: boolean): string {
+  return digestName(isBearer ? `bearer ${token}` : token);
+}
+
+/** The name that stands for a token which does not open. */
+export function digestName(token: string): string {
+  return createHash("sha256").update(token).digest("base64url");
+}
+
+/** The claims with the name, which a `jwt` callback may have left out. */
+export function withName(claims: JWT, name: string | undefined): JWT {
+  // What a callback returns that is no object the encoder refuses.
+  const isOther = typeof claims === "object" && claims !== null && claims[CLAIM] !== name;
+  return name !== undefined && isOther ? { ...claims, [CLAIM]: name } : claims;
+}
+
+/** The claims without it: those of the application. */
+export function withoutName({ [CLAIM]: _name, ...claims }: JWT): JWT {
+  return claims;
+}

@@ -1,0 +1,154 @@
+/** Runs the callbacks for a session token, and makes the token that takes its place. */
+import type { JWT } from "@auth/core/jwt";
+import { withEnd } from "../config/lifetime.ts";
+import type { NoticeCode } from "../config/notices.ts";
+import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
+import { namedBy, withName } from "./name.ts";
+import { ENDED, type JwtRead } from "./jwt_read.ts";
+import { isUnchanged, type OpenToken } from "./open.ts";
+import { providerSessionOf, withProviderSession } from "./provider_session.ts";
+import { type ReadContext, sessionOf, type TokenRefresh } from "./read.ts";
+import { adoptingClaim, claimOf, withClaim } from "./session_records.ts";
+import type { SessionSettings } from "./settings.ts";
+
+/** Takes the claims and the token of another request's read, and makes a session of its own from them. */
+export async function makeOwnSession(read: JwtRead, context: ReadContext): Promise<JwtRead> {
+  if (read.token === null) return read;
+  return { ...read, ...await callSessionCallback(cloneClaims(read.token), read.expires, context) };
+}
+
+/**
+ * Claims that the session callback may write to; those with a function in them cannot be cloned and are
+ * shared.
+ */
+export function cloneClaims(token: JWT): JWT {
+  try {
+    return structuredClone(token);
+  } catch {
+    return token;
+  }
+}
+
+/**
+ * Runs the callbacks in core's order: the `jwt` callback, the `session` callback (which may write to the token),
+ * then a new token.
+ */
+export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
+  const { callbacks: { jwt } } = context.settings;
+  const { claims } = opened;
+  const keep = keeper(opened, context.settings);
+  const { update, refresh } = context;
+  context.own.known = { session: sessionOf(claims, opened.ends.kept), claims };
+  // Core passes `session`, the browser's update of the session, in every call.
+  const params = { token: claims, ...(update && { trigger: "update" }), session: update?.data };
+  const returned = jwt === undefined ? claims : await jwt(params as never);
+  if (returned === null) return { ...ENDED, token: null };
+  if (!refresh?.isDue(returned)) return await makeSession(opened, keep(returned), context);
+  const { token, refreshFailure } = await attemptRefresh(refresh, returned);
+  const read = await makeSession(opened, keep(token), context);
+  return refreshFailure === undefined ? read : { ...read, refreshFailure };
+}
+
+/** Puts back what a `jwt` callback that makes the claims anew leaves out of ours. */
+function keeper(
+  { claims, due, name }: OpenToken,
+  { records, keepsProviderSessions }: SessionSettings,
+): (token: JWT) => JWT {
+  const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
+  const claim = records && (claimOf(claims) ?? (due ? adoptingClaim(claims, name) : undefined));
+  const named = namedBy(claims);
+  return (token) => withProviderSession(withClaim(withName(token, named), claim), provider);
+}
+
+async function makeSession(opened: OpenToken, token: JWT, context: ReadContext): Promise<JwtRead> {
+  const { kept, renewed } = opened.ends;
+  const expires = (opened.due || context.update) && context.canSetCookie() ? renewed() : kept;
+  const read = await callSessionCallback(token, expires, context);
+  return staysAsItIs(opened, token, context) ? read : await replaceToken(opened, token, read, context);
+}
+
+/** Whether the browser keeps its token. */
+function staysAsItIs(opened: OpenToken, token: JWT, { settings, refresh, update }: ReadContext): boolean {
+  if (settings.isBearer) return true;
+  if (update !== undefined) return false;
+  const { callbacks } = settings;
+  const mayHaveChanged = callbacks.jwt !== undefined || callbacks.session !== undefined ||
+    refresh !== undefined;
+  return !opened.due && (!mayHaveChanged || isUnchanged(token, opened));
+}
+
+async function replaceToken(
+  opened: OpenToken,
+  token: JWT,
+  read: JwtRead,
+  context: ReadContext,
+): Promise<JwtRead> {
+  const { kept, renewed } = opened.ends;
+  try {
+    const sealed = await reseal(opened, token, context);
+    if (sealed === undefined) return endingAt(read, kept);
+    return { ...(context.canSetCookie() ? endingAt(read, renewed()) : read), sealed };
+  } catch (error) {
+    return { ...read, error: error as Error };
+  }
+}
+
+/** Refreshes the tokens of a provider. A failure leaves the claims as they are. */
+async function attemptRefresh(
+  refresh: TokenRefresh,
+  token: JWT,
+): Promise<Pick<JwtRead, "refreshFailure"> & { readonly token: JWT }> {
+  try {
+    return { token: await refresh.run(token) };
+  } catch (cause) {
+    return { token, refreshFailure: { provider: refresh.provider, cause } };
+  }
+}
+
+/** The session for the claims, through the `session` callback. */
+async function callSessionCallback(
+  token: JWT,
+  expires: string,
+  { settings: { callbacks }, own }: ReadContext,
+): Promise<JwtRead> {
+  const session = sessionOf(token, expires);
+  own.known = { session, claims: token };
+  if (callbacks.session === undefined) return { token, session, expires };
+  return { token, session: await callbacks.session({ session, token } as never), expires };
+}
+
+/** The bytes that its name adds to a session cookie. */
+const NAME_SIZE = 128;
+
+/**
+ * The token that replaces another. If it is too large the session goes on with its claims as they were, in a
+ * new token if the old one is due for renewal.
+ */
+async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
+  const { settings: { jwt, cookie, cookieLimit }, logger, log, auth } = context;
+  const { name } = opened;
+  const params = { ...jwt, token: withName(token, name), salt: cookie.name };
+  const code: NoticeCode = "FST_AUTHJS_WARN_SESSION_SIZE";
+  const watch = {
+    // A session that is larger already was accepted under another limit: it may stay, and not grow.
+    limit: Math.max(
+      cookieLimit,
+      cookieSize(cookie.name, opened.token) + (namedBy(opened.claims) ? 0 : NAME_SIZE),
+    ),
+    warn: (message: string) => auth.once("large session", () => log.warn({ code }, `Auth.js: ${message}`)),
+  };
+  try {
+    return await encodeWithin(jwt, params, watch);
+  } catch (error) {
+    if (!(error instanceof SessionTooLarge) || context.update !== undefined) throw error;
+    auth.once("session too large", () => logger().error(error));
+    logger().debug("session_too_large", error);
+    if (!opened.due || opened.text === undefined) return undefined;
+    return await jwt.encode({ ...params, token: withName(JSON.parse(opened.text), name) });
+  }
+}
+
+/** The read with another end: whether a token is renewed is known only after the session callback. */
+function endingAt(read: JwtRead, expires: string): JwtRead {
+  return { ...read, expires, session: withEnd(read.session, read.expires, expires) };
+}
