@@ -291,7 +291,7 @@ const CASES: readonly Case[] = [
   {
     name: "state of another sign-in",
     response: () => ({ state: "another" }),
-    outcome: { refused: /came with the state of another sign-in/, by: "plugin" },
+    outcome: { refused: /came with no cookie for "state"/, by: "plugin" },
   },
   {
     name: "an implicit answer",
