@@ -5,13 +5,10 @@ import { type FastifyAuthConfig, requireSession } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
 import { redisLock, redisSessionStore } from "fastify-authjs/redis";
 import PostgresAdapter from "@auth/pg-adapter";
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { createClient } from "redis";
@@ -399,13 +396,3 @@ if (process.platform !== "win32") {
     }
   });
 }
-
-Deno.test("the caches of sessions stay within a small heap, whatever is put into them", async () => {
-  const script = fileURLToPath(new URL("./support/small_heap_process.ts", import.meta.url));
-  const limit = "--max-old-space-size=96";
-  const flags = process.versions.deno
-    ? ["run", "-A", `--v8-flags=${limit}`]
-    : [limit, ...process.execArgv.filter((flag) => !/^--test/.test(flag))];
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, script]);
-  assertMatch(stdout, /^done$/m);
-});
