@@ -7,6 +7,7 @@
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
+import type { Provider } from "@auth/core/providers";
 import type { SerializeOptions } from "cookie";
 import type { SetCookie } from "../session/cookie.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
@@ -14,8 +15,7 @@ import { MISSING_METHODS } from "./adapter_methods.ts";
 import { type Answer, toSetCookieLine } from "./answer.ts";
 import { CHECK_COOKIES, checkHeader, type Checks, checksIn } from "./checks.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
-import { deferLast } from "./deferred_log.ts";
-import { SignIn } from "./sign_in.ts";
+import { signInOf } from "./sign_in.ts";
 
 /** The user who is signed in, as core is told. */
 export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
@@ -52,12 +52,19 @@ async function callWith(
   call: CoreCall,
 ): Promise<Answer> {
   const { config: { core, hashSecrets, coreProviders }, settings } = context;
-  const log = deferLast(context.logger);
-  const signIn = new SignIn(context, adapter, call.signedIn !== undefined);
+  const signIn = signInOf(context, adapter, call.signedIn !== undefined);
+  // Core logs an error before it answers or throws, some twice. Why it failed is logged with the answer.
+  const errors = new Set<Error>();
   // What core understands, and a fresh object each time, since core writes into what it is given.
   const config: AuthConfig & { raw: typeof raw } = {
     raw,
-    providers: call.providers ?? [signIn.providerFor(coreProviders.get(context.provider.id)!)],
+    providers: call.providers ?? [{
+      ...coreProviders.get(context.provider.id)!,
+      // Core refuses it without a field for it on its own page.
+      enableConditionalUI: false,
+      // Without a database there is no account to make a row of.
+      ...(adapter === undefined && { account: () => undefined }),
+    } as unknown as Provider],
     // Core hashes with this secret, and seals check cookies with that of `jwt`.
     secret: hashSecrets.current,
     jwt: {
@@ -78,28 +85,29 @@ async function callWith(
     basePath: context.mountPath,
     trustHost: true,
     skipCSRFCheck,
-    logger: log.logger,
+    logger: { ...context.logger, error: (error) => void errors.add(error) },
     ...(core.useSecureCookies !== undefined && { useSecureCookies: core.useSecureCookies }),
     ...(core.redirectProxyUrl !== undefined && { redirectProxyUrl: core.redirectProxyUrl }),
     ...(core.debug !== undefined && { debug: core.debug }),
     ...(core.theme !== undefined && { theme: core.theme }),
   };
+  let answer: Answer | undefined;
+  let failure: Error | undefined;
   try {
     const result = await Auth(await requestFor(context, call), config) as unknown;
     // Core answers with a Response if it refuses a request at once, and for errors that are not its own; the error is
     // then only in its log. It answers with nothing if a passkey is registered without an address.
     if (result instanceof Response || result === undefined) {
-      return signIn.fail(log.take() ?? new Error("Auth.js gave no answer"));
-    }
-    const answer = await toAnswer(result as RawAnswer, context);
-    // Their names and attributes are those of the configuration.
-    if (core.cookies) answer.cookies.forEach(toSetCookieLine);
-    const logged = log.flush();
-    return signIn.complete({ ...answer, ...(logged && { logged }) });
+      failure = [...errors].at(-1) ?? new Error("Auth.js gave no answer");
+    } else answer = await toAnswer(result as RawAnswer, context);
   } catch (error) {
-    log.take(error);
-    return signIn.fail(error as Error);
+    failure = error as Error;
   }
+  errors.delete(failure!);
+  for (const error of errors) context.logger.error(error);
+  if (answer === undefined) return signIn.fail(failure!);
+  const logged = [...errors].at(-1);
+  return signIn.complete({ ...answer, ...(logged && { logged }) });
 }
 
 /** What core returns with `raw`. */
@@ -117,6 +125,8 @@ async function toAnswer(
 ): Promise<Answer> {
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   const set = cookies as readonly SetCookie[];
+  // Their names and attributes are those of the configuration.
+  if (context.config.core.cookies) set.forEach(toSetCookieLine);
   return {
     status,
     headers: Object.fromEntries(lowerCase),

@@ -12,8 +12,12 @@ import type { RequestContext } from "./context.ts";
 
 /** The answer, which also removes the chunks of the session cookie that core does not know of. */
 export function removeOldChunks(answer: Answer, context: RequestContext): Answer {
-  const { headers: { cookie: header = "" }, settings: { cookie } } = context;
-  const isWithheld = context.action === "callback" && mayWithholdSession(context);
+  const { action, method, provider, headers: { cookie: header = "" }, settings: { cookie } } = context;
+  const sameSite = String(cookie.options.sameSite).toLowerCase();
+  // With a form from another site the browser sends only cookies with `SameSite=None`, and after a link or
+  // redirect from another site none with `SameSite=Strict`: it may hold session cookies that it did not send.
+  const isWithheld = action === "callback" &&
+    (sameSite === "strict" || sameSite === "true" || (method === "POST" && provider?.formPost === true));
   if (!isWithheld && !header.includes(cookie.name)) return answer;
   const parts = oldChunks(answer, context, isWithheld);
   return parts.length === 0
@@ -30,16 +34,4 @@ function oldChunks({ cookies }: Answer, context: RequestContext, isWithheld: boo
     return [...possible.filter((part) => isWithheld || header.includes(`${part}=`)), ...held];
   }
   return cookies.some((cookie) => isSessionPart(cookie.name, name)) ? [...held] : [];
-}
-
-/**
- * Whether the browser may hold session cookies that it did not send: with a form from another site it sends
- * only cookies with `SameSite=None`, and after a link or redirect from another site none with
- * `SameSite=Strict`.
- */
-function mayWithholdSession(
-  { method, provider, settings: { cookie: { options } } }: RequestContext,
-): boolean {
-  const sameSite = String(options.sameSite).toLowerCase();
-  return sameSite === "strict" || sameSite === "true" || (method === "POST" && provider?.formPost === true);
 }
