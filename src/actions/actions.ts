@@ -8,7 +8,6 @@ import type { GuardedReply, Session } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
 import { handleSessionUpdate } from "../routes/session.ts";
-import { givenSession } from "../routes/session_change.ts";
 import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
 import type { Handler } from "../routes/table.ts";
@@ -113,8 +112,7 @@ export async function signIn(
     isSent: options.redirect !== false,
   });
   if (options.redirect !== false) return await send(outcome, reply);
-  const { answer, context } = outcome;
-  return { url: urlOf(outcome), signedIn: givenSession(answer, context) !== "" };
+  return { url: urlOf(outcome), signedIn: Boolean(outcome.answer.session) };
 }
 
 /** The handler of a sign-in, which is counted as a request to the auth routes is. */

@@ -14,6 +14,8 @@ export interface Answer {
   /** A built-in page, which is rendered when the answer is sent. */
   readonly page?: Page;
   readonly cookies: readonly SetCookie[];
+  /** The session token that they set. */
+  readonly session?: string;
   /** A path or an absolute URL. */
   readonly redirect?: string;
   /**

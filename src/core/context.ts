@@ -6,6 +6,7 @@ import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Assets } from "../pages/assets.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
+import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { Log } from "../utils/log.ts";
 import type { SessionSettings } from "../session/settings.ts";
@@ -54,6 +55,8 @@ export interface RequestContext {
   readonly headers: IncomingHttpHeaders;
   /** The normalised Cookie header. */
   readonly cookies: string;
+  /** The session cookie. */
+  readonly held: SessionCookie;
   /** The normalised query, without its `?`. */
   readonly query: string;
   /** The normalised body; `undefined` for a GET. */
@@ -92,5 +95,6 @@ export function withoutCookies<Context extends RequestContext>(
   names: readonly string[],
 ): Context {
   const pairs = context.cookies.split(";").filter((pair) => !names.includes(pair.split("=")[0]!.trim()));
-  return { ...context, cookies: pairs.join(";").trim() };
+  const cookies = pairs.join(";").trim();
+  return { ...context, cookies, held: readSessionCookie(cookies, context.settings.cookie.name) };
 }

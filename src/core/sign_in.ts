@@ -6,7 +6,6 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { User } from "@auth/core/types";
 import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
-import { readSessionCookie } from "../session/cookie.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import { SessionStoreFailure } from "../session/session_records.ts";
 import { type Answer, removalOf } from "./answer.ts";
@@ -40,7 +39,7 @@ export function signInOf(
   adapter: Adapter | undefined,
   isSignedIn: boolean,
 ): SignIn {
-  const { config, settings, cookies, headers, provider, trail, warnOnce, logger } = context;
+  const { config, settings, cookies, held, headers, provider, trail, warnOnce, logger } = context;
   const { callbacks: { signIn: ownSignIn, redirect } = {}, pages } = config.core;
   let own = trail?.watch(config.core.events) ?? config.core.events ?? {};
   if (config.keepsTokens && settings.strategy === "database") own = updateOnSignIn(own, adapter!);
@@ -84,7 +83,7 @@ export function signInOf(
             config,
             settings,
             adapter,
-            held: readSessionCookie(cookies, settings.cookie.name).token,
+            held: held.token,
             cookies,
             userAgent: headers["user-agent"],
             linksAccount,
@@ -110,16 +109,16 @@ export function signInOf(
         },
       },
     complete(answer) {
-      const { name, options } = settings.cookie;
+      const { options } = settings.cookie;
       const given = session === null
-        ? readSessionCookie(cookies, name).names.map((name) => removalOf(name, options))
+        ? held.names.map((name) => removalOf(name, options))
         : session?.cookies ?? [];
       const newUser = isNewUser && answer.redirect !== undefined ? pages?.newUser : undefined;
       return removeOldChunks({
         ...answer,
         cookies: [...answer.cookies, ...given],
         turnedAway,
-        goesOn: session?.goesOn === true,
+        ...(session && { session: session.token, goesOn: session.goesOn }),
         ...(newUser && { redirect: withCallbackUrl(newUser, answer.redirect!) }),
       }, context);
     },

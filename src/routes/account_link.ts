@@ -17,7 +17,7 @@ import { ownerOf } from "../session/owner.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import type { Attempt } from "./callback/attempts.ts";
 import { handleOAuthCallback } from "./callback/oauth.ts";
-import { heldSession, readSignedIn } from "./session_change.ts";
+import { readSignedIn } from "./session_change.ts";
 
 /** The user who started the link is not signed in any more. */
 class LinkSessionRequired extends AuthError {
@@ -36,7 +36,7 @@ export async function finishLink(context: ProviderContext, attempt: Attempt): Pr
 async function link(context: ProviderContext, attempt: Attempt): Promise<Answer> {
   let userId: string | undefined;
   try {
-    userId = await ownerOf(heldSession(context).token, context.settings);
+    userId = await ownerOf(context.held.token, context.settings);
   } catch (error) {
     context.logger.error(error as Error);
     throw unavailableError(error);

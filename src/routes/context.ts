@@ -9,6 +9,7 @@ import type { PublicOrigin } from "../http/origin.ts";
 import type { Received } from "../http/received.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { Trail } from "../core/trail.ts";
+import { readSessionCookie } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";
 import type { Log } from "../utils/log.ts";
 import { authQuery } from "./query.ts";
@@ -55,6 +56,7 @@ export function requestContext(
   const fallback = action === "signin" || action === "callback" ? callbackUrl : undefined;
   const body = sent && asked !== undefined ? withCallbackUrl(sent, fallback, origin) : sent;
   const { cookie } = headers;
+  const cookies = cookie ? normalizeCallbackCookie(cookie, settings.callbackUrlCookie.name, origin.href) : "";
   return {
     auth,
     config,
@@ -65,7 +67,8 @@ export function requestContext(
     provider,
     method,
     headers,
-    cookies: cookie ? normalizeCallbackCookie(cookie, settings.callbackUrlCookie.name, origin.href) : "",
+    cookies,
+    held: readSessionCookie(cookies, settings.cookie.name),
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,

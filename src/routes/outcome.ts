@@ -9,7 +9,6 @@ import { FastifyAuthError } from "../errors.ts";
 import type { AuthParams } from "../http/received.ts";
 import { errorTypeOf } from "../telemetry/error_type.ts";
 import type { Mount } from "./context.ts";
-import { givenSession } from "./session_change.ts";
 import { type AuthRoute, isOfSignIn } from "./table.ts";
 
 /** Publishes what an answer says. */
@@ -23,7 +22,7 @@ export function publishAnswer(answer: Answer, context: RequestContext, trail: Tr
     (action === "callback" || (action === "signin" && method === "POST"));
   if (error === undefined) {
     if (turnedAway) trail.fail(() => ({ reason: AccessDenied.type, status: 403 }));
-    trail.succeed(givenSession(answer, context) !== "");
+    trail.succeed(Boolean(answer.session));
   } else if (isSignIn) publishFailure(trail, error);
 }
 

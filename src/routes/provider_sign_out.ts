@@ -15,7 +15,6 @@ import { openToken } from "../session/open.ts";
 import { providerOfToken, type ProviderSession, providerSessionOf } from "../session/provider_session.ts";
 import { placeOf } from "../session/sealed_value.ts";
 import { parseJsonObject } from "../utils/json.ts";
-import { heldSession } from "./session_change.ts";
 
 /** How long the browser may stay at the provider, in seconds. */
 const MAX_AGE = 900;
@@ -27,7 +26,7 @@ export async function providerSessionToEnd(
 ): Promise<ProviderSession | undefined> {
   const { config: { providerSignOut, providers }, settings, logger } = context;
   if (providerSignOut === undefined || !(asked ?? providerSignOut.byDefault)) return undefined;
-  const { token } = heldSession(context);
+  const { token } = context.held;
   if (token === "") return undefined;
   const found = settings.strategy === "jwt"
     ? await openToken(token, settings).then(({ claims }) => providerSessionOf(claims), () => undefined)

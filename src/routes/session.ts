@@ -22,14 +22,7 @@ import { readRow } from "../session/read_database.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
 import { runCallbacks } from "../session/renew.ts";
 import { refreshOnce } from "../session/refresh_once.ts";
-import {
-  endingContext,
-  endRemovedSession,
-  givenSession,
-  heldSession,
-  mayBeSession,
-  sessionHasEnded,
-} from "./session_change.ts";
+import { endingContext, endRemovedSession, mayBeSession, sessionHasEnded } from "./session_change.ts";
 
 /**
  * Answers with the session or `null`, or with 503 where the adapter failed: after `null` a client would sign
@@ -55,7 +48,7 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
   const refused = csrfError(context);
   if (refused !== undefined) return errorAnswer(refused, context);
   const { settings } = context;
-  const { token } = heldSession(context);
+  const { token } = context.held;
   // Another process may have the key.
   if (token === "" || hasUnknownKey(token, settings)) return jsonAnswer(null);
   const name = await sessionName(token, settings);
@@ -67,7 +60,7 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
     name,
     token,
     (newest) => updateInTurn(newest, name, context),
-    (answer) => givenSession(answer, context) || undefined,
+    (answer) => answer.session || undefined,
   );
 }
 
@@ -86,8 +79,8 @@ async function updateInTurn(token: string, name: string, context: RequestContext
     const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(store, newest, {
       async work() {
         const answer = await update(newest);
-        const sealed = givenSession(answer, context);
-        return { answer, ...(sealed !== "" && { sealed }) };
+        const { session: sealed } = answer;
+        return { answer, ...(sealed && { sealed }) };
       },
       join: async (sealed) => await mayBeSession(sealed, context) ? { sealed } : undefined,
       hasEnded: () => hasEnded(name, ending),
@@ -103,7 +96,7 @@ async function updateInTurn(token: string, name: string, context: RequestContext
 
 /** Updates the session by its newest token. */
 async function updateToken(newest: string, name: string, context: RequestContext): Promise<Answer> {
-  const held = heldSession(context);
+  const held = context.held;
   const { settings } = context;
   const { live } = settings;
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
@@ -112,13 +105,11 @@ async function updateToken(newest: string, name: string, context: RequestContext
   const answer = removeOldChunks(await asOwn(own, () => update(newest, context, own)), context);
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
-  const updated = givenSession(answer, context);
-  const hasEndedSince = updated === ""
-    ? live.endings(name) > 0
-    : await hasEnded(name, endingContext(context));
+  const { session: updated } = answer;
+  const hasEndedSince = updated ? await hasEnded(name, endingContext(context)) : live.endings(name) > 0;
   if (hasEndedSince) return jsonAnswer(null);
   await endRemovedSession(answer, context);
-  if (updated !== "" && updated !== newest) {
+  if (updated && updated !== newest) {
     live.replace(name, held.token, updated);
     live.replace(name, newest, updated);
   }
@@ -159,7 +150,7 @@ async function runUpdate(token: string, context: ReadContext): Promise<JwtRead> 
 }
 
 async function updateRow(token: string, context: RequestContext, own: OwnRead): Promise<Answer> {
-  const read = await readRow(heldSession(context), readContext(context, own));
+  const read = await readRow(context.held, readContext(context, own));
   if (read.failure !== undefined) return failed(read.failure, context);
   if ("returned" in read) return updated(read.returned, token, context);
   return read.update === undefined ? jsonAnswer(null) : withoutSession(context);
@@ -178,13 +169,14 @@ function failed(failure: FastifyAuthError, { fromApplication }: RequestContext):
 /** The updated session, and its cookies. */
 function updated(session: unknown, token: string, { settings }: RequestContext): Answer {
   const body = settings.hidesClaims ? JSON.parse(JSON.stringify(session, leaveOutTokens) ?? "null") : session;
-  return { ...jsonAnswer(body), cookies: sessionCookies(token, settings.cookie, newExpiry(settings)) };
+  const cookies = sessionCookies(token, settings.cookie, newExpiry(settings));
+  return { ...jsonAnswer(body), cookies, session: token };
 }
 
 /** No session: its cookies are removed. */
 function withoutSession(context: RequestContext): Answer {
   const { cookie } = context.settings;
-  const cookies = heldSession(context).names.map((name) => removalOf(name, cookie.options));
+  const cookies = context.held.names.map((name) => removalOf(name, cookie.options));
   return { ...jsonAnswer(null), cookies };
 }
 

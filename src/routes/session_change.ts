@@ -7,10 +7,8 @@ import { unavailableError } from "../adapter/failure.ts";
 import type { Answer } from "../core/answer.ts";
 import type { SignedIn } from "../core/call.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
-import { encodeValue, isSessionPart, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
-import { sessionName } from "../session/open.ts";
-import { openToken } from "../session/open.ts";
+import { openToken, sessionName } from "../session/open.ts";
 import { endRecord } from "../session/record_reads.ts";
 import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/session_records.ts";
@@ -19,25 +17,6 @@ import { isRowFor } from "../session/token_use.ts";
 /** The context for ending a session. */
 export function endingContext({ settings, logger }: RequestContext): EndingContext {
   return { settings, logger: () => logger };
-}
-
-/** The session cookie of the request. */
-export function heldSession({ cookies, settings }: RequestContext): SessionCookie {
-  return readSessionCookie(cookies, settings.cookie.name);
-}
-
-/** The session token that an answer sets; empty where it sets none. */
-export function givenSession({ cookies }: Answer, { settings }: RequestContext): string {
-  const isPart = ({ name, value }: Answer["cookies"][number]) =>
-    value !== "" && isSessionPart(name, settings.cookie.name);
-  const pairs = cookies.filter(isPart).map(({ name, value }) => `${name}=${encodeValue(value)}`);
-  return readSessionCookie(pairs.join("; "), settings.cookie.name).token;
-}
-
-/** The answer without session cookies. */
-export function withoutSession(answer: Answer, { settings }: RequestContext): Answer {
-  const others = answer.cookies.filter(({ name }) => !isSessionPart(name, settings.cookie.name));
-  return { ...answer, cookies: others };
 }
 
 /**
@@ -50,8 +29,8 @@ export async function endRemovedSession(
   answer: Answer,
   context: RequestContext,
 ): Promise<SessionStoreFailure | undefined> {
-  const { token, names } = heldSession(context);
-  const isRemoved = givenSession(answer, context) === "" &&
+  const { token, names } = context.held;
+  const isRemoved = !answer.session &&
     answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
   // Any value of the cookie is removed; only one that may be a session is remembered as ended.
   if (!isRemoved || !await mayBeSession(token, context)) return undefined;
@@ -72,12 +51,11 @@ export async function mayBeSession(token: string, { settings }: RequestContext):
 
 /** After a sign-in: ends the session that the browser had before, and begins the new one. */
 export async function replaceSession(answer: Answer, context: RequestContext): Promise<void> {
-  const given = givenSession(answer, context);
-  if (given === "") return;
-  const { token } = heldSession(context);
+  const { session: given } = answer;
+  if (!given) return;
+  const { settings, held: { token } } = context;
   if (answer.goesOn) {
     // For requests that are still running too.
-    const { settings } = context;
     return settings.live.replace(await sessionName(given, settings), token, given);
   }
   if (token !== "" && token !== given) {
@@ -85,7 +63,6 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
     await endHeld(token, context);
     await deleteReplaced(token, context);
   }
-  const { settings } = context;
   // The name of another session is new.
   if (settings.strategy === "jwt" && settings.ownTokens) return;
   await beginSession(await sessionName(given, settings), endingContext(context));
@@ -110,7 +87,7 @@ async function deleteReplaced(token: string, { settings, logger }: RequestContex
  */
 export async function readSignedIn(context: RequestContext): Promise<SignedIn | undefined> {
   const { settings, logger } = context;
-  const { token } = heldSession(context);
+  const { token } = context.held;
   if (token === "") return undefined;
   if (settings.strategy === "jwt") {
     const claims = await openToken(token, settings).then(({ claims }) => claims, () => undefined);
@@ -156,6 +133,6 @@ export async function sessionHasEnded(token: string, context: RequestContext): P
 export async function withoutEndedSession<Context extends RequestContext>(
   context: Context,
 ): Promise<Context> {
-  const { token, names } = heldSession(context);
+  const { token, names } = context.held;
   return await sessionHasEnded(token, context) ? withoutCookies(context, names) : context;
 }

@@ -14,7 +14,7 @@ import { wrapError } from "../session/read.ts";
 import { removeSignInCookie } from "../session/sign_in_cookie.ts";
 import { handleSignOutPage } from "./pages.ts";
 import { endAtProvider, providerSessionToEnd } from "./provider_sign_out.ts";
-import { endRemovedSession, heldSession } from "./session_change.ts";
+import { endRemovedSession } from "./session_change.ts";
 
 /**
  * Answers with the page, or signs out.
@@ -38,7 +38,7 @@ async function signOut(context: RequestContext): Promise<Answer> {
   const { settings } = context;
   try {
     const { callbackUrl, cookies } = await callbackUrlOf(context);
-    const { token } = heldSession(context);
+    const { token } = context.held;
     // Also what is left of earlier sessions.
     const { names } = readSessionCookie(context.headers.cookie, settings.cookie.name);
     const removals = names.map((name) => removalOf(name, settings.cookie.options));

@@ -12,7 +12,6 @@ import type { SessionRead } from "../session/read.ts";
 import { tagOf } from "../session/provider_session.ts";
 import { SessionStoreFailure } from "../session/session_records.ts";
 import { BEARER_TAG, forBearer } from "../session/token_use.ts";
-import { heldSession } from "./session_change.ts";
 
 /** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */
 export async function handleToken(context: RequestContext): Promise<Answer> {
@@ -36,7 +35,7 @@ type Issued = string | FastifyAuthError | undefined;
 
 async function sealToken({ claims }: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
   const { jwt, cookie, records, ownTokens } = context.settings;
-  const held = forBearer(claims ?? (await openToken(heldSession(context).token, context.settings)).claims);
+  const held = forBearer(claims ?? (await openToken(context.held.token, context.settings)).claims);
   try {
     // A session of its own, which is listed beside that of the cookie.
     const name = newName();
@@ -71,7 +70,7 @@ async function assertOpens(token: string, { settings }: RequestContext): Promise
 /** A session of its own: signing out in the browser does not end it. */
 async function createRow(_read: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
   const { generateSessionToken, adapter, rows } = context.settings;
-  const { token } = heldSession(context);
+  const { token } = context.held;
   try {
     const found = await adapter!.getSessionAndUser!(token);
     if (found === null) return undefined;

@@ -50,6 +50,7 @@ export interface CreateContext {
 
 /** A session that a sign-in has made. */
 export interface NewSession {
+  readonly token: string;
   readonly cookies: readonly SetCookie[];
   /** Whether it is the session that the browser has. */
   readonly goesOn: boolean;
@@ -66,28 +67,33 @@ export async function createSession(
   params: SignInParams,
   context: CreateContext,
 ): Promise<NewSession | undefined> {
-  return context.settings.strategy === "jwt"
-    ? await createToken(params, context)
-    : await createRow(params, context);
-}
-
-async function createToken(params: SignInParams, context: CreateContext): Promise<NewSession | undefined> {
-  const { config, settings, userAgent, goesOn } = context;
-  const { records, cookie } = settings;
-  const opened = () => openToken(context.held, settings).then(({ claims }) => claims, () => undefined);
-  const claims = await callJwt(params, opened, context);
-  if (claims === null) return undefined;
+  const { config, settings, held: token, linksAccount, goesOn, warnOnce } = context;
+  if (settings.strategy === "database") return await createRow(params, context);
+  const { jwt: codec, records, cookie, cookieLimit } = settings;
+  const opened = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
+  let jwt: JwtCallback = config.core.callbacks?.jwt ?? (({ token }) => token);
+  if (settings.keepsProviderSessions) jwt = keepProviderSession(jwt, keptParts(config, "jwt"));
+  if (config.recordsSignIns) jwt = recordSignIns(jwt, () => linksAccount, opened);
+  if (config.keepsTokens) jwt = keepTokens(jwt, opened);
+  const returned = await jwt(params);
+  if (returned === null) return undefined;
   const held = goesOn ? await opened() : undefined;
-  const token = held === undefined ? await asNew(claims, settings) : asHeld(claims, held, context);
-  if (records !== undefined && claimOf(token) === undefined) {
-    context.warnOnce("session without sub", WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
+  const claims = held === undefined ? await asNew(returned, settings) : asHeld(returned, held, token);
+  if (records !== undefined && claimOf(claims) === undefined) {
+    warnOnce("session without sub", WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
   }
-  const sealed = await seal(token, held, context);
-  await records?.put(token, userAgent);
+  // A session that goes on ends when it would have.
+  const end = typeof held?.exp === "number" ? new Date(held.exp * 1000) : undefined;
+  const maxAge = end && { maxAge: Math.ceil((end.valueOf() - Date.now()) / 1000) };
+  const sealed = await encodeWithin(codec, { ...codec, token: claims, salt: cookie.name, ...maxAge }, {
+    limit: cookieLimit,
+    warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
+  });
+  await records?.put(claims, context.userAgent);
   if (records !== undefined && config.logoutTokens !== undefined) {
-    await assertNotEndedAtProvider(token, records);
+    await assertNotEndedAtProvider(claims, records);
   }
-  return { cookies: sessionCookies(sealed, cookie, endOf(held) ?? newExpiry(settings)), goesOn };
+  return { token: sealed, cookies: sessionCookies(sealed, cookie, end ?? newExpiry(settings)), goesOn };
 }
 
 /** The claims of a new session: its name, and what its record is found by. */
@@ -98,40 +104,9 @@ async function asNew(claims: JWT, { records }: SessionSettings): Promise<JWT> {
 }
 
 /** The claims of a session that goes on: its name, its record, and the session at a provider that it was made from. */
-function asHeld(
-  { [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT,
-  held: JWT,
-  { held: token }: CreateContext,
-): JWT {
+function asHeld({ [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT, held: JWT, token: string): JWT {
   const named = withName(claims, nameOf(held, token));
   return withProviderSession(withClaim(named, claimOf(held)), providerSessionOf(held));
-}
-
-/** What the `jwt` callback makes of the sign-in, and what is kept beside its claims. */
-function callJwt(
-  params: SignInParams,
-  held: () => Promise<JWT | undefined>,
-  { config, settings, linksAccount }: CreateContext,
-): JWT | null | Promise<JWT | null> {
-  let jwt: JwtCallback = config.core.callbacks?.jwt ?? (({ token }) => token);
-  if (settings.keepsProviderSessions) jwt = keepProviderSession(jwt, keptParts(config, settings.strategy));
-  if (config.recordsSignIns) jwt = recordSignIns(jwt, () => linksAccount, held);
-  return (config.keepsTokens ? keepTokens(jwt, held) : jwt)(params) as Promise<JWT | null>;
-}
-
-/** Seals the token. One of a session that goes on ends with it. */
-async function seal(token: JWT, held: JWT | undefined, context: CreateContext): Promise<string> {
-  const { settings: { jwt, cookie, cookieLimit }, warnOnce } = context;
-  const end = endOf(held);
-  const maxAge = end && { maxAge: Math.ceil((end.valueOf() - Date.now()) / 1000) };
-  return await encodeWithin(jwt, { ...jwt, token, salt: cookie.name, ...maxAge }, {
-    limit: cookieLimit,
-    warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
-  });
-}
-
-function endOf(held: JWT | undefined): Date | undefined {
-  return typeof held?.exp === "number" ? new Date(held.exp * 1000) : undefined;
 }
 
 async function createRow(params: SignInParams, context: CreateContext): Promise<NewSession> {
@@ -142,7 +117,11 @@ async function createRow(params: SignInParams, context: CreateContext): Promise<
     expires: new Date(Date.now() + settings.maxAge * 1000),
   });
   const cookies = sessionCookies(row.sessionToken, settings.cookie, new Date(row.expires));
-  return { cookies: [...cookies, ...signInCookies(params, row, context)], goesOn };
+  return {
+    token: row.sessionToken,
+    cookies: [...cookies, ...signInCookies(params, row, context)],
+    goesOn,
+  };
 }
 
 async function heldRow({ adapter, held }: CreateContext): Promise<AdapterSession> {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { ownerOf } from "../../session/owner.ts";
-import { heldSession, readSignedIn } from "../session_change.ts";
+import { readSignedIn } from "../session_change.ts";
 import type { Start } from "./attempts.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { Start } from "./attempts.ts";
  */
 export async function signedInUser(context: ProviderContext): Promise<string | undefined> {
   const { config, settings } = context;
-  const { token } = heldSession(context);
+  const { token } = context.held;
   if (config.core.adapter === undefined || token === "") return undefined;
   return settings.strategy === "jwt"
     ? await ownerOf(token, settings)

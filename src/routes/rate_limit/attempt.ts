@@ -8,7 +8,6 @@ import { hasCsrfToken } from "../../core/csrf.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { ownerOf } from "../../session/owner.ts";
-import { givenSession, heldSession } from "../session_change.ts";
 import { foldName } from "./fold_name.ts";
 
 /** What a request is counted as. */
@@ -48,7 +47,7 @@ function passesCsrf(context: RequestContext): boolean {
 
 /** The user of the session cookie; `undefined` if there is none, or if the database does not say. */
 async function userOf(context: RequestContext): Promise<string | undefined> {
-  return await ownerOf(heldSession(context).token, context.settings).catch(() => undefined);
+  return await ownerOf(context.held.token, context.settings).catch(() => undefined);
 }
 
 /** What a browser sent. Another one has another CSRF cookie. */
@@ -59,11 +58,10 @@ export function sentBy(context: RequestContext): string {
 }
 
 /** Whether the answer to an attempt is that of a failure which a guess may be behind. */
-export function hasFailed(answer: Answer, context: RequestContext): boolean {
-  const { error } = answer;
+export function hasFailed({ error, session }: Answer): boolean {
   // Nothing was compared: the token is missing, or the database fails.
   if (error instanceof MissingCSRF || error instanceof FastifyAuthError) return false;
-  return givenSession(answer, context) === "";
+  return !session;
 }
 
 /**

@@ -144,7 +144,7 @@ export class RateLimits {
     const key = this.digest(`attempt ${this.addressOf(request)} ${sentBy(context)}`);
     const same = this.#attempts.get(key);
     if (same !== undefined) return { ...await same, isShared: true };
-    const attempt = this.#attempt(context, request, account, run);
+    const attempt = this.#attempt(request, account, run);
     this.#attempts.set(key, attempt);
     try {
       return await attempt;
@@ -158,7 +158,6 @@ export class RateLimits {
    * failed.
    */
   async #attempt(
-    context: RequestContext,
     request: FastifyRequest,
     account: string | undefined,
     run: () => Promise<Answer>,
@@ -174,7 +173,7 @@ export class RateLimits {
       const failures = account === undefined ? [] : this.#failuresOf(account, address);
       await lookAt(failures);
       const answer = await run();
-      if (hasFailed(answer, context)) await Promise.all(failures.map(([counter, key]) => counter.count(key)));
+      if (hasFailed(answer)) await Promise.all(failures.map(([counter, key]) => counter.count(key)));
       return answer;
     } finally {
       end();
