@@ -51,6 +51,7 @@ const DEPENDENCIES = [
   "cookie",
   "fastify-plugin",
   "jose",
+  "lru-cache",
   "negotiator",
   "oauth4webapi",
   "on-headers",

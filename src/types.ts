@@ -198,9 +198,9 @@ export interface FastifyAuthOptions {
   sessionCookieLimit?: number;
   /**
    * How much of the session tokens of the "jwt" strategy that come again and again is kept in memory, in
-   * bytes of tokens and claims; 0 for none. It takes two and a half times as much memory. To read a token
-   * that is kept takes a tenth of the time of opening it. A user takes some 700 bytes, and those with claims
-   * of their own more; sign-ins of one user take at most a 32nd part of it.
+   * bytes of tokens and claims; 0 for none. It takes two and a half times as much memory. A token that is kept
+   * is not decrypted again. A user takes some 700 bytes, and those with claims of their own more; those read
+   * last are kept.
    *
    * @default 4194304
    */

@@ -5,7 +5,7 @@
 import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
 import type { JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
-import { open, seal, type TimeClaims } from "./jwe.ts";
+import { open, seal } from "./jwe.ts";
 import { parseJsonObject } from "../utils/json.ts";
 import { EXPIRED, NO_NUMBER, NOT_YET_VALID, Refusal } from "./refusal.ts";
 
@@ -43,14 +43,9 @@ export function parseClaims(text: string): JWT | Refusal | undefined {
   return claims && (checkTimes(claims) ?? claims);
 }
 
-/**
- * The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is
- * not.
- *
- * @param time Milliseconds since 1970.
- */
-export function checkTimes({ iat, nbf, exp }: TimeClaims, time = Date.now()): Refusal | undefined {
-  const now = Math.floor(time / 1000);
+/** The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is not. */
+function checkTimes({ iat, nbf, exp }: JWT): Refusal | undefined {
+  const now = Math.floor(Date.now() / 1000);
   if (iat !== undefined && typeof iat !== "number") return NO_NUMBER.iat;
   if (nbf !== undefined) {
     if (typeof nbf !== "number") return NO_NUMBER.nbf;

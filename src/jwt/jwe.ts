@@ -6,12 +6,10 @@
  * take fifty times as long to refuse it. An authentic token in a form that this file does not read
  * (compressed, with other members in its header) is left to core.
  */
-import type { JWT } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { decodeBase64Url } from "../utils/base64url.ts";
 import { parseJsonObject } from "../utils/json.ts";
-import type { FlatClaims } from "./flat_claims.ts";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
@@ -30,31 +28,6 @@ export interface Opened {
   readonly text: string;
   /** False when an older secret of a rotation, or another encryption, sealed it: time to issue a new one. */
   readonly current: boolean;
-  /** The life of the token; null where it has none. Set by the first read. */
-  life?: TokenLife | null;
-  /**
-   * What a read without callbacks takes from the claims; null where it cannot. Set by the first such read.
-   */
-  plain?: PlainClaims | null;
-  /**
-   * The claims, which each read with callbacks copies; null where it has to parse them. Set by the first one.
-   */
-  flat?: FlatClaims | null;
-}
-
-/** The claims that say when a token is valid (RFC 7519, section 4.1), of any type. */
-export interface TimeClaims {
-  readonly iat?: unknown;
-  readonly nbf?: unknown;
-  readonly exp?: unknown;
-}
-
-/** The claims that core's default callbacks look at, and those that say when the token is valid. */
-export interface PlainClaims extends Readonly<Pick<JWT, "name" | "email" | "picture">>, TimeClaims {
-  /** The name of the session. */
-  readonly session: string;
-  /** When it is renewed, and when it ends. */
-  readonly life: TokenLife;
 }
 
 /**

@@ -1,11 +1,11 @@
 /** Decoding a session token, and telling whether it has to be renewed. */
 import type { JWT } from "@auth/core/jwt";
-import { open, type Opened, type PlainClaims, type TokenLife } from "../jwt/jwe.ts";
-import { checkTimes, parseClaims } from "../jwt/codec.ts";
-import { FlatClaims } from "../jwt/flat_claims.ts";
+import { open, type Opened, type TokenLife } from "../jwt/jwe.ts";
+import { parseClaims } from "../jwt/codec.ts";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
 import { digestName, nameOf, rowName } from "./name.ts";
+import { ownString } from "../utils/own_string.ts";
 import type { SessionSettings } from "./settings.ts";
 import { BEARER } from "./token_use.ts";
 
@@ -19,8 +19,6 @@ export interface OpenToken {
   readonly claims: JWT;
   /** The claims as they came, in JSON where JSON can hold them. */
   readonly text: string | undefined;
-  /** The same, where they hold no objects. */
-  readonly flat: FlatClaims | null;
   /** Whether it is to be renewed, whatever the callbacks do. */
   readonly due: boolean;
   /** When the session ends, as it says so, if the token stays and if it is renewed now. */
@@ -46,8 +44,8 @@ async function decodeToken(token: string, settings: SessionSettings): Promise<Op
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const life = tokenLife(claims, settings, settings.ownTokens);
   return toOpenToken(
-    { token, claims, text: toJson(claims), flat: null },
-    { life, isOutdated: secrets !== undefined, now: Date.now() },
+    { token, claims, text: toJson(claims) },
+    { life, isOutdated: secrets !== undefined },
     settings,
   );
 }
@@ -71,35 +69,28 @@ export class UnreadableToken extends Error {
 
 /** Decodes a token that is in core's format; `undefined` for one that only the decoder can read. */
 export function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
-  const cached = cachedToken(token, settings);
-  const known = cached ?? openAnew(token, settings);
-  if (known === undefined || known instanceof Refusal) return known;
-  const now = Date.now();
-  const claims = ownClaims(known, now);
+  const opened = openText(token, settings);
+  if (opened === undefined || opened instanceof Refusal) return opened;
+  const { text, current } = opened;
+  const claims = parseClaims(text);
   if (claims === undefined || claims instanceof Refusal) return claims;
   if ((claims.token_use === BEARER) !== settings.isBearer) return OTHER_USE;
-  if (cached === undefined) settings.cache.set(token, known, claims);
-  const life = lifeOf(known, claims, settings);
-  const { text, flat = null } = known;
-  return toOpenToken({ token, claims, text, flat }, { life, isOutdated: !known.current, now }, settings);
+  const life = tokenLife(claims, settings, settings.ownTokens);
+  return toOpenToken({ token, claims, text }, { life, isOutdated: !current }, settings);
 }
 
-/** The claims for one read, whose callbacks may write to them. */
-function ownClaims(known: Opened, now: number): JWT | Refusal | undefined {
-  if (known.flat) {
-    const copy = known.flat.copy();
-    return checkTimes(copy, now) ?? copy;
-  }
-  const claims = parseClaims(known.text);
-  const isParsed = claims !== undefined && !(claims instanceof Refusal);
-  if (isParsed && known.flat === undefined) known.flat = FlatClaims.of(claims);
-  return claims;
-}
-
-/** The life of a token, worked out once for as long as the token is remembered. */
-function lifeOf(opened: Opened, claims: JWT, settings: SessionSettings): TokenLife | undefined {
-  if (opened.life === undefined) opened.life = tokenLife(claims, settings, settings.ownTokens) ?? null;
-  return opened.life ?? undefined;
+/** What a token holds. Those opened lately are remembered: a browser sends the same one with every request. */
+function openText(
+  token: string,
+  { secrets, cookie, otherSalts, cache }: SessionSettings,
+): Opened | Refusal | undefined {
+  if (secrets === undefined) return undefined;
+  const known = cache?.get(token);
+  if (known !== undefined) return known;
+  const opened = open(token, secrets, cookie.name, otherSalts);
+  // Only a token that authenticated is remembered.
+  if (opened !== undefined && !(opened instanceof Refusal)) cache?.set(ownString(token), opened);
+  return opened;
 }
 
 /** What says whether a token is to be renewed. */
@@ -107,22 +98,21 @@ interface Age {
   readonly life: TokenLife | undefined;
   /** Whether it is, whatever its life. */
   readonly isOutdated: boolean;
-  readonly now: number;
 }
 
 function toOpenToken(
-  { token, claims, text, flat }: Pick<OpenToken, "token" | "claims" | "text" | "flat">,
-  { life, isOutdated, now }: Age,
+  { token, claims, text }: Pick<OpenToken, "token" | "claims" | "text">,
+  { life, isOutdated }: Age,
   settings: SessionSettings,
 ): OpenToken {
   // Before the callbacks, which may write to the claims.
   const { exp } = claims;
   // As core renews all tokens, a token without an age is always renewed.
-  const due = isOutdated || life === undefined || isDue(life, now);
+  const due = isOutdated || life === undefined || isDue(life);
   const kept = life === undefined ? newEnd(settings).toISOString() : life.expires;
   const renewed = () =>
     (settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
-  return { token, name: nameOf(claims, token), claims, text, flat, due, ends: { kept, renewed } };
+  return { token, name: nameOf(claims, token), claims, text, due, ends: { kept, renewed } };
 }
 
 /**
@@ -135,61 +125,16 @@ function earlier(end: Date, exp: unknown): Date {
 }
 
 /**
- * The claims for a read without callbacks, of a token that is not due for renewal. They are parsed once and
- * shared by all reads, so claims that are objects, which a reader could write to, are left to `openToken()`.
- *
- * @returns Why the token is refused; `undefined` where `openToken()` is needed.
- */
-export function openPlain(token: string, settings: SessionSettings): PlainClaims | Refusal | undefined {
-  const opened = cachedToken(token, settings) ?? openAnew(token, settings);
-  if (opened === undefined || opened instanceof Refusal) return opened;
-  if (!opened.current) return undefined;
-  if (opened.plain === undefined) {
-    const parsed = parseClaims(opened.text);
-    if (parsed === undefined || parsed instanceof Refusal) return parsed;
-    opened.plain = plainClaims(parsed, nameOf(parsed, token), lifeOf(opened, parsed, settings));
-    settings.cache.set(token, opened, parsed);
-  }
-  const { plain } = opened;
-  if (plain === null || settings.isBearer) return undefined;
-  const now = Date.now();
-  return checkTimes(plain, now) ?? (isDue(plain.life, now) ? undefined : plain);
-}
-
-function plainClaims(parsed: JWT, session: string, life: TokenLife | undefined): PlainClaims | null {
-  if (life === undefined) return null;
-  const { name, email, picture, iat, nbf, exp } = parsed;
-  if (isObject(name) || isObject(email) || isObject(picture) || parsed.token_use === BEARER) return null;
-  return { name, email, picture, iat, nbf, exp, session, life } as PlainClaims;
-}
-
-function isObject(claim: unknown): boolean {
-  return typeof claim === "object" && claim !== null;
-}
-
-function cachedToken(token: string, { secrets, cache }: SessionSettings): Opened | undefined {
-  return secrets === undefined ? undefined : cache.get(token);
-}
-
-function openAnew(
-  token: string,
-  { secrets, cookie, otherSalts }: SessionSettings,
-): Opened | Refusal | undefined {
-  return secrets === undefined ? undefined : open(token, secrets, cookie.name, otherSalts);
-}
-
-/**
  * Whether the token was made with a secret that this process does not have, as another one may while secrets
  * are rotated.
  */
 export function hasUnknownKey(token: string, settings: SessionSettings): boolean {
-  const opened = cachedToken(token, settings) ?? openAnew(token, settings);
+  const opened = openText(token, settings);
   return opened instanceof Refusal && opened.unknownKey;
 }
 
 /** Whether the callbacks left the claims as they were: then the browser can keep its token. */
-export function isUnchanged(token: JWT, { text, flat }: OpenToken): boolean {
-  if (flat?.equals(token)) return true;
+export function isUnchanged(token: JWT, { text }: OpenToken): boolean {
   const now = toJson(token);
   if (now === undefined || text === undefined) return false;
   return now === text || withoutStamps(token) === withoutStamps(JSON.parse(text));

@@ -9,7 +9,7 @@ import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { endChecks, endedRead, endSession, hasEnded, removal, sharedStore } from "./ending.ts";
 import { digestName } from "./name.ts";
-import { openKnown, openPlain, type OpenToken, openToken, UnreadableToken } from "./open.ts";
+import { type OpenToken, openToken, UnreadableToken } from "./open.ts";
 import { readAsOwn } from "./own_read.ts";
 import {
   emitSessionEvent,
@@ -25,7 +25,6 @@ import { refreshOnce } from "./refresh_once.ts";
 import { ENDED, type JwtRead } from "./jwt_read.ts";
 import { makeOwnSession, runCallbacks } from "./renew.ts";
 import { SessionStoreFailure } from "./session_records.ts";
-import type { User } from "../types.ts";
 
 /**
  * Reads the session of a token. Never throws: a failure is logged. The cookie of a token that cannot be read is
@@ -33,42 +32,16 @@ import type { User } from "../types.ts";
  */
 export async function readJwtSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   try {
-    return readPlain(cookie, context) ?? await readWithCallbacks(cookie, context);
+    const opened = await openToken(cookie.token, context.settings);
+    const ended = endedRead(opened.name, cookie, context);
+    if (ended !== undefined) return ended;
+    context.own.name = opened.name;
+    return await readAsOwn(context.own, async () => {
+      return await toSessionRead(await readToken(opened, context), opened, cookie, context);
+    });
   } catch (error) {
     return failedRead(error, cookie, context);
   }
-}
-
-/** The usual case: no callback or event of the application, and no renewal. */
-function readPlain(cookie: SessionCookie, context: ReadContext): SessionRead | undefined {
-  const { settings, refresh } = context;
-  const claims = settings.isPlain && !refresh ? openPlain(cookie.token, settings) : undefined;
-  if (claims instanceof Refusal) return refuseToken(cookie, claims, context);
-  if (claims === undefined) return undefined;
-  const ended = endedRead(claims.session, cookie, context);
-  if (ended !== undefined) return ended;
-  const { name, email, picture } = claims;
-  const user: User = {};
-  // As in JSON, a claim that is missing gives no member.
-  if (name !== undefined) user.name = name;
-  if (email !== undefined) user.email = email;
-  if (picture !== undefined) user.image = picture;
-  return { session: { user, expires: claims.life.expires } };
-}
-
-async function readWithCallbacks(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  const opened = openKnown(cookie.token, context.settings) ?? await openToken(cookie.token, context.settings);
-  if (opened instanceof Refusal) return refuseToken(cookie, opened, context);
-  const ended = endedRead(opened.name, cookie, context);
-  if (ended !== undefined) return ended;
-  context.own.name = opened.name;
-  return await readAsOwn(context.own, async () => {
-    try {
-      return await toSessionRead(await readToken(opened, context), opened, cookie, context);
-    } catch (error) {
-      return failedRead(error, cookie, context);
-    }
-  });
 }
 
 /** Removes the cookie of a token that is not ours, unless another process may know its key. */

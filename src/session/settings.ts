@@ -14,7 +14,8 @@ import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { rowsForUse } from "./token_use.ts";
-import { TokenCache } from "../jwt/token_cache.ts";
+import type { Opened } from "../jwt/jwe.ts";
+import { LRUCache } from "lru-cache";
 import { indexKeysOf } from "./provider_index.ts";
 import { SessionRecords } from "./session_records.ts";
 
@@ -70,10 +71,8 @@ export interface SessionSettings extends Lifetimes {
   readonly rows: AuthConfig["adapter"];
   /** The same, which finds only the rows of sessions of this use. */
   readonly adapter: AuthConfig["adapter"];
-  /** Whether reading a session calls nothing of the application's, and no store. */
-  readonly isPlain: boolean;
-  /** Tokens opened lately. */
-  readonly cache: TokenCache;
+  /** What tokens opened lately held; `undefined` if none is remembered. */
+  readonly cache: LRUCache<string, Opened> | undefined;
   /** The sessions that are in use. */
   readonly live: LiveSessions<JwtRead>;
   readonly refresh: Omit<RefreshSettings, "lock"> & { readonly lock: FailOpenLock | undefined };
@@ -122,8 +121,6 @@ function resolveSettings(
   if (jwt.encode === coreEncode) jwt.encode = encode;
   if (jwt.decode === coreDecode) jwt.decode = decode;
   const cookie = cookieSettings("sessionToken", core, secure);
-  const callbacks = callbacksOf(core);
-  const event = core.events?.session;
   const secrets = jwt.decode === decode ? secretList(jwt.secret, cookie.name) : undefined;
   const ownTokens = jwt.encode === encode && jwt.decode === decode;
   const records = sessionStore && new SessionRecords({
@@ -154,12 +151,13 @@ function resolveSettings(
     keepsProviderSessions,
     hidesClaims: strategy === "jwt" && (keepsTokens || keepsProviderSessions),
     records,
-    callbacks,
-    event,
-    isPlain: strategy === "jwt" && ownTokens &&
-      [callbacks.jwt, callbacks.session, event, records].every((own) => own === undefined),
+    callbacks: callbacksOf(core),
+    event: core.events?.session,
     rows: core.adapter,
-    cache: new TokenCache(tokenCacheSize),
+    cache: tokenCacheSize < 1 ? undefined : new LRUCache({
+      maxSize: Math.floor(tokenCacheSize),
+      sizeCalculation: ({ text }, token) => token.length + text.length,
+    }),
     live,
     refresh: { ...refresh, lock: refresh.lock && new FailOpenLock(refresh.lock) },
   };
