@@ -2,7 +2,7 @@
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
 import { type AllowGetOptions, type SignInActionOptions, withinLimits } from "../actions/actions.ts";
-import { type ActionAuth, type ActionRequest, perform, send, urlOf } from "../actions/perform.ts";
+import { type ActionAuth, type ActionRequest, perform, urlOf } from "../actions/perform.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { ListedAccount } from "../adapter/account_list.ts";
 import type { ProviderContext } from "../core/context.ts";
@@ -73,7 +73,8 @@ export async function linkAccount(
     action: "signin",
     provider,
     query: authorizationParams,
-    body: () => callbackUrl === undefined ? {} : { callbackUrl },
+    fields: {},
+    callbackUrl,
     handle: await withinLimits(
       auth,
       request,
@@ -81,7 +82,7 @@ export async function linkAccount(
     ),
     isSent: redirect !== false,
   });
-  return redirect === false ? { url: urlOf(outcome) } : await send(outcome, reply);
+  if (redirect === false) return { url: urlOf(outcome) };
 }
 
 function assertLinkable(

@@ -12,7 +12,7 @@ import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
 import type { Handler } from "../routes/table.ts";
 import { SIGNED_OUT, toSession } from "../session/read.ts";
-import { type ActionAuth, type ActionRequest, perform, send, urlOf } from "./perform.ts";
+import { type ActionAuth, type ActionRequest, perform, urlOf } from "./perform.ts";
 
 /** Options of what a link must not do. */
 export interface AllowGetOptions {
@@ -93,7 +93,8 @@ export async function signIn(
   if (authorizationParams !== undefined) {
     assertObject(authorizationParams, "`authorizationParams` of signIn()");
   }
-  const type = provider === undefined ? undefined : await typeOf(provider, auth);
+  const { providers, rateLimit } = auth.instance.config;
+  const { type } = providers.get(provider ?? "") ?? {};
   const begins = type === undefined || type === "oauth" || type === "oidc";
   // A request without a body has nothing that begins at a provider would need.
   const fields = "fields" in options && !(begins && options.fields === undefined) ? options.fields : {};
@@ -104,15 +105,12 @@ export async function signIn(
     action: posted ? "callback" : "signin",
     provider,
     query: authorizationParams,
-    body: () => {
-      assertObject(fields, "`fields` of signIn()");
-      return callbackUrl === undefined ? fields : { ...fields, callbackUrl };
-    },
-    handle: auth.instance.config.rateLimit === undefined ? handle : await withinLimits(auth, request, handle),
+    fields,
+    callbackUrl,
+    handle: rateLimit === undefined ? handle : await withinLimits(auth, request, handle),
     isSent: options.redirect !== false,
   });
-  if (options.redirect !== false) return await send(outcome, reply);
-  return { url: urlOf(outcome), signedIn: Boolean(outcome.answer.session) };
+  if (options.redirect === false) return { url: urlOf(outcome), signedIn: Boolean(outcome.answer.session) };
 }
 
 /** The handler of a sign-in, which is counted as a request to the auth routes is. */
@@ -142,17 +140,17 @@ export async function beginSignIn(
   provider: string,
   { authorizationParams, callbackUrl }: Pick<SignInActionOptions, "authorizationParams" | "callbackUrl">,
 ): Promise<void> {
-  const outcome = await perform(auth, request, reply, {
+  await perform(auth, request, reply, {
     what: "Signing in",
     action: "signin",
     provider,
     query: authorizationParams,
-    body: () => callbackUrl === undefined ? {} : { callbackUrl },
+    fields: {},
+    callbackUrl,
     handle: handleSignIn,
     isLinked: true,
     isSent: true,
   });
-  await send(outcome, reply);
 }
 
 /** Signs out. */
@@ -175,12 +173,13 @@ export async function signOut(
     what: "Signing out",
     action: "signout",
     notForLinks: !allowGet && "signOut()",
-    body: () => callbackUrl === undefined ? {} : { callbackUrl },
+    fields: {},
+    callbackUrl,
     handle: (context) => handleSignOut(context, providerSignOut),
     isSent: redirect !== false,
     read: () => SIGNED_OUT,
   });
-  return redirect === false ? { url: urlOf(outcome) } : await send(outcome, reply);
+  if (redirect === false) return { url: urlOf(outcome) };
 }
 
 /** Updates the session. */
@@ -196,7 +195,7 @@ export async function updateSession(
     what: "Updating the session",
     action: "session",
     notForLinks: options.allowGet !== true && "updateSession()",
-    body: () => data === undefined ? {} : { data: toJson(data) },
+    fields: data === undefined ? {} : { data: toJson(data) },
     handle: handleSessionUpdate,
     read: ({ body }, { logger, settings }) => ({
       session: toSession(body, { logger: () => logger, settings }),
@@ -225,14 +224,4 @@ function toJson(data: unknown): unknown {
     "the data must be what JSON can hold: objects, lists, texts, numbers, booleans or null; no function, no BigInt " +
       "and no object that contains itself.",
   );
-}
-
-async function typeOf(id: string, { instance }: ActionAuth): Promise<string> {
-  const problem = await instance.problem();
-  if (problem !== undefined) throw problem;
-  const provider = instance.config.providers.get(id);
-  if (provider === undefined) {
-    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
-  }
-  return provider.type;
 }

@@ -10,7 +10,7 @@ import { failureOf } from "../core/failure.ts";
 import { AuthActionError, FastifyAuthError } from "../errors.ts";
 import { readSession } from "../instance/read_session.ts";
 import type { FastifyAuthConfig, GuardedReply, SessionRequest } from "../types.ts";
-import { invalid } from "../instance/arguments.ts";
+import { assertObject, invalid } from "../instance/arguments.ts";
 import { bearerToken } from "../http/bearer.ts";
 import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
@@ -48,10 +48,11 @@ interface Action {
   readonly isLinked?: boolean;
   /** The function that was called, if its route must not be reached by links. */
   readonly notForLinks?: string | false;
-  /** What is asked for, once the request is known to be the user's own. */
-  readonly body: () => object;
+  /** What the user has entered: an object, or else refused once the request is known to be the user's own. */
+  readonly fields: unknown;
+  readonly callbackUrl?: string | undefined;
   readonly handle: Handler;
-  /** Whether `send()` sends the reply then. */
+  /** Whether the reply is sent then, as by an auth route. */
   readonly isSent?: boolean;
   /** What a read of the session gives from now on, where the answer says that. */
   readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
@@ -66,7 +67,8 @@ interface Outcome {
 }
 
 /**
- * Does it, puts the cookies on the reply, and has later reads of the request see them.
+ * Does it, puts the cookies on the reply, has later reads of the request see them, and sends the reply if it
+ * is to be sent.
  *
  * @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} if it is an error of Auth.js.
  */
@@ -99,13 +101,15 @@ export async function perform(
   }
   if (error !== undefined) throw failed(what, answer);
   if (read !== undefined && "session" in reply) reply.session = read.session;
+  // Resolves when it is sent, as a reply does that is awaited.
+  if (isSent) await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context);
   return { context, answer, read };
 }
 
 async function contextOf(
   { config, instance }: ActionAuth,
   request: ActionRequest,
-  { action, provider, query, body, isLinked = false, notForLinks = false }: Omit<
+  { action, provider, query, fields, callbackUrl, isLinked = false, notForLinks = false }: Omit<
     Action,
     "handle" | "isSent" | "read" | "what"
   >,
@@ -113,6 +117,9 @@ async function contextOf(
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
   const { config: resolved } = instance;
+  if (provider !== undefined && !resolved.providers.has(provider)) {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
+  }
   const origin = requireOrigin(request, resolved.origin);
   if (notForLinks !== false) assertNoLink(request, notForLinks);
   if (!isLinked) assertOwnRequest(request, origin.href, resolved.trustedOrigins);
@@ -133,6 +140,7 @@ async function contextOf(
       "A bearer token is neither updated nor signed out: only the session of a cookie is.",
     );
   }
+  assertObject(fields, "`fields` of signIn()");
   const cookie = RequestReads.of(request).cookies(config);
   const { cookie: _cookie, ...headers } = request.headers;
   const parameters = query && new URLSearchParams(query);
@@ -143,7 +151,7 @@ async function contextOf(
     origin,
     headers: cookie === undefined ? headers : { ...headers, cookie },
     params: provider === undefined ? {} : { provider },
-    body: body(),
+    body: callbackUrl === undefined ? fields : { ...fields, callbackUrl },
     fromApplication: true,
   }, { auth: instance, paths, readSession: (request) => readSession(request, config) });
   if (parameters !== undefined) assertPassed(parameters, context);
@@ -191,9 +199,4 @@ function failed(what: string, { error, redirect }: Answer): FastifyAuthError {
 export function urlOf({ answer: { redirect, body }, context }: Outcome): string {
   const { url } = (body ?? {}) as { url?: unknown };
   return redirect ?? (typeof url === "string" ? url : context.origin.href);
-}
-
-/** Sends the reply, as an auth route does. Resolves when it is sent, as a reply does that is awaited. */
-export async function send({ answer, context }: Outcome, reply: GuardedReply): Promise<void> {
-  await sendAnswer(reply as FastifyReply, { ...answer, cookies: [] }, context);
 }

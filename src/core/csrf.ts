@@ -39,29 +39,16 @@ export class CsrfRefused extends MissingCSRF {
 }
 
 /**
- * Whether the request has the CSRF cookie and, if it is a POST, its token in the body, as core checks it.
- * Then core would set no other cookie.
- */
-export function hasCsrfToken(context: RequestContext): boolean {
-  return csrfProblem(context) === undefined;
-}
-
-/**
- * The error for a request whose CSRF token is missing or is not accepted, unless none is needed: the
+ * The error for a POST whose CSRF token is missing or is not accepted, unless none is needed: the
  * application asks, or the configuration has `skipCSRFCheck`.
  */
 export function csrfError(context: RequestContext): MissingCSRF | undefined {
   if (context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck) return undefined;
-  const problem = csrfProblem(context);
-  return problem && new CsrfRefused(problem);
-}
-
-function csrfProblem(context: RequestContext): CsrfProblem | undefined {
-  const { method, body } = context;
-  if (method === "POST" && !body?.csrfToken) return "csrf_token_missing";
+  const { csrfToken } = context.body ?? {};
+  if (!csrfToken) return new CsrfRefused("csrf_token_missing");
   const { isSent, token } = csrfCookieOf(context);
-  if (token === undefined) return isSent ? "csrf_cookie_invalid" : "csrf_cookie_missing";
-  return method === "POST" && body?.csrfToken !== token ? "csrf_token_mismatch" : undefined;
+  if (token === undefined) return new CsrfRefused(isSent ? "csrf_cookie_invalid" : "csrf_cookie_missing");
+  return csrfToken === token ? undefined : new CsrfRefused("csrf_token_mismatch");
 }
 
 /** The CSRF cookie of a request. */

@@ -15,9 +15,23 @@ const DEFAULT_MAX_AGE = 30 * 24 * 60 * 60;
 /** Core's tolerance for the clocks of two machines, in seconds. */
 const CLOCK_TOLERANCE = 15;
 
-/** Drop-in for core's `encode`. */
+/**
+ * Drop-in for core's `encode`: seals a structured clone of the claims with fresh `iat`, `exp` and `jti`.
+ *
+ * @throws what core throws for claims that cannot be cloned (`DataCloneError`) or written as JSON
+ * (`TypeError`).
+ */
 export async function encode(params: JWTEncodeParams): Promise<string> {
-  return sealClaims(params) ?? await coreEncode(params);
+  const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
+  const secrets = secretList(secret, salt);
+  if (!secrets || !isPlainObject(token) || !Number.isFinite(maxAge)) return await coreEncode(params);
+  const claims: JWT = structuredClone(token);
+  const now = Math.floor(Date.now() / 1000);
+  claims.iat = now;
+  claims.exp = now + maxAge;
+  claims.jti = randomUUID();
+  if (typeof claims.nbf === "number" && !Number.isFinite(claims.nbf)) return await coreEncode(params);
+  return seal(JSON.stringify(claims), secrets[0]!, salt);
 }
 
 /**
@@ -55,26 +69,6 @@ function checkTimes({ iat, nbf, exp }: JWT): Refusal | undefined {
     if (typeof exp !== "number") return NO_NUMBER.exp;
     if (exp <= now - CLOCK_TOLERANCE) return EXPIRED;
   }
-}
-
-/**
- * Seals claims as core does: a structured clone of them with fresh `iat`, `exp` and `jti`.
- *
- * @returns `undefined` for parameters that core should judge.
- * @throws what core throws for claims that cannot be cloned (`DataCloneError`) or written as JSON
- * (`TypeError`).
- */
-function sealClaims(params: JWTEncodeParams): string | undefined {
-  const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
-  const secrets = secretList(secret, salt);
-  if (!secrets || !isPlainObject(token) || !Number.isFinite(maxAge)) return;
-  const claims: JWT = structuredClone(token);
-  const now = Math.floor(Date.now() / 1000);
-  claims.iat = now;
-  claims.exp = now + maxAge;
-  claims.jti = randomUUID();
-  if (typeof claims.nbf === "number" && !Number.isFinite(claims.nbf)) return;
-  return seal(JSON.stringify(claims), secrets[0]!, salt);
 }
 
 /** The secrets as a list, unless core's derivation would throw on them or on the salt: then let it. */

@@ -10,7 +10,7 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE, HIDDEN } from "../http/auth_route.ts";
 import { BODY_LIMIT, useAuthBodyParsers } from "../http/body.ts";
-import { latePayload } from "../http/late_payload.ts";
+import { LATE_PAYLOAD, type LateReply } from "../http/late_payload.ts";
 import { decorateReceived } from "../http/received.ts";
 import { redactingSerializers } from "../http/redact.ts";
 import { redactRequestSpans } from "../http/redact_spans.ts";
@@ -142,7 +142,7 @@ export function protectOnSend(
 ): void {
   redactRequestSpans(request);
   protectReply(reply);
-  const late = latePayload(reply);
+  const late = (reply as LateReply)[LATE_PAYLOAD]?.();
   if (late === undefined) done(null, payload);
   else late.then((page) => done(null, page), done);
 }

@@ -9,7 +9,7 @@ import { acceptsHtml } from "../http/accept.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { blocksForms } from "../http/form_action.ts";
 import { onHeaders } from "../http/late_headers.ts";
-import { holdPayload } from "../http/late_payload.ts";
+import { LATE_PAYLOAD, type LateReply } from "../http/late_payload.ts";
 import type { Page } from "../pages/types.ts";
 import { type PagePlace, preparePage, sendPage } from "./send_page.ts";
 
@@ -42,11 +42,11 @@ export function sendFormRedirect(
   if (!isAuthRoute(reply.request.routeOptions.config)) {
     return redirectWithPage(reply, { url, target, page: page() }, place);
   }
-  holdPayload(reply, () => {
+  (reply as LateReply)[LATE_PAYLOAD] = () => {
     if (!blocksForms(policiesOf(reply), target)) return undefined;
     reply.code(200).removeHeader("location");
     return preparePage(reply, page(), place);
-  });
+  };
   return reply.redirect(url, 302);
 }
 

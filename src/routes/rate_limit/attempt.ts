@@ -1,10 +1,9 @@
 /** What a request is counted as: an attempt to sign in to an account, a mail to an address, or a token. */
-import { skipCSRFCheck } from "@auth/core";
 import { MissingCSRF } from "@auth/core/errors";
 import type { EmailConfig } from "@auth/core/providers";
 import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
-import { hasCsrfToken } from "../../core/csrf.ts";
+import { csrfError } from "../../core/csrf.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { ownerOf } from "../../session/owner.ts";
@@ -41,8 +40,7 @@ function folded(name: string | undefined): string | undefined {
  * user.
  */
 function passesCsrf(context: RequestContext): boolean {
-  return context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck ||
-    hasCsrfToken(context);
+  return csrfError(context) === undefined;
 }
 
 /** The user of the session cookie; `undefined` if there is none, or if the database does not say. */
