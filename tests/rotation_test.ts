@@ -147,6 +147,19 @@ for (const [state, secrets] of Object.entries(STATES)) {
   }
 }
 
+Deno.test("what was made two rotations ago is still accepted: a session, a form and a mailed link", () => {
+  const newest = "the-newest-test-secret-of-at-least-32-chars";
+  return withFleet({ secrets: [[OLD], [newest, NEW, OLD]] }, async ({ a, b, links }) => {
+    const csrfToken = await a.client.csrfToken();
+    await a.client.post("/auth/signin/mail", { csrfToken, email: "ada@example.com" });
+    await a.client.signIn({ ...ADA, username: "bob" });
+    assertEquals(await signedInName(b.client), "bob");
+    assertEquals(await signOut(b.client, csrfToken), 302);
+    await b.client.confirm(pathOf(links[0]!));
+    assertEquals(await signedInName(b.client), "");
+  });
+});
+
 /** In one step: what one process makes, the other one cannot read. */
 const ONE_STEP: Setup = { secrets: [[OLD], [NEW, OLD]] };
 

@@ -113,6 +113,25 @@ Deno.test("names of cookies that are configured stay, and the cookies are bound 
   }
 });
 
+Deno.test("what a configuration says of sessions and their cookies stays with a tenant", async () => {
+  const HOUR = 3600;
+  const jwt = { secret: "a secret of session tokens, 32 characters or more", maxAge: 2 * HOUR } as never;
+  const options = { domain: "example.com", sameSite: "strict", partitioned: true } as const;
+  const cookies = { sessionToken: { options }, csrfToken: { options: { domain: "example.com" } } };
+  for (const overrides of [{ session: { maxAge: HOUR } }, { jwt }, { session: { maxAge: HOUR }, jwt }]) {
+    await using app = await testApp(testConfig({ cookies, ...overrides, tenant: "a" }));
+    const client = new Client(app);
+    const sent = setCookies(await client.signIn(MINE));
+    const line = sent.find((each) => each.startsWith("authjs-a.session-token="))!;
+    for (const attribute of ["Domain=example.com", "SameSite=Strict", "Partitioned", "HttpOnly", "Path=/"]) {
+      assert(line.includes(attribute), line);
+    }
+    const { expires } = (await client.get("/me")).json().session;
+    const hours = (Date.parse(expires) - Date.now()) / HOUR / 1000;
+    assert(Math.abs(hours - ("session" in overrides ? 1 : 2)) < 0.1, `${hours} hours`);
+  }
+});
+
 Deno.test("a session of a codec of the application is none of another tenant", async () => {
   let seen: unknown;
   const sealed = (claims: unknown) => btoa(JSON.stringify(claims));
