@@ -1,0 +1,134 @@
+/**
+ * Tries whether tests fail if the code is wrong: `deno task mutation`. It changes one place of the sessions,
+ * the tokens, the guards or the sign-in at a time, in a copy of the checkout, and runs the tests that call
+ * the function there.
+ *
+ * What survives and is not in `survivors.txt` is an error. Of each kind of change about as many are tried,
+ * `--count=400` together; `--seed=1` chooses them, each by its id, so that a sample changes as little as the
+ * code. `--only` takes those with a text in their id. Results are kept in `--directory`, by default one for
+ * temporary files, and a run goes on with those of an earlier one.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync } from "node:fs";
+import { constants, setPriority, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { type Mutant, mutantsOf } from "./mutants.ts";
+import { type Baseline, Tree } from "./tree.ts";
+
+const SOURCES = ["src/session", "src/jwt", "src/guard", "src/core", "src/routes/callback", "src/actions"];
+/** They need a browser, a server or a build, or look at neither sessions nor sign-ins. */
+const OTHER_TESTS =
+  /_browser_|\/(?:bundle|cli|database|demo|examples|init|nginx|npm|request_cost|site|start)_/;
+/** How long the tests for a mutant take together at most, on the sources as they are. */
+const MOST_MS = 60_000;
+
+/** What became of a mutant. */
+interface Result {
+  readonly id: string;
+  readonly status: "killed" | "survived" | "invalid";
+  /** A digest of its file; if it survived, of the tests, too. */
+  readonly of: string;
+}
+
+const { values: { seed, count, only, directory } } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    count: { type: "string", default: "400" },
+    only: { type: "string", default: "" },
+    directory: { type: "string", default: join(tmpdir(), "fastify-authjs-mutation") },
+  },
+});
+const resultsFile = join(directory, "results.jsonl");
+const baselinesFile = join(directory, "baselines.json");
+const kept = (file: string) => existsSync(file) ? Deno.readTextFileSync(file) : "";
+const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+mkdirSync(directory, { recursive: true });
+const tree = new Tree(fileURLToPath(new URL("../../", import.meta.url)), directory);
+const sources = new Map(SOURCES.flatMap((each) => tree.sources(each)));
+const testFiles = tree.sources("tests");
+const tests = digest(testFiles.map(([, text]) => text).join(""));
+
+/** All mutants: those of each kind in turn, in an order that depends on nothing but the seed and the ids. */
+function inOrder(): Mutant[] {
+  const all = [...sources].flatMap(([file, text]) => mutantsOf(file, text)).filter(({ id }) =>
+    id.includes(only)
+  );
+  const rank = ({ id }: Mutant) => digest(`${seed} ${id}`);
+  const kinds = [...Map.groupBy(all, ({ kind }) => kind).values()]
+    .map((mutants) => mutants.sort((a, b) => rank(a) < rank(b) ? -1 : 1));
+  return all.flatMap((_, turn) => kinds.flatMap((mutants) => mutants[turn] ?? []));
+}
+
+async function findBaselines(): Promise<Baseline[]> {
+  const known: Baseline[] = JSON.parse(kept(baselinesFile) || "[]");
+  for (const [file] of testFiles) {
+    const isWanted = /^tests\/\w+_test\.ts$/.test(file) && !OTHER_TESTS.test(file);
+    if (!isWanted || known.some((each) => each.file === file)) continue;
+    known.push(await tree.baseline(file));
+    console.log(`${file}: ${known.at(-1)!.milliseconds} ms`);
+    Deno.writeTextFileSync(baselinesFile, JSON.stringify(known));
+  }
+  return known;
+}
+
+/** The tests that call a function most for their time; for code outside of functions those that use its file. */
+function testsFor({ file, within }: Mutant): Baseline[] {
+  const callsOf = ({ calls }: Baseline) => calls[`${file} ${within}`] ?? 0;
+  const usesOf = ({ calls }: Baseline) =>
+    Object.keys(calls).filter((each) => each.startsWith(`${file} `)).length;
+  const weigh = baselines.some((each) => callsOf(each) > 0) ? callsOf : usesOf;
+  const all = baselines.filter((each) => weigh(each) > 0)
+    .sort((a, b) => weigh(b) / b.milliseconds - weigh(a) / a.milliseconds);
+  let left = MOST_MS;
+  return all.filter(({ milliseconds }) => milliseconds <= left && ((left -= milliseconds), true));
+}
+
+const baselines = await findBaselines();
+const typeChecks = tree.typeCheck(sources.keys());
+
+async function attempt(mutant: Mutant): Promise<Result["status"]> {
+  const { file, text } = mutant;
+  if (!typeChecks(file, text)) return "invalid";
+  const chosen = testsFor(mutant);
+  const limit = chosen.reduce((sum, { milliseconds }) => sum + 4 * milliseconds, 30_000);
+  Deno.writeTextFileSync(tree.path(file), text);
+  const passes = chosen.length === 0 || await tree.passes(chosen.map((each) => each.file), limit);
+  Deno.writeTextFileSync(tree.path(file), sources.get(file)!);
+  return passes ? "survived" : "killed";
+}
+
+/** Why survivors stay: an id, and a line with the reason. */
+const judged = Deno.readTextFileSync(new URL("survivors.txt", import.meta.url))
+  .matchAll(/^(src\S+ .*)\n {2}(equivalent|accepted): \S/gm);
+const reasons = new Map([...judged].map(([, id, reason]) => [id!, reason as "equivalent" | "accepted"]));
+const results: Result[] = kept(resultsFile).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+const counts = { killed: 0, equivalent: 0, accepted: 0, survived: 0, invalid: 0 };
+const survivors: string[] = [];
+const tried = () => counts.killed + counts.equivalent + counts.accepted + counts.survived;
+for (const mutant of inOrder()) {
+  if (tried() === Number(count)) break;
+  const { id } = mutant;
+  const source = digest(sources.get(mutant.file)!);
+  let status = results.findLast((each) => each.id === id && [source, source + tests].includes(each.of))
+    ?.status;
+  if (status === undefined) {
+    status = await attempt(mutant);
+    const result: Result = { id, status, of: status === "survived" ? source + tests : source };
+    Deno.writeTextFileSync(resultsFile, JSON.stringify(result) + "\n", { append: true });
+    console.log(`${tried()} ${status}: ${id}`);
+  }
+  const outcome = status === "survived" ? reasons.get(id) ?? status : status;
+  counts[outcome]++;
+  if (outcome === "survived") survivors.push(id);
+}
+
+const all = tried();
+const percentOf = (mutants: number) => `${(100 * counts.killed / mutants).toFixed(1)} %`;
+console.log(`\nseed ${seed}, ${all} mutants:`, counts);
+console.log(`killed: ${percentOf(all)}, without equivalent ones ${percentOf(all - counts.equivalent)}`);
+if (survivors.length > 0) console.log(`\nNot in scripts/mutation/survivors.txt:\n${survivors.join("\n")}`);
+Deno.exitCode = survivors.length > 0 ? 1 : 0;
