@@ -14,8 +14,8 @@ import Credentials from "fastify-authjs/providers/credentials";
 const LIMITS = {
   "GET /me with `jwt` and `session` callbacks": 109,
   "a route with a role guard": 124,
-  "GET csrf and POST callback/credentials": 102,
-  'auth.signIn("credentials")': 93,
+  "GET csrf and POST callback/credentials": 99,
+  'auth.signIn("credentials")': 90,
 };
 
 type Operation = keyof typeof LIMITS;

@@ -120,7 +120,6 @@ async function publishReplaced(token: string, { trail, settings }: RequestContex
 export async function sessionHasEnded(token: string, context: RequestContext): Promise<boolean> {
   const { settings } = context;
   const { live, strategy, records } = settings;
-  if (token === "") return false;
   const name = await sessionName(token, settings);
   if (live.endings(name) > 0) return true;
   // In a database, the row of a session that ended is not found.
@@ -134,5 +133,6 @@ export async function withoutEndedSession<Context extends RequestContext>(
   context: Context,
 ): Promise<Context> {
   const { token, names } = context.held;
-  return await sessionHasEnded(token, context) ? withoutCookies(context, names) : context;
+  const isOver = token !== "" && await sessionHasEnded(token, context);
+  return isOver ? withoutCookies(context, names) : context;
 }

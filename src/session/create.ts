@@ -78,7 +78,9 @@ export async function createSession(
   const returned = await jwt(params);
   if (returned === null) return undefined;
   const held = goesOn ? await opened() : undefined;
-  const claims = held === undefined ? await asNew(returned, settings) : asHeld(returned, held, token);
+  const name = held === undefined ? newName() : nameOf(held, token);
+  const named = withName(returned, name);
+  const claims = held === undefined ? await records?.begin(named, name) ?? named : asHeld(named, held);
   if (records !== undefined && claimOf(claims) === undefined) {
     warnOnce("session without sub", WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
   }
@@ -96,17 +98,9 @@ export async function createSession(
   return { token: sealed, cookies: sessionCookies(sealed, cookie, end ?? newExpiry(settings)), goesOn };
 }
 
-/** The claims of a new session: its name, and what its record is found by. */
-async function asNew(claims: JWT, { records }: SessionSettings): Promise<JWT> {
-  const name = newName();
-  const named = withName(claims, name);
-  return await records?.begin(named, name) ?? named;
-}
-
-/** The claims of a session that goes on: its name, its record, and the session at a provider that it was made from. */
-function asHeld({ [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT, held: JWT, token: string): JWT {
-  const named = withName(claims, nameOf(held, token));
-  return withProviderSession(withClaim(named, claimOf(held)), providerSessionOf(held));
+/** The claims of a session that goes on: its record, and the session at a provider that it was made from. */
+function asHeld({ [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT, held: JWT): JWT {
+  return withProviderSession(withClaim(claims, claimOf(held)), providerSessionOf(held));
 }
 
 async function createRow(params: SignInParams, context: CreateContext): Promise<NewSession> {

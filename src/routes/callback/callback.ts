@@ -13,24 +13,19 @@ import { handleWebAuthnCallback } from "./webauthn.ts";
 
 /** Answers a callback. */
 export async function handleCallback(context: ProviderContext): Promise<Answer> {
-  const answer = await handleByType(await withoutEndedSession(context));
+  const answer = await HANDLERS[context.provider.type]!(await withoutEndedSession(context));
   await replaceSession(answer, context);
   return answer;
 }
 
-function handleByType(context: ProviderContext): Promise<Answer> {
-  switch (context.provider.type) {
-    case "oauth":
-    case "oidc":
-      return finishOAuth(context);
-    case "email":
-      return handleEmailCallback(context);
-    case "webauthn":
-      return finishWebAuthn(context);
-    default:
-      return handleCredentialsCallback(context);
-  }
-}
+/** By the type of the provider. */
+const HANDLERS: Readonly<Record<string, (context: ProviderContext) => Promise<Answer>>> = {
+  oauth: finishOAuth,
+  oidc: finishOAuth,
+  email: handleEmailCallback,
+  webauthn: finishWebAuthn,
+  credentials: handleCredentialsCallback,
+};
 
 /** The attempt that its state leads to is used up, whatever comes of it. */
 async function finishOAuth(received: ProviderContext): Promise<Answer> {
