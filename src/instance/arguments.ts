@@ -12,8 +12,10 @@ export function isRequestOrReply(value: unknown): boolean {
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
  */
 export function assertSessionArguments(request: unknown, config: unknown): void {
+  // Requests of Node and of the web have headers, too, but no log.
+  const { headers, log, server } = (request ?? {}) as { headers?: unknown; log?: unknown; server?: unknown };
+  const isRequest = typeof headers === "object" && headers !== null && Boolean(log) && Boolean(server);
   const isConfig = typeof config === "object" && config !== null && !isRequestOrReply(config);
-  const isRequest = isFastifyRequest(request);
   if (isConfig && isRequest) return;
   throw new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
@@ -26,12 +28,6 @@ export function assertSessionArguments(request: unknown, config: unknown): void 
 const NO_REQUEST =
   "The first argument is no Fastify request. Where there is only that of Node (`request.raw`), such as in " +
   "`verifyClient` of a WebSocket server, read the session in a hook of the route.";
-
-/** Whether a value is a request of Fastify: those of Node and of the web have headers, too, but no log. */
-function isFastifyRequest(value: unknown): boolean {
-  const { headers, log, server } = (value ?? {}) as { headers?: unknown; log?: unknown; server?: unknown };
-  return typeof headers === "object" && headers !== null && Boolean(log) && Boolean(server);
-}
 
 /**
  * Refuses what is no object: a value that may come from the body of a request.

@@ -37,7 +37,8 @@ export class AuthInstance {
   #assets: Promise<Assets> | undefined;
   #limits: Promise<RateLimits> | undefined;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
-  #ready = false;
+  /** Whether the configuration was checked and can be used. */
+  isReady = false;
 
   /**
    * @param config The application's configuration. It is read now, and never written to.
@@ -54,11 +55,6 @@ export class AuthInstance {
     if (before !== undefined && haveSameLimits(resolved, before.config)) this.#limits = before.#limits;
   }
 
-  /** Whether the configuration was checked and can be used. */
-  get isReady(): boolean {
-    return this.#ready;
-  }
-
   /** Checks the configuration, by our checks and by core's. Resolves with what is wrong. */
   problem(): Promise<FastifyAuthError | undefined> {
     return this.#problem ??= this.#check();
@@ -67,7 +63,7 @@ export class AuthInstance {
   async #check(): Promise<FastifyAuthError | undefined> {
     const { config } = this;
     const problem = config.problem ?? await config.pages.languages.problem() ?? await coreProblem(config);
-    this.#ready = problem === undefined;
+    this.isReady = problem === undefined;
     return problem;
   }
 

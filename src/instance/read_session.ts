@@ -19,7 +19,7 @@ import { canCarryCookies, isWrittenBack } from "../session/reply.ts";
 
 /** The session of a request, with the other results of the read. Never rejects. */
 export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
-  return RequestReads.of(request).once(config, (asked) => read(request, config, asked));
+  return RequestReads.of(request).once(config, read);
 }
 
 /** Reads once more, and refreshes the tokens of a provider if that is due. Never rejects. */
@@ -28,7 +28,10 @@ export function readRefreshing(
   config: FastifyAuthConfig,
   refresh: TokenRefresh,
 ): Promise<SessionRead> {
-  return RequestReads.of(request).anew(config, (asked) => read(request, config, { ...asked, refresh }));
+  return RequestReads.of(request).anew(
+    config,
+    (request, config, asked) => read(request, config, { ...asked, refresh }),
+  );
 }
 
 /** What is asked for. */
@@ -91,10 +94,13 @@ async function readWith(
   };
   const { length } = cookie.token;
   if (length === 0 || length > longestToken(settings.cookieLimit)) {
-    return withoutCookies(refuseToken(cookie, MALFORMED, context), isBearer);
+    const found = refuseToken(cookie, MALFORMED, context);
+    return isBearer ? withoutCookies(found) : found;
   }
-  const read = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
-  return withoutCookies(await read(cookie, context), isBearer);
+  const found = settings.strategy === "jwt"
+    ? await readJwtSession(cookie, context)
+    : await readDatabaseSession(cookie, context);
+  return isBearer ? withoutCookies(found) : found;
 }
 
 /**
@@ -112,9 +118,8 @@ export function presentedToken(
     : { cookie: { token, parts: [], names: [] }, settings: settings.forBearer! };
 }
 
-/** The read, which leaves the cookies of the client alone if the token is no cookie. */
-function withoutCookies(found: SessionRead, isBearer: boolean): SessionRead {
-  if (!isBearer) return found;
+/** The read, which leaves the cookies of the client alone: the token is no cookie. */
+function withoutCookies(found: SessionRead): SessionRead {
   const {
     update: _update,
     newestUpdate: _newest,

@@ -1,5 +1,5 @@
 /** Sets changed session cookies on every reply of a scope. */
-import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
 import { type Head, onHeaders, valuesOf } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
@@ -31,24 +31,24 @@ export function writeBack(scope: FastifyInstance): void {
   scope.decorate<WritesBack>(WRITES_BACK, new Set());
   scope.decorateRequest(READS);
   // A handler that writes the head of its reply has no `onSend` hook run.
-  scope.addHook("onRequest", keepReply);
+  scope.addHook("onRequest", (request, reply, done) => {
+    const reads = RequestReads.of(request);
+    reads.reply = reply;
+    reads.onUpdate = carryLate;
+    if (reads.updates.length > 0) carryLate(reads);
+    done();
+  });
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = RequestReads.of(request);
-    if (reads.isPending) return void finishLater(reads, reply, payload, done);
-    // At once, so that what Fastify throws is thrown where it catches it.
-    addChanges(reads, reply);
+    if (reads.underWay > 0 || reads.updates.length > 0) return void finish(reads, reply, payload, done);
+    reads.isSent = true;
     done(null, payload);
   });
 }
 
 /** Has the reply carry what reads change also if its handler writes the head. */
-function keepReply(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  const reads = RequestReads.of(request);
-  reads.replyWith(reply, () => carryLate(reads, reply));
-  done();
-}
-
-function carryLate(reads: RequestReads, reply: FastifyReply): void {
+function carryLate(reads: RequestReads): void {
+  const reply = reads.reply!;
   // The cookie of a session that has ended is removed with the next request.
   if (reads.hasLeft) return reads.givesSession ? warnOfLoss(reply, "late") : undefined;
   if (reads.isCarried) return;
@@ -66,7 +66,7 @@ function carryLate(reads: RequestReads, reply: FastifyReply): void {
  * encoded, say), and goes to Fastify like one that was thrown at once: in a promise that is not awaited, it
  * would end the process.
  */
-async function finishLater(
+async function finish(
   reads: RequestReads,
   reply: FastifyReply,
   payload: unknown,
@@ -74,7 +74,8 @@ async function finishLater(
 ): Promise<void> {
   await reads.settled();
   try {
-    addChanges(reads, reply);
+    for (const change of reads.changes) addCookies(reply, change);
+    reads.isSent = true;
     done(null, payload);
   } catch (error) {
     fail(error as Error, reply, done);
@@ -88,11 +89,6 @@ function fail(error: Error, reply: FastifyReply, done: DoneFuncWithErrOrRes): vo
     reply.log.error(unanswerable, "The reply could not be sent.");
     reply.raw.destroy();
   }
-}
-
-function addChanges(reads: RequestReads, reply: FastifyReply): void {
-  for (const change of reads.changes) addCookies(reply, change);
-  reads.isSent = true;
 }
 
 /**

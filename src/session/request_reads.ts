@@ -25,14 +25,12 @@ interface Latest {
   readonly config: FastifyAuthConfig;
   /** The same, for functions of the application that it calls. */
   own?: OwnRead;
-  /** When it began. */
-  at: number;
+  /** When it began; `undefined` until there was one. */
+  at?: number;
   /** What it gave, or will give. */
   result: Promise<SessionRead>;
   /** The Cookie header, if this request has signed in or out, or has got another session token. */
   cookies?: string;
-  /** What is to be replaced in it first. */
-  replaced?: SessionRead["replaced"];
   /** How often it has signed in or out or has updated the session. */
   changes: number;
 }
@@ -53,7 +51,6 @@ export interface CookieChange {
 }
 
 const NONE: readonly Update[] = Object.freeze([]);
-const NO_CHANGES: readonly CookieChange[] = Object.freeze([]);
 const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 
 /** A read that is asked for. */
@@ -66,29 +63,31 @@ export interface AskedRead {
   readonly cookies: string | undefined;
 }
 
-/** Reads a session. Never rejects. */
-type Read = (asked: AskedRead) => Promise<SessionRead>;
+/** Reads the session of a request. Never rejects. */
+type Read = (request: SessionRequest, config: FastifyAuthConfig, asked: AskedRead) => Promise<SessionRead>;
 
 /** What was read for one request, and what its reply is to carry. */
 export class RequestReads {
   /** Of each configuration: mostly of one. */
   readonly #latest: Latest[] = [];
   /** How many reads are under way. */
-  #underWay = 0;
+  underWay = 0;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
-  #updates: readonly Update[] = NONE;
+  updates: readonly Update[] = NONE;
+  readonly #request: SessionRequest;
   readonly #headers: SessionRequest["headers"];
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   isSent = false;
   /** Whether a reply whose handler writes the head is going to carry the cookies. */
   isCarried = false;
   /** The reply; none for a request that was made from another. */
-  #reply: FastifyReply | undefined;
+  reply: FastifyReply | undefined;
   /** Is called after a read that changed something. */
-  #onUpdate: (() => void) | undefined;
+  onUpdate: ((reads: RequestReads) => void) | undefined;
 
-  constructor({ headers }: SessionRequest) {
-    this.#headers = headers;
+  constructor(request: SessionRequest) {
+    this.#request = request;
+    this.#headers = request.headers;
   }
 
   /**
@@ -104,72 +103,49 @@ export class RequestReads {
     return holder[READS] = reads;
   }
 
-  /** @param onUpdate Is called after a read that changed something, also one before. */
-  replyWith(reply: FastifyReply, onUpdate: () => void): void {
-    this.#reply = reply;
-    this.#onUpdate = onUpdate;
-    if (this.#updates.length > 0) onUpdate();
-  }
-
   /** One read for each configuration, however many hooks and handlers ask. */
   once(config: FastifyAuthConfig, read: Read): Promise<SessionRead> {
-    const before = this.#latestOf(config);
-    const latest = before ?? this.#add(config);
+    const latest = this.#latestOf(config);
     // The one that asks may be a function of the application which the read calls.
-    const own = this.#underWay === 0 || latest.own === undefined ? undefined : ownReadOf(latest.own);
+    const own = this.underWay === 0 || latest.own === undefined ? undefined : ownReadOf(latest.own);
     if (own !== undefined) return Promise.resolve(knownRead(own));
-    if (monotonicNow() - latest.at < READ_VALID_MS) return latest.result;
-    return this.#start(latest, read, before !== undefined);
+    const { at } = latest;
+    if (at !== undefined && monotonicNow() - at < READ_VALID_MS) return latest.result;
+    return latest.result = this.#read(latest, read, at !== undefined);
   }
 
   /** Reads once more, with other results than a read that may have been before: later ones see them, too. */
   async anew(config: FastifyAuthConfig, read: Read): Promise<SessionRead> {
-    const latest = this.#latestOf(config) ?? this.#add(config);
+    const latest = this.#latestOf(config);
     if (latest.own !== undefined && ownReadOf(latest.own) !== undefined) {
       throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", REFRESHES_ITSELF);
     }
-    return await this.#start(latest, read, false);
-  }
-
-  #start(latest: Latest, read: Read, again: boolean): Promise<SessionRead> {
-    latest.at = monotonicNow();
-    return latest.result = this.#read(latest, read, again);
+    return await (latest.result = this.#read(latest, read, false));
   }
 
   async #read(latest: Latest, read: Read, again: boolean): Promise<SessionRead> {
-    const { changes } = latest;
-    this.#underWay++;
+    const { config, cookies, changes } = latest;
+    latest.at = monotonicNow();
+    this.underWay++;
     try {
-      const found = await read({ of: latest, again, cookies: this.#cookiesOf(latest) });
+      const found = await read(this.#request, config, { of: latest, again, cookies });
       if (found.update !== undefined) this.#note(latest, found as Update, changes);
       return found;
     } finally {
-      this.#underWay--;
+      this.underWay--;
     }
   }
 
-  #add(config: FastifyAuthConfig): Latest {
-    const latest: Latest = { config, at: -Infinity, result: NOT_SIGNED_IN, changes: 0 };
+  #latestOf(config: FastifyAuthConfig): Latest {
+    for (const latest of this.#latest) if (latest.config === config) return latest;
+    const latest: Latest = { config, result: NOT_SIGNED_IN, changes: 0 };
     this.#latest.push(latest);
     return latest;
   }
 
-  #latestOf(config: FastifyAuthConfig): Latest | undefined {
-    for (const latest of this.#latest) if (latest.config === config) return latest;
-  }
-
   /** The Cookie header, with what this request has changed so far. */
   cookies(config: FastifyAuthConfig): string | undefined {
-    const latest = this.#latestOf(config);
-    return (latest && this.#cookiesOf(latest)) ?? this.#headers.cookie;
-  }
-
-  /** The same, with the token that a read has given, which the configuration may not remember. */
-  #cookiesOf(latest: Latest): string | undefined {
-    const { cookies = this.#headers.cookie, replaced } = latest;
-    if (replaced === undefined) return latest.cookies;
-    latest.replaced = undefined;
-    return latest.cookies = withSessionToken(cookies ?? "", replaced.parts, replaced.token);
+    return this.#latestOf(config).cookies ?? this.#headers.cookie;
   }
 
   /**
@@ -179,9 +155,8 @@ export class RequestReads {
    * @param known What a read gives from now on, if that is known.
    */
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
-    const latest = this.#latestOf(config) ?? this.#add(config);
+    const latest = this.#latestOf(config);
     latest.cookies = cookies;
-    latest.replaced = undefined;
     latest.changes++;
     // An earlier read that is still under way is waited for where it was started.
     latest.at = known === undefined ? -Infinity : monotonicNow();
@@ -190,27 +165,26 @@ export class RequestReads {
 
   /** Takes note of what a read changed. */
   #note(of: Latest, found: Update, changes: number): void {
-    const isLate = this.#updates.some((other) => other.of === of && other.changes > changes);
+    const isLate = this.updates.some((other) => other.of === of && other.changes > changes);
     if (isLate) return;
-    if (found.replaced !== undefined && changes === of.changes) of.replaced = found.replaced;
-    const others = this.#updates.filter((other) => other.update.name !== found.update.name);
-    this.#updates = [...others, { ...found, of, changes }];
-    this.#onUpdate?.();
+    const { replaced } = found;
+    if (replaced !== undefined && changes === of.changes) {
+      // The configuration may not remember that the token was replaced.
+      of.cookies = withSessionToken(of.cookies ?? this.#headers.cookie ?? "", replaced.parts, replaced.token);
+    }
+    const others = this.updates.filter((other) => other.update.name !== found.update.name);
+    this.updates = [...others, { ...found, of, changes }];
+    this.onUpdate?.(this);
   }
 
   /** Whether the newest read that changed something gave a session. */
   get givesSession(): boolean {
-    return this.#updates.at(-1)?.session != null;
+    return this.updates.at(-1)?.session != null;
   }
 
   /** Whether it is too late for cookies. */
   get hasLeft(): boolean {
-    return this.isSent || this.#reply?.raw.headersSent === true;
-  }
-
-  /** Whether there is something to wait for before cookies can be set. */
-  get isPending(): boolean {
-    return this.#underWay > 0 || this.#updates.some(({ checkOtherProcesses }) => checkOtherProcesses);
+    return this.isSent || this.reply?.raw.headersSent === true;
   }
 
   /**
@@ -219,22 +193,22 @@ export class RequestReads {
    */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#latest.map(({ result }) => result));
-    await Promise.allSettled(this.#updates.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
+    await Promise.allSettled(this.updates.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
   }
 
   /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
   get changes(): readonly CookieChange[] {
-    return this.#updates.length === 0 ? NO_CHANGES : toChanges(this.#updates);
+    return toChanges(this.updates);
   }
 
   /** Those for which the other processes need not be asked. */
   get sureChanges(): readonly CookieChange[] {
-    return toChanges(this.#updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined));
+    return toChanges(this.updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined));
   }
 
   /** Whether there are cookies for which the other processes have to be asked. */
   get hasUnsureChanges(): boolean {
-    return this.#updates.some(({ checkOtherProcesses }) => checkOtherProcesses !== undefined);
+    return this.updates.some(({ checkOtherProcesses }) => checkOtherProcesses !== undefined);
   }
 }
 
