@@ -24,18 +24,18 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
     const own = watched[name];
     if (typeof own !== "function") continue;
     let told = false;
-    const check = (result: unknown) => {
+    watched[name] = async function (this: unknown, ...args: unknown[]) {
+      const result = await own.apply(this, args);
+      if (told) return result;
       const isEmpty = result === undefined || (name === "redirect" && !isAddress(result));
-      if (told || !(isEmpty || (name === "session" && lacksUser(result)))) return result;
+      // Null is no mistake: it is how a callback ends a session.
+      const lacksUser = name === "session" && !isEmpty && result !== null && typeof result.user !== "object";
+      if (!isEmpty && !lacksUser) return result;
       told = true;
       const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
       const problem = isEmpty ? `\`callbacks.${name}\` returned ${what}, ${consequence}.` : NO_USER;
       notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
       return result;
-    };
-    watched[name] = function (this: unknown, ...args: unknown[]) {
-      const result = own.apply(this, args);
-      return !told && typeof result?.then === "function" ? result.then(check) : check(result);
     };
   }
   return watched as Callbacks;
@@ -44,11 +44,6 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
 /** Whether a `redirect` callback may return it. */
 export function isAddress(value: unknown): value is string | URL {
   return value instanceof URL || (typeof value === "string" && value !== "");
-}
-
-/** Null is no mistake: it is how a callback ends a session. */
-function lacksUser(session: unknown): boolean {
-  return session !== null && typeof (session as { user?: unknown }).user !== "object";
 }
 
 const NO_USER =

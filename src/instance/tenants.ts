@@ -13,7 +13,6 @@ import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
-import { isPromiseLike, type MaybePromise } from "../utils/maybe_promise.ts";
 
 /** A mount of the plugin, which makes itself ready for configurations. */
 export interface TenantMount {
@@ -32,6 +31,13 @@ interface Known {
   readonly applications: WeakSet<object>;
 }
 
+/** A call of the function. */
+interface Choice {
+  readonly request: SessionRequest;
+  /** Whether it is over. */
+  isMade: boolean;
+}
+
 /** How many tenants are remembered: those that were used last. */
 const MOST_TENANTS = 1000;
 
@@ -42,15 +48,14 @@ const MOST_HASTY = 10, SOON_MS = 60_000;
 export class Tenants {
   readonly #choose: ConfigForRequest;
   readonly #known = new Map<string, Known>();
-  readonly #requests = new WeakMap<object, MaybePromise<FastifyAuthConfig>>();
+  readonly #requests = new WeakMap<object, Promise<FastifyAuthConfig>>();
   readonly #mounts = new WeakMap<object, TenantMount[]>();
   /** By adapter and id of a provider: whose accounts they are. */
   readonly #issuers = new WeakMap<
     Adapter,
     Map<string, { readonly tenant: string; readonly issuer: string }>
   >();
-  /** The request for which the function is running. */
-  readonly #choosing = new AsyncLocalStorage<SessionRequest>();
+  readonly #choosing = new AsyncLocalStorage<Choice>();
   readonly #said = new Set<string>();
 
   constructor(choose: ConfigForRequest) {
@@ -77,50 +82,36 @@ export class Tenants {
   /**
    * The configuration for a request, which was checked and can be used.
    *
-   * @throws {FastifyAuthError} Or rejects: 404 where there is none, 503 where the function failed, 500 where
-   * the configuration cannot be used. An error of the function that has a `statusCode` stays.
+   * @throws {FastifyAuthError} 404 where there is none, 503 where the function failed, 500 where the
+   * configuration cannot be used. An error of the function that has a `statusCode` stays.
    */
-  configOf(request: SessionRequest): MaybePromise<FastifyAuthConfig> {
-    const known = this.#requests.get(request);
-    if (known !== undefined && !isPromiseLike(known)) return known;
+  async configOf(request: SessionRequest): Promise<FastifyAuthConfig> {
+    const choice = this.#choosing.getStore();
     // The function asks for the session of the request, which would wait for the function.
-    if (this.#choosing.getStore() === request) {
-      return Promise.reject(this.#unusable(ASKS_FOR_SESSION, request));
-    }
-    if (known !== undefined) return known;
-    const found = this.#find(request);
-    this.#requests.set(request, found);
-    if (isPromiseLike(found)) found.then((config) => this.#requests.set(request, config), () => {});
-    return found;
+    if (choice?.request === request && !choice.isMade) throw this.#unusable(ASKS_FOR_SESSION, request);
+    let config = this.#requests.get(request);
+    if (config === undefined) this.#requests.set(request, config = this.#find(request));
+    return await config;
   }
 
-  #find(request: SessionRequest): MaybePromise<FastifyAuthConfig> {
+  async #find(request: SessionRequest): Promise<FastifyAuthConfig> {
+    const choice: Choice = { request, isMade: false };
+    let chosen: unknown;
     try {
-      const chosen = this.#choosing.run(request, () => this.#choose(request as FastifyRequest));
-      return isPromiseLike(chosen) ? this.#await(chosen, request) : this.#accept(chosen, request);
-    } catch (error) {
-      return Promise.reject(toFailure(error));
-    }
-  }
-
-  async #await(chosen: PromiseLike<unknown>, request: SessionRequest): Promise<FastifyAuthConfig> {
-    let config: unknown;
-    try {
-      config = await chosen;
+      chosen = await this.#choosing.run(choice, () => this.#choose(request as FastifyRequest));
     } catch (error) {
       throw toFailure(error);
+    } finally {
+      choice.isMade = true;
     }
-    return await this.#accept(config, request);
-  }
-
-  #accept(chosen: unknown, request: SessionRequest): MaybePromise<FastifyAuthConfig> {
     const config = this.#require(chosen, request);
     const known = this.#known.get(config.tenant);
-    if (known?.config !== config) return this.#resolve(config, known, request);
+    if (known?.config !== config) return await this.#resolve(config, known, request);
     // The tenants that were used last are the last.
     this.#known.delete(config.tenant);
     this.#known.set(config.tenant, known);
-    return known.applications.has(applicationOf(request)) ? config : this.#resolve(config, known, request);
+    const isReady = known.applications.has(applicationOf(request));
+    return isReady ? config : await this.#resolve(config, known, request);
   }
 
   #require(chosen: unknown, request: SessionRequest): FastifyAuthConfig & { readonly tenant: string } {

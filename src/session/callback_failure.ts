@@ -2,11 +2,7 @@
  * Failures of the `jwt` and `session` callbacks. They say nothing about the session, so it stays: the next
  * read may succeed. Only a `jwt` callback that returns null, or throws an error with the status 401, ends it.
  */
-import type { AuthConfig } from "@auth/core";
 import { FastifyAuthError } from "../errors.ts";
-import { isPromiseLike } from "../utils/maybe_promise.ts";
-
-type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
 /** Why a session cannot be read now (503, or the `statusCode` of what was thrown). */
 export class CallbackFailure extends FastifyAuthError {
@@ -27,34 +23,13 @@ function statusOf(error: unknown): number | undefined {
     : undefined;
 }
 
-/** The callbacks for a session that exists, which throw a {@linkcode CallbackFailure}. */
-export function callbacksOfSession({ jwt, session }: Callbacks): Pick<Callbacks, "jwt" | "session"> {
-  return {
-    ...(jwt && { jwt: guarded(jwt, failedJwt) }),
-    ...(session && { session: guarded(session, failedSession) }),
-  };
-}
-
-/** A callback whose error, also one that comes later, is handed on. */
-function guarded<Params, Result>(
-  own: (params: Params) => Result | PromiseLike<Result>,
-  failed: (error: unknown) => Result,
-): (params: Params) => Result | PromiseLike<Result> {
-  return (params) => {
-    try {
-      const result = own(params);
-      return isPromiseLike(result) ? result.then(undefined, failed) : result;
-    } catch (error) {
-      return failed(error);
-    }
-  };
-}
-
-function failedJwt(error: unknown): null {
+/**
+ * What the failure of a `jwt` callback means for the session that exists.
+ *
+ * @returns null if that ends it.
+ * @throws {CallbackFailure}
+ */
+export function afterFailedJwt(error: unknown): null {
   if (statusOf(error) === 401) return null;
   throw new CallbackFailure("`jwt` callback", error);
-}
-
-function failedSession(error: unknown): never {
-  throw new CallbackFailure("`session` callback", error);
 }

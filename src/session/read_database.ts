@@ -17,6 +17,9 @@ import {
   toSession,
   wrapError,
 } from "./read.ts";
+import type { SessionSettings } from "./settings.ts";
+
+type SessionCallback = NonNullable<SessionSettings["callbacks"]["session"]>;
 
 type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";
 
@@ -61,7 +64,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.
     const trigger = update && { trigger: "update" };
     const params = { session: { ...session, expires, user }, user, newSession: update?.data, ...trigger };
-    const returned = callbacks.session ? await callbacks.session(params as never) : shown;
+    const returned = callbacks.session ? await callSession(callbacks.session, params) : shown;
     Object.assign(own, { known: { session: returned }, isMade: true });
     await emitSessionEvent({ session: returned }, context);
     if (live.endings(name) > 0) return SIGNED_OUT;
@@ -77,6 +80,14 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     logger().error(wrapError(SessionTokenError, error));
     // An expired session is none, even if its row could not be deleted.
     return expired ? { session: null } : { session: null, failure: unavailableError(error) };
+  }
+}
+
+async function callSession(callback: SessionCallback, params: unknown): Promise<unknown> {
+  try {
+    return await callback(params as never);
+  } catch (error) {
+    throw new CallbackFailure("`session` callback", error);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { JWT } from "@auth/core/jwt";
 import { withEnd } from "../config/lifetime.ts";
 import type { NoticeCode } from "../config/notices.ts";
+import { afterFailedJwt, CallbackFailure } from "./callback_failure.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import { namedBy, withName } from "./name.ts";
 import { ENDED, type JwtRead } from "./jwt_read.ts";
@@ -41,7 +42,12 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   context.own.known = { session: sessionOf(claims, opened.ends.kept), claims };
   // Core passes `session`, the browser's update of the session, in every call.
   const params = { token: claims, ...(update && { trigger: "update" }), session: update?.data };
-  const returned = jwt === undefined ? claims : await jwt(params as never);
+  let returned: JWT | null = claims;
+  try {
+    if (jwt !== undefined) returned = await jwt(params as never);
+  } catch (error) {
+    returned = afterFailedJwt(error);
+  }
   if (returned === null) return { ...ENDED, token: null };
   if (!refresh?.isDue(returned)) return await makeSession(opened, keep(returned), context);
   const { token, refreshFailure } = await attemptRefresh(refresh, returned);
@@ -114,7 +120,11 @@ async function callSessionCallback(
   const session = sessionOf(token, expires);
   own.known = { session, claims: token };
   if (callbacks.session === undefined) return { token, session, expires };
-  return { token, session: await callbacks.session({ session, token } as never), expires };
+  try {
+    return { token, session: await callbacks.session({ session, token } as never), expires };
+  } catch (error) {
+    throw new CallbackFailure("`session` callback", error);
+  }
 }
 
 /** The bytes that its name adds to a session cookie. */

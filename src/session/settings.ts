@@ -4,7 +4,6 @@ import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@au
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { type CookieSettings, cookieSettings } from "../config/cookies.ts";
 import { decode, encode, secretList } from "../jwt/codec.ts";
-import { callbacksOfSession } from "./callback_failure.ts";
 import type { TokenGenerator } from "../config/session_token.ts";
 import { COOKIE_MAX_AGE, type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
 import type { RefreshSettings } from "../config/refresh.ts";
@@ -174,5 +173,5 @@ function callbacksOf({ callbacks = {} }: AuthConfig): SessionSettings["callbacks
         throw new TypeError(`callbacks.${name} is not a function`);
       }),
     };
-  return { jwt: undefined, session: undefined, ...callbacksOfSession({ ...own("jwt"), ...own("session") }) };
+  return { jwt: undefined, session: undefined, ...own("jwt"), ...own("session") };
 }
