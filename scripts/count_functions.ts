@@ -12,10 +12,10 @@ import Credentials from "fastify-authjs/providers/credentials";
 
 /** The most functions that each request may run; lower them when less is needed. */
 const LIMITS = {
-  "GET /me with `jwt` and `session` callbacks": 109,
-  "a route with a role guard": 124,
-  "GET csrf and POST callback/credentials": 99,
-  'auth.signIn("credentials")': 90,
+  "GET /me with `jwt` and `session` callbacks": 65,
+  "a route with a role guard": 79,
+  "GET csrf and POST callback/credentials": 94,
+  'auth.signIn("credentials")': 84,
 };
 
 type Operation = keyof typeof LIMITS;

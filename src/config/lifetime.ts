@@ -10,7 +10,6 @@
 import type { AuthConfig } from "@auth/core";
 import { FastifyAuthError } from "../errors.ts";
 import type { TokenLife } from "../jwt/jwe.ts";
-import { throughJson } from "../utils/json.ts";
 
 const DAY = 24 * 60 * 60;
 
@@ -155,6 +154,6 @@ export function withEnd(session: unknown, given: string | undefined, expires: st
   if (returned !== given || given === expires) return session;
   if (!("toJSON" in session)) return { ...session, expires };
   // A copy would say something else in JSON, such as one of an instance of a class.
-  const toJSON = () => withEnd(throughJson(session), given, expires);
+  const toJSON = () => withEnd(JSON.parse(JSON.stringify(session)), given, expires);
   return Object.create(session, { expires: { value: expires, enumerable: true }, toJSON: { value: toJSON } });
 }

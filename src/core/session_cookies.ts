@@ -1,7 +1,6 @@
 /** Removes what is left of the previous session in the browser. */
 import {
   isSessionPart,
-  longestToken,
   possibleParts,
   readSessionCookie,
   setsSession,
@@ -27,10 +26,10 @@ export function removeOldChunks(answer: Answer, context: RequestContext): Answer
 
 function oldChunks({ cookies }: Answer, context: RequestContext, isWithheld: boolean): string[] {
   const { action, headers: { cookie: header = "" }, settings } = context;
-  const { cookie: { name }, cookieLimit } = settings;
+  const { cookie: { name }, longestToken } = settings;
   const held = readSessionCookie(header, name).names;
   if (action === "callback" && setsSession(cookies, name)) {
-    const possible = possibleParts(name, longestToken(cookieLimit));
+    const possible = possibleParts(name, longestToken);
     return [...possible.filter((part) => isWithheld || header.includes(`${part}=`)), ...held];
   }
   return cookies.some((cookie) => isSessionPart(cookie.name, name)) ? [...held] : [];

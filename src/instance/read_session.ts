@@ -8,7 +8,7 @@ import { observeRead } from "./observed_read.ts";
 import { sessionReads } from "../telemetry/operations.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { bearerToken } from "../http/bearer.ts";
-import { longestToken, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { type OwnRead, type SessionRead, SIGNED_OUT, type TokenRefresh } from "../session/read.ts";
 import { type AskedRead, RequestReads } from "../session/request_reads.ts";
@@ -93,7 +93,7 @@ async function readWith(
     auth,
   };
   const { length } = cookie.token;
-  if (length === 0 || length > longestToken(settings.cookieLimit)) {
+  if (length === 0 || length > settings.longestToken) {
     const found = refuseToken(cookie, MALFORMED, context);
     return isBearer ? withoutCookies(found) : found;
   }

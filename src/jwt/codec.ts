@@ -50,15 +50,13 @@ export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
 }
 
 /**
- * The claims in a JSON text; `undefined` if they are not an object, a `Refusal` if they are not valid now.
+ * The claims in a JSON text; `undefined` if they are not an object, a `Refusal` if they are not valid now by the
+ * time checks of jose's `jwtDecrypt`, with core's tolerance.
  */
 export function parseClaims(text: string): JWT | Refusal | undefined {
   const claims = parseJsonObject(text);
-  return claims && (checkTimes(claims) ?? claims);
-}
-
-/** The time checks of jose's `jwtDecrypt`, with core's tolerance: why the token is not valid now, if it is not. */
-function checkTimes({ iat, nbf, exp }: JWT): Refusal | undefined {
+  if (claims === undefined) return undefined;
+  const { iat, nbf, exp } = claims;
   const now = Math.floor(Date.now() / 1000);
   if (iat !== undefined && typeof iat !== "number") return NO_NUMBER.iat;
   if (nbf !== undefined) {
@@ -69,6 +67,7 @@ function checkTimes({ iat, nbf, exp }: JWT): Refusal | undefined {
     if (typeof exp !== "number") return NO_NUMBER.exp;
     if (exp <= now - CLOCK_TOLERANCE) return EXPIRED;
   }
+  return claims;
 }
 
 /** The secrets as a list, unless core's derivation would throw on them or on the salt: then let it. */

@@ -102,7 +102,7 @@ async function updateToken(newest: string, name: string, context: RequestContext
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
   const own = await ownUpdate(newest, name, context);
   const update = settings.strategy === "jwt" ? updateClaims : updateRow;
-  const answer = removeOldChunks(await asOwn(own, () => update(newest, context, own)), context);
+  const answer = removeOldChunks(await asOwn(own, update, newest, context, own), context);
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
   const { session: updated } = answer;
@@ -144,7 +144,7 @@ async function runUpdate(token: string, context: ReadContext): Promise<JwtRead> 
   const { token: claims, session, error } = read;
   if (claims !== null && error === undefined) {
     Object.assign(context.own, { known: { session, claims }, isMade: true });
-    await emitSessionEvent({ session, token: claims }, context);
+    if (context.settings.event !== undefined) await emitSessionEvent({ session, token: claims }, context);
   }
   return read;
 }

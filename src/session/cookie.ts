@@ -46,7 +46,7 @@ const LONGEST_VALUE = MOST_CHUNKS * CHUNK_SIZE;
  */
 const LONGEST_BY_DEFAULT = 16_384;
 
-/** The most characters of a token that is looked at. */
+/** The most characters of a token that is looked at, by `sessionCookieLimit`. */
 export function longestToken(cookieLimit: number): number {
   return Math.min(Math.max(LONGEST_BY_DEFAULT, cookieLimit), LONGEST_VALUE);
 }
@@ -99,22 +99,18 @@ function readChunks(header: string, name: string, at: number): SessionCookie | u
   return { token, parts: names, names };
 }
 
-/** The value of the cookie whose name is at this place, where it is neither empty nor to be decoded. */
+/** The value of the cookie whose name is at this place, where it is neither empty nor to be decoded or trimmed. */
 function valueAt(header: string, at: number, equals: number): string | undefined {
   if (header[equals] !== "=" || (at !== 0 && !header.startsWith("; ", at - 2))) return;
   const end = header.indexOf(";", equals);
   const value = header.slice(equals + 1, end === -1 ? undefined : end);
-  return isPlain(value) ? value : undefined;
+  const needsParser = value === "" || value.includes("%") || value.trim().length !== value.length;
+  return needsParser ? undefined : value;
 }
 
 /** A value as a cookie holds it. The tokens of most sessions stay as they are, which is known much faster. */
 export function encodeValue(value: string): string {
   return /^[\w.-]*$/.test(value) ? value : encodeURIComponent(value);
-}
-
-/** Neither empty nor in need of decoding or trimming. */
-function isPlain(value: string): boolean {
-  return value !== "" && !value.includes("%") && value.trim().length === value.length;
 }
 
 function readParsed(header: string, name: string): SessionCookie {

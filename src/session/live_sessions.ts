@@ -71,7 +71,7 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
   /** Remembers the token that replaced another. */
   replace(name: string, token: string, by: string): void {
     if (this.#grace <= 0 || token === by) return;
-    const session = this.#sessions.get(name) ?? newSession();
+    const session = this.#sessionOf(name);
     const now = monotonicNow();
     // The application's codec may make a token again.
     this.#forgetToken(session, by);
@@ -88,14 +88,20 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
     this.#forgetReplaced(now);
   }
 
-  /** The read of a token that is under way. */
-  running(name: string, token: string): Promise<Read> | undefined {
-    return this.#sessions.get(name)?.reads.get(token);
-  }
-
-  /** Reads a token, to be found by {@linkcode running} until it is done. */
-  async read(name: string, token: string, work: () => Promise<Read>): Promise<Read> {
+  /**
+   * Reads a token once for all requests that ask for it at the same time.
+   *
+   * @param join Makes of that read what another request gets.
+   */
+  async read(
+    name: string,
+    token: string,
+    work: () => Promise<Read>,
+    join: (read: Read) => Promise<Read>,
+  ): Promise<Read> {
     const session = this.#sessionOf(name);
+    const underWay = session.reads.get(token);
+    if (underWay !== undefined) return await join(await underWay);
     const reading = work();
     session.reads.set(token, reading);
     try {
@@ -215,7 +221,10 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
 
   #sessionOf(name: string): LiveSession<Read> {
     let session = this.#sessions.get(name);
-    if (session === undefined) this.#sessions.set(name, session = newSession());
+    if (session === undefined) {
+      session = { newest: "", replaced: new Map(), reads: new Map() };
+      this.#sessions.set(name, session);
+    }
     return session;
   }
 
@@ -235,8 +244,4 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
   #forgetIdle(name: string, { replaced, reads, update }: LiveSession<Read>): void {
     if (replaced.size === 0 && reads.size === 0 && update === undefined) this.#sessions.delete(name);
   }
-}
-
-function newSession<Read>(): LiveSession<Read> {
-  return { newest: "", replaced: new Map(), reads: new Map() };
 }

@@ -1,6 +1,6 @@
 /** Decoding a session token, and telling whether it has to be renewed. */
 import type { JWT } from "@auth/core/jwt";
-import { open, type Opened, type TokenLife } from "../jwt/jwe.ts";
+import { open, type Opened } from "../jwt/jwe.ts";
 import { parseClaims } from "../jwt/codec.ts";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
@@ -26,28 +26,20 @@ export interface OpenToken {
 }
 
 /**
- * Decodes a token.
+ * Opens a token.
  *
- * @throws {Refusal} where the token is not ours; what the decoder throws where that is core's or the
- * application's.
+ * @throws {Refusal} where the token is not ours; {@linkcode UnreadableToken} where the decoder, which may be
+ * the application's, does not accept it.
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
   const known = openKnown(token, settings);
   if (known instanceof Refusal) throw known;
-  return known ?? await decodeToken(token, settings);
-}
-
-async function decodeToken(token: string, settings: SessionSettings): Promise<OpenToken> {
-  const { secrets } = settings;
+  if (known !== undefined) return known;
   const claims = await decoded(token, settings);
   if ((claims.token_use === BEARER) !== settings.isBearer) throw OTHER_USE;
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
-  const life = tokenLife(claims, settings, settings.ownTokens);
-  return toOpenToken(
-    { token, claims, text: toJson(claims) },
-    { life, isOutdated: secrets !== undefined },
-    settings,
-  );
+  const current = settings.secrets === undefined;
+  return toOpenToken(token, claims, { text: toJson(claims), current }, settings);
 }
 
 async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {
@@ -71,12 +63,10 @@ export class UnreadableToken extends Error {
 export function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
   const opened = openText(token, settings);
   if (opened === undefined || opened instanceof Refusal) return opened;
-  const { text, current } = opened;
-  const claims = parseClaims(text);
+  const claims = parseClaims(opened.text);
   if (claims === undefined || claims instanceof Refusal) return claims;
   if ((claims.token_use === BEARER) !== settings.isBearer) return OTHER_USE;
-  const life = tokenLife(claims, settings, settings.ownTokens);
-  return toOpenToken({ token, claims, text }, { life, isOutdated: !current }, settings);
+  return toOpenToken(token, claims, opened, settings);
 }
 
 /** What a token holds. Those opened lately are remembered: a browser sends the same one with every request. */
@@ -93,25 +83,20 @@ function openText(
   return opened;
 }
 
-/** What says whether a token is to be renewed. */
-interface Age {
-  readonly life: TokenLife | undefined;
-  /** Whether it is, whatever its life. */
-  readonly isOutdated: boolean;
-}
-
 function toOpenToken(
-  { token, claims, text }: Pick<OpenToken, "token" | "claims" | "text">,
-  { life, isOutdated }: Age,
+  token: string,
+  claims: JWT,
+  { text, current }: Pick<Opened, "current"> & Pick<OpenToken, "text">,
   settings: SessionSettings,
 ): OpenToken {
+  const { ownTokens } = settings;
+  const life = tokenLife(claims, settings, ownTokens);
+  // As core renews all tokens, a token without an age is always renewed.
+  const due = !current || life === undefined || isDue(life);
+  const kept = life === undefined ? newEnd(settings).toISOString() : life.expires;
   // Before the callbacks, which may write to the claims.
   const { exp } = claims;
-  // As core renews all tokens, a token without an age is always renewed.
-  const due = isOutdated || life === undefined || isDue(life);
-  const kept = life === undefined ? newEnd(settings).toISOString() : life.expires;
-  const renewed = () =>
-    (settings.ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
+  const renewed = () => (ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
   return { token, name: nameOf(claims, token), claims, text, due, ends: { kept, renewed } };
 }
 

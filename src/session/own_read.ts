@@ -17,10 +17,14 @@ interface UnderWay {
 const storage = new AsyncLocalStorage<UnderWay>();
 
 /** Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. */
-export async function asOwn<T>(own: OwnRead, work: () => Promise<T>): Promise<T> {
+export async function asOwn<Arguments extends unknown[], Result>(
+  own: OwnRead,
+  work: (...args: Arguments) => Promise<Result>,
+  ...args: Arguments
+): Promise<Result> {
   const underWay: UnderWay = { own, outer: storage.getStore() };
   try {
-    return await storage.run(underWay, work);
+    return await storage.run(underWay, work, ...args);
   } finally {
     // What was begun may go on for longer, such as a timer.
     underWay.own = underWay.outer = undefined;
@@ -38,11 +42,15 @@ export function ownReadOf(asked: Pick<OwnRead, "name" | "settings">): OwnRead | 
 }
 
 /** Reads a session, unless this is called in the middle of that: then what is known of it is given. */
-export async function readAsOwn(own: OwnRead, read: () => Promise<SessionRead>): Promise<SessionRead> {
+export async function readAsOwn<Arguments extends unknown[]>(
+  own: OwnRead,
+  read: (...args: Arguments) => Promise<SessionRead>,
+  ...args: Arguments
+): Promise<SessionRead> {
   const outer = ownReadOf(own);
   // An update of a row is not waited for.
   const isRead = outer === undefined || (outer.isUpdate && outer.known === undefined);
-  return isRead ? await asOwn(own, read) : knownRead(outer);
+  return isRead ? await asOwn(own, read, ...args) : knownRead(outer);
 }
 
 /** What is known of a session in the middle of its read. */

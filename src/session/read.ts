@@ -8,7 +8,6 @@ import type { FastifyAuthError } from "../errors.ts";
 import type { CallbackFailure } from "./callback_failure.ts";
 import { leaveOutTokens } from "./provider_tokens.ts";
 import type { RefreshFailure } from "./jwt_read.ts";
-import { throughJson } from "../utils/json.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { Session } from "../types.ts";
 
@@ -116,29 +115,23 @@ export function toSession(
 ): Session | null {
   if (typeof value !== "object" || value === null) return null;
   try {
-    return wellFormed(
-      settings.hidesClaims ? JSON.parse(JSON.stringify(value, leaveOutTokens)) : throughJson(value),
-    );
+    const session = JSON.parse(JSON.stringify(value, settings.hidesClaims ? leaveOutTokens : undefined));
+    const { user, expires } = session;
+    if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
+    return expires === undefined || typeof expires === "string" ? session : null;
   } catch (error) {
     logger().error(error as Error); // A BigInt, a cycle.
     return null;
   }
 }
 
-/** The value, if it has a user. */
-function wellFormed(value: unknown): Session | null {
-  const { user, expires } = value as Partial<Session>;
-  if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
-  return expires === undefined || typeof expires === "string" ? value as Session : null;
-}
-
-/** Tells the application that a session was read. As in core, its failure is logged and changes nothing. */
+/** Tells the application that a session was read, if it wants to know. As in core, its failure is logged and changes nothing. */
 export async function emitSessionEvent(
   message: { session: unknown; token?: JWT },
   { settings: { event }, logger }: ReadContext,
 ): Promise<void> {
   try {
-    await event?.(message as Parameters<NonNullable<typeof event>>[0]);
+    await event!(message as Parameters<NonNullable<typeof event>>[0]);
   } catch (error) {
     logger().error(wrapError(EventError, error));
   }

@@ -27,7 +27,7 @@ type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   context.own.name = rowName(cookie.token, context.settings.isBearer);
   return endedRead(context.own.name, cookie, context) ??
-    await readAsOwn(context.own, () => readRow(cookie, context));
+    await readAsOwn(context.own, readRow, cookie, context);
 }
 
 /** Reads the row. */
@@ -66,7 +66,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     const params = { session: { ...session, expires, user }, user, newSession: update?.data, ...trigger };
     const returned = callbacks.session ? await callSession(callbacks.session, params) : shown;
     Object.assign(own, { known: { session: returned }, isMade: true });
-    await emitSessionEvent({ session: returned }, context);
+    if (settings.event !== undefined) await emitSessionEvent({ session: returned }, context);
     if (live.endings(name) > 0) return SIGNED_OUT;
     const read = { session: toSession(returned, context), ...(update && { returned }) };
     if (!due || update) return read;

@@ -9,7 +9,7 @@ import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { endChecks, endedRead, endSession, hasEnded, removal, sharedStore } from "./ending.ts";
 import { digestName } from "./name.ts";
-import { type OpenToken, openToken, UnreadableToken } from "./open.ts";
+import { openKnown, type OpenToken, openToken, UnreadableToken } from "./open.ts";
 import { readAsOwn } from "./own_read.ts";
 import {
   emitSessionEvent,
@@ -21,6 +21,7 @@ import {
   wrapError,
 } from "./read.ts";
 import { endRecord } from "./record_reads.ts";
+import type { SharedStore } from "./refresh_lock.ts";
 import { refreshOnce } from "./refresh_once.ts";
 import { ENDED, type JwtRead } from "./jwt_read.ts";
 import { makeOwnSession, runCallbacks } from "./renew.ts";
@@ -31,14 +32,14 @@ import { SessionStoreFailure } from "./session_records.ts";
  * removed; if the application fails it stays.
  */
 export async function readJwtSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
+  const { settings, own } = context;
   try {
-    const opened = await openToken(cookie.token, context.settings);
+    const opened = openKnown(cookie.token, settings) ?? await openToken(cookie.token, settings);
+    if (opened instanceof Refusal) return refuseToken(cookie, opened, context);
     const ended = endedRead(opened.name, cookie, context);
     if (ended !== undefined) return ended;
-    context.own.name = opened.name;
-    return await readAsOwn(context.own, async () => {
-      return await toSessionRead(await readToken(opened, context), opened, cookie, context);
-    });
+    own.name = opened.name;
+    return await readAsOwn(own, readOpened, opened, cookie, context);
   } catch (error) {
     return failedRead(error, cookie, context);
   }
@@ -72,23 +73,25 @@ function failedRead(error: unknown, cookie: SessionCookie, context: ReadContext)
   return failedCallback(failure, JWTSessionError, context);
 }
 
-/** Emits the event, and says what becomes of the cookie. */
-async function toSessionRead(
-  read: JwtRead,
-  { name }: OpenToken,
+/** Reads the session, and says what becomes of the cookie. */
+async function readOpened(
+  opened: OpenToken,
   cookie: SessionCookie,
   context: ReadContext,
 ): Promise<SessionRead> {
   const { settings, logger } = context;
   const { live } = settings;
+  const { name } = opened;
+  const began = monotonicNow();
+  const read = await readNewest(opened, context);
   const { token: claims, session, sealed, error, refreshFailure, endings } = read;
   if (claims === null) {
     return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
   }
   Object.assign(context.own, { known: { session, claims }, isMade: true });
   if (error) logger().error(wrapError(JWTSessionError, error));
-  else await emitSessionEvent({ session, token: claims }, context);
-  if (live.endings(name) > 0) return SIGNED_OUT;
+  else if (settings.event !== undefined) await emitSessionEvent({ session, token: claims }, context);
+  if (live.hasEndedSince(name, began)) return SIGNED_OUT;
   const found = { session: toSession(session, context), claims, refreshFailure };
   if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
   if (sealed === undefined) return found;
@@ -104,21 +107,22 @@ async function toSessionRead(
   };
 }
 
-/** Reads a token once for all requests that carry it at the same time. */
-async function readToken(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
+/** Reads the newest token of the session, once for all requests that ask for it at the same time. */
+async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { live, callbacks, keepsTokens } = context.settings;
   const { name, token } = opened;
   // Of two requests that renew a token, one could bring a refresh token back that the other has used.
-  if (callbacks.jwt === undefined && !keepsTokens) return await renew(opened, context, runCallbacks);
-  const newest = live.isUpdated(name) ? await updatedToken(opened, context) : live.newest(name, token);
-  if (live.endings(name) > 0) return ENDED;
-  const running = live.running(name, newest);
-  const read = running === undefined
-    ? await live.read(name, newest, async () => {
-      const current = newest === token ? opened : await openToken(newest, context.settings);
-      return await renew(current, context, refreshInTurn);
-    })
-    : await makeOwnSession(await running, context);
+  if (callbacks.jwt === undefined && !keepsTokens) return await renew(opened, context);
+  let newest = live.newest(name, token);
+  if (live.isUpdated(name)) {
+    newest = await updatedToken(opened, context);
+    if (live.endings(name) > 0) return ENDED;
+  }
+  const work = async () => {
+    const current = newest === token ? opened : await openToken(newest, context.settings);
+    return await renew(current, context);
+  };
+  const read = await live.read(name, newest, work, (other) => makeOwnSession(other, context));
   return newest === token ? read : { sealed: newest, ...read };
 }
 
@@ -137,14 +141,12 @@ async function updatedToken({ name, token }: OpenToken, context: ReadContext): P
   return newest;
 }
 
-type Run = (opened: OpenToken, context: ReadContext) => Promise<JwtRead>;
-
 /**
  * Runs the callbacks, unless the session was ended from elsewhere. Ends the session or has it go on with the new
  * token, for the other requests of the session too.
  */
-async function renew(opened: OpenToken, context: ReadContext, run: Run): Promise<JwtRead> {
-  const { settings: { live, records }, headers, logger } = context;
+async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
+  const { settings: { live, records, refresh }, headers, logger } = context;
   const { name, token } = opened;
   if (records !== undefined) {
     const report = (error: Error) => logger().error(error);
@@ -152,7 +154,10 @@ async function renew(opened: OpenToken, context: ReadContext, run: Run): Promise
     if (ended) return await endedElsewhere(name, context);
   }
   const began = monotonicNow();
-  const read = await run(opened, context);
+  const store = refresh.lock && isRefreshDue(opened, context) ? sharedStore(context) : undefined;
+  const read = store === undefined
+    ? await runCallbacks(opened, context)
+    : await refreshInTurn(store, opened, context);
   if (read === ENDED || live.hasEndedSince(name, began)) return ENDED;
   if (read.token === null) {
     await endRecord(token, context);
@@ -172,13 +177,13 @@ async function endedElsewhere(name: string, context: ReadContext): Promise<JwtRe
   return { ...ENDED, endings: await endSession(name, context) };
 }
 
-/**
- * Runs the callbacks, which may refresh the token, in this process alone or, with a lock, in one of several.
- */
-async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
+/** Runs the callbacks, which may refresh the token, in one of several processes. */
+async function refreshInTurn(
+  store: SharedStore,
+  opened: OpenToken,
+  context: ReadContext,
+): Promise<JwtRead> {
   const { settings } = context;
-  const store = isRefreshDue(opened, context) ? sharedStore(context) : undefined;
-  if (store === undefined) return await runCallbacks(opened, context);
   return await refreshOnce(store, opened.token, {
     work: () => runCallbacks(opened, context),
     async join(sealed) {

@@ -10,7 +10,7 @@ import type { RefreshSettings } from "../config/refresh.ts";
 import { FailOpenLock } from "./refresh_lock.ts";
 import type { JwtRead } from "./jwt_read.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
-import type { SessionCookieSettings } from "./cookie.ts";
+import { longestToken, type SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { rowsForUse } from "./token_use.ts";
 import type { Opened } from "../jwt/jwe.ts";
@@ -35,6 +35,8 @@ export interface SessionSettings extends Lifetimes {
   readonly signInCookie: string | undefined;
   /** The most bytes of the cookie where it holds a token. */
   readonly cookieLimit: number;
+  /** The most characters of a token that is looked at. */
+  readonly longestToken: number;
   /** What core hands to `encode` and `decode`, which may be the application's. */
   readonly jwt: JWTOptions & { secret: string | string[] };
   /**
@@ -142,6 +144,7 @@ function resolveSettings(
       ? cookieSettings("signIn", core, secure).name
       : undefined,
     cookieLimit: sessionCookieLimit,
+    longestToken: longestToken(sessionCookieLimit),
     jwt,
     ownTokens,
     otherSalts: otherSalts(core, cookie.name),
