@@ -1,8 +1,9 @@
 /** What callbacks, events and pages of the application are told of a sign-in, in core's order, and what fails it. */
+import { decode, encode } from "@auth/core/jwt";
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
-import { testApp, testConfig } from "./support/app.ts";
+import { SECRET, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { mailProvider, reader, requestLink } from "./support/database_setup.ts";
 import { codeFor, identityProvider, type Person, signInAs } from "./support/identity.ts";
@@ -163,4 +164,26 @@ Deno.test("a sign-in in progress is opened by jwt.secret, where it is set", asyn
     await browser.get(pathOf(`http://localhost/auth/callback/one?${query}`));
     assertEquals(browser.cookies.has(COOKIE), signsIn);
   }
+});
+
+Deno.test("a session to which an account is linked ends when it would have ended", async () => {
+  const HOUR = 3600;
+  await using app = await testApp(testConfig({
+    adapter: memoryAdapter(),
+    session: { strategy: "jwt" },
+    providers: [identityProvider("one"), identityProvider("two")],
+  }));
+  const client = new Client(app);
+  await signInAs(client, "one", ADA);
+  const held = async () => {
+    const token = await decode({ token: client.cookies.get(COOKIE)!, secret: SECRET, salt: COOKIE });
+    return token!;
+  };
+  const { exp: _exp, ...token } = await held();
+  client.cookies.set(COOKIE, await encode({ token, secret: SECRET, salt: COOKIE, maxAge: HOUR }));
+  const { exp } = await held();
+  await signInAs(client, "two", { id: "2", name: "Ada" });
+  const linked = await held();
+  assertEquals(linked.sub, token.sub);
+  assert(linked.iat !== undefined && Math.abs(linked.exp! - exp!) <= 1, `${linked.exp} and ${exp}`);
 });

@@ -6,12 +6,13 @@
  * What survives and is not in `survivors.txt` is an error. Of each kind of change about as many are tried,
  * `--count=400` together; `--seed=1` chooses them, each by its id, so that a sample changes as little as the
  * code. `--only` takes those with a text in their id. Results are kept in `--directory`, by default one for
- * temporary files, and a run goes on with those of an earlier one.
+ * temporary files, and a run goes on with those of an earlier one. So are the functions that each test calls:
+ * remove the directory after larger changes.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { constants, setPriority, tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Mutant, mutantsOf } from "./mutants.ts";
@@ -22,7 +23,7 @@ const SOURCES = ["src/session", "src/jwt", "src/guard", "src/core", "src/routes/
 const OTHER_TESTS =
   /_browser_|\/(?:bundle|cli|database|demo|examples|init|nginx|npm|request_cost|site|start)_/;
 /** How long the tests for a mutant take together at most, on the sources as they are. */
-const MOST_MS = 60_000;
+const MOST_MS = 120_000;
 
 /** What became of a mutant. */
 interface Result {
@@ -75,16 +76,31 @@ async function findBaselines(): Promise<Baseline[]> {
   return known;
 }
 
-/** The tests that call a function most for their time; for code outside of functions those that use its file. */
-function testsFor({ file, within }: Mutant): Baseline[] {
-  const callsOf = ({ calls }: Baseline) => calls[`${file} ${within}`] ?? 0;
-  const usesOf = ({ calls }: Baseline) =>
-    Object.keys(calls).filter((each) => each.startsWith(`${file} `)).length;
-  const weigh = baselines.some((each) => callsOf(each) > 0) ? callsOf : usesOf;
-  const all = baselines.filter((each) => weigh(each) > 0)
-    .sort((a, b) => weigh(b) / b.milliseconds - weigh(a) / a.milliseconds);
+/** Of the calls of a function of this name the share that each test makes. */
+function sharesOf(name: string): number[] {
+  const counts = baselines.map(({ calls }) =>
+    Object.keys(calls).reduce((sum, key) => key.endsWith(` ${name}`) ? sum + calls[key]! : sum, 0)
+  );
+  const all = counts.reduce((sum, each) => sum + each, 0) || 1;
+  return counts.map((each) => each / all);
+}
+
+/**
+ * The tests that call the function, or else use the file: first those that are named after the file, or call most of
+ * what the change names.
+ */
+function testsFor({ file, within, id }: Mutant): Baseline[] {
+  const callsIt = ({ calls }: Baseline) => calls[`${file} ${within}`] !== undefined;
+  const usesFile = ({ calls }: Baseline) => Object.keys(calls).some((each) => each.startsWith(`${file} `));
+  const shares = [...new Set(id.slice(file.length).match(/#?\w+/g))].map(sharesOf);
+  const ranked = baselines.map((each, i) => {
+    const isNamed = each.file.includes(basename(file, ".ts"));
+    const weight = shares.reduce((sum, share) => sum + share[i]!, isNamed ? 1 : Number.EPSILON);
+    return { each, rank: weight / each.milliseconds };
+  }).sort((a, b) => b.rank - a.rank).map(({ each }) => each);
   let left = MOST_MS;
-  return all.filter(({ milliseconds }) => milliseconds <= left && ((left -= milliseconds), true));
+  return ranked.filter(baselines.some(callsIt) ? callsIt : usesFile)
+    .filter(({ milliseconds }) => milliseconds <= left && ((left -= milliseconds), true));
 }
 
 const baselines = await findBaselines();
