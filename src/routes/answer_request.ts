@@ -34,7 +34,7 @@ export async function answerRequest({ route, mount, request, reply }: RouteReque
     : (context: RequestContext) => limits.answer(context, request, () => route.handle(context));
   const answer = await runAction(context, request.id, handle);
   if (answer.status >= 400 && isLimitedWhenRefused(route)) await limits?.countRefusal(request);
-  return sendAnswer(reply, answer, context);
+  return await sendAnswer(reply, answer, context);
 }
 
 /**
@@ -43,14 +43,14 @@ export async function answerRequest({ route, mount, request, reply }: RouteReque
  * @param id The provider, where the path is for that one alone.
  * @throws The error, where the application's error handler is to answer it.
  */
-export function refuseRequest(
+export async function refuseRequest(
   { route, mount, request, reply }: RouteRequest,
   error: Error,
   id: string | undefined,
-): FastifyReply | Promise<FastifyReply> {
+): Promise<FastifyReply> {
   publishRefusal(error, route, mount, request, id);
   if (route.action === "backchannel-logout") return sendLogoutFailure(reply, error);
   return error instanceof TooManyRequests
-    ? sendTooManyRequests(mount, route, error, request, reply)
-    : sendFailedPage(mount, error, request, reply);
+    ? await sendTooManyRequests(mount, route, error, request, reply)
+    : await sendFailedPage(mount, error, request, reply);
 }

@@ -29,18 +29,18 @@ export function leadsFormElsewhere({ method, headers, origin }: RequestContext, 
  * @param url A URL that {@linkcode leadsFormElsewhere}.
  * @param page Makes the page that leads to `url`.
  */
-export function sendFormRedirect(
+export async function sendFormRedirect(
   reply: FastifyReply,
   url: string,
   page: () => Page,
   place: PagePlace,
-): FastifyReply | Promise<FastifyReply> {
+): Promise<FastifyReply> {
   // A `redirect` callback may return "//host/path".
   const target = new URL(url, place.origin.href).href;
-  if (blocksForms(policiesOf(reply), target)) return sendPage(reply, page(), place);
+  if (blocksForms(policiesOf(reply), target)) return await sendPage(reply, page(), place);
   // A hook of the application may set a policy that blocks it when the reply is sent.
   if (!isAuthRoute(reply.request.routeOptions.config)) {
-    return redirectWithPage(reply, { url, target, page: page() }, place);
+    return await redirectWithPage(reply, { url, target, page: page() }, place);
   }
   (reply as LateReply)[LATE_PAYLOAD] = () => {
     if (!blocksForms(policiesOf(reply), target)) return undefined;

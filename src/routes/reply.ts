@@ -17,20 +17,20 @@ import { sendPage } from "./send_page.ts";
  * @throws {FastifyAuthError} The error of the answer, if it is one and there is no redirect, for the
  * application's error handler.
  */
-export function sendAnswer(
+export async function sendAnswer(
   reply: FastifyReply,
   { status, headers, body, page, cookies, redirect, error, logged, isShared = false }: Answer,
   context: RequestContext,
-): FastifyReply | Promise<FastifyReply> {
+): Promise<FastifyReply> {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
   if (error !== undefined && error !== logged && !isShared) context.logger.error(error);
-  if (redirect !== undefined) return sendRedirect(reply, redirect, context, error);
+  if (redirect !== undefined) return await sendRedirect(reply, redirect, context, error);
   // Such as of a session update: core answers with 400 and `null`.
   const isFailure = error !== undefined && page === undefined;
   if (isFailure && replyKind(context.headers) === "status") return sendFailure(reply, error);
   reply.code(status).headers(headers);
-  if (page !== undefined) return sendPage(reply, page, context);
+  if (page !== undefined) return await sendPage(reply, page, context);
   const type = headers["content-type"];
   if (type === "application/json") return reply.send(JSON.stringify(body ?? null));
   // Without a charset a browser guesses, and Fastify adds one only to types of its own.
@@ -38,19 +38,19 @@ export function sendAnswer(
   return reply.send(body === "" ? undefined : body);
 }
 
-function sendRedirect(
+async function sendRedirect(
   reply: FastifyReply,
   redirect: string,
   context: RequestContext,
   error: Error | undefined,
-): FastifyReply | Promise<FastifyReply> {
+): Promise<FastifyReply> {
   // `toAsciiUrl` would also write "http://localhost" as "http://localhost/".
   const url = /^[\0-\x7f]*$/.test(redirect) ? redirect : toAsciiUrl(redirect);
   const kind = replyKind(context.headers);
   if (kind === "redirect") {
-    if (isFormOfOurs(url, context)) return sendPage(reply, redirectPageFor(url, context), context);
+    if (isFormOfOurs(url, context)) return await sendPage(reply, redirectPageFor(url, context), context);
     return leadsFormElsewhere(context, url)
-      ? sendFormRedirect(reply, url, () => redirectPageFor(url, context), context)
+      ? await sendFormRedirect(reply, url, () => redirectPageFor(url, context), context)
       : reply.redirect(url, 302);
   }
   if (error !== undefined && kind === "status") return sendFailure(reply, error);

@@ -34,13 +34,13 @@ export class TooManyRequests extends FastifyAuthError {
  *
  * @throws {TooManyRequests} For every other client: the application's error handler answers it.
  */
-export function sendTooManyRequests(
+export async function sendTooManyRequests(
   mount: Mount,
   route: AuthRoute,
   error: TooManyRequests,
   request: FastifyRequest,
   reply: FastifyReply,
-): FastifyReply | Promise<FastifyReply> {
+): Promise<FastifyReply> {
   reply.headers(error.headers);
   if (route.action === "webauthn-options" || route.action === "token") return sendFailure(reply, error);
   const received = receivedRequest(request);
@@ -48,9 +48,9 @@ export function sendTooManyRequests(
   if (kind === "redirect") {
     if (!wantsPage(request)) throw error;
     // With the status 429, which a redirect to a page of the application cannot have.
-    if (!mount.auth.config.core.pages?.error) return sendFailedPage(mount, error, request, reply);
+    if (!mount.auth.config.core.pages?.error) return await sendFailedPage(mount, error, request, reply);
   }
   const context = requestContext(request, { ...received, action: route.action }, mount);
   const page = errorPage(kind === "redirect" ? "error" : "signIn", { error: error.type }, context);
-  return sendAnswer(reply, { ...redirectAnswer(page), error }, context);
+  return await sendAnswer(reply, { ...redirectAnswer(page), error }, context);
 }
