@@ -9,7 +9,6 @@
  */
 import type { AuthConfig } from "@auth/core";
 import { FastifyAuthError } from "../errors.ts";
-import type { TokenLife } from "../jwt/jwe.ts";
 
 const DAY = 24 * 60 * 60;
 
@@ -40,6 +39,8 @@ export interface Lifetimes {
    * are left.
    */
   readonly updateAge: number;
+  /** The life of a session in a browser: that of its cookie and of its token, and 400 days at most. */
+  readonly life: number;
 }
 
 /**
@@ -57,8 +58,8 @@ export function requireLifetimes(
   const maxAge = Math.min(requireSeconds("session.maxAge", session?.maxAge) ?? MAX_AGE, cookieMaxAge);
   const tokenMaxAge = requireSeconds("jwt.maxAge", jwt?.maxAge) ?? maxAge;
   const updateAge = requireSeconds("session.updateAge", session?.updateAge, 0) ?? UPDATE_AGE;
-  const latest = lifeOf({ maxAge, tokenMaxAge }) * (1 - MIN_LEFT);
-  return { maxAge, tokenMaxAge, updateAge: Math.min(updateAge, latest) };
+  const life = Math.min(maxAge, tokenMaxAge, COOKIE_MAX_AGE);
+  return { maxAge, tokenMaxAge, updateAge: Math.min(updateAge, life * (1 - MIN_LEFT)), life };
 }
 
 /** A date can be this many seconds after 1970, which no lifetime needs. */
@@ -82,11 +83,6 @@ export function lifetimeWarnings({ session }: Pick<AuthConfig, "session">): stri
     "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not " +
     "used for 400 days ends. It is a number of seconds, not of milliseconds: 30 days are 30 * 24 * 60 * 60.",
   ];
-}
-
-/** The life of a session in a browser, in seconds. */
-function lifeOf({ maxAge, tokenMaxAge }: Pick<Lifetimes, "maxAge" | "tokenMaxAge">): number {
-  return Math.min(maxAge, tokenMaxAge, COOKIE_MAX_AGE);
 }
 
 /**
@@ -113,38 +109,41 @@ export function rowEnd(expires: Date, { maxAge }: Lifetimes): Date {
   return outlived === 0 ? expires : new Date(expires.valueOf() - outlived * 1000);
 }
 
+/** What the claims of a token say. */
+export interface TokenLife {
+  /** Whether a read renews it. */
+  readonly due: boolean;
+  /** When it or its cookie ends, whichever is first, as a session says it. */
+  readonly expires: string;
+}
+
 /**
  * The life of a token by its claims.
  *
  * @param own Whether tokens are in core's format, with an `exp` that the configuration decides.
- * @returns `undefined` for one that does not say when it was issued: nothing is known of its cookie.
  */
 export function tokenLife(
   { iat, exp }: { readonly iat?: unknown; readonly exp?: unknown },
   lifetimes: Lifetimes,
   own: boolean,
-): TokenLife | undefined {
-  if (typeof iat !== "number") return undefined;
+): TokenLife {
+  const { maxAge, tokenMaxAge, updateAge } = lifetimes;
+  const issued = typeof iat === "number" ? iat : NaN;
   const expires = typeof exp === "number" ? exp : Infinity;
-  const ends = Math.floor(Math.min(expires, iat + Math.min(lifetimes.maxAge, COOKIE_MAX_AGE)));
+  const ends = Math.floor(Math.min(expires, issued + Math.min(maxAge, COOKIE_MAX_AGE)));
   const end = new Date(ends * 1000);
-  if (Number.isNaN(end.getTime())) return undefined;
+  // Nothing is known of the cookie of a token that does not say when it was issued. As core renews all tokens, it
+  // is always renewed.
+  if (Number.isNaN(end.getTime())) return { due: true, expires: newEnd(lifetimes).toISOString() };
   // The application's encoder may give its tokens a shorter life than the configuration says.
-  const life = own ? lifeOf(lifetimes) : Math.min(lifeOf(lifetimes), expires - iat);
+  const life = own ? lifetimes.life : Math.min(lifetimes.life, expires - issued);
   // Issued when the configuration gave longer lives: it would outlive its session.
-  const outdated = own && expires - iat > lifetimes.tokenMaxAge + 1;
-  const renewFrom = outdated || lifetimes.updateAge === 0
-    ? -Infinity
-    : Math.min(iat + lifetimes.updateAge, ends - MIN_LEFT * life);
-  return { issued: iat * 1000, renewFrom: renewFrom * 1000, expires: end.toISOString() };
-}
-
-/**
- * Whether a read renews the token. One from the future is renewed too: it would live for as long as the clock
- * was wrong.
- */
-export function isDue({ issued, renewFrom }: TokenLife, now = Date.now()): boolean {
-  return now >= renewFrom || now < issued - CLOCK_TOLERANCE;
+  const isOutdated = own && expires - issued > tokenMaxAge + 1;
+  const renewFrom = 1000 * Math.min(issued + updateAge, ends - MIN_LEFT * life);
+  const now = Date.now();
+  // One from the future would live for as long as the clock was wrong.
+  const due = isOutdated || updateAge === 0 || now >= renewFrom || now < issued * 1000 - CLOCK_TOLERANCE;
+  return { due, expires: end.toISOString() };
 }
 
 /** What a session callback returned, with another end where it left the one that it was given. */

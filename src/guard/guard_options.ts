@@ -114,7 +114,8 @@ export function authorizer(options: RequireSessionOptions, where: string, once: 
       if (has || !saysNoRole(session)) settle(request, has);
     }
     const { role, roles } = session.user as UserWithRoles;
-    return isAmong(wanted, role) || isAmong(wanted, roles);
+    const held = [role, roles].flat();
+    return wanted.some((one) => held.includes(one));
   };
   return async (session, request) => {
     if (wanted.length > 0 && !hasRole(session, request)) return false;
@@ -132,12 +133,6 @@ export function authorizer(options: RequireSessionOptions, where: string, once: 
 interface UserWithRoles {
   readonly role?: unknown;
   readonly roles?: unknown;
-}
-
-/** Whether a role, or one of several, is among those that are wanted. */
-function isAmong(wanted: readonly string[], role: unknown): boolean {
-  if (typeof role === "string") return wanted.includes(role);
-  return Array.isArray(role) && role.some((one) => wanted.includes(one));
 }
 
 const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `session.user.role` and " +

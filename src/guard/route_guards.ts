@@ -84,7 +84,7 @@ export class RouteGuards {
     if (mayMissRoutes) this.#guardUnseen(root);
     // deno-lint-ignore require-await -- what an async hook throws stops the boot
     root.addHook("onReady", async () => {
-      for (const declaration of this.#declarations) this.#guardOf(declaration);
+      for (const declaration of this.#declarations) declaration.guard = this.#guardOf(declaration);
       for (const route of this.#seen) assertSeen(route);
       this.#seen.clear();
     });
@@ -187,15 +187,15 @@ export class RouteGuards {
   }
 
   #guardOf(declaration: Declaration): SessionGuard {
-    if (declaration.guard !== undefined) return declaration.guard;
     const { mountPath: _, ...options } = declaration.options;
     const { config } = this.#registrationOf(declaration);
-    return declaration.guard = sessionGuard(config, options, declaration.where);
+    return sessionGuard(config, options, declaration.where);
   }
 
   /** Runs a guard as a hook. */
   async #run(declaration: Declaration, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    return await this.#guardOf(declaration)(request, reply);
+    const guard = declaration.guard ??= this.#guardOf(declaration);
+    return await guard(request, reply);
   }
 
   #registrationOf({ scope, options: { mountPath }, where }: Declaration): Registration {

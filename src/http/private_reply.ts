@@ -1,6 +1,6 @@
 /** Keeps the replies of guarded routes out of shared caches, and pages out of what a browser goes back to. */
 import type { FastifyReply } from "fastify";
-import { type Head, onHeaders } from "./late_headers.ts";
+import { onHeaders } from "./late_headers.ts";
 import { removeCdnCaching } from "./security_headers.ts";
 
 /** What is known of a reply that is to stay private. */
@@ -44,7 +44,7 @@ export function keepUnstored(reply: FastifyReply): void {
  * @param reply The reply to a request that a guard lets pass.
  */
 export function keepPrivate(reply: FastifyReply): void {
-  const before = cacheControlOf(reply);
+  const before = toText(reply.getHeader("cache-control"));
   const held = (reply as Holder)[KEPT];
   // A second guard; what was set before it, the route has not set.
   if (held !== undefined) return void (held.before = before);
@@ -53,12 +53,12 @@ export function keepPrivate(reply: FastifyReply): void {
   reply.send = sendRecorded;
   const { raw } = reply;
   onHeaders(raw, () => {
-    raw.setHeader("vary", withCookie(textOf(raw, "vary")));
-    const final = textOf(raw, "cache-control");
+    raw.setHeader("vary", withCookie(toText(raw.getHeader("vary"))));
+    const final = toText(raw.getHeader("cache-control"));
     if (!kept.isSent && final !== kept.before) kept.own = final;
     if (kept.own !== undefined && final === kept.own && !isFile(reply, final)) return;
     removeCdnCaching(raw);
-    raw.setHeader("cache-control", privateDirectives(final, textOf(raw, "content-type"), kept));
+    raw.setHeader("cache-control", privateDirectives(final, toText(raw.getHeader("content-type")), kept));
   });
 }
 
@@ -68,21 +68,12 @@ export function keepPrivate(reply: FastifyReply): void {
  */
 function sendRecorded(this: FastifyReply, payload?: unknown): FastifyReply {
   const kept = (this as Holder)[KEPT]!;
-  const now = payload instanceof Response
-    ? payload.headers.get("cache-control") ?? cacheControlOf(this)
-    : cacheControlOf(this);
+  const sent = payload instanceof Response ? payload.headers.get("cache-control") : null;
+  const now = sent ?? toText(this.getHeader("cache-control"));
   kept.isSent = true;
   // An error is answered by a handler of the application.
   kept.own = payload instanceof Error || now === kept.before ? undefined : now;
   return kept.send.call(this, payload as never);
-}
-
-function cacheControlOf(reply: FastifyReply): string {
-  return toText(reply.getHeader("cache-control"));
-}
-
-function textOf(head: Head, name: string): string {
-  return toText(head.getHeader(name));
 }
 
 /** The value of a header as one text, also where there are several. */

@@ -13,15 +13,6 @@ import { parseJsonObject } from "../utils/json.ts";
 import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
-/** What is known of a token in a browser. Numbers are milliseconds since 1970. */
-export interface TokenLife {
-  readonly issued: number;
-  /** From when on a read renews it. */
-  readonly renewFrom: number;
-  /** When it or its cookie ends, whichever is first, as a session says it. */
-  readonly expires: string;
-}
-
 /** What a token held, and whether the key in use for new tokens sealed it. */
 export interface Opened {
   /** The claims, as JSON text. */

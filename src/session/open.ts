@@ -2,7 +2,7 @@
 import type { JWT } from "@auth/core/jwt";
 import { open, type Opened } from "../jwt/jwe.ts";
 import { parseClaims } from "../jwt/codec.ts";
-import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
+import { newEnd, tokenLife } from "../config/lifetime.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
 import { digestName, nameOf, rowName } from "./name.ts";
 import { ownString } from "../utils/own_string.ts";
@@ -91,13 +91,11 @@ function toOpenToken(
 ): OpenToken {
   const { ownTokens } = settings;
   const life = tokenLife(claims, settings, ownTokens);
-  // As core renews all tokens, a token without an age is always renewed.
-  const due = !current || life === undefined || isDue(life);
-  const kept = life === undefined ? newEnd(settings).toISOString() : life.expires;
   // Before the callbacks, which may write to the claims.
   const { exp } = claims;
   const renewed = () => (ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
-  return { token, name: nameOf(claims, token), claims, text, due, ends: { kept, renewed } };
+  const ends = { kept: life.expires, renewed };
+  return { token, name: nameOf(claims, token), claims, text, due: !current || life.due, ends };
 }
 
 /**
@@ -120,21 +118,24 @@ export function hasUnknownKey(token: string, settings: SessionSettings): boolean
 
 /** Whether the callbacks left the claims as they were: then the browser can keep its token. */
 export function isUnchanged(token: JWT, { text }: OpenToken): boolean {
-  const now = toJson(token);
-  if (now === undefined || text === undefined) return false;
-  return now === text || withoutStamps(token) === withoutStamps(JSON.parse(text));
+  if (text === undefined) return false;
+  try {
+    return JSON.stringify(token) === text || withoutStamps(token) === withoutStamps(JSON.parse(text));
+  } catch {
+    return false; // A BigInt or a cycle, which the encoder refuses.
+  }
 }
 
 /** Encoding replaces these claims anyway. */
-function withoutStamps({ iat: _iat, exp: _exp, jti: _jti, ...claims }: JWT): string | undefined {
-  return toJson(claims);
+function withoutStamps({ iat: _iat, exp: _exp, jti: _jti, ...claims }: JWT): string {
+  return JSON.stringify(claims);
 }
 
 function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    return; // A BigInt or a cycle, which the encoder refuses.
+    return; // A BigInt or a cycle, which only the codec of the application can hold.
   }
 }
 

@@ -41,18 +41,6 @@ export function ownReadOf(asked: Pick<OwnRead, "name" | "settings">): OwnRead | 
   }
 }
 
-/** Reads a session, unless this is called in the middle of that: then what is known of it is given. */
-export async function readAsOwn<Arguments extends unknown[]>(
-  own: OwnRead,
-  read: (...args: Arguments) => Promise<SessionRead>,
-  ...args: Arguments
-): Promise<SessionRead> {
-  const outer = ownReadOf(own);
-  // An update of a row is not waited for.
-  const isRead = outer === undefined || (outer.isUpdate && outer.known === undefined);
-  return isRead ? await asOwn(own, read, ...args) : knownRead(outer);
-}
-
 /** What is known of a session in the middle of its read. */
 export function knownRead({ known, settings, logger, warn }: OwnRead): SessionRead {
   warn(ASKS_FOR_ITSELF);

@@ -7,7 +7,7 @@ import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { endChecks, endedRead, hasEnded, removal } from "./ending.ts";
 import { rowName } from "./name.ts";
-import { readAsOwn } from "./own_read.ts";
+import { asOwn, knownRead, ownReadOf } from "./own_read.ts";
 import {
   emitSessionEvent,
   failedCallback,
@@ -25,9 +25,14 @@ type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";
 
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  context.own.name = rowName(cookie.token, context.settings.isBearer);
-  return endedRead(context.own.name, cookie, context) ??
-    await readAsOwn(context.own, readRow, cookie, context);
+  const { own } = context;
+  own.name = rowName(cookie.token, context.settings.isBearer);
+  const ended = endedRead(own.name, cookie, context);
+  if (ended !== undefined) return ended;
+  const outer = ownReadOf(own);
+  // An update of the row is not waited for.
+  const isKnown = outer !== undefined && !(outer.isUpdate && outer.known === undefined);
+  return isKnown ? knownRead(outer) : await asOwn(own, readRow, cookie, context);
 }
 
 /** Reads the row. */

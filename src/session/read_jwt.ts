@@ -10,7 +10,7 @@ import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
 import { endChecks, endedRead, endSession, hasEnded, removal, sharedStore } from "./ending.ts";
 import { digestName } from "./name.ts";
 import { openKnown, type OpenToken, openToken, UnreadableToken } from "./open.ts";
-import { readAsOwn } from "./own_read.ts";
+import { asOwn, knownRead, ownReadOf } from "./own_read.ts";
 import {
   emitSessionEvent,
   failedCallback,
@@ -39,7 +39,9 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     const ended = endedRead(opened.name, cookie, context);
     if (ended !== undefined) return ended;
     own.name = opened.name;
-    return await readAsOwn(own, readOpened, opened, cookie, context);
+    const outer = ownReadOf(own);
+    if (outer !== undefined) return knownRead(outer);
+    return await asOwn(own, readOpened, opened, cookie, context);
   } catch (error) {
     return failedRead(error, cookie, context);
   }
