@@ -262,6 +262,24 @@ Deno.test("a real fault is an error in the log, with its stack", async () => {
   assertStringIncludes(JSON.stringify(error), "contract_test");
 });
 
+Deno.test("an error that is the cause of its own cause is logged a few causes deep", async () => {
+  const { logger, lines } = captureLog();
+  const failing = passwordProvider(() => {
+    const error = new Error("the directory is down");
+    error.cause = new Error("its cable was cut", { cause: error });
+    throw error;
+  });
+  await using app = await testApp(testConfig({ providers: [failing] }), { logger });
+  const answer = await new Client(app).signIn(ada);
+  assertStringIncludes(String(answer.headers.location), "error=Configuration");
+  const error = lines.find((line) => line.level === 50)!;
+  let depth = 0;
+  for (let cause = error.authjs as { cause?: unknown } | undefined; cause; cause = cause.cause as object) {
+    depth++;
+  }
+  assertEquals(depth, 5, JSON.stringify(error));
+});
+
 Deno.test("the caller's own logger replaces Fastify's", async () => {
   const errors: Error[] = [];
   await using app = await testApp(testConfig({ logger: { error: (error) => errors.push(error) } }));

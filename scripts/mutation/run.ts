@@ -50,8 +50,8 @@ setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 mkdirSync(directory, { recursive: true });
 const tree = new Tree(fileURLToPath(new URL("../../", import.meta.url)), directory);
 const sources = new Map(SOURCES.flatMap((each) => tree.sources(each)));
-const testFiles = tree.sources("tests");
-const tests = digest(testFiles.map(([, text]) => text).join(""));
+const testFiles = new Map(tree.sources("tests"));
+const tests = digest([...testFiles.values()].join(""));
 
 /** All mutants: those of each kind in turn, in an order that depends on nothing but the seed and the ids. */
 function inOrder(): Mutant[] {
@@ -66,23 +66,31 @@ function inOrder(): Mutant[] {
 
 async function findBaselines(): Promise<Baseline[]> {
   const known: Baseline[] = JSON.parse(kept(baselinesFile) || "[]");
-  for (const [file] of testFiles) {
+  for (const file of testFiles.keys()) {
     const isWanted = /^tests\/\w+_test\.ts$/.test(file) && !OTHER_TESTS.test(file);
     if (!isWanted || known.some((each) => each.file === file)) continue;
     known.push(await tree.baseline(file));
     console.log(`${file}: ${known.at(-1)!.milliseconds} ms`);
     Deno.writeTextFileSync(baselinesFile, JSON.stringify(known));
   }
-  return known;
+  return known.filter(({ file }) => testFiles.has(file));
 }
 
-/** Of the calls of a function of this name the share that each test makes. */
+/** Of the calls of functions of this name the share that each test makes, and of all places that have the word. */
 function sharesOf(name: string): number[] {
-  const counts = baselines.map(({ calls }) =>
-    Object.keys(calls).reduce((sum, key) => key.endsWith(` ${name}`) ? sum + calls[key]! : sum, 0)
+  const ofAll = (counts: number[]) => {
+    const all = counts.reduce((sum, each) => sum + each, 0) || 1;
+    return counts.map((each) => each / all);
+  };
+  const calls = ofAll(
+    baselines.map(({ calls }) =>
+      Object.keys(calls).reduce((sum, key) => key.endsWith(` ${name}`) ? sum + calls[key]! : sum, 0)
+    ),
   );
-  const all = counts.reduce((sum, each) => sum + each, 0) || 1;
-  return counts.map((each) => each / all);
+  const words = ofAll(
+    baselines.map(({ file }) => testFiles.get(file)!.split(/\W+/).filter((each) => each === name).length),
+  );
+  return calls.map((each, i) => each + words[i]!);
 }
 
 /**
