@@ -1,5 +1,6 @@
 /** Session tokens in `Authorization: Bearer`, and the route that issues them. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { decode } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { Adapter } from "@auth/core/adapters";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -67,6 +68,17 @@ Deno.test("a signed-in user gets a token, which getSession() and guards accept w
   }
   assertEquals((await withBearer(app, "/guarded", access_token)).body, "for you");
   assertEquals((await withBearer(app, "/auth/session", access_token)).json().user.name, "ada");
+});
+
+Deno.test("in a JWT the claim `token_use` tells a bearer token from a cookie, for every build of the plugin", async () => {
+  const { app } = await setUp();
+  await using _ = app;
+  const client = await signedIn(app);
+  const { access_token } = await issue(client);
+  const use = async (token: string) =>
+    (await decode({ token, secret: SECRET, salt: "authjs.session-token" }))!.token_use;
+  assertEquals(await use(access_token), "bearer");
+  assertEquals(await use(client.cookies.get("authjs.session-token")!), undefined);
 });
 
 Deno.test("without `bearer` the header is not looked at, and there is no route", async () => {
