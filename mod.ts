@@ -73,7 +73,7 @@ export type {
 } from "./src/inferred_session.ts";
 export { requireSession } from "./src/guard/require_session.ts";
 export { type ListedSession, type SessionListAdapter, withSessionList } from "./src/adapter/session_list.ts";
-export { memorySessionStore } from "./src/session_store.ts";
+export { memoryStore } from "./src/memory_store.ts";
 export type { RevokeSessionsOptions, UserSession } from "./src/actions/sessions.ts";
 export { type GuardedScope, requireSessionByDefault } from "./src/guard/require_session_by_default.ts";
 export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/guard/route_auth.ts";
@@ -109,18 +109,14 @@ export type {
   ProviderSignOutOptions,
   RateLimit,
   RateLimitOptions,
-  RefreshLock,
   RevokeEvent,
   Session,
-  SessionEpoch,
   SessionReadEvent,
-  SessionRecord,
   SessionRequest,
-  SessionState,
-  SessionStore,
   SignInEvent,
   SignInFailureEvent,
   SignOutEvent,
+  Store,
   UnlinkEvent,
   User,
 } from "./src/types.ts";

@@ -80,8 +80,8 @@ ${
 ${
     list(twoSteps.map(([, result]) => nameOf(result)))
   } look a link up and delete it in two steps, so two requests at once can
-both get it. In one process the plugin lets only one of them in. For several processes, set
-[\`refreshLock\`](../README.md#refreshing-access-tokens): then a link is used in one of them at a time. Without a lock, two
+both get it. In one process the plugin lets only one of them in. For several processes, set a
+[\`store\`](../README.md#refreshing-access-tokens): then a link is used in one of them at a time. Without one, two
 requests that reach two processes within milliseconds can both sign in, with one link, to the account of its address.
 
 ## Links that another person can use up

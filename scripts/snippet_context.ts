@@ -42,9 +42,8 @@ declare global {
   type FastifyRequest = import("fastify").FastifyRequest;
   type FastifyReply = import("fastify").FastifyReply;
   const withSessionList: typeof import("fastify-authjs").withSessionList;
-  const memorySessionStore: typeof import("fastify-authjs").memorySessionStore;
-  const redisSessionStore: typeof import("fastify-authjs/redis").redisSessionStore;
-  const redisLock: typeof import("fastify-authjs/redis").redisLock;
+  const memoryStore: typeof import("fastify-authjs").memoryStore;
+  const redisStore: typeof import("fastify-authjs/redis").redisStore;
   const FastifyAuthInstrumentation:
     typeof import("fastify-authjs/opentelemetry").FastifyAuthInstrumentation;
   const createAuthClient: typeof import("fastify-authjs/client").createAuthClient;

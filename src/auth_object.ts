@@ -97,7 +97,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
   readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;
   /**
    * The sessions of the signed-in user: on which devices, since when, last used when. That of the request is
-   * first. Needs an adapter with `listSessionsByUserId()` (`withSessionList()`), or a `sessionStore` for
+   * first. Needs an adapter with `listSessionsByUserId()` (`withSessionList()`), or `revocable` for
    * sessions in a JWT.
    *
    * @param request The request, in any hook or handler.

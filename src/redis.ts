@@ -1,50 +1,35 @@
 /**
- * A lock in Redis: of several processes one refreshes a session, and the others get the result and learn when
- * a session ends. Set it as `refreshLock: redisLock(client)`.
+ * A store in Redis: of several processes one refreshes a session, and the others get the result and learn when a session
+ * ends; with `revocable` sessions can be listed, and ended from elsewhere. Set it as `store: redisStore(client)`.
  *
- * No session token is stored in Redis: values are encrypted with keys derived from the tokens. Every key
- * expires within an hour or `refreshGrace`. The commands used are `GET`, `SET` with `NX` and `PX`,
- * and `EVAL`.
+ * No session token is stored in Redis: results are encrypted with keys derived from the tokens. What is kept for
+ * `revocable` is not encrypted: when sessions began and were used, and their `User-Agent` headers. Every key expires. The
+ * commands used are `GET`, `HGET`, `SET` with `NX` and `PX`, `ZREM` and `EVAL`, in whose scripts are `GET`, `DEL`, `TIME`,
+ * `ZADD`, `ZREMRANGEBYSCORE`, `ZRANGE`, `ZRANGEBYSCORE` and `PEXPIRE`. Of a Redis Cluster no command needs keys of two slots.
  *
  * Installed with `npm install fastify-authjs fastify ioredis` (`pnpm add`, `yarn add`, `bun add`), or with
  * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify npm:ioredis`.
  *
  * @example
  * ```ts
- * import { redisLock } from "fastify-authjs/redis";
+ * import { redisStore } from "fastify-authjs/redis";
  *
  * // A client of `ioredis` or of `redis`; this one only answers as an empty Redis would.
  * const client = { call: (command: string) => Promise.resolve(command === "SET" ? "OK" : null) };
  *
- * const config = { providers: [], secret: "x".repeat(32), refreshLock: redisLock(client) };
- * console.assert(await config.refreshLock.acquire("session", "this process", 1000));
+ * const config = { providers: [], secret: "x".repeat(32), store: redisStore(client) };
+ * console.assert(await config.store.lock("session", "this process", 1000));
  * ```
  *
  * @module
  */
-import type {
-  IoRedisClient,
-  NodeRedisClient,
-  RefreshLock,
-  SessionEpoch,
-  SessionRecord,
-  SessionState,
-  SessionStore,
-} from "./types.ts";
+import type { IoRedisClient, NodeRedisClient, Store } from "./types.ts";
 import { sendCommand } from "./utils/redis_client.ts";
 
-export type {
-  IoRedisClient,
-  NodeRedisClient,
-  RefreshLock,
-  SessionEpoch,
-  SessionRecord,
-  SessionState,
-  SessionStore,
-};
+export type { IoRedisClient, NodeRedisClient, Store };
 
-/** Settings of {@linkcode redisLock}. */
-export interface RedisLockOptions {
+/** Settings of {@linkcode redisStore}. */
+export interface RedisStoreOptions {
   /**
    * The prefix of all keys.
    *
@@ -53,122 +38,58 @@ export interface RedisLockOptions {
   prefix?: string;
 }
 
-/**
- * Scripts are atomic: a lock that expired and now belongs to another process is neither extended nor deleted.
- */
-const EXTEND =
-  `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`;
-const RELEASE =
-  `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`;
+/** Scripts are atomic: a lock that expired and now belongs to another process is not deleted. */
+const UNLOCK = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`;
+
+/** The time in milliseconds: that of Redis, since the clocks of processes differ. */
+const NOW = `local t = redis.call("time") local now = t[1] * 1000 + math.floor(t[2] / 1000) `;
+
+const MEMBERS = `${NOW} return redis.call("zrangebyscore", KEYS[1], "(" .. now, "+inf")`;
+
+const ADD = `${NOW} redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1]) ` +
+  `redis.call("zremrangebyscore", KEYS[1], "-inf", now) ` +
+  `local last = redis.call("zrange", KEYS[1], -1, -1, "withscores") ` +
+  `return redis.call("pexpire", KEYS[1], last[2] - now)`;
+
+/** A field of a hash that an earlier version has written. */
+const FIELD = /^(sessions:[^]*)#([^#]*)$/;
 
 /**
- * Makes the lock.
+ * Makes the store.
+ *
+ * What Redis loses, sessions that were ended too, is valid again: for `revocable` let it persist its data, and evict no
+ * keys.
  *
  * @param client A client of `ioredis`, or a connected one of `redis`. The application closes it.
  * @param options The prefix of the keys.
- * @returns The value for `refreshLock`.
+ * @returns The value for `store`.
  */
-export function redisLock(
+export function redisStore(
   client: IoRedisClient | NodeRedisClient,
-  options: RedisLockOptions = {},
-): RefreshLock {
+  options: RedisStoreOptions = {},
+): Store {
   const { prefix = "fastify-authjs:" } = options;
   const send = (command: string, ...args: string[]) => sendCommand(client, command, ...args);
   const lock = (key: string) => `${prefix}lock:${key}`;
-  const result = (key: string) => `${prefix}result:${key}`;
-  return {
-    acquire: async (key, owner, milliseconds) =>
-      await send("SET", lock(key), owner, "NX", "PX", `${milliseconds}`) === "OK",
-    extend: async (key, owner, milliseconds) =>
-      Number(await send("EVAL", EXTEND, "1", lock(key), owner, `${milliseconds}`)) === 1,
-    release: async (key, owner) => void await send("EVAL", RELEASE, "1", lock(key), owner),
-    put: async (key, value, milliseconds) =>
-      void await send("SET", result(key), value, "PX", `${milliseconds}`),
-    get: async (key) => {
-      const value = await send("GET", result(key));
-      return typeof value === "string" ? value : undefined;
-    },
-  };
-}
-
-/** Settings of {@linkcode redisSessionStore}. */
-export type RedisSessionStoreOptions = RedisLockOptions;
-
-/**
- * Sets a field of a user's hash, each value with the time until which it counts before it, deletes another
- * field, and those whose time is over.
- */
-const SET =
-  `local key, field, value, now, life = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local all = redis.call("hgetall", key)
-for i = 1, #all, 2 do
-  if tonumber(string.match(all[i + 1], "^%d+")) < now then redis.call("hdel", key, all[i]) end
-end
-if redis.call("hexists", key, ARGV[6]) == 0 then redis.call("hset", key, field, value) end
-redis.call("hdel", key, ARGV[5])
-if redis.call("pttl", key) < life then redis.call("pexpire", key, life) end
-return 1`;
-
-/**
- * Makes a store in Redis for the `sessionStore` of several processes. Each user has one key, a hash with the
- * records of the user's sessions: when they began and were used, and their `User-Agent` headers, unencrypted.
- * It contains no session tokens. Keys expire with the last session of their user. The commands used are
- * `HMGET` and `EVAL`.
- *
- * What Redis loses, sessions that were ended too, is valid again: let it persist its data, and evict no keys.
- *
- * @param client A client of `ioredis`, or a connected one of `redis`. The application closes it.
- * @param options The prefix of the keys.
- * @returns The value for `sessionStore`.
- */
-export function redisSessionStore(
-  client: IoRedisClient | NodeRedisClient,
-  options: RedisSessionStoreOptions = {},
-): SessionStore {
-  const { prefix = "fastify-authjs:" } = options;
-  const send = (command: string, ...args: string[]) => sendCommand(client, command, ...args);
-  const keyOf = (user: string) => `${prefix}sessions:${user}`;
-  const sessionField = (id: string) => `session:${id}`;
-  const endField = (id: string) => `end:${id}`;
-  /** @param change `unless` names a field with which nothing is set, `remove` one that is deleted. */
-  const set = async (
-    user: string,
-    field: string,
-    value: unknown,
-    life: number,
-    change: { remove?: string; unless?: string },
-  ) => {
-    const now = Date.now();
-    const until = `${now + life}:${JSON.stringify(value)}`;
-    const { remove = "", unless = "" } = change;
-    await send("EVAL", SET, "1", keyOf(user), field, until, `${now}`, `${life}`, remove, unless);
+  const value = (key: string) => `${prefix}result:${key}`;
+  const set = (key: string) => `${prefix}set:${key}`;
+  const get = async (key: string) => {
+    const [, hash, field] = FIELD.exec(key) ?? [];
+    const found = hash === undefined
+      ? await send("GET", value(key))
+      : await send("HGET", `${prefix}${hash}`, field!);
+    return typeof found === "string" ? found : undefined;
   };
   return {
-    async get(user, id) {
-      const fields = await send("HMGET", keyOf(user), endField(id), "epoch", sessionField(id));
-      const [end, epoch, record] = fields as (string | null)[];
-      return {
-        ended: end !== null && end !== undefined,
-        epoch: parse<SessionEpoch>(epoch),
-        record: parse<SessionRecord>(record),
-      };
-    },
-    async list(user) {
-      // In a script the answer is a list, whichever version of the protocol the client speaks.
-      const all = await send("EVAL", 'return redis.call("hgetall", KEYS[1])', "1", keyOf(user)) as string[];
-      const values = all.filter((_value, index) => index % 2 === 1 && all[index - 1]!.startsWith("session:"));
-      return {
-        records: values.map((value) => parse<SessionRecord>(value)!),
-        epoch: parse<SessionEpoch>(all[all.indexOf("epoch") + 1 || all.length]),
-      };
-    },
-    put: (user, record, life) =>
-      set(user, sessionField(record.id), record, life, { unless: endField(record.id) }),
-    end: (user, id, life) => set(user, endField(id), true, life, { remove: sessionField(id) }),
-    endAll: (user, epoch, life) => set(user, "epoch", epoch, life, {}),
+    get: (keys) => Promise.all(keys.map(get)),
+    set: async (key, text, milliseconds) =>
+      void await send("SET", value(key), text, "PX", `${Math.ceil(milliseconds)}`),
+    lock: async (key, owner, milliseconds) =>
+      await send("SET", lock(key), owner, "NX", "PX", `${Math.ceil(milliseconds)}`) === "OK",
+    unlock: async (key, owner) => void await send("EVAL", UNLOCK, "1", lock(key), owner),
+    members: async (key) => (await send("EVAL", MEMBERS, "1", set(key)) ?? []) as string[],
+    add: async (key, member, milliseconds) =>
+      void await send("EVAL", ADD, "1", set(key), member, `${Math.ceil(milliseconds)}`),
+    remove: async (key, member) => void await send("ZREM", set(key), member),
   };
-}
-
-function parse<T>(value: string | null | undefined): T | undefined {
-  return value ? JSON.parse(value.slice(value.indexOf(":") + 1)) : undefined;
 }

@@ -36,95 +36,32 @@ export interface Account extends TokenSet {
 }
 
 /**
- * A lock and a store that several processes share, such as `redisLock()` of `fastify-authjs/redis`.
- *
- * Keys and values are opaque strings of base64url characters, some ten thousand at most. Values are encrypted
- * and authenticated: the store contains no readable session token, and values of others are ignored.
+ * What the processes of an application share, such as `redisStore()` of `fastify-authjs/redis` or
+ * `memoryStore()`. Keys are texts of any length; values, locks and sets are apart. `milliseconds` is how long
+ * what is written counts: it is not returned after that, and can be deleted. A call that fails rejects.
  */
-export interface RefreshLock {
+export interface Store {
+  /** The values of keys, in their order; nothing for one that has none. */
+  get(keys: readonly string[]): Promise<readonly (string | null | undefined)[]>;
+  /** Sets the value of a key, in place of an earlier one. */
+  set(key: string, value: string, milliseconds: number): Promise<void>;
   /**
-   * Acquires the lock, unless it is held.
+   * Acquires a lock, unless it is held.
    *
-   * @param key What is locked.
-   * @param owner The new owner: only it may extend or release the lock.
-   * @param milliseconds The time after which the lock expires, where its owner died.
+   * @param key What is locked. It has no value: locks are apart from values.
+   * @param owner The new owner: only it may release the lock.
+   * @param milliseconds The time after which the lock expires, if its owner has died.
    * @returns Whether it was acquired.
    */
-  acquire(key: string, owner: string, milliseconds: number): Promise<boolean>;
-  /**
-   * Extends the lock: called every few seconds while a session is refreshed. A lock without this method is
-   * acquired for two minutes at once.
-   *
-   * @param key What is locked.
-   * @param owner The owner.
-   * @param milliseconds The time from now after which the lock expires.
-   * @returns Whether the owner still held it.
-   */
-  extend?(key: string, owner: string, milliseconds: number): Promise<boolean>;
-  /** Releases the lock, if its owner still holds it. */
-  release(key: string, owner: string): Promise<void>;
-  /** Stores a value for so many milliseconds. It replaces an earlier one. */
-  put(key: string, value: string, milliseconds: number): Promise<void>;
-  /** The stored value, if there is one. */
-  get(key: string): Promise<string | null | undefined>;
-}
-
-/** What a {@linkcode SessionStore} keeps of a session. Times are in milliseconds since 1970. */
-export interface SessionRecord {
-  /** Names the session. It is in every token of the session, and is no secret. */
-  readonly id: string;
-  /** When the user signed in. */
-  readonly createdAt: number;
-  /** When the session was last used, to five minutes. */
-  readonly lastSeenAt: number;
-  /** When it ends, unless it is used before. */
-  readonly expires: number;
-  /** The `User-Agent` header of the sign-in, its first 256 characters. */
-  readonly userAgent?: string;
-  /** Names the process that wrote the record, where it would warn of others without a `refreshLock`. */
-  readonly process?: string;
-}
-
-/** The time until which the sessions of a user have ended. */
-export interface SessionEpoch {
-  /** Sessions have ended that began at this time or before, in milliseconds since 1970. */
-  readonly before: number;
-  /** The id of the session that has not. */
-  readonly except?: string;
-}
-
-/** What a {@linkcode SessionStore} knows of one session. */
-export interface SessionState {
-  /** Whether `end()` was called for it. */
-  readonly ended?: boolean | undefined;
-  /** What `endAll()` was given last for its user. */
-  readonly epoch?: SessionEpoch | undefined;
-  /** Its record, where there is one. */
-  readonly record?: SessionRecord | undefined;
-}
-
-/**
- * Keeps records of the sessions whose tokens are JWTs, such as `redisSessionStore()` of
- * `fastify-authjs/redis` or `memorySessionStore()`. A store contains no session tokens.
- *
- * `milliseconds` is how long what is written has to be kept at least, together with what there is of that
- * user.
- */
-export interface SessionStore {
-  /** What is known of a session: one look-up, with each read. */
-  get(userId: string, id: string): Promise<SessionState>;
-  /** The records of a user for which `end()` was not called, and what `endAll()` was given last. */
-  list(
-    userId: string,
-  ): Promise<{ readonly epoch?: SessionEpoch | undefined; readonly records: readonly SessionRecord[] }>;
-  /**
-   * Stores a record, in place of an earlier one of the same session. It brings no session back that ended.
-   */
-  put(userId: string, record: SessionRecord, milliseconds: number): Promise<void>;
-  /** Remembers that a session has ended. */
-  end(userId: string, id: string, milliseconds: number): Promise<void>;
-  /** Remembers that the sessions of a user have ended. It replaces an earlier epoch. */
-  endAll(userId: string, epoch: SessionEpoch, milliseconds: number): Promise<void>;
+  lock(key: string, owner: string, milliseconds: number): Promise<boolean>;
+  /** Releases a lock, if its owner still holds it. */
+  unlock(key: string, owner: string): Promise<void>;
+  /** The members of a set that still count, in any order. */
+  members(key: string): Promise<readonly string[]>;
+  /** Adds a member to a set. */
+  add(key: string, member: string, milliseconds: number): Promise<void>;
+  /** Removes a member of a set. */
+  remove(key: string, member: string): Promise<void>;
 }
 
 /** What the plugin adds to core's configuration. */
@@ -206,25 +143,36 @@ export interface FastifyAuthOptions {
    */
   tokenCacheSize?: number;
   /**
-   * For several processes that serve the same users: a lock, such as `redisLock()` of `fastify-authjs/redis`,
-   * by which only one of them refreshes a session in the `jwt` callback, and whose store tells the others of
-   * a sign-out. A sign-in link that several processes are sent at once signs in at one of them, also where
-   * the adapter looks it up and deletes it in two steps, and of first sign-ins of one user at the same time
-   * one creates the user; one that was broken off goes on at any of them. One process needs no lock. While the lock fails, sessions are read, and links used,
-   * without it.
+   * What several processes that serve the same users share, such as `redisStore()` of
+   * `fastify-authjs/redis`. One of them refreshes a session in the `jwt` callback, and the others get the
+   * result and learn of a sign-out. A sign-in link that several processes are sent at once signs in at one of
+   * them, also if the adapter looks it up and deletes it in two steps, and of first sign-ins of one user at
+   * the same time one creates the user; one that was broken off goes on at any of them. One process needs no
+   * store, unless sessions are `revocable`. While the store fails, sessions are read, and links used, without
+   * it.
    *
-   * A process waits for the one that refreshes as long as that extends the lock, else for `providerTimeout`
-   * at most.
+   * A process waits for `providerTimeout` (10 seconds if that is 0) for the one that refreshes, and goes on
+   * with the session as it is if that takes longer. The lock of a process that died expires after twice that
+   * time.
    *
-   * Where sessions may be refreshed and several processes are known of, by `node:cluster`, PM2 or the records
-   * of `sessionStore`, a warning recommends it. `false` silences that.
+   * If sessions may be refreshed and several processes are known of, by `node:cluster` or PM2, a warning
+   * recommends a store that they share. `false` silences that.
    *
    * @default none
    */
-  refreshLock?: RefreshLock | false;
+  store?: Store | false;
   /**
-   * Whether the `jwt` callback would refresh a token with these claims. `refreshLock` is acquired only then.
-   * Its store is also read when a session cookie is renewed.
+   * Whether each read of a session in a JWT asks the `store` whether it has ended: `listSessions()` and
+   * `revokeSession()` of `createAuth()` then work without a database, and a sign-out ends copies of the
+   * cookie, too. While the store fails, `getSession()` returns `null` and guards respond with 503. These calls
+   * have the timeout of `adapterTimeout`.
+   *
+   * @default false: a JWT is valid until it expires
+   */
+  revocable?: boolean;
+  /**
+   * Whether the `jwt` callback would refresh a token with these claims. The lock of `store` is acquired only then;
+   * the store is also read when a session cookie is renewed.
    *
    * @default always, so that each read acquires the lock
    */
@@ -236,16 +184,6 @@ export interface FastifyAuthOptions {
    * @default 30_000
    */
   refreshGrace?: number;
-  /**
-   * Keeps records of sessions in a JWT, such as `redisSessionStore()` of `fastify-authjs/redis`:
-   * `listSessions()` and `revokeSession()` of `createAuth()` then work without a database, and a sign-out
-   * ends copies of the cookie, too. Each read makes one look-up in the store. While the store fails,
-   * `getSession()` returns `null` and guards respond with
-   * 503. Its calls have the timeout of `adapterTimeout`.
-   *
-   * @default none: a JWT is valid until it expires
-   */
-  sessionStore?: SessionStore;
   /**
    * Whether a sign-in with credentials creates a session in the database, as every other sign-in does with
    * the strategy "database". `authorize()` must then return a user of the adapter, with its `id`; with any
@@ -313,7 +251,7 @@ export interface FastifyAuthOptions {
   /**
    * Whether OpenID Providers may end sessions of their users with a POST to
    * `<mount path>/backchannel-logout/<provider>` (OpenID Connect Back-Channel Logout 1.0). Needs a
-   * `sessionStore`, or sessions in a database and an adapter with `listSessionsByUserId()`
+   * `store` and `revocable`, or sessions in a database and an adapter with `listSessionsByUserId()`
    * (`withSessionList()`).
    *
    * @default false

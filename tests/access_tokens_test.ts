@@ -2,17 +2,11 @@
 import { inspect } from "node:util";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
-import {
-  type AuthObject,
-  createAuth,
-  type FastifyAuthConfig,
-  type JWT,
-  memorySessionStore,
-} from "fastify-authjs";
+import { type AuthObject, createAuth, type FastifyAuthConfig, type JWT, memoryStore } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
 import { captureLog, SECRET } from "./support/app.ts";
 import { setCookies } from "./support/client.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 import { access, Acme, later, signedInApp, signIn, tokenApp } from "./support/token_provider.ts";
 
 Deno.test("getToken() gives the claims of the session token, and null without a session", async () => {
@@ -112,6 +106,19 @@ Deno.test("where it cannot be replaced, an access token is given out until it ex
   }
 });
 
+Deno.test("while another process holds the lock, an access token is given out until it expires, and then 503", async () => {
+  const store = memoryStore();
+  const lock = () => Promise.resolve(false);
+  await using opened = await signedInApp({
+    lifetime: 20,
+    config: { store: { ...store, lock }, providerTimeout: 100 },
+  });
+  const { acme, client } = opened;
+  assertEquals(await access(client), { token: "access-1" });
+  const { statusCode } = await later(21, () => client.get("/access"));
+  assertEquals([statusCode, acme.refreshes], [503, 0]);
+});
+
 Deno.test("nothing is refreshed for a reply that cannot carry the new refresh token", async () => {
   let settle: (result: unknown) => void;
   const late = new Promise((resolve) => settle = resolve);
@@ -135,7 +142,7 @@ Deno.test("nothing is refreshed for a reply that cannot carry the new refresh to
 
 Deno.test("processes with a lock refresh once, also when one of them renews the session", async () => {
   const acme = new Acme();
-  const config: Partial<FastifyAuthConfig> = { refreshLock: memoryLock(), session: { updateAge: 0 } };
+  const config: Partial<FastifyAuthConfig> = { store: testStore(), session: { updateAge: 0 } };
   await using first = await signedInApp({ acme, config, lifetime: 5 });
   await using second = await tokenApp({ acme, config });
   await using third = await tokenApp({ acme, config });
@@ -443,15 +450,15 @@ Deno.test("refreshTokens is a boolean", async () => {
   assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
 });
 
-Deno.test("while the session store fails, getAccessToken() is unavailable: it does not say that there are no tokens", async () => {
+Deno.test("while the store fails, getAccessToken() is unavailable: it does not say that there are no tokens", async () => {
   for (const readsBefore of [false, true]) {
-    const store = memorySessionStore();
+    const store = memoryStore();
     let isDown = false;
     const get: typeof store.get = (...args) =>
       isDown ? Promise.reject(new Error("down")) : store.get(...args);
     await using opened = await signedInApp({
       lifetime: 5,
-      config: { sessionStore: { ...store, get } },
+      config: { store: { ...store, get }, revocable: true },
       routes: (app, auth) =>
         app.get("/fails", async (request) => {
           // As a guard does, just before it fails

@@ -20,7 +20,7 @@ import { captureLog, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
 import { openPostgres, serverUrl } from "./support/databases.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 import { DRIZZLE_LIBSQL_TABLES, PG_ADAPTER_TABLES } from "./support/tables.ts";
 import {
   access,
@@ -148,7 +148,7 @@ for (const [where, open] of Object.entries(DATABASES)) {
     const acme = new Acme();
     // Each request has read the row before the first refresh is answered, which reads it once more.
     const counted = countReads(database, 5);
-    const config = { ...configOf(counted.database), refreshLock: memoryLock() };
+    const config = { ...configOf(counted.database), store: testStore() };
     await using first = await signedInApp({ acme, config, lifetime: 5 });
     await using second = await tokenApp({ acme, config });
     acme.before = counted.read;

@@ -1,7 +1,7 @@
 /** What a request may bring into the functions of `createAuth()`: a mistake in it is its sender's. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type AuthObject, createAuth, memorySessionStore, withAccountList } from "fastify-authjs";
+import { type AuthObject, createAuth, memoryStore, withAccountList } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 import { passwordProvider, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
@@ -34,7 +34,8 @@ async function appOf(act: Act): Promise<FastifyInstance> {
   const auth = createAuth(testConfig({
     adapter: { ...adapter, unlinkAccount: () => Promise.resolve(undefined) },
     session: { strategy: "jwt" },
-    sessionStore: memorySessionStore(),
+    store: memoryStore(),
+    revocable: true,
     providers: [passwordProvider(), GitHub({ clientId: "id", clientSecret: "secret" })],
   }));
   const app = Fastify() as FastifyInstance;

@@ -12,7 +12,7 @@ import {
   customFetch,
   type FastifyAuthConfig,
   FastifyAuthError,
-  memorySessionStore,
+  memoryStore,
   withSessionList,
 } from "fastify-authjs";
 import { testConfig } from "./support/app.ts";
@@ -57,7 +57,11 @@ function withLogout(
       backchannel_logout_session_required: true,
       ...client,
     },
-    config: { backchannelLogout: true, ...(!adapter && { sessionStore: memorySessionStore() }), ...config },
+    config: {
+      backchannelLogout: true,
+      ...(!adapter && { store: memoryStore(), revocable: true }),
+      ...config,
+    },
   }, run);
 }
 
@@ -188,7 +192,7 @@ Deno.test("with a configuration for each request a provider ends the sessions of
   const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
   // All tenants have one store, or one database.
   for (
-    const kept of [{ sessionStore: memorySessionStore() }, {
+    const kept of [{ store: memoryStore(), revocable: true }, {
       adapter: listed!(memoryAdapter(tables), tables),
     }]
   ) {
@@ -405,19 +409,19 @@ Deno.test("a sign-in that is under way while the provider ends its session fails
   }));
 
 Deno.test("where the store fails the answer is an error, and the token can be sent again", () => {
-  const store = memorySessionStore();
+  const store = memoryStore();
   let fails = false;
-  const sessionStore = {
+  const failing = {
     ...store,
-    list: (user: string) => fails ? Promise.reject(new Error("down")) : store.list(user),
+    members: (key: string) => fails ? Promise.reject(new Error("down")) : store.members(key),
   };
-  return withLogout({ config: { sessionStore } }, async ({ app, op, signIn, lines }) => {
+  return withLogout({ config: { store: failing } }, async ({ app, op, signIn, lines }) => {
     const { browser } = await signIn();
     const token = await makeToken(op.issuer);
     fails = true;
     const answer = await post(app, token);
     assertEquals([answer.statusCode, answer.json().error], [400, "temporarily_unavailable"]);
-    assertStringIncludes(problemsIn(lines).join(), "list() failed");
+    assertStringIncludes(problemsIn(lines).join(), "members() failed");
     fails = false;
     assertEquals((await post(app, token)).statusCode, 200);
     assertEquals(await isSignedIn(browser), false);
@@ -519,7 +523,7 @@ Deno.test("the route follows the prefix, and is not there without the option", a
     assertEquals(setup.delivered[0]!.statusCode, 200);
     assertEquals(await isSignedIn(own.browser), false);
   });
-  await withSignOut({ config: { sessionStore: memorySessionStore() } }, async ({ app, op, signIn }) => {
+  await withSignOut({ config: { store: memoryStore(), revocable: true } }, async ({ app, op, signIn }) => {
     const { browser } = await signIn();
     assertEquals((await browser.get("/claims")).json().providerSession, undefined);
     const answer = await post(app, await makeToken(op.issuer));

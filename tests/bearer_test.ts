@@ -8,7 +8,7 @@ import {
   type AuthObject,
   createAuth,
   type FastifyAuthConfig,
-  memorySessionStore,
+  memoryStore,
   withSessionList,
 } from "fastify-authjs";
 import { startIssuer } from "fastify-authjs/testing";
@@ -350,7 +350,7 @@ Deno.test("a token that is being issued while all sessions of its user are ended
     await using issuer = await startIssuer();
     const { app, auth } = await setUp({
       providers: [issuer.provider()],
-      ...(strategy === "database" ? { adapter } : { sessionStore: memorySessionStore() }),
+      ...(strategy === "database" ? { adapter } : { store: memoryStore(), revocable: true }),
       callbacks: {
         async session({ session }) {
           if (strategy === "jwt") await revoke();

@@ -5,7 +5,7 @@ import { type AuthObject, createAuth, type FastifyAuthConfig } from "fastify-aut
 import { captureLog, type LogLine, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 
 const HTML = { accept: "text/html" };
 const OWN = { "sec-fetch-site": "same-origin" };
@@ -195,7 +195,7 @@ Deno.test("F3: an update ends the session, too, if its jwt callback throws an er
 });
 
 Deno.test("F3: of requests that share a failing callback, none ends the session", async () => {
-  for (const overrides of [{}, { refreshLock: memoryLock() }]) {
+  for (const overrides of [{}, { store: testStore() }]) {
     await using failed = await failing("jwt", "jwt", overrides);
     const { client, callback } = failed;
     callback.fail = () => new Error("boom");

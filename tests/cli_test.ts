@@ -174,13 +174,14 @@ Deno.test("doctor: reads a file of variables, and warnings count with --strict",
 Deno.test("doctor: says which sign-out URLs to register", async () => {
   const source = `${APP}
     import Keycloak from "fastify-authjs/providers/keycloak";
-    import { memorySessionStore } from "fastify-authjs";
+    import { memoryStore } from "fastify-authjs";
     const app = Fastify();
     await app.register(FastifyAuth({
       providers: [Keycloak({ clientId: "id", clientSecret: "s", issuer: "https://idp.example" })],
       providerSignOut: true,
       backchannelLogout: true,
-      sessionStore: memorySessionStore(),
+      store: memoryStore(),
+      revocable: true,
     }), { prefix: "/auth" });
     export default app;`;
   const { code, output } = await doctor(source, ["--offline"], WITH_VARIABLES);

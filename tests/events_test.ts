@@ -8,7 +8,7 @@ import {
   CredentialsSignin,
   FastifyAuth,
   type FastifyAuthConfig,
-  memorySessionStore,
+  memoryStore,
 } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
@@ -325,7 +325,7 @@ Deno.test("each part of a tracing channel can be subscribed to by itself", async
 
 Deno.test("sessions that the application ends are events without a request", async () => {
   await observed(async (events) => {
-    const auth = createAuth(testConfig({ sessionStore: memorySessionStore() }) as never);
+    const auth = createAuth(testConfig({ store: memoryStore(), revocable: true }) as never);
     await using app = Fastify() as unknown as FastifyInstance;
     await app.register(auth.plugin, { prefix: "/auth" });
     app.get("/sessions", (request) => auth.listSessions(request));

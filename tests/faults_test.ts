@@ -3,7 +3,7 @@ import { assert, assertEquals, assertFalse, assertMatch } from "@std/assert";
 import type { FastifyInstance } from "fastify";
 import { type FastifyAuthConfig, requireSession } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
-import { redisLock, redisSessionStore } from "fastify-authjs/redis";
+import { redisStore } from "fastify-authjs/redis";
 import PostgresAdapter from "@auth/pg-adapter";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -126,18 +126,19 @@ async function openRedis(kind: string, url: string) {
 }
 
 for (const kind of redisUrl ? ["ioredis", "redis"] : []) {
-  Deno.test(`Redis is gone and comes back (${kind}): records are unavailable meanwhile, locks and limits are done without`, async () => {
+  Deno.test(`Redis is gone and comes back (${kind}): what can be revoked is unavailable meanwhile, locks and limits are done without`, async () => {
     await using proxy = await startFaultProxy(Number(new URL(redisUrl!).port || 6379));
     const redis = await openRedis(kind, through(proxy, redisUrl!));
     try {
       const prefix = `test-${crypto.randomUUID()}:`;
       const recorded = testConfig({
-        sessionStore: redisSessionStore(redis.client, { prefix }),
+        store: redisStore(redis.client, { prefix }),
+        revocable: true,
         adapterTimeout: 1_000,
       });
       const refreshed = testConfig({
         callbacks: { jwt: ({ token, account }) => account ? token : { ...token, fresh: true } },
-        refreshLock: redisLock(redis.client, { prefix }),
+        store: redisStore(redis.client, { prefix }),
         rateLimit: { redis: redis.client, prefix, accountFromAddress: { max: 2, timeWindow: 60_000 } },
       });
       await using one = await guardedApp(recorded);
@@ -165,7 +166,7 @@ for (const kind of redisUrl ? ["ioredis", "redis"] : []) {
       ]);
       const logged = two.lines.map(({ msg }) => msg).join("\n");
       assertMatch(logged, /Redis fails, so attempts to sign in are not limited/);
-      assertMatch(logged, /The refresh lock's \w+\(\) failed/);
+      assertMatch(logged, /The store's \w+\(\) failed; sessions are refreshed/);
 
       proxy.isGone = false;
       await eventually("the record is read", async () => nameIn(await first.get("/auth/session")) === "ada");
@@ -174,6 +175,45 @@ for (const kind of redisUrl ? ["ioredis", "redis"] : []) {
       await eventually(
         "guesses are counted",
         async () => (await guess()).statusCode === 429 || limited(await guess()),
+      );
+    } finally {
+      redis.close();
+    }
+  });
+}
+
+for (const kind of redisUrl ? ["ioredis", "redis"] : []) {
+  Deno.test(`Redis is silent (${kind}): a read waits for it for as long as docs/reliability.md says`, async () => {
+    await using proxy = await startFaultProxy(Number(new URL(redisUrl!).port || 6379));
+    const redis = await openRedis(kind, through(proxy, redisUrl!));
+    try {
+      const store = redisStore(redis.client, { prefix: `test-${crypto.randomUUID()}:` });
+      const refresh: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => ({ ...token, fresh: true }) };
+      await using revocable = await guardedApp(testConfig({ store, revocable: true, adapterTimeout: 800 }));
+      await using refreshing = await guardedApp(testConfig({ store, callbacks: refresh }));
+      const [first, second] = [new Client(revocable.app), new Client(refreshing.app)];
+      for (const client of [first, second]) await client.signIn({ username: "ada", password: "open" });
+
+      proxy.delay = Infinity;
+      const timed = async (client: Client) => {
+        const began = performance.now();
+        const answer = await client.get("/auth/session");
+        return { answer, seconds: (performance.now() - began) / 1000 };
+      };
+      const [closed, open] = await Promise.all([timed(first), timed(second)]);
+      assertEquals(kindOf(closed.answer), UNAVAILABLE);
+      assert(closed.seconds > 0.7 && closed.seconds < 1.9, `it took ${closed.seconds} s, not 0.8`);
+      assertEquals(nameIn(open.answer), "ada");
+      assert(open.seconds > 1.9 && open.seconds < 3.5, `it took ${open.seconds} s, not 2`);
+      const [again, next] = [await timed(first), await timed(second)];
+      assertEquals([kindOf(again.answer), nameIn(next.answer)], [UNAVAILABLE, "ada"]);
+      assert(again.seconds > 0.7, "each read asks whether its session has ended");
+      assert(next.seconds < 1, `the next one took ${next.seconds} s`);
+
+      proxy.delay = 0;
+      await eventually(
+        "the store is asked again",
+        async () => nameIn(await first.get("/auth/session")) === "ada",
       );
     } finally {
       redis.close();

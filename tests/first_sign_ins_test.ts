@@ -8,7 +8,7 @@ import { type Answer, Client } from "./support/client.ts";
 import { mailProvider, reader, requestLink } from "./support/database_setup.ts";
 import { codeFor, identityProvider, type Person } from "./support/identity.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 import { emptyTables } from "./support/webauthn.ts";
 
 const ADA = { id: "ada-1", email: "ada@example.com" };
@@ -85,17 +85,17 @@ Deno.test("of three first sign-ins of one user at the same time each signs in, a
   ]);
 });
 
-Deno.test("processes that share a refreshLock do so, too", async () => {
+Deno.test("processes that share a store do so, too", async () => {
   const database = slowDatabase();
-  const refreshLock = memoryLock();
-  await using first = await signInApp(database, { refreshLock });
-  await using second = await signInApp(database, { refreshLock });
+  const store = testStore();
+  await using first = await signInApp(database, { store });
+  await using second = await signInApp(database, { store });
   const browsers = [await returning(first.app, "one", ADA), await returning(second.app, "one", ADA)];
   assertEquals((await together(browsers)).map(({ statusCode }) => statusCode), [302, 302]);
   for (const { client } of browsers) assertEquals(await reader(client), ADA.email);
   assertEquals([database.tables.users.size, database.tables.accounts.length], [1, 1]);
-  assertEquals(refreshLock.owners.size, 0);
-  assertEquals([...refreshLock.keys].some((key) => key.includes("ada")), false);
+  assertEquals(store.owners.size, 0);
+  assertEquals([...store.keys].some((key) => key.includes("ada")), false);
 });
 
 Deno.test("the same address at another provider is not linked, also at the same time", async () => {

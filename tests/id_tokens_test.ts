@@ -13,7 +13,7 @@ import { Buffer } from "node:buffer";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
-import { createAuth, type FastifyAuthConfig, FastifyAuthError, memorySessionStore } from "fastify-authjs";
+import { createAuth, type FastifyAuthConfig, FastifyAuthError, memoryStore } from "fastify-authjs";
 import { startIssuer } from "fastify-authjs/testing";
 import { captureLog, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client } from "./support/client.ts";
@@ -150,7 +150,7 @@ Deno.test("V2: a kid that is unknown has the keys fetched once for each token re
   }));
 
 Deno.test("V2: an unknown kid of a logout token has the keys fetched once in half a minute", async () => {
-  const config = { backchannelLogout: true, sessionStore: memorySessionStore() };
+  const config = { backchannelLogout: true, store: memoryStore(), revocable: true };
   await verifying(
     {},
     async (parts) => {

@@ -37,7 +37,7 @@ async function signIn({ port }: ChildApp): Promise<{ location: string; email: st
 
 for (const shared of postgres && redis ? [true, false] : []) {
   const what = shared
-    ? "another one that shares its refreshLock finishes the user"
+    ? "another one that shares its store finishes the user"
     : "another one refuses the user without a shared store, and its log names it";
   Deno.test(`U2: of a process that was killed between the two writes of a first sign-in, ${what}`, async () => {
     const { place, count, pool, [Symbol.asyncDispose]: close } = await openPostgres(

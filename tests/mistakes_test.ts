@@ -5,7 +5,7 @@ import {
   FastifyAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
-  memorySessionStore,
+  memoryStore,
   requireSession,
   type Session,
 } from "fastify-authjs";
@@ -749,11 +749,11 @@ Deno.test("doctor: the table has the sign-out URLs to register at OpenID Provide
     "  sign-out  idp, register https://app.example/api/auth/signed-out there as post-logout redirect URI";
   const ends = "  sign-out  idp, register https://app.example/api/auth/backchannel-logout/idp there as " +
     "back-channel logout URI";
-  const sessionStore = memorySessionStore();
+  const logout = { backchannelLogout: true, store: memoryStore(), revocable: true };
   assertEquals(await table({}), []);
   assertEquals(await table({ providerSignOut: true }), [returns]);
-  assertEquals(await table({ backchannelLogout: true, sessionStore }), [ends]);
-  assertEquals(await table({ providerSignOut: true, backchannelLogout: true, sessionStore }), [
+  assertEquals(await table(logout), [ends]);
+  assertEquals(await table({ providerSignOut: true, ...logout }), [
     returns,
     ends,
   ]);

@@ -13,7 +13,7 @@ import {
 import {
   FastifyAuth,
   type FastifyAuthConfig,
-  memorySessionStore,
+  memoryStore,
   requireSession,
   requireSessionByDefault,
 } from "fastify-authjs";
@@ -68,7 +68,7 @@ async function documentedApp(
 Deno.test("the routes for sign-outs at OpenID Providers are shown where the configuration has them", async () => {
   const provider = { id: "op", name: "OP", type: "oidc" as const, clientId: "id", clientSecret: "secret" };
   const providers = [passwordProvider(), { ...provider, issuer: "https://op.example" }];
-  const options = { providerSignOut: true, backchannelLogout: true, sessionStore: memorySessionStore() };
+  const options = { providerSignOut: true, backchannelLogout: true, store: memoryStore(), revocable: true };
   await using app = await documentedApp(testConfig({ providers: providers as never, ...options }), {
     show: true,
   });

@@ -3,18 +3,12 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { decode, encode } from "@auth/core/jwt";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Fastify, { type FastifyInstance } from "fastify";
-import {
-  type AuthObject,
-  createAuth,
-  type FastifyAuthConfig,
-  getSession,
-  memorySessionStore,
-} from "fastify-authjs";
+import { type AuthObject, createAuth, type FastifyAuthConfig, getSession, memoryStore } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
 import { captureLog, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 
 /** The request that is being handled, which the application's functions know of. */
 interface Current {
@@ -59,7 +53,7 @@ const JWT_FUNCTIONS: Record<string, (ask: Ask) => Partial<FastifyAuthConfig>> = 
     },
   }),
   "the jwt callback, which changes the token, with a lock": (ask) => ({
-    refreshLock: memoryLock(),
+    store: testStore(),
     callbacks: {
       async jwt({ token }) {
         await ask();
@@ -93,18 +87,15 @@ const JWT_FUNCTIONS: Record<string, (ask: Ask) => Partial<FastifyAuthConfig>> = 
       },
     },
   }),
-  "the store of sessions": (ask) => {
-    const store = memorySessionStore();
+  "the store": (ask) => {
+    const store = memoryStore();
     return {
-      sessionStore: {
+      revocable: true,
+      store: {
         ...store,
-        list: (user) => store.list(user),
-        put: (user, record, milliseconds) => store.put(user, record, milliseconds),
-        end: (user, id, milliseconds) => store.end(user, id, milliseconds),
-        endAll: (user, epoch, milliseconds) => store.endAll(user, epoch, milliseconds),
-        async get(user, id) {
+        async get(keys) {
           await ask();
-          return await store.get(user, id);
+          return await store.get(keys);
         },
       },
     };

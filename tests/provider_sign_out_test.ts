@@ -6,6 +6,7 @@ import {
   customFetch,
   type FastifyAuthConfig,
   FastifyAuthError,
+  memoryStore,
   withAccountList,
 } from "fastify-authjs";
 import { captureLog, passwordProvider, testApp, testConfig } from "./support/app.ts";
@@ -316,7 +317,11 @@ Deno.test("settings that cannot work stop the boot", async () => {
       "providerSignOut.default` is no option",
     ],
     [{ providers: oidc, providerSignOut: { byDefault: 1 as never } }, "must be true or false"],
-    [{ providers: oidc, backchannelLogout: true }, "needs a `sessionStore`"],
+    [{ providers: oidc, backchannelLogout: true }, "needs a `store` and `revocable: true`"],
+    [
+      { providers: oidc, backchannelLogout: true, store: memoryStore() },
+      "needs a `store` and `revocable: true`",
+    ],
     [{ providers: oidc, backchannelLogout: 1 as never }, "`backchannelLogout` is a number"],
   ];
   for (const [config, message] of refusals) {

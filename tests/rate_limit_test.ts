@@ -8,7 +8,7 @@ import {
   FastifyAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
-  memorySessionStore,
+  memoryStore,
   type RateLimitOptions,
 } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
@@ -175,7 +175,8 @@ Deno.test("X6: pages of other sites cannot use up an address by passkeys or logo
   const config = {
     adapter: memoryAdapter(),
     session: { strategy: "jwt" as const },
-    sessionStore: memorySessionStore(),
+    store: memoryStore(),
+    revocable: true,
     backchannelLogout: true,
     experimental: { enableWebAuthn: true },
     providers: [Passkey, {

@@ -1,16 +1,17 @@
-/** Several processes and one lock, played by configurations that share nothing else: each keeps its own refreshes. */
+/** Several processes and one store, played by configurations that share nothing else: each keeps its own refreshes. */
 import { assert, assertEquals, assertFalse, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { decode, encode } from "@auth/core/jwt";
 import fc from "./support/property.ts";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
-import { redisLock, type RefreshLock } from "fastify-authjs/redis";
+import { redisStore, type Store } from "fastify-authjs/redis";
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
 import { placeOf } from "../src/session/sealed_value.ts";
 import { captureLog, type LogLine, SECRET, testApp, testConfig } from "./support/app.ts";
 import { setCookies } from "./support/client.ts";
-import { type MemoryLock, memoryLock } from "./support/memory_lock.ts";
+import { withClock } from "./support/clock.ts";
+import { type TestStore, testStore } from "./support/test_store.ts";
 
 const NAME = "authjs.session-token";
 const later = (milliseconds = 20) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -60,32 +61,32 @@ async function processes(
 }
 
 Deno.test("one of several processes refreshes, and all have its result", async () => {
-  const refreshLock = memoryLock();
-  await using fleet = await processes(4, { refreshLock });
+  const store = testStore();
+  await using fleet = await processes(4, { store });
   const { all, me, state } = fleet;
   const answers = await Promise.all([...all, ...all, ...all].map((one) => me(one)));
   assertEquals(state.refreshes, 1);
   assertEquals(answers.map(({ fresh }) => fresh), answers.map(() => 1));
   assertEquals(new Set(answers.map(({ cookies }) => cookies[0]!.split(";")[0])).size, 1);
   // Each process asked once for all its requests; what it learnt it keeps.
-  const before = refreshLock.calls.length;
+  const before = store.calls.length;
   const straggler = await me(all[3]!);
   // The token is the same; when its cookie ends may be a second later.
   const token = (cookies: string[]) => cookies[0]?.split(";")[0];
   assertEquals([straggler.fresh, token(straggler.cookies)], [1, token(answers[0]!.cookies)]);
-  assertEquals(refreshLock.calls.slice(before).sort(), ["acquire", "get", "get", "get", "release"]);
+  assertEquals(store.calls.slice(before).sort(), ["get", "get", "get", "lock", "unlock"]);
 });
 
 Deno.test("the lock is left alone while refreshDue says that nothing is to be refreshed", async () => {
-  const refreshLock = memoryLock();
+  const store = testStore();
   const refreshDue = (token: Record<string, unknown>) => token.fresh === undefined;
-  await using fleet = await processes(1, { refreshLock, refreshDue });
+  await using fleet = await processes(1, { store, refreshDue });
   const { all, me } = fleet;
   const { cookies: [refreshed] } = await me(all[0]!);
-  const before = refreshLock.calls.length;
+  const before = store.calls.length;
   assert(before > 0);
   assertEquals((await me(all[0]!, refreshed!.split(";")[0])).fresh, 1);
-  assertEquals(refreshLock.calls.length, before);
+  assertEquals(store.calls.length, before);
 });
 
 Deno.test("a refresh that fails frees the lock, and another process tries", async () => {
@@ -94,7 +95,7 @@ Deno.test("a refresh that fails frees the lock, and another process tries", asyn
     await later();
     if (fail) throw new Error("the provider is down");
   };
-  await using fleet = await processes(2, { refreshLock: memoryLock() }, refresh);
+  await using fleet = await processes(2, { store: testStore() }, refresh);
   const { all, me, state } = fleet;
   assertEquals((await me(all[0]!)).fresh, undefined);
   fail = false;
@@ -106,8 +107,8 @@ Deno.test("a lock that fails or hangs is done without, and told of", async () =>
   const never = () => new Promise<never>(() => {});
   const down = () => Promise.reject(new Error("connection refused"));
   for (const [broken, reason] of [[down, "connection refused"], [never, "no answer within"]] as const) {
-    const refreshLock: RefreshLock = { acquire: broken, release: broken, put: broken, get: broken };
-    await using fleet = await processes(1, { refreshLock });
+    const store: Store = { ...testStore(), lock: broken, unlock: broken, set: broken, get: broken };
+    await using fleet = await processes(1, { store });
     const { all, me } = fleet;
     assertEquals((await me(all[0]!)).fresh, 1);
     assertEquals((await me(all[0]!)).fresh, 1);
@@ -155,11 +156,12 @@ Deno.test("requests that share claims that cannot be cloned are signed in all th
   assertEquals(answers, answers.map(() => ({ name: "ada", fresh: 1, cookies: [] })));
 });
 
-Deno.test("redisLock() speaks to clients of ioredis and of redis, and releases only what is its own", async () => {
+Deno.test("redisStore() speaks to clients of ioredis and of redis, and releases only what is its own", async () => {
   const sent: string[][] = [];
+  const answers: Record<string, unknown> = { SET: "OK", GET: "value", HGET: "field", ZRANGEBYSCORE: ["a"] };
   const answer = (args: string[]) => {
     sent.push(args);
-    return Promise.resolve(args[0] === "SET" ? "OK" : args[0] === "GET" ? "value" : 1);
+    return Promise.resolve(answers[args[0]!] ?? 1);
   };
   const clients = [
     { call: (command: string, ...args: string[]) => answer([command, ...args]) },
@@ -167,73 +169,146 @@ Deno.test("redisLock() speaks to clients of ioredis and of redis, and releases o
   ];
   for (const client of clients) {
     sent.length = 0;
-    const lock = redisLock(client, { prefix: "p:" });
-    assertEquals(await lock.acquire("k", "me", 5), true);
-    await lock.put("k", "v", 6);
-    assertEquals(await lock.get("k"), "value");
-    assertEquals(await lock.extend!("k", "me", 7), true);
-    await lock.release("k", "me");
-    const [acquire, put, get, extend, release] = sent;
-    assertEquals(acquire, ["SET", "p:lock:k", "me", "NX", "PX", "5"]);
-    assertEquals(put, ["SET", "p:result:k", "v", "PX", "6"]);
-    assertEquals(get, ["GET", "p:result:k"]);
-    assertEquals([extend![0], ...extend!.slice(2)], ["EVAL", "1", "p:lock:k", "me", "7"]);
-    assertEquals([release![0], ...release!.slice(2)], ["EVAL", "1", "p:lock:k", "me"]);
+    const store = redisStore(client, { prefix: "p:" });
+    assertEquals(await store.lock("k", "me", 5), true);
+    await store.set("k", "v", 6);
+    assertEquals(await store.get(["k", "sessions:ada#epoch"]), ["value", "field"]);
+    await store.unlock("k", "me");
+    await store.add("s", "a", 1_000);
+    assertEquals(await store.members("s"), ["a"]);
+    await store.remove("s", "a");
+    const [lock, set, get, hget, unlock, ...sets] = sent;
+    assertEquals(lock, ["SET", "p:lock:k", "me", "NX", "PX", "5"]);
+    assertEquals(set, ["SET", "p:result:k", "v", "PX", "6"]);
+    assertEquals([get, hget], [["GET", "p:result:k"], ["HGET", "p:sessions:ada", "epoch"]]);
+    assertEquals([unlock![0], ...unlock!.slice(2)], ["EVAL", "1", "p:lock:k", "me"]);
+    const commands = sets.map(([command, key]) => `${command} ${key}`);
+    const written = ["ZADD p:set:s", "ZREMRANGEBYSCORE p:set:s", "PEXPIRE p:set:s"];
+    assertEquals(commands, [...written, "ZRANGEBYSCORE p:set:s", "ZREM p:set:s"]);
   }
 });
 
-Deno.test("a lock that can be extended is held while a refresh takes longer than it, and others wait for the result", async () => {
-  const refreshLock = memoryLock({ extends: true });
-  // A third of it is how often the lock is extended, and all of it how long nothing may be heard.
-  await using fleet = await processes(
-    2,
-    { refreshLock, providerTimeout: 1_000 },
-    () => later(2_500),
-  );
-  const { all, me, state } = fleet;
-  const answers = await Promise.all([...all, ...all].map((one) => me(one)));
-  assertEquals([state.refreshes, ...answers.map(({ fresh }) => fresh)], [1, 1, 1, 1, 1]);
-  assert(refreshLock.calls.includes("extend"));
-  assertEquals(refreshLock.owners.size, 0);
-  const { length } = refreshLock.calls;
-  await later(700);
-  assertEquals(refreshLock.calls.length, length, "it is not extended after the refresh");
-});
-
-Deno.test("a lock that cannot be extended is held for longer, and waited for as well", async () => {
-  const refreshLock = memoryLock();
+/** How long the lock of each refresh is held. */
+function holding(store: TestStore): number[] {
   const held: number[] = [];
-  const { acquire } = refreshLock;
-  refreshLock.acquire = (key, owner, milliseconds) => {
+  const { lock } = store;
+  store.lock = (key, owner, milliseconds) => {
     held.push(milliseconds);
-    return acquire(key, owner, milliseconds);
+    return lock(key, owner, milliseconds);
   };
-  await using fleet = await processes(
-    2,
-    { refreshLock, providerTimeout: 1_000 },
-    () => later(2_500),
-  );
-  const { all, me, state } = fleet;
-  assertEquals((await Promise.all(all.map((one) => me(one)))).map(({ fresh }) => fresh), [1, 1]);
-  assertEquals(state.refreshes, 1);
-  assert(held.length > 0);
-  assertEquals(held, held.map(() => 120_000));
+  return held;
+}
+
+Deno.test("a lock is held for twice providerTimeout, and for 20 seconds if that has no limit", async () => {
+  for (const [providerTimeout, expected] of [[undefined, 20_000], [0, 20_000], [3_000, 6_000]]) {
+    const store = testStore();
+    const held = holding(store);
+    await using fleet = await processes(1, {
+      store,
+      ...(providerTimeout !== undefined && { providerTimeout }),
+    });
+    assertEquals((await fleet.me(fleet.all[0]!)).fresh, 1);
+    assertEquals(held, [expected]);
+  }
 });
 
-Deno.test("a lock that is never released costs a read the provider timeout, and the next ones nothing", async () => {
-  const refreshLock = memoryLock({ extends: true });
-  refreshLock.acquire = () => Promise.resolve(false);
-  await using fleet = await processes(2, { refreshLock, providerTimeout: 200 });
+Deno.test("who waits longer than providerTimeout goes on with the session as it is, and refreshes nothing", async () => {
+  const store = testStore();
+  await using fleet = await processes(2, { store, providerTimeout: 300 }, () => later(900));
   const { all, me, state } = fleet;
-  assertEquals((await me(all[0]!)).fresh, 1);
-  // The others get the result, although no process ever holds the lock.
+  const first = me(all[0]!);
+  await later(50);
+  assertEquals(await me(all[1]!), { name: "ada", fresh: undefined, cookies: [] });
+  assertEquals(state.refreshes, 1);
+  assertEquals((await first).fresh, 1);
+  // It has finished late, and left its result, since no other process has.
   assertEquals((await me(all[1]!)).fresh, 1);
   assertEquals(state.refreshes, 1);
+  const [told] = all[0]!.lines.filter(({ level }) => level === 50);
+  assertStringIncludes(JSON.stringify(told), "its lock expires after 600 ms");
+});
+
+Deno.test("an expired lock is taken over, and what is finished late does not replace a newer result", async () => {
+  const store = testStore();
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => goOn = resolve);
+  let turn = 0;
+  await using fleet = await processes(3, { store, providerTimeout: 100 }, async () => {
+    if (turn++ === 0) await held;
+  });
+  const { all, me, state } = fleet;
+  const late = me(all[0]!);
+  await later(250);
+  store.owners.clear(); // As it expires.
+  const second = await me(all[1]!);
+  goOn();
+  assertEquals([(await late).fresh, second.fresh], [1, 2]);
+  assertEquals([(await me(all[2]!)).fresh, state.refreshes], [2, 2]);
+  const told = all[0]!.lines.filter(({ level }) => level === 50).map((line) => JSON.stringify(line));
+  assertEquals(told.length, 1);
+  assertStringIncludes(told[0]!, "Another process has refreshed it meanwhile");
+});
+
+Deno.test("while the time of day jumps a lock is waited for as long as ever", async () => {
+  for (const hour of [60 * 60_000, -60 * 60_000]) {
+    await withClock(async (clock) => {
+      await using fleet = await processes(2, { store: testStore(), providerTimeout: 5_000 }, async () => {
+        clock.now += hour;
+        clock.jumped += hour;
+        await later(100);
+      });
+      const { all, me, state } = fleet;
+      const answers = await Promise.all(all.map((one) => me(one)));
+      assertEquals([state.refreshes, ...answers.map(({ fresh }) => fresh)], [1, 1, 1]);
+    });
+  }
+});
+
+Deno.test("a store that was away is used again with the next call that it answers", async () => {
+  const store = testStore();
+  const { lock } = store;
+  let isAway = true;
+  store.lock = (...args) => isAway ? Promise.reject(new Error("connection refused")) : lock(...args);
+  await using fleet = await processes(1, { store });
+  const { all, me, expired } = fleet;
+  await me(all[0]!);
+  isAway = false;
+  await me(all[0]!, `${expired}; other=1`);
+  assert(store.calls.includes("lock"));
+});
+
+Deno.test("a lock that a silent store grants too late is given back", async () => {
+  const store = testStore();
+  const { lock } = store;
+  let waits = true;
+  store.lock = async (...args) => {
+    if (waits) await later(2_300);
+    waits = false;
+    return await lock(...args);
+  };
+  await using fleet = await processes(1, { store });
+  const { all, me } = fleet;
+  assertEquals((await me(all[0]!)).fresh, 1);
+  for (let turn = 0; turn < 100 && !store.calls.includes("unlock"); turn++) await later(50);
+  assertEquals(store.owners.size, 0);
+});
+
+Deno.test("a silent store costs one read two seconds, and the others nothing", async () => {
+  const never = () => new Promise<never>(() => {});
+  const store: Store = { ...testStore(), lock: never, unlock: never, set: never, get: never };
+  await using fleet = await processes(1, { store });
+  const { all, me } = fleet;
+  const began = performance.now();
+  await me(all[0]!);
+  const first = performance.now() - began;
+  for (let i = 0; i < 5; i++) await me(all[0]!, `${NAME}=${await sealedFor("ada")}`);
+  // Each by itself would wait as long as the first.
+  assert(performance.now() - began < 2 * first, "the others waited, too");
 });
 
 Deno.test("without a grace the requests that wait for a refresh get its result, and later ones do not", async () => {
-  const refreshLock = memoryLock();
-  await using fleet = await processes(2, { refreshLock, refreshGrace: 0 }, () => later(200));
+  const store = testStore();
+  await using fleet = await processes(2, { store, refreshGrace: 0 }, () => later(200));
   const { all, me, state } = fleet;
   assertEquals((await Promise.all(all.map((one) => me(one)))).map(({ fresh }) => fresh), [1, 1]);
   assertEquals((await me(all[1]!)).fresh, 2);
@@ -241,23 +316,23 @@ Deno.test("without a grace the requests that wait for a refresh get its result, 
 });
 
 /** Every text that can be read out of a store: keys, values, and what they hold in base64url. */
-function textsIn({ values, keys }: MemoryLock): string[] {
+function textsIn({ values, keys }: TestStore): string[] {
   const texts = [...keys, ...values.keys(), ...values.values()];
   return texts.flatMap((text) => [text, Buffer.from(text, "base64url").toString("latin1")]);
 }
 
 Deno.test("nothing in the store is a session token, contains one or leads to one", async () => {
-  const refreshLock = memoryLock({ extends: true });
+  const store = testStore();
   await using fleet = await processes(
     2,
-    { refreshLock, providerTimeout: 600 },
+    { store, providerTimeout: 600 },
     () => later(700),
   );
   const { all, me, expired } = fleet;
   const [first] = await Promise.all(all.map((one) => me(one)));
   const tokens = [expired, first!.cookies[0]!.split(";")[0]!].map((pair) => pair.slice(NAME.length + 1));
-  assert(refreshLock.values.size > 0);
-  for (const text of textsIn(refreshLock)) {
+  assert(store.values.size > 0);
+  for (const text of textsIn(store)) {
     assertEquals(await decode({ token: text, secret: SECRET, salt: NAME }).catch(() => null), null);
     assertFalse(/eyJ[\w-]+\.\.[\w-]+\./.test(text), "a token in core's format");
     for (const token of tokens) {
@@ -271,12 +346,12 @@ Deno.test("nothing in the store is a session token, contains one or leads to one
 });
 
 /** What a process that refreshes `token` leaves in the store, in its order. */
-async function leftBy(token: string, overrides: Partial<FastifyAuthConfig> = {}): Promise<MemoryLock> {
-  const refreshLock = memoryLock();
-  await using fleet = await processes(1, { refreshLock, ...overrides });
+async function leftBy(token: string, overrides: Partial<FastifyAuthConfig> = {}): Promise<TestStore> {
+  const store = testStore();
+  await using fleet = await processes(1, { store, ...overrides });
   const { all, me } = fleet;
   assertEquals((await me(all[0]!, `${NAME}=${token}`)).fresh, 1);
-  return refreshLock;
+  return store;
 }
 
 const sealedFor = (name: string, secret = SECRET) => encode({ token: { name }, secret, salt: NAME });
@@ -302,9 +377,9 @@ Deno.test("a value from the store that was not put there is rejected, and the se
     ["a very long text", () => "A".repeat(100_000)],
   ];
   for (const [what, value] of answers) {
-    const refreshLock = memoryLock();
-    refreshLock.get = async () => await value();
-    await using fleet = await processes(1, { refreshLock });
+    const store = testStore();
+    store.get = async () => [await value()];
+    await using fleet = await processes(1, { store });
     const { all, me, state } = fleet;
     const answer = await me(all[0]!, `${NAME}=${ada}`);
     assertEquals([answer.name, answer.fresh, state.refreshes], ["ada", 1, 1], what);
@@ -316,25 +391,25 @@ Deno.test("a value from the store that was not put there is rejected, and the se
 Deno.test("a result of a process with another secret is not used, and the session goes on", async () => {
   // One process has rotated its secret, the other does not know the new one yet.
   const old = SECRET, fresh = "another-secret-of-at-least-32-characters";
-  const refreshLock = memoryLock();
+  const store = testStore();
   const ada = await sealedFor("ada", old);
-  await using ahead = await processes(1, { refreshLock, secret: [fresh, old] });
+  await using ahead = await processes(1, { store, secret: [fresh, old] });
   assertEquals((await ahead.me(ahead.all[0]!, `${NAME}=${ada}`)).fresh, 1);
-  await using behind = await processes(1, { refreshLock, secret: old });
+  await using behind = await processes(1, { store, secret: old });
   const answer = await behind.me(behind.all[0]!, `${NAME}=${ada}`);
   assertEquals([answer.name, answer.fresh, behind.state.refreshes], ["ada", 1, 1]);
   assertFalse(/max-age=0/i.test(answer.cookies.join()));
 });
 
 Deno.test("a value in the store that was not written for it is told of", async () => {
-  const refreshLock = memoryLock();
-  refreshLock.get = () => Promise.resolve("garbage");
-  await using fleet = await processes(1, { refreshLock });
+  const store = testStore();
+  store.get = () => Promise.resolve(["garbage"]);
+  await using fleet = await processes(1, { store });
   const { all, me } = fleet;
   await me(all[0]!);
   const errors = all[0]!.lines.filter(({ level }) => level === 50);
   assertEquals(errors.length, 1);
-  assertStringIncludes(JSON.stringify(errors), "was not written for it");
+  assertStringIncludes(JSON.stringify(errors), "was not written for its key");
 });
 
 Deno.test("a place opens what was sealed for it, and nothing else (any text, any change)", () => {
@@ -364,11 +439,11 @@ Deno.test("a place opens what was sealed for it, and nothing else (any text, any
   );
 });
 
-Deno.test("a refresh lock that lacks a method, or a grace that is no time, stops the application at boot", async () => {
-  const { extend: _extend, put: _put, ...lock } = memoryLock();
+Deno.test("a store that lacks a method, or a grace that is no time, stops the application at boot", async () => {
+  const { set: _set, ...lock } = testStore();
   for (
     const [overrides, text] of [
-      [{ refreshLock: lock as never }, "`refreshLock` lacks put()"],
+      [{ store: lock as never }, "`store` lacks set()"],
       [{ refreshGrace: -1 }, "`refreshGrace` must be"],
       [{ refreshGrace: NaN }, "`refreshGrace` must be"],
     ] as const
@@ -377,50 +452,4 @@ Deno.test("a refresh lock that lacks a method, or a grace that is no time, stops
     assertEquals(error?.code, "FST_AUTHJS_CONFIG_INVALID");
     assertStringIncludes(error.message, text);
   }
-});
-
-Deno.test("a logger that throws while a lock fails to be held for longer ends no process and no read", async () => {
-  const refreshLock: RefreshLock = {
-    ...memoryLock(),
-    extend: () => Promise.reject(new Error("The lock is down.")),
-  };
-  const told: string[] = [];
-  await using app = await testApp(testConfig({
-    refreshLock,
-    providerTimeout: 30,
-    logger: {
-      error(error) {
-        told.push(error.message);
-        throw new Error("The logger is down.");
-      },
-    },
-    callbacks: {
-      async jwt({ token }) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        return { ...token, refreshed: true };
-      },
-    },
-  }));
-  const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: "authjs.session-token" });
-  const answer = await app.inject({ url: "/me", headers: { cookie: `authjs.session-token=${token}` } });
-  assertEquals(answer.json().session.user.name, "ada");
-  assert(told[0]!.includes("extend()"), told[0]);
-});
-
-Deno.test("a lock that expires while its process refreshes is told of once, and the refresh goes on", async () => {
-  const refreshLock = memoryLock({ extends: true });
-  const messages: string[] = [];
-  const config: Partial<FastifyAuthConfig> = {
-    refreshLock,
-    providerTimeout: 30,
-    logger: { error: ({ message }) => void messages.push(message) },
-  };
-  await using fleet = await processes(1, config, async () => {
-    refreshLock.owners.clear();
-    while (!refreshLock.calls.includes("extend")) await later(1);
-  });
-  const { fresh, cookies } = await fleet.me(fleet.all[0]!);
-  assertEquals([fresh, cookies.length], [1, 1]);
-  assertEquals(messages.length, 1);
-  assertStringIncludes(messages[0]!, "The refresh lock was lost during a refresh");
 });

@@ -188,14 +188,15 @@ async function startProcess(
   throw new Error("The application ended before it listened.");
 }
 
-async function withTwoProcesses(
+/** @param differences What each process has in its environment beside the rest: as many are started. */
+async function withProcesses(
   environment: Record<string, string>,
   run: (signed: Signed, ports: number[], children: ChildProcess[]) => Promise<void>,
-  first: Record<string, string> = {},
+  differences: readonly Record<string, string>[] = [{}, {}],
 ): Promise<void> {
   await withSignedIn(async (signed) => {
     const env = { ISSUER: signed.provider.issuer, CLIENT_SECRET, AUTH_SECRET: SECRET, ...environment };
-    const processes = await Promise.all([startProcess({ ...env, ...first }), startProcess(env)]);
+    const processes = await Promise.all(differences.map((own) => startProcess({ ...env, ...own })));
     try {
       await run(signed, processes.map(({ port }) => port), processes.map(({ child }) => child));
     } finally {
@@ -209,24 +210,33 @@ async function withTwoProcesses(
   });
 }
 
-Deno.test("two processes without a lock refresh twice", async () => {
-  await withTwoProcesses({}, async ({ provider, cookie }, ports) => {
+Deno.test("two processes without a store refresh twice", async () => {
+  await withProcesses({}, async ({ provider, cookie }, ports) => {
     await tenAtOnce(ports, cookie);
     // Where both arrive at the same moment, this provider takes either, and does not answer with an error.
     assert(refreshRequests(provider) >= 2);
   });
 });
 
+Deno.test("four processes whose store does not answer refresh once each at most", async () => {
+  const environment = { REDIS_URL: "redis://127.0.0.1:1", REDIS_CLIENT: "ioredis" };
+  await withProcesses(environment, async ({ provider, cookie }, ports) => {
+    const answers = await atOnce(200, ports, cookie);
+    assertEquals(answers.map(({ session }) => session?.user.name), answers.map(() => "Ada"));
+    assert(refreshRequests(provider) <= ports.length);
+  }, [{}, {}, {}, {}]);
+});
+
 const url = serverUrl("TEST_REDIS_URL", "the tests of refreshing once across processes");
 if (url) {
   for (const client of ["ioredis", "redis"]) {
-    Deno.test(`two processes with a lock in Redis (${client}): 200 requests refresh once`, async () => {
+    Deno.test(`four processes with a store in Redis (${client}): 200 requests refresh once`, async () => {
       const environment = {
         REDIS_URL: url,
         REDIS_CLIENT: client,
         REDIS_PREFIX: `test-${crypto.randomUUID()}:`,
       };
-      await withTwoProcesses(environment, async ({ provider, cookie }, ports) => {
+      await withProcesses(environment, async ({ provider, cookie }, ports) => {
         const cookies = assertRefreshed(await atOnce(200, ports, cookie));
         assertEquals(refreshRequests(provider), 1);
         assertEquals(new Set(cookies).size, 1);
@@ -236,7 +246,7 @@ if (url) {
           assertEquals((await me(port, cookies[0]!)).cookie, undefined);
         }
         assertEquals(refreshRequests(provider), 1);
-      });
+      }, [{}, {}, {}, {}]);
     });
   }
 
@@ -260,42 +270,58 @@ if (url) {
     PROVIDER_TIMEOUT: "4000",
   });
 
-  Deno.test("two processes with a lock in Redis: a refresh that takes longer than the lock lasts runs once", async () => {
+  Deno.test("a refresh that takes longer than its lock lasts runs once, and others go on as they are", async () => {
     await Promise.all(["ioredis", "redis"].map(async (client) => {
-      const environment = { ...redisEnvironment(client), REFRESH_DELAY: "9000" };
-      await withTwoProcesses(environment, async ({ provider, cookie }, ports) => {
-        assertRefreshed(await tenAtOnce(ports, cookie));
+      const environment = { ...redisEnvironment(client), PROVIDER_TIMEOUT: "1000" };
+      await withProcesses(environment, async ({ provider, cookie }, [slow, other]) => {
+        const refreshing = me(slow!, cookie);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        const waited = await me(other!, cookie);
+        assertEquals([waited.session?.user.name, waited.cookie, refreshRequests(provider)], [
+          "Ada",
+          undefined,
+          0,
+        ]);
+        const [refreshed] = assertRefreshed([await refreshing]);
+        assertEquals(assertRefreshed([await me(other!, cookie)]), [refreshed!]);
         assertEquals(refreshRequests(provider), 1);
-      });
+      }, [{ REFRESH_DELAY: "4000" }, {}]);
     }));
   });
 
-  Deno.test("two processes with a lock in Redis: when the one that holds it is killed, the other refreshes", async () => {
-    // The lock runs out, or is never released.
-    for (const persists of [false, true]) {
-      const environment = redisEnvironment("ioredis");
-      const { REDIS_PREFIX } = environment;
-      await withTwoProcesses(environment, async ({ provider, cookie }, ports, [owner]) => {
-        const lost = me(ports[0]!, cookie).catch(() => "lost");
-        const held = () =>
-          withRedis(
-            REDIS_PREFIX,
-            (_redis, keys) => Promise.resolve(keys.find((key) => key.includes("lock:"))),
-          );
-        let key: string | undefined;
-        while ((key = await held()) === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
-        owner!.kill("SIGKILL");
-        assertEquals(await lost, "lost");
-        if (persists) await withRedis(REDIS_PREFIX, (redis) => redis.set(key!, "of a process that died"));
-        assertRefreshed([await me(ports[1]!, cookie)]);
-        assertEquals(refreshRequests(provider), 1);
-      }, { REFRESH_DELAY: "600000" });
-    }
+  Deno.test("if the process that holds the lock is killed, another refreshes as soon as the lock has expired", async () => {
+    const environment = { ...redisEnvironment("ioredis"), PROVIDER_TIMEOUT: "1000" };
+    const { REDIS_PREFIX } = environment;
+    await withProcesses(environment, async ({ provider, cookie }, ports, [owner]) => {
+      const lost = me(ports[0]!, cookie).catch(() => "lost");
+      const held = () =>
+        withRedis(
+          REDIS_PREFIX,
+          (_redis, keys) => Promise.resolve(keys.find((key) => key.includes("lock:"))),
+        );
+      let key: string | undefined;
+      while ((key = await held()) === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+      owner!.kill("SIGKILL");
+      assertEquals(await lost, "lost");
+      const life = await withRedis(REDIS_PREFIX, (redis) => redis.pttl(key!));
+      assert(life > 0 && life <= 2_000, `twice providerTimeout at most: ${life} ms`);
+      // As long as somebody holds it, the session goes on as it is.
+      await withRedis(REDIS_PREFIX, (redis) => redis.persist(key!));
+      const waited = await me(ports[1]!, cookie);
+      assertEquals([waited.session?.user.name, waited.cookie, refreshRequests(provider)], [
+        "Ada",
+        undefined,
+        0,
+      ]);
+      await withRedis(REDIS_PREFIX, (redis) => redis.pexpire(key!, 200));
+      assertRefreshed([await me(ports[1]!, cookie)]);
+      assertEquals(refreshRequests(provider), 1);
+    }, [{ REFRESH_DELAY: "600000" }, {}]);
   });
 
   Deno.test("what two processes leave in Redis is no session token and contains none", async () => {
     const environment = redisEnvironment("redis");
-    await withTwoProcesses(environment, async ({ cookie }, ports) => {
+    await withProcesses(environment, async ({ cookie }, ports) => {
       const [refreshed] = assertRefreshed(await tenAtOnce(ports, cookie));
       await withRedis(environment.REDIS_PREFIX, async (redis, keys) => {
         assert(keys.length > 0);

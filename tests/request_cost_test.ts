@@ -1,7 +1,7 @@
 /** What a request costs grows no faster than its length, whatever its headers, query and body say. */
 import { assertEquals } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
-import { createAuth, memorySessionStore } from "fastify-authjs";
+import { createAuth, memoryStore } from "fastify-authjs";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import Passkey from "fastify-authjs/providers/passkey";
 import { Buffer } from "node:buffer";
@@ -99,7 +99,8 @@ async function fullApp(): Promise<Setup> {
   const auth = createAuth(testConfig({
     adapter: memoryAdapter(),
     session: { strategy: "jwt" },
-    sessionStore: memorySessionStore(),
+    store: memoryStore(),
+    revocable: true,
     bearer: true,
     stepUp: true,
     providerSignOut: true,

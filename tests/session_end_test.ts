@@ -4,12 +4,12 @@ import { stub } from "@std/testing/mock";
 import { encode, type JWT } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
-import type { RefreshLock } from "fastify-authjs/redis";
+import type { Store } from "fastify-authjs/redis";
 import { SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
 import { identityProvider, signedIn as signedInByProvider, signInAs } from "./support/identity.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 
 const NAME = "authjs.session-token";
 const ADA = { username: "ada", password: "open" };
@@ -351,9 +351,9 @@ Deno.test("a sign-in with a made-up cookie that ends as another session's token 
 });
 
 Deno.test("a codec that gives a user the same token each time signs in again after a sign-out", async () => {
-  const refreshLock = memoryLock();
+  const store = testStore();
   await using app = await testApp(testConfig({
-    refreshLock,
+    store,
     jwt: {
       encode: ({ token }) => JSON.stringify({ name: token?.name }),
       decode: ({ token }) => JSON.parse(token!),
@@ -464,12 +464,12 @@ Deno.test("database: a read that finds no row leaves the cookie of the sign-in a
 });
 
 /** Processes, as applications that share nothing but a lock. */
-async function processes(count: number, overrides: Partial<FastifyAuthConfig>, refreshLock: RefreshLock) {
+async function processes(count: number, overrides: Partial<FastifyAuthConfig>, store: Store) {
   const all: { app: FastifyInstance; gates: Gates; reads: () => number }[] = [];
   for (let i = 0; i < count; i++) {
     const gates = new Gates();
     const { reads, ...config } = changing(gates);
-    const app = await testApp(testConfig({ ...config, ...overrides, refreshLock }));
+    const app = await testApp(testConfig({ ...config, ...overrides, store }));
     all.push({ app, gates, reads });
   }
   return {
@@ -483,7 +483,7 @@ const at = ({ app }: { app: FastifyInstance }, client: Client) => copyOf(app, cl
 
 Deno.test("several processes: a sign-out at one ends what is under way at another, by the lock's store", async () => {
   for (const overrides of [{}, { refreshDue: () => false }]) {
-    const lock = memoryLock();
+    const lock = testStore();
     await using fleet = await processes(3, overrides, lock);
     const { all: [one, two, three] } = fleet;
     const browser = await signedIn(one!.app);
@@ -506,7 +506,7 @@ Deno.test("several processes: a sign-out at one ends what is under way at anothe
 });
 
 Deno.test("several processes: a sign-out with the successor ends what is under way with the token before", async () => {
-  await using fleet = await processes(3, { refreshDue: () => false }, memoryLock());
+  await using fleet = await processes(3, { refreshDue: () => false }, testStore());
   const { all: [one, two, three] } = fleet;
   const browser = await signedIn(one!.app);
   const gate = two!.gates.next();
@@ -520,7 +520,7 @@ Deno.test("several processes: a sign-out with the successor ends what is under w
 });
 
 Deno.test("several processes: a read that waits for the lock when its browser signs out brings nothing back", async () => {
-  await using fleet = await processes(2, {}, memoryLock());
+  await using fleet = await processes(2, {}, testStore());
   const { all: [one, two] } = fleet;
   const browser = await signedIn(one!.app);
   const tab = at(two!, browser);
@@ -535,8 +535,8 @@ Deno.test("several processes: a read that waits for the lock when its browser si
 });
 
 Deno.test("several processes: for a cookie that is no session the lock's store is not asked, and nothing is left in it", async () => {
-  const refreshLock = memoryLock();
-  await using app = await testApp(testConfig({ refreshLock }));
+  const store = testStore();
+  await using app = await testApp(testConfig({ store }));
   const browser = new Client(app);
   browser.cookies.set(NAME, "x".repeat(500));
   const csrfToken = await browser.csrfToken();
@@ -545,14 +545,14 @@ Deno.test("several processes: for a cookie that is no session the lock's store i
     browser.cookies.set(NAME, "x".repeat(500));
     await browser.post(path, { csrfToken, username: "ada", password: "wrong" });
   }
-  assertEquals(refreshLock.calls, []);
+  assertEquals(store.calls, []);
 });
 
 Deno.test("several processes: a database session that was signed out elsewhere is not prolonged", async () => {
-  const refreshLock = memoryLock();
-  const { app, tables } = await databaseApp("updateSession", { refreshLock });
+  const store = testStore();
+  const { app, tables } = await databaseApp("updateSession", { store });
   await using _app = app;
-  const other = await databaseApp("getSessionAndUser", { refreshLock, tables });
+  const other = await databaseApp("getSessionAndUser", { store, tables });
   await using _other = other.app;
   const browser = await signedInByProvider(app, "one", PERSON);
   const gate = other.gates.next();

@@ -1,21 +1,21 @@
-/** Sessions in a JWT that are listed and ended by a `sessionStore`. */
+/** Sessions in a JWT that are listed and ended through a `store`. */
 import { assert, assertEquals, assertFalse, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
-import { decode } from "@auth/core/jwt";
+import { decode, encode } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
 import {
   type AuthObject,
   createAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
-  memorySessionStore,
+  memoryStore,
   requireSession,
-  type SessionStore,
+  type Store,
 } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
-import { redisSessionStore } from "fastify-authjs/redis";
+import { redisStore } from "fastify-authjs/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { passwordProvider, SECRET, testConfig } from "./support/app.ts";
+import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
 import { withClock } from "./support/clock.ts";
 import { serverUrl } from "./support/databases.ts";
@@ -44,14 +44,14 @@ interface Setup {
   readonly store: CountingStore;
 }
 
-interface CountingStore extends SessionStore {
+interface CountingStore extends Store {
   /** The calls, each as its method. */
   readonly calls: string[];
   /** The methods that fail. */
   readonly faults: Set<string>;
 }
 
-function counting(store: SessionStore): CountingStore {
+function counting(store: Store): CountingStore {
   const calls: string[] = [];
   const faults = new Set<string>();
   const methods = Object.entries(store).map(([name, method]) => [name, async (...args: unknown[]) => {
@@ -65,10 +65,10 @@ function counting(store: SessionStore): CountingStore {
 async function withSetup(
   run: (setup: Setup) => Promise<void>,
   overrides: Partial<FastifyAuthConfig> = {},
-  inner: SessionStore = memorySessionStore(),
+  inner: Store = memoryStore(),
 ): Promise<void> {
   const store = counting(inner);
-  const auth = createAuth(testConfig({ sessionStore: store, ...overrides }));
+  const auth = createAuth(testConfig({ store, revocable: true, ...overrides }));
   await using app = await sessionsApp(auth);
   app.get("/private", { onRequest: requireSession(auth.config) }, () => "private");
   await run({ auth, app, store });
@@ -147,15 +147,21 @@ Deno.test("a session that ended does not come back as the one to except", () =>
     assertEquals([await reader(laptop), await reader(phone)], [null, null]);
   }));
 
-Deno.test("a sign-in after revokeSessions() counts, also where the other process's clock was ahead", () =>
+Deno.test("a sign-in after revokeSessions() counts, however far the clocks of two processes are apart", () =>
   withSetup(async ({ app, auth }) => {
     await withClock(async (clock) => {
-      const old = await signedIn(app);
-      clock.now += 10_000;
-      await auth.revokeSessions(ADA);
-      clock.now -= 10_000;
-      const client = await signedIn(app);
-      assertEquals([await reader(old), await reader(client)], [null, "ada"]);
+      const jump = (milliseconds: number) => {
+        clock.now += milliseconds;
+        clock.jumped += milliseconds;
+      };
+      for (const by of [5_000, HOUR, -5_000, -HOUR]) {
+        const old = await signedIn(app);
+        jump(by);
+        await auth.revokeSessions(ADA);
+        jump(-by);
+        const client = await signedIn(app);
+        assertEquals([await reader(old), await reader(client)], [null, "ada"], `${by} ms`);
+      }
     });
   }));
 
@@ -227,7 +233,7 @@ Deno.test("a read makes one look-up in the store, and writes lastSeenAt every fi
       clock.now += 6 * MINUTE;
       await reader(client);
       await reader(client);
-      assertEquals(store.calls, ["get", "get", "put", "get"]);
+      assertEquals(store.calls, ["get", "get", "set", "add", "get"]);
       const { createdAt, lastSeenAt, userAgent } = await currentOf(client);
       assertEquals([Date.parse(lastSeenAt) - Date.parse(createdAt), userAgent], [6 * MINUTE, "Firefox"]);
     });
@@ -246,7 +252,7 @@ Deno.test("signing out, and signing in again, ends copies of the cookie too", ()
   }));
 
 Deno.test("a session ended in one process is ended in another", async () => {
-  const inner = memorySessionStore();
+  const inner = memoryStore();
   await withSetup(
     (one) =>
       withSetup(
@@ -317,7 +323,7 @@ Deno.test("tokens from before the store was set are valid, and end with all sess
 Deno.test("while the store fails, reads are unavailable, and the cookie stays", () =>
   withSetup(async ({ app, auth, store }) => {
     const client = await signedIn(app);
-    store.faults.add("get");
+    for (const method of ["get", "members", "set"]) store.faults.add(method);
     const [guarded, session] = [await client.get("/private"), await client.get("/auth/session")];
     assertEquals([guarded.statusCode, session.statusCode, await reader(client)], [503, 503, null]);
     assertFalse(guarded.body.includes("password"));
@@ -328,7 +334,7 @@ Deno.test("while the store fails, reads are unavailable, and the cookie stays", 
   }));
 
 Deno.test("a store that returns nothing has failed", () => {
-  const store = memorySessionStore();
+  const store = memoryStore();
   return withSetup(
     async ({ app }) => {
       const client = await signedIn(app);
@@ -337,18 +343,17 @@ Deno.test("a store that returns nothing has failed", () => {
       assert(client.cookies.has(COOKIE));
     },
     {},
-    { ...store, get: (user, id) => store.get(user, id) },
+    { ...store, get: (keys) => store.get(keys) },
   );
 });
 
 Deno.test("a sign-in that cannot be recorded fails with 503, and a sign-out removes the cookie all the same", () =>
   withSetup(async ({ app, store }) => {
     const client = await signedIn(app);
-    store.faults.add("put");
+    store.faults.add("set");
     const refused = new Client(app);
     const answer = await refused.signIn({ username: "ada", password: "open" });
     assertEquals([answer.statusCode, refused.cookies.has(COOKIE)], [503, false]);
-    store.faults.add("end");
     assertEquals([(await client.signOut()).statusCode, client.cookies.has(COOKIE)], [503, false]);
   }));
 
@@ -357,7 +362,7 @@ Deno.test("a write of lastSeenAt that fails does not fail the read", () =>
     await withClock(async (clock) => {
       const client = await signedIn(app);
       clock.now += HOUR;
-      store.faults.add("put");
+      store.faults.add("set");
       assertEquals(await reader(client), "ada");
     });
   }));
@@ -377,26 +382,32 @@ Deno.test("a bearer token has a record of its own", () =>
   }, { bearer: true }));
 
 Deno.test("a user whose id is like a key of the plugin has sessions of their own", async () => {
-  for (const id of ["provider:key", "provider-end:key", "provider-token:key", "user:provider:key"]) {
-    const store = memorySessionStore();
-    const now = Date.now();
-    await store.put(id, { id: "indexed", createdAt: now, lastSeenAt: now, expires: now + DAY }, DAY);
-    const authorize = () => ({ id, name: "ada" });
-    const providers = [Credentials({ credentials: { username: {}, password: {} }, authorize })];
-    await withSetup(async ({ app, auth }) => {
-      const client = await signedIn(app);
-      assertEquals((await sessionsOf(client)).length, 1);
-      await auth.revokeSessions(id);
-      assertEquals(await reader(client), null);
-      assertEquals((await store.get(id, "indexed")).epoch, undefined);
-    }, { providers, sessionStore: store });
-  }
+  const store = memoryStore();
+  const ids = ["ada", "a:b", "a", "op", "provider:op", "sessions:ada", "ended:ada", "ada:epoch", "a%3Ab"];
+  const authorize = ({ username }: Partial<Record<string, unknown>>) => ({ id: `${username}`, name: "any" });
+  const providers = [Credentials({ credentials: { username: {}, password: {} }, authorize })];
+  await withSetup(
+    async ({ app, auth }) => {
+      const clients = new Map<string, Client>();
+      for (const id of ids) clients.set(id, await signedIn(app, id));
+      for (const client of clients.values()) assertEquals((await sessionsOf(client)).length, 1);
+      for (const id of ids) {
+        await auth.revokeSessions(id);
+        assertEquals(await reader(clients.get(id)!), null);
+        clients.delete(id);
+        for (const [other, client] of clients) assertEquals(await reader(client), "any", `${id}, ${other}`);
+      }
+    },
+    { providers },
+    store,
+  );
 });
 
 Deno.test("a token without sub is valid, and said not to be listed", async () => {
   const lines: string[] = [];
   const auth = createAuth(testConfig({
-    sessionStore: memorySessionStore(),
+    store: memoryStore(),
+    revocable: true,
     callbacks: { jwt: ({ token: { sub: _sub, ...token } }) => token },
   }));
   const { default: Fastify } = await import("fastify");
@@ -408,13 +419,14 @@ Deno.test("a token without sub is valid, and said not to be listed", async () =>
   assertMatch(lines.join(""), /without `sub`/);
 });
 
-Deno.test("sessions in a JWT cannot be listed without a store, and a store is refused with a database", async () => {
+Deno.test("sessions in a JWT cannot be listed without a store, and `revocable` is refused with a database", async () => {
   const auth = createAuth(testConfig());
-  await assertRejects(() => auth.revokeSessions(ADA), FastifyAuthError, "sessionStore");
+  await assertRejects(() => auth.revokeSessions(ADA), FastifyAuthError, "revocable");
   for (
     const [overrides, text] of [
-      [{ sessionStore: {} as SessionStore }, "lacks get(), list(), put(), end(), endAll()"],
-      [{ sessionStore: memorySessionStore(), adapter: memoryAdapter(), providers: [] }, "withSessionList"],
+      [{ store: {} as Store }, "lacks get(), set(), lock(), unlock(), members(), add(), remove()"],
+      [{ revocable: true }, "needs a `store`"],
+      [{ store: memoryStore(), revocable: true, adapter: memoryAdapter(), providers: [] }, "withSessionList"],
     ] as const
   ) {
     await assertRejects(
@@ -425,76 +437,99 @@ Deno.test("sessions in a JWT cannot be listed without a store, and a store is re
   }
 });
 
+/** A codec that keeps only these claims. */
+const keeping = (...names: readonly string[]): NonNullable<FastifyAuthConfig["jwt"]> => ({
+  encode: ({ token, ...params }) =>
+    encode({ ...params, token: Object.fromEntries(names.map((name) => [name, token?.[name]])) }),
+});
+
+Deno.test("a codec that loses the name of sessions is refused at boot with a store, and warned about without", async () => {
+  const booted = async (overrides: Partial<FastifyAuthConfig>) => {
+    const { logger, lines } = captureLog();
+    await using _app = await testApp(testConfig(overrides), { logger });
+    return lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CODEC").map(({ level, msg }) => [level, msg]);
+  };
+  const losing = keeping("name", "sub");
+  await assertRejects(
+    () => booted({ jwt: losing, store: memoryStore() }),
+    FastifyAuthError,
+    "lose the claim",
+  );
+  const [[level, message] = [], ...more] = await booted({ jwt: losing });
+  assertEquals([level, more], [40, []]);
+  assertMatch(String(message), /`session_name`/);
+  const failing = { encode: () => Promise.reject(new Error("no key yet")) };
+  for (const jwt of [{}, keeping("name", "sub", "session_name"), failing]) {
+    assertEquals(await booted({ jwt, store: memoryStore() }), []);
+  }
+  assertEquals(await booted({ jwt: losing, adapter: memoryAdapter(), providers: [] }), []);
+});
+
 interface OpenStore extends AsyncDisposable {
-  readonly store: SessionStore;
+  readonly store: Store;
 }
 
 const url = serverUrl("TEST_REDIS_URL", "the tests of sessions in Redis");
 
 /** Each with keys that no other test uses. */
 const STORES: Record<string, () => Promise<OpenStore>> = {
-  memory: () =>
-    Promise.resolve({ store: memorySessionStore(), [Symbol.asyncDispose]: () => Promise.resolve() }),
+  memory: () => Promise.resolve({ store: memoryStore(), [Symbol.asyncDispose]: () => Promise.resolve() }),
   ...(url && {
     ioredis() {
       const client = new Redis(url);
-      const store = redisSessionStore(client, { prefix: `test-${crypto.randomUUID()}:` });
+      const store = redisStore(client, { prefix: `test-${crypto.randomUUID()}:` });
       return Promise.resolve({ store, [Symbol.asyncDispose]: async () => void await client.quit() });
     },
     async redis() {
       const client = createClient({ url });
       await client.connect();
-      const store = redisSessionStore(client, { prefix: `test-${crypto.randomUUID()}:` });
+      const store = redisStore(client, { prefix: `test-${crypto.randomUUID()}:` });
       return { store, [Symbol.asyncDispose]: async () => void await client.close() };
     },
   }),
 };
 
 for (const [name, open] of Object.entries(STORES)) {
-  Deno.test(`the session store of ${name} keeps records, ends and epochs by user`, async () => {
+  Deno.test(`the store of ${name} keeps values, locks and members of sets`, async () => {
     await using opened = await open();
     const { store } = opened;
-    const record = (id: string) => ({
-      id,
-      createdAt: 1,
-      lastSeenAt: 2,
-      expires: Date.now() + HOUR,
-      userAgent: "é",
-    });
-    assertEquals(await store.get("ada", "a"), { ended: false, ...(name !== "memory" && NOTHING) });
-    const [a, b] = [record("a"), record("b")];
-    await store.put("ada", a, HOUR);
-    await store.put("ada", { ...b, lastSeenAt: 1 }, HOUR);
-    await store.put("ada", b, HOUR);
-    assertEquals((await store.get("ada", "b")).record, b);
-    assertEquals((await store.list("ada")).records.toSorted((x, y) => x.id < y.id ? -1 : 1), [a, b]);
-    assertEquals((await store.list("bob")).records, []);
-
-    await store.end("ada", "a", HOUR);
-    await store.put("ada", a, HOUR);
-    const state = await store.get("ada", "a");
-    assertEquals([state.ended, state.record, (await store.list("ada")).records], [true, undefined, [b]]);
-
-    await store.endAll("ada", { before: 5, except: "b" }, HOUR);
-    await store.endAll("ada", { before: 6 }, HOUR);
-    assertEquals((await store.get("ada", "x")).epoch, { before: 6 });
-    assertEquals([(await store.list("ada")).epoch, (await store.get("bob", "b")).epoch], [
-      { before: 6 },
-      undefined,
+    const get = async (...keys: string[]) => (await store.get(keys)).map((value) => value ?? undefined);
+    assertEquals([await get("a", "b"), await get(), await store.members("set")], [
+      [undefined, undefined],
+      [],
+      [],
     ]);
+    await store.set("a", "é", HOUR);
+    await store.set("b", "1", HOUR);
+    await store.set("b", "2", HOUR);
+    assertEquals(await get("b", "other", "a"), ["2", undefined, "é"]);
+
+    assertEquals([await store.lock("a", "one", HOUR), await store.lock("a", "two", HOUR)], [true, false]);
+    await store.unlock("a", "two");
+    assertEquals(await store.lock("a", "two", HOUR), false);
+    await store.unlock("a", "one");
+    assertEquals([await store.lock("a", "two", HOUR), await get("a")], [true, ["é"]]);
+
+    for (const member of ["x", "y", "x"]) await store.add("set", member, HOUR);
+    await store.add("other", "z", HOUR);
+    assertEquals([...await store.members("set")].toSorted(), ["x", "y"]);
+    await store.remove("set", "x");
+    await store.remove("set", "never");
+    assertEquals(await store.members("set"), ["y"]);
   });
 
-  Deno.test(`the session store of ${name} forgets what is over`, async () => {
+  Deno.test(`the store of ${name} forgets what is over`, async () => {
     await using opened = await open();
     const { store } = opened;
-    await withClock(async (clock) => {
-      const expires = clock.now + MINUTE;
-      await store.put("ada", { id: "a", createdAt: 1, lastSeenAt: 2, expires }, MINUTE);
-      clock.now += HOUR;
-      await store.put("ada", { id: "b", createdAt: 1, lastSeenAt: 2, expires: clock.now + HOUR }, HOUR);
-      const { records } = await store.list("ada");
-      assertEquals(records.map(({ id }) => id), ["b"]);
-    });
+    await store.set("short", "1", 30);
+    await store.set("long", "1", HOUR);
+    await store.lock("lock", "one", 30);
+    await store.add("set", "short", 30);
+    await store.add("set", "long", HOUR);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assertEquals((await store.get(["short", "long"])).map((value) => value ?? undefined), [undefined, "1"]);
+    assertEquals(await store.members("set"), ["long"]);
+    assertEquals(await store.lock("lock", "two", HOUR), true);
   });
 
   Deno.test(`sessions are ended by the store of ${name}`, async () => {
@@ -516,4 +551,39 @@ for (const [name, open] of Object.entries(STORES)) {
   });
 }
 
-const NOTHING = { epoch: undefined, record: undefined };
+if (url) {
+  Deno.test("what one command sends to Redis, or gets, does not grow with the sessions that have ended", async () => {
+    const redis = new Redis(url);
+    const prefix = `test-${crypto.randomUUID()}:`;
+    let largest = 0;
+    const call = async (command: string, ...args: string[]) => {
+      const answer = await redis.call(command, ...args);
+      largest = Math.max(largest, JSON.stringify([command, args, answer]).length);
+      return answer;
+    };
+    try {
+      await withSetup(
+        async ({ app, auth }) => {
+          const rounds: number[] = [];
+          for (let round = 0; round < 30; round++) {
+            largest = 0;
+            const [first, second] = [await signedIn(app), await signedIn(app)];
+            await reader(first);
+            await first.signOut();
+            if (round % 2 === 0) await second.signOut();
+            else await auth.revokeSessions(ADA);
+            rounds.push(largest);
+          }
+          assert(rounds.at(-1)! <= Math.max(...rounds.slice(0, 4)), rounds.join());
+          const keys = await redis.keys(`${prefix}*`);
+          const lives = await Promise.all(keys.map((key) => redis.pttl(key)));
+          assert(keys.length > 0 && lives.every((life) => life > 0), "every key expires");
+        },
+        {},
+        redisStore({ call }, { prefix }),
+      );
+    } finally {
+      await redis.quit();
+    }
+  });
+}

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 import { later } from "./support/token_provider.ts";
 
 const NAME = "authjs.session-token";
@@ -110,12 +110,12 @@ for (const refreshGrace of [30_000, 0]) {
 
 Deno.test("several processes: a read that begins while another one updates the session has the update", async () => {
   const [began, goOn] = [new Event(), new Event()];
-  const lock = memoryLock();
+  const lock = testStore();
   await using first = await updating(async () => {
     began.happen();
     await goOn.happened;
-  }, { refreshLock: lock });
-  await using second = await updating(() => {}, { refreshLock: lock });
+  }, { store: lock });
+  await using second = await updating(() => {}, { store: lock });
   const update = first.update({ name: "countess" });
   await began.happened;
   const acquired = () => lock.calls.filter((name) => name === "acquire").length;
@@ -130,9 +130,9 @@ Deno.test("several processes: a read that begins while another one updates the s
 });
 
 Deno.test("several processes: an update goes on from what another one has refreshed the session to", async () => {
-  const lock = memoryLock();
-  await using first = await updating(() => {}, { refreshLock: lock });
-  await using second = await updating(() => {}, { refreshLock: lock });
+  const lock = testStore();
+  await using first = await updating(() => {}, { store: lock });
+  await using second = await updating(() => {}, { store: lock });
   const headers = { cookie: first.client.cookie! };
   await second.app.inject({ url: "/me", headers });
   const claims = await claimsIn(await first.update({ name: "countess" }));

@@ -5,7 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { createAuth, FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import { captureLog, SECRET, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 
 const NAME = "authjs.session-token";
 const ada = { username: "ada", password: "open" };
@@ -385,9 +385,9 @@ Deno.test("a hook before the plugin's may read the session of a reply that its h
   assertEquals(sessionCookies(await app.inject({ url: "/raw", headers: { cookie } })).length, 1);
 });
 
-Deno.test("with a refreshLock a reply that its handler writes does not bring a session back, and the log says so", async () => {
+Deno.test("with a store a reply that its handler writes does not bring a session back, and the log says so", async () => {
   const { logger, lines } = captureLog();
-  const config = testConfig({ ...counting, refreshLock: memoryLock() });
+  const config = testConfig({ ...counting, store: testStore() });
   await using app = await testApp(config, { logger });
   app.get("/raw", { onRequest: requireSession(config) }, (_request, reply) => {
     reply.hijack();
@@ -399,7 +399,7 @@ Deno.test("with a refreshLock a reply that its handler writes does not bring a s
   }
   const losses = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
   assertEquals(losses.length, 1);
-  assertStringIncludes(losses[0]!.msg, "With a `refreshLock`");
+  assertStringIncludes(losses[0]!.msg, "With a `store`");
 });
 
 Deno.test("a token that is new after the head was written is lost, and the log says so once", async () => {

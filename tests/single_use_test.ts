@@ -3,13 +3,13 @@ import { assert, assertEquals, assertFalse } from "@std/assert";
 import type { VerificationToken } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
-import { redisLock } from "fastify-authjs/redis";
+import { redisStore } from "fastify-authjs/redis";
 import { Redis } from "ioredis";
 import { captureLog, type LogLine, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { serverUrl } from "./support/databases.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 
 const ADA = "ada@example.com";
 const REFUSED = "http://localhost/auth/error?error=Verification";
@@ -90,15 +90,15 @@ Deno.test("a sign-in link that 20 browsers follow at once signs in one of them",
 });
 
 Deno.test("a sign-in link that 20 browsers follow at two processes with a lock signs in one of them", async () => {
-  const refreshLock = memoryLock();
-  await using fleet = await startFleet(2, { refreshLock });
+  const store = testStore();
+  await using fleet = await startFleet(2, { store });
   const link = await fleet.link();
   assertEquals(await fleet.signedInBy(link, 20), 1);
-  assertEquals(refreshLock.owners.size, 0);
+  assertEquals(store.owners.size, 0);
   // The link, and its address, since there is no user yet. Neither can be told from what the lock is asked for.
-  assertEquals(refreshLock.keys.size, 2);
+  assertEquals(store.keys.size, 2);
   const { email, token } = Object.fromEntries(new URL(link, "http://localhost").searchParams);
-  for (const key of refreshLock.keys) {
+  for (const key of store.keys) {
     for (const secret of [email!, token!]) assertFalse(key.includes(secret), key);
   }
 });
@@ -118,10 +118,10 @@ Deno.test("sign-in links of one address do not wait for each other", async () =>
   assertEquals([waiting.size, fleet.tables.sessions.size], [2, 2]);
 });
 
-for (const refreshLock of [undefined, memoryLock()]) {
-  const name = refreshLock ? "with a lock" : "without a lock";
+for (const store of [undefined, testStore()]) {
+  const name = store ? "with a lock" : "without a lock";
   Deno.test(`${name}, a sign-in link that the database failed to look up can be used again`, async () => {
-    await using fleet = await startFleet(1, refreshLock && { refreshLock });
+    await using fleet = await startFleet(1, store && { store });
     const link = await fleet.link();
     const { between } = fleet;
     fleet.between = () => Promise.reject(new Error("connection lost"));
@@ -129,15 +129,15 @@ for (const refreshLock of [undefined, memoryLock()]) {
     assertEquals((await client.confirm(link)).statusCode, 503);
     fleet.between = between;
     assertEquals(await fleet.signedInBy(link, 2), 1);
-    assertEquals(refreshLock?.owners.size ?? 0, 0);
+    assertEquals(store?.owners.size ?? 0, 0);
   });
 }
 
 Deno.test("a sign-in link that another process never gives back is a 503, and stays usable", async () => {
-  const lock = memoryLock();
+  const store = testStore();
   let isHeld = true;
-  const acquire: typeof lock.acquire = async (...args) => !isHeld && await lock.acquire(...args);
-  await using fleet = await startFleet(1, { refreshLock: { ...lock, acquire }, adapterTimeout: 100 });
+  const lock: typeof store.lock = async (...args) => !isHeld && await store.lock(...args);
+  await using fleet = await startFleet(1, { store: { ...store, lock }, adapterTimeout: 100 });
   const link = await fleet.link();
   const client = new Client(fleet.apps[0]!);
   await client.csrfToken();
@@ -147,10 +147,9 @@ Deno.test("a sign-in link that another process never gives back is a 503, and st
   assertEquals(await fleet.signedInBy(link, 2), 1);
 });
 
-Deno.test("while the lock fails, sign-in links are used without it", async () => {
-  const lock = memoryLock();
-  const acquire = () => Promise.reject(new Error("Redis is down"));
-  await using fleet = await startFleet(1, { refreshLock: { ...lock, acquire } });
+Deno.test("while the store fails, sign-in links are used without it", async () => {
+  const lock = () => Promise.reject(new Error("Redis is down"));
+  await using fleet = await startFleet(1, { store: { ...testStore(), lock } });
   assertEquals(await fleet.signedInBy(await fleet.link(), 20), 1);
   assert(fleet.log.some((line) => JSON.stringify(line).includes("sign-in links used without it")));
 });
@@ -161,7 +160,7 @@ if (redisUrl) {
     const redis = new Redis(redisUrl);
     const prefix = `test:${crypto.randomUUID()}:`;
     try {
-      await using fleet = await startFleet(2, { refreshLock: redisLock(redis, { prefix }) });
+      await using fleet = await startFleet(2, { store: redisStore(redis, { prefix }) });
       assertEquals(await fleet.signedInBy(await fleet.link(), 20), 1);
       assertEquals(await redis.keys(`${prefix}*`), []);
     } finally {

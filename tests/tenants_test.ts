@@ -18,7 +18,7 @@ import {
   FastifyAuthError,
   getSession,
   type InferSession,
-  memorySessionStore,
+  memoryStore,
   requireSession,
   requireSessionByDefault,
   type RouteAuthConfig,
@@ -150,7 +150,7 @@ Deno.test("the type of the session is inferred from what the function returns", 
 });
 
 Deno.test("the actions of the object work with the tenant of their request", async () => {
-  const tenants = twoTenants({ sessionStore: memorySessionStore() });
+  const tenants = twoTenants({ store: memoryStore(), revocable: true });
   await withApp(byHost(tenants), async ({ at, auth }) => {
     const headers = { "sec-fetch-site": "same-origin" };
     const [acme, umbrella] = [at(), at(UMBRELLA)];

@@ -6,7 +6,7 @@ import {
   FastifyAuth,
   type FastifyAuthConfig,
   getSession,
-  memorySessionStore,
+  memoryStore,
   requireSession,
 } from "fastify-authjs";
 import Keycloak from "fastify-authjs/providers/keycloak";
@@ -218,7 +218,7 @@ Deno.test("signedIn(): with sessions in a database the name of a token is the ap
 });
 
 Deno.test("signedIn(): with a session store the session is listed, and can be ended", async () => {
-  const config = testConfig({ sessionStore: memorySessionStore() });
+  const config = testConfig({ store: memoryStore(), revocable: true });
   const auth = createAuth(config);
   await using app = await testApp(config);
   app.get("/sessions", (request) => auth.listSessions(request));

@@ -9,7 +9,7 @@ import { type Answer, Client } from "./support/client.ts";
 import { type FaultyAdapter, faultyAdapter } from "./support/faults.ts";
 import { identityProvider, type Person, signInAs } from "./support/identity.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
-import { memoryLock } from "./support/memory_lock.ts";
+import { testStore } from "./support/test_store.ts";
 import { emptyTables } from "./support/webauthn.ts";
 
 const ADA = { id: "ada-1", email: "ada@example.com" };
@@ -80,20 +80,20 @@ Deno.test("U2: a user without an address is found by its id", async () => {
   assertEquals(setup.tables.users.size, 1);
 });
 
-Deno.test("U2: processes that share a refreshLock go on with one another's users", async () => {
+Deno.test("U2: processes that share a store go on with one another's users", async () => {
   const tables = emptyTables();
-  const refreshLock = memoryLock();
-  await using first = await over(tables, { refreshLock });
-  await using second = await over(tables, { refreshLock });
+  const store = testStore();
+  await using first = await over(tables, { store });
+  await using second = await over(tables, { store });
   await breakOff(first);
-  assertFalse([...refreshLock.values.values()].some((value) => value.includes([...tables.users.keys()][0]!)));
+  assertFalse([...store.values.values()].some((value) => value.includes([...tables.users.keys()][0]!)));
   assert(isSignedIn(await signIn(second, ADA)));
   assertEquals([tables.users.size, tables.accounts.length], [1, 1]);
 });
 
 Deno.test("U2: another account with the same address gets nothing, and the log names the user", async () => {
-  for (const refreshLock of [undefined, memoryLock()]) {
-    await using setup = await over(emptyTables(), refreshLock ? { refreshLock } : {});
+  for (const store of [undefined, testStore()]) {
+    await using setup = await over(emptyTables(), store ? { store } : {});
     await breakOff(setup);
     const [left] = setup.tables.users.keys();
     assert(isRefused(await signIn(setup, MALLORY)));
@@ -136,11 +136,11 @@ const MEANWHILE: Readonly<Record<string, (setup: Setup) => unknown>> = {
 
 for (const [what, happen] of Object.entries(MEANWHILE)) {
   Deno.test(`U2: a user that was left stays out of reach, if ${what}`, async () => {
-    for (const refreshLock of [undefined, memoryLock()]) {
+    for (const store of [undefined, testStore()]) {
       const tables = emptyTables();
       await using setup = await over(
         tables,
-        refreshLock ? { refreshLock } : {},
+        store ? { store } : {},
         (adapter) =>
           withAccountList(
             adapter,
@@ -157,8 +157,8 @@ for (const [what, happen] of Object.entries(MEANWHILE)) {
 }
 
 Deno.test("U2: the record goes with the end of the sign-in", async () => {
-  for (const refreshLock of [undefined, memoryLock()]) {
-    await using setup = await over(emptyTables(), refreshLock ? { refreshLock } : {});
+  for (const store of [undefined, testStore()]) {
+    await using setup = await over(emptyTables(), store ? { store } : {});
     assert(isSignedIn(await signIn(setup, ADA)));
     // The user unlinks it, and has no other account.
     setup.tables.accounts.length = 0;
@@ -168,12 +168,12 @@ Deno.test("U2: the record goes with the end of the sign-in", async () => {
 
 Deno.test("U2: a record that others have written into the store is none", async () => {
   const tables = emptyTables();
-  const refreshLock = memoryLock();
-  await using setup = await over(tables, { refreshLock });
+  const store = testStore();
+  await using setup = await over(tables, { store });
   await breakOff(setup);
   await signIn(setup, { id: "5", email: "victim@example.com" });
-  for (const [key, value] of [...refreshLock.values]) {
-    for (const other of refreshLock.values.keys()) if (other !== key) refreshLock.values.set(other, value);
+  for (const [key, value] of [...store.values]) {
+    for (const other of store.values.keys()) if (other !== key) store.values.set(other, value);
   }
   assert(isRefused(await signIn(setup, ADA)));
 });

@@ -1,7 +1,7 @@
 /** The id of a user who signs in at a provider, and is in no database: the same one each time. */
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
-import { type AuthObject, createAuth, type FastifyAuthConfig, memorySessionStore } from "fastify-authjs";
+import { type AuthObject, createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
 import { testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { identityProvider, type Person, signInAs } from "./support/identity.ts";
@@ -125,7 +125,8 @@ Deno.test("U1: a user of an OpenID Provider sees the sessions of two devices, an
   const op = { id: "op", name: "OP", type: "oidc", issuer, clientId: "client", clientSecret: "secret" };
   const auth: AuthObject = createAuth(testConfig({
     providers: [{ ...op, checks: ALL_CHECKS }] as unknown as FastifyAuthConfig["providers"],
-    sessionStore: memorySessionStore(),
+    store: memoryStore(),
+    revocable: true,
     callbacks: SHOWN,
   }) as FastifyAuthConfig);
   await using app = await sessionsApp(auth) as FastifyInstance & AsyncDisposable;

@@ -26,7 +26,9 @@ export function authConfig(
     trustHost: true, // it listens on loopback only, so no other machine can choose the Host
     adapter: database.adapter,
     session: { strategy: "jwt" }, // passwords work with no other
-    sessionStore: database.sessionStore, // so that sessions can be listed and ended
+    store: database.store,
+    revocable: true, // so that sessions can be listed and ended
+    refreshDue: () => false, // the jwt callback refreshes nothing, so no read needs a lock
     experimental: { enableWebAuthn: true }, // Auth.js calls passkeys that
     theme: { brandColor: "#5b3df5", logo: "/assets/icon.svg" }, // of the pages and the e-mail
     providers: [

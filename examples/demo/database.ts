@@ -1,18 +1,18 @@
 import type { Adapter } from "@auth/core/adapters";
-import type { SessionStore } from "fastify-authjs";
+import type { Store } from "fastify-authjs";
 import { DrizzleAdapter } from "@auth/drizzle-adapter";
 import { and, eq } from "drizzle-orm";
 import { type Connection, connectLibsql, connectPostgres } from "./connection.ts";
 import { hashPassword, verifyPassword } from "./passwords.ts";
-import { databaseSessionStore } from "./session_store.ts";
 import type { authenticators, users } from "./schema.ts";
+import { databaseStore } from "./store.ts";
 
 /** What the demo needs of its database. */
 export interface DemoDatabase {
   /** For Auth.js: users, accounts, magic links and passkeys. */
   readonly adapter: Adapter;
-  /** For Auth.js: the sessions that a user has. */
-  readonly sessionStore: SessionStore;
+  /** For Auth.js: what processes share, such as the list of the sessions that a user has. */
+  readonly store: Store;
   /** The user with this name and password, if there is one. */
   checkPassword(username: string, password: string): Promise<UserRow | null>;
   /** What is stored about a user, for the page that shows it. */
@@ -50,7 +50,7 @@ export async function openDatabase(dataDir: string, url?: string): Promise<DemoD
         authenticatorsTable: tables.authenticators,
         verificationTokensTable: tables.verificationTokens,
       }),
-      sessionStore: databaseSessionStore(connection),
+      store: databaseStore(connection),
       checkPassword: (username, password) => checkPassword(connection, username, password),
       describeUser: (id) => describeUser(connection, id),
       listPasskeys: (userId) => listPasskeys(connection, userId),

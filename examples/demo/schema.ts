@@ -56,13 +56,13 @@ export const passwords = sqliteTable("password", {
   hash: text("hash").notNull(),
 });
 
-/** What is known of sessions: their records, and which of them were ended. */
-export const sessionRecords = sqliteTable("sessionRecord", {
-  userId: text("userId").notNull().references(() => users.id, { onDelete: "cascade" }),
-  name: text("name").notNull(),
+/** What processes share: records of sessions, which of them were ended, locks. */
+export const shared = sqliteTable("shared", {
+  key: text("key").notNull(),
+  member: text("member").notNull(),
   value: text("value").notNull(),
   until: integer("until", { mode: "timestamp_ms" }).notNull(),
-}, (row) => [primaryKey({ columns: [row.userId, row.name] })]);
+}, (row) => [primaryKey({ columns: [row.key, row.member] })]);
 
 /** All of them, each after the tables that it references. */
-export const tables = { users, accounts, verificationTokens, authenticators, passwords, sessionRecords };
+export const tables = { users, accounts, verificationTokens, authenticators, passwords, shared };

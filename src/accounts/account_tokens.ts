@@ -7,10 +7,10 @@ import { toCoreLogger } from "../core/logger.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isRefused, refreshTokens } from "../provider/refresh_tokens.ts";
-import { sharedStore } from "../session/ending.ts";
+import { turnsOf } from "../session/ending.ts";
 import { ownerOf } from "../session/owner.ts";
 import { EARLY_MS, isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
-import { refreshOnce } from "../session/refresh_once.ts";
+import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
 import { RequestReads } from "../session/request_reads.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { SessionRequest } from "../types.ts";
@@ -99,7 +99,7 @@ function endOf({ tokens: { expires_at = Infinity } }: TokenRow): number {
   return expires_at;
 }
 
-/** Has the tokens of a row refreshed, once however many requests and, with a `refreshLock`, processes ask. */
+/** Has the tokens of a row refreshed, once however many requests and, with a `store`, processes ask. */
 async function refreshRow(
   auth: ActionAuth,
   request: SessionRequest,
@@ -127,19 +127,20 @@ async function refreshInTurn(
 ): Promise<void> {
   const { config: { core }, settings } = contextOf(auth);
   const logger = () => toCoreLogger(request.log, core.logger, core.debug);
-  const store = sharedStore({ settings, logger });
+  const turns = turnsOf({ settings, logger });
   const work = () => exchange(auth, userId, row, logger);
-  if (store === undefined) return await work();
+  if (turns === undefined) return await work();
   // The row itself has the result for the processes that wait.
-  await refreshOnce<{ sealed?: string }>(store, row.tokens.refresh_token!, {
+  await refreshOnce<{ sealed?: string }>(turns, row.tokens.refresh_token!, {
     work: () => work().then(() => ({})),
     join: () => Promise.resolve(undefined),
+    leave: () => Promise.reject(refreshedElsewhere()),
     hasEnded: () => Promise.resolve(false),
     ended: {},
   });
 }
 
-/** The settings for both schemes have the same lock. */
+/** The settings for both schemes have the same store. */
 function contextOf({ instance }: ActionAuth) {
   return { config: instance.config, settings: instance.settings(true) };
 }

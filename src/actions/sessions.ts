@@ -125,8 +125,8 @@ function knownSessions(settings: SessionSettings): KnownSessions {
   if (settings.records !== undefined) return sessionsInStore(settings);
   throw invalid(
     "sessions in a JWT",
-    'they are listed and ended by a `sessionStore`: redisSessionStore() of "fastify-authjs/redis" or ' +
-      "memorySessionStore(); or keep them in a database.",
+    'they are listed and ended with `revocable: true` and a `store`: redisStore() of "fastify-authjs/redis" or ' +
+      "memoryStore(); or keep them in a database.",
   );
 }
 

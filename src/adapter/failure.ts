@@ -44,7 +44,7 @@ const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined
       because(why)
     } ` +
     "If two requests wrote it at the same time, such as first sign-ins of one user in two processes without a " +
-    "`refreshLock`, the second one succeeds when it is repeated. If it fails each time, another column is unique, " +
+    "`store`, the second one succeeds when it is repeated. If it fails each time, another column is unique, " +
     "or the database takes texts for equal that the adapter's look-ups tell apart, such as by their case.",
   refused: (method, why) =>
     `The database refused the adapter's ${method}()${because(why)} ` +

@@ -101,7 +101,7 @@ export class FirstSignIn {
     if (lock === undefined) return false;
     if (!await acquireInTurn(lock, name, this.#owner, this.#limit)) return this.#isAlone = false;
     const end = this.#held.get(name)!;
-    this.#held.set(name, () => lock.release(name, this.#owner).finally(end));
+    this.#held.set(name, () => lock.unlock(name, this.#owner).finally(end));
     return true;
   }
 

@@ -26,7 +26,7 @@ export interface SignInOptions {
 /** What becomes of a user that cannot sign in, and what the operator may have to do. */
 const FINISH_OR_DELETE =
   "For an hour the next sign-in with its account goes on with it, in this process and in those that share its " +
-  "`refreshLock`. Otherwise delete the user from the database: until then no other sign-in with its address succeeds.";
+  "`store`. Otherwise delete the user from the database: until then no other sign-in with its address succeeds.";
 
 /** A sign-in was refused for a user that an earlier one may have left. */
 class UnfinishedUserFound extends Error {

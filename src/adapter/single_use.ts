@@ -6,7 +6,7 @@
 import type { Adapter, VerificationToken } from "@auth/core/adapters";
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import type { RefreshLock } from "../types.ts";
+import type { Store } from "../types.ts";
 import { withDeadline } from "../utils/deadline.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { DEFAULT_ADAPTER_TIMEOUT } from "./bind.ts";
@@ -22,7 +22,7 @@ const LOCK_SLACK_MS = 1_000;
 const POLL_INTERVAL_MS = 40;
 
 /** The lock that processes share. */
-export type Lock = Pick<RefreshLock, "acquire" | "release">;
+export type Lock = Pick<Store, "lock" | "unlock">;
 
 /** The sign-in links that are in use. */
 export class SingleUse {
@@ -77,7 +77,7 @@ export class SingleUse {
     try {
       return await work();
     } finally {
-      await lock.release(name, owner);
+      await lock.unlock(name, owner);
     }
   }
 
@@ -104,7 +104,7 @@ export async function acquireInTurn(
   limit: number,
 ): Promise<boolean> {
   const until = monotonicNow() + limit;
-  while (!await lock.acquire(name, owner, limit + LOCK_SLACK_MS)) {
+  while (!await lock.lock(name, owner, limit + LOCK_SLACK_MS)) {
     if (monotonicNow() >= until) return false;
     await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
   }

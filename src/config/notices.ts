@@ -18,7 +18,7 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_ADAPTER`: The adapter returned what cannot be read.
  * - `FST_AUTHJS_WARN_SHARED_SESSIONS`: Two configurations of the process accept the same sessions.
  * - `FST_AUTHJS_WARN_RATE_LIMIT`: Attempts to sign in are not limited, or not as they should be.
- * - `FST_AUTHJS_WARN_REFRESH_LOCK`: Several processes serve the same users without a `refreshLock`.
+ * - `FST_AUTHJS_WARN_REFRESH_LOCK`: Several processes serve the same users without a `store` that they share.
  * - `FST_AUTHJS_WARN_OPENAPI`: `openapi: true` has no effect.
  * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use, or that has no TLS in production.
  * - `FST_AUTHJS_WARN_CALLBACK_URL`: A `callbackUrl` was refused.
@@ -35,6 +35,7 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_NO_TENANT`: There is no configuration for a request.
  * - `FST_AUTHJS_WARN_TENANT_CONFIG`: The configuration of a tenant is made anew for each request.
  * - `FST_AUTHJS_WARN_SESSION_RECORD`: A session has no user in its token, so it can be neither listed nor ended.
+ * - `FST_AUTHJS_WARN_CODEC`: The application's `jwt.encode` and `jwt.decode` lose a claim of the token.
  * - `FST_AUTHJS_WARN_PROVIDER_SIGN_OUT`: A sign-out does not end the session at the OpenID Provider as it should.
  */
 export type NoticeCode =
@@ -65,6 +66,7 @@ export type NoticeCode =
   | "FST_AUTHJS_WARN_NO_TENANT"
   | "FST_AUTHJS_WARN_TENANT_CONFIG"
   | "FST_AUTHJS_WARN_SESSION_RECORD"
+  | "FST_AUTHJS_WARN_CODEC"
   | "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT";
 
 /** A warning. */

@@ -1,18 +1,11 @@
 /**
- * Whether several processes serve the same users without a `refreshLock`, as far as one of them can know. Two
+ * Whether several processes serve the same users without a `store` that they share, as far as one of them can know. Two
  * of them can then refresh one session with one refresh token, which providers that rotate these tokens take
  * for theft.
  */
 import process from "node:process";
-import type { SessionRecord } from "../types.ts";
 import { type Environment, environment } from "./environment.ts";
 import type { Notices } from "./notices.ts";
-
-/**
- * How long after the start of this process another one may use the session store, in milliseconds: with a
- * restart the old process ends while the new one works already.
- */
-const OVERLAP_MS = 10 * 60_000;
 
 /** Finds out about other processes, and warns once. */
 export class OtherProcesses {
@@ -23,32 +16,19 @@ export class OtherProcesses {
     this.#notices = notices;
   }
 
-  /** Names this process in records of sessions; says nothing of the host. */
-  get own(): string {
-    return `${process.pid}-${performance.timeOrigin}`;
-  }
-
   /** Looks at how this process was started. Only the second of several warns, so that it is said once. */
   async lookAtStart(): Promise<void> {
     const starter = secondOf(environment) ?? await secondInCluster();
     if (starter !== undefined) this.#warn(starter);
   }
 
-  /** Looks at a record that was found in the session store. */
-  lookAt(record: SessionRecord | undefined): void {
-    if (record?.process === undefined || record.process === this.own) return;
-    if (record.lastSeenAt > performance.timeOrigin + OVERLAP_MS) {
-      this.#warn("another process uses the session store");
-    }
-  }
-
   #warn(how: string): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
     this.#notices.warn(
-      `Several processes serve the same users (${how}), and there is no \`refreshLock\`. Two of them can refresh ` +
+      `Several processes serve the same users (${how}), and no \`store\` that they share. Two of them can refresh ` +
         "one session at the same time; a provider that takes each refresh token once then ends the user's grant. " +
-        'Set `refreshLock: redisLock(client)` of "fastify-authjs/redis", or `refreshLock: false` where the ' +
+        'Set `store: redisStore(client)` of "fastify-authjs/redis", or `store: false` if the ' +
         "`jwt` callback refreshes nothing.",
       "FST_AUTHJS_WARN_REFRESH_LOCK",
     );

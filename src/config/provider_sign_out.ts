@@ -43,7 +43,7 @@ export function providerSignOutSettings(
 
 /** Why the options cannot work. */
 export function providerSignOutProblem(
-  { providerSignOut, backchannelLogout, sessionStore }: FastifyAuthOptions,
+  { providerSignOut, backchannelLogout, store, revocable }: FastifyAuthOptions,
   { adapter, session }: AuthConfig,
   providers: readonly ProviderSummary[],
 ): FastifyAuthError | undefined {
@@ -58,9 +58,9 @@ export function providerSignOutProblem(
   if (!backchannelLogout) return undefined;
   const strategy = session?.strategy ?? (adapter ? "database" : "jwt");
   if (strategy === "jwt") {
-    return sessionStore ? undefined : invalid(
-      "`backchannelLogout` needs a `sessionStore`, since a session in a JWT is valid until it expires: set " +
-        'redisSessionStore() of "fastify-authjs/redis" or memorySessionStore(), or keep sessions in a database.',
+    return store && revocable ? undefined : invalid(
+      "`backchannelLogout` needs a `store` and `revocable: true`, since a session in a JWT is valid until it expires: set " +
+        'redisStore() of "fastify-authjs/redis" or memoryStore(), or keep sessions in a database.',
     );
   }
   if (adapter !== undefined && "listSessionsByUserId" in adapter) return undefined;

@@ -1,15 +1,16 @@
 /** How the refreshing of sessions is shared, as the configuration says. */
 import type { JWT } from "@auth/core/jwt";
 import { FastifyAuthError } from "../errors.ts";
-import type { FastifyAuthOptions, RefreshLock } from "../types.ts";
+import type { FastifyAuthOptions, Store } from "../types.ts";
 import { requireTimeout } from "../utils/deadline.ts";
+import { isInProcess } from "../utils/in_process.ts";
 
 /** How refreshing is shared, as the configuration says. */
 export interface RefreshSettings {
-  /** The lock, where there are several processes. */
-  readonly lock: RefreshLock | undefined;
-  /** Whether several processes without a lock are a mistake, where they refresh sessions. */
-  readonly needsLock: boolean;
+  /** The store, if there are several processes. */
+  readonly store: Store | undefined;
+  /** Whether several processes without a store are a mistake, if they refresh sessions. */
+  readonly needsStore: boolean;
   /** Whether the `jwt` callback is going to refresh a token with these claims. */
   readonly due: ((token: JWT) => boolean) | undefined;
   /** Milliseconds for which a token that was refreshed still leads to the one that took its place. */
@@ -30,28 +31,37 @@ const DEFAULT_WAIT_MS = 10_000;
 /**
  * The settings of a configuration.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a lock that lacks a method, or an invalid time.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a store that lacks a method, or an invalid time.
  */
 export function refreshSettings(config: FastifyAuthOptions): RefreshSettings {
-  const { refreshLock, refreshDue, refreshGrace, providerTimeout } = config;
+  const { store, refreshDue, refreshGrace, providerTimeout } = config;
   return {
-    lock: refreshLock ? requireLock(refreshLock) : undefined,
-    needsLock: refreshLock === undefined,
+    store: store ? requireStore(store) : undefined,
+    needsStore: store === undefined || (store !== false && isInProcess(store)),
     due: refreshDue,
     grace: requireTimeout("refreshGrace", refreshGrace) ?? DEFAULT_GRACE_MS,
     waitLimit: requireTimeout("providerTimeout", providerTimeout) || DEFAULT_WAIT_MS,
   };
 }
 
-const METHODS = ["acquire", "release", "put", "get"] as const;
+const METHODS = [
+  "get",
+  "set",
+  "lock",
+  "unlock",
+  "members",
+  "add",
+  "remove",
+] as const satisfies readonly (keyof Store)[];
 
-function requireLock(lock: RefreshLock): RefreshLock {
-  const missing = METHODS.filter((name) => typeof lock[name] !== "function");
-  if (missing.length === 0) return lock;
+function requireStore(store: Store): Store {
+  const missing = METHODS.filter((name) => typeof store[name] !== "function");
+  if (missing.length === 0) return store;
   throw new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",
-    `\`refreshLock\` lacks ${
+    `\`store\` lacks ${
       missing.map((name) => `${name}()`).join(", ")
-    }: use redisLock() of "fastify-authjs/redis", or an object with these methods.`,
+    }: use redisStore() of "fastify-authjs/redis", ` +
+      "memoryStore(), or an object with these methods.",
   );
 }

@@ -80,9 +80,9 @@ import { secretProblem, secretWarnings } from "./secret.ts";
 import { tokenGenerator } from "./session_token.ts";
 import { checkShape } from "./shape.ts";
 import { timeWarnings } from "./times.ts";
-import { requireSessionStore, sessionStoreProblem } from "./session_store.ts";
-import { forTenant, requireTenant, storeForTenant } from "./tenant.ts";
-import type { FastifyAuthConfig, SessionStore } from "../types.ts";
+import { revocableProblem } from "./revocable.ts";
+import { forTenant, requireTenant } from "./tenant.ts";
+import type { FastifyAuthConfig, Store } from "../types.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
 import { requireTokenCacheSize } from "./token_cache_size.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
@@ -100,7 +100,7 @@ export interface ResolvedConfig {
   /** What CSRF tokens and the tokens of sign-in links are hashed with. */
   readonly hashSecrets: HashSecrets;
   /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
-  readonly sessionStore: { readonly store: SessionStore; readonly timeout: number } | undefined;
+  readonly revocation: { readonly store: Store; readonly timeout: number } | undefined;
   /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
   readonly keepsTokens: boolean;
   /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
@@ -183,7 +183,6 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const tokenCacheSize = attempt(() => requireTokenCacheSize(config.tokenCacheSize)) ?? 0;
   const { emailConfirm = true, credentialsDatabaseSessions = false } = config;
   const tenant = attempt(() => requireTenant(config.tenant));
-  const sessionStore = attempt(() => requireSessionStore(config.sessionStore));
   const { stepUp: recordsSignIns = false, refreshTokens: keepsTokens = false } = config;
   const { backchannelLogout = false } = config;
   const providerSignOut = attempt(() => providerSignOutSettings(config.providerSignOut));
@@ -201,7 +200,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
       providerProblem(providers, { production, insecure }),
       adapterProblem(core, providers),
       strategyProblem(core, providers, config),
-      sessionStore && sessionStoreProblem(core),
+      revocableProblem(config, core),
       keepsTokens ? tokenRowProblem(core) : undefined,
       providerSignOutProblem(config, core, providers),
     ].filter((problem) => problem !== undefined),
@@ -216,10 +215,9 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     coreProviders: new Map(providers.map(({ id }, index) => [id, bound.providers[index] as Provider])),
     hashSecrets: hashSecrets(bound.secret),
     keepsTokens,
-    sessionStore: sessionStore && {
-      store: tenant === undefined ? sessionStore : storeForTenant(sessionStore, tenant),
-      timeout: config.adapterTimeout ?? DEFAULT_ADAPTER_TIMEOUT,
-    },
+    revocation: config.revocable && refresh.store
+      ? { store: refresh.store, timeout: config.adapterTimeout ?? DEFAULT_ADAPTER_TIMEOUT }
+      : undefined,
     recordsSignIns,
     providerSignOut,
     allowsPlainHttp: (provider: string) => !production || insecure.includes(provider),
@@ -228,7 +226,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     sessionCookieLimit,
     tokenCacheSize,
     refresh,
-    otherProcesses: refresh.needsLock && refreshesSessions(core, keepsTokens)
+    otherProcesses: refresh.needsStore && refreshesSessions(core, keepsTokens)
       ? new OtherProcesses(notices)
       : undefined,
     rateLimit,
@@ -314,7 +312,7 @@ function withDefaults(
   }
   config.providers.forEach(requireProvider);
   requireAdapter(config.adapter);
-  // Also the time-out of a `sessionStore` and a `refreshLock`.
+  // Also the time-out of the `store` for `revocable`.
   const adapterTimeout = requireTimeout("adapterTimeout", config.adapterTimeout);
   requireCookies(config.cookies);
   const { origin: _origin, trustedOrigins: _trusted, doctor: _doctor, ...others } = config;
@@ -323,7 +321,6 @@ function withDefaults(
   const {
     sessionCookieLimit: _limit,
     tokenCacheSize: _size,
-    refreshLock: _lock,
     refreshDue: _due,
     refreshGrace: _grace,
     ...rest
@@ -334,7 +331,8 @@ function withDefaults(
     emailConfirm: _confirm,
     emailMessage: write,
     refreshTokens: _tokens,
-    sessionStore: _store,
+    store: _store,
+    revocable: _revocable,
     bearer: _bearer,
     stepUp: _stepUp,
     tenant: _tenant,

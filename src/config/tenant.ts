@@ -15,7 +15,6 @@ import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { ownSessions } from "../adapter/own_sessions.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { decode, encode } from "../jwt/codec.ts";
-import type { SessionStore } from "../types.ts";
 import type { CoreConfig } from "./cookies.ts";
 import type { TokenGenerator } from "./session_token.ts";
 
@@ -50,18 +49,6 @@ export function forTenant(core: AuthConfig, tenant: string): CoreConfig {
     providers: (core.providers as Provider[]).map((provider) => withSecretOfMail(provider, derive)),
     ...(core.adapter && { adapter: ownSessions(core.adapter, (token) => marks.has(token)) }),
     cookieTenant: nameIn(tenant),
-  };
-}
-
-/** The store, in which the users of other tenants are others. */
-export function storeForTenant(store: SessionStore, tenant: string): SessionStore {
-  const of = (user: string) => `${encodeURIComponent(tenant)}:${user}`;
-  return {
-    get: (user, id) => store.get(of(user), id),
-    list: (user) => store.list(of(user)),
-    put: (user, record, milliseconds) => store.put(of(user), record, milliseconds),
-    end: (user, id, milliseconds) => store.end(of(user), id, milliseconds),
-    endAll: (user, epoch, milliseconds) => store.endAll(of(user), epoch, milliseconds),
   };
 }
 

@@ -47,7 +47,7 @@ function withSingleUse(context: RequestContext): Adapter {
 
 /** The lock that processes share, if there is one. */
 function lockOf({ settings, logger }: RequestContext): Lock | undefined {
-  return sharedStore({ settings, logger: () => logger })?.lock;
+  return sharedStore({ settings, logger: () => logger });
 }
 
 /** The first failed call. */
@@ -112,17 +112,18 @@ function writesOf(
 /** Where sign-ins record the users that they create: in the store that processes share, if there is one. */
 function placesOf(context: RequestContext): RecordPlaces {
   const { config, settings, logger } = context;
-  const lock = sharedStore({ settings, logger: () => logger })?.lock;
-  if (lock === undefined) return config.unfinishedUsers;
+  const store = sharedStore({ settings, logger: () => logger });
+  if (store === undefined) return config.unfinishedUsers;
   const place = (key: string) => placeOf(`${config.hashSecrets.current} ${key}`, "unfinished user");
   return {
     async get(key) {
       const { name, open } = place(key);
-      return open(await lock.get(name));
+      const [value] = await store.get([name]);
+      return open(value);
     },
     async put(key, value) {
       const { name, seal } = place(key);
-      await lock.put(name, seal(value), value === "" ? 1 : RECORD_LIFE_MS);
+      await store.set(name, seal(value), value === "" ? 1 : RECORD_LIFE_MS);
     },
   };
 }

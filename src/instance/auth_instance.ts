@@ -10,6 +10,7 @@ import type { FastifyAuthError } from "../errors.ts";
 import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
 import type { ProviderTokens } from "../session/provider_tokens.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
+import { codecProblem } from "../session/codec_problem.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -62,7 +63,8 @@ export class AuthInstance {
 
   async #check(): Promise<FastifyAuthError | undefined> {
     const { config } = this;
-    const problem = config.problem ?? await config.pages.languages.problem() ?? await coreProblem(config);
+    const problem = config.problem ?? await config.pages.languages.problem() ?? await coreProblem(config) ??
+      await codecProblem(this.settings(true), config);
     this.isReady = problem === undefined;
     return problem;
   }

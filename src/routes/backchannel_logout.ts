@@ -73,12 +73,10 @@ async function endSessions(claims: LogoutClaims, context: ProviderContext): Prom
 
 /** The logout tokens that were used, for all processes. */
 function usesInStore(records: SessionRecords): SharedUses {
-  const keyOf = (name: string) => `provider-token:${name}`;
+  const keyOf = (name: string) => records.key("provider-token", name);
   return {
-    async has(name) {
-      return (await records.call("get", (store) => store.get(keyOf(name), name))).ended === true;
-    },
-    add: (name, milliseconds) => records.call("end", (store) => store.end(keyOf(name), name, milliseconds)),
+    has: async (name) => (await records.get([keyOf(name)]))[0] !== undefined,
+    add: (name, milliseconds) => records.set(keyOf(name), "1", milliseconds),
   };
 }
 

@@ -12,16 +12,15 @@ import { Refusal } from "../jwt/refusal.ts";
 import { CallbackFailure } from "../session/callback_failure.ts";
 import { sessionCookies } from "../session/cookie.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
-import { hasEnded, sharedStore } from "../session/ending.ts";
-import { sessionName } from "../session/open.ts";
-import { hasUnknownKey, openToken, UnreadableToken } from "../session/open.ts";
+import { hasEnded, turnsOf } from "../session/ending.ts";
+import { hasUnknownKey, openToken, sessionName, UnreadableToken } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { leaveOutTokens } from "../session/provider_tokens.ts";
 import { emitSessionEvent, type OwnRead, type ReadContext, sessionOf, wrapError } from "../session/read.ts";
 import { readRow } from "../session/read_database.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
 import { runCallbacks } from "../session/renew.ts";
-import { refreshOnce } from "../session/refresh_once.ts";
+import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
 import { endingContext, endRemovedSession, mayBeSession, sessionHasEnded } from "./session_change.ts";
 
 /**
@@ -65,7 +64,7 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
 }
 
 /**
- * Updates the session while no other process that shares the refresh lock refreshes it. Those that
+ * Updates the session while no other process that shares the store refreshes it. Those that
  * wait for the lock go on with the updated one.
  */
 async function updateInTurn(token: string, name: string, context: RequestContext): Promise<Answer> {
@@ -73,16 +72,17 @@ async function updateInTurn(token: string, name: string, context: RequestContext
   const ending = endingContext(context);
   const update = (newest: string) => updateToken(newest, name, context);
   // Otherwise no read waits for the lock.
-  const store = callbacks.jwt === undefined && !keepsTokens ? undefined : sharedStore(ending);
-  if (store === undefined) return await update(token);
+  const turns = callbacks.jwt === undefined && !keepsTokens ? undefined : turnsOf(ending);
+  if (turns === undefined) return await update(token);
   for (let newest = token;;) {
-    const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(store, newest, {
+    const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(turns, newest, {
       async work() {
         const answer = await update(newest);
         const { session: sealed } = answer;
         return { answer, ...(sealed && { sealed }) };
       },
       join: async (sealed) => await mayBeSession(sealed, context) ? { sealed } : undefined,
+      leave: () => Promise.resolve({ answer: failed(refreshedElsewhere(), context) }),
       hasEnded: () => hasEnded(name, ending),
       ended: {},
     });

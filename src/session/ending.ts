@@ -1,22 +1,23 @@
 /**
  * The end of a session: nothing that was read before it may bring the session back.
  *
- * This process remembers the end by the name of the session; other processes learn of it through the store of
- * the refresh lock, if there is one. Both last for as long as a request that was sent before may be under way.
+ * This process remembers the end by the name of the session; other processes learn of it through the `store`, if
+ * there is one. Both last for as long as a request that was sent before may be under way.
  */
 import type { LoggerInstance } from "@auth/core/types";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { clearSessionCookie, type SessionCookie } from "./cookie.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { type SessionRead, SIGNED_OUT } from "./read.ts";
-import type { SharedStore } from "./refresh_lock.ts";
+import type { Turns } from "./refresh_once.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
+import type { OpenStore } from "./shared_store.ts";
 
 /** What a read and a request to a route of the plugin have in common here. */
 export interface EndingContext {
   readonly settings: SessionSettings;
-  /** Where failures of the refresh lock go, made when there is one. */
+  /** Where failures of the store go, made when there is one. */
   readonly logger: () => Pick<LoggerInstance, "error">;
 }
 
@@ -68,7 +69,7 @@ export function endChecks(
   const { live, refresh } = context.settings;
   const began = monotonicNow();
   const isOutdated = () => live.hasEndedSince(name, began);
-  return refresh.lock === undefined
+  return refresh.store === undefined
     ? { isOutdated }
     : { isOutdated, checkOtherProcesses: () => hasEnded(name, context) };
 }
@@ -106,20 +107,25 @@ export async function hasEnded(name: string, context: EndingContext): Promise<bo
 /** The states of a session in the store. */
 const ENDED = "ended", BEGUN = "begun";
 
-async function stateOf({ lock }: SharedStore, name: string): Promise<string | undefined> {
+async function stateOf(store: OpenStore, name: string): Promise<string | undefined> {
   const place = placeOf(name, "state");
-  return place.open(await lock.get(place.name));
+  const [value] = await store.get([place.name]);
+  return place.open(value);
 }
 
-async function putState({ lock }: SharedStore, name: string, state: string): Promise<void> {
+async function putState(store: OpenStore, name: string, state: string): Promise<void> {
   const place = placeOf(name, "state");
-  await lock.put(place.name, place.seal(state), REQUEST_LIMIT_MS);
+  await store.set(place.name, place.seal(state), REQUEST_LIMIT_MS);
 }
 
-/** The refresh lock as a read uses it, with its failures in the log. */
-export function sharedStore({ settings: { refresh }, logger }: EndingContext): SharedStore | undefined {
-  const { lock, grace, waitLimit } = refresh;
-  if (lock === undefined) return undefined;
-  const onError = (error: Error) => logger().error(error);
-  return { lock: lock.reportingTo(onError), isExtensible: lock.isExtensible, grace, waitLimit, onError };
+/** The store as a read uses it, with its failures in the log. */
+export function sharedStore({ settings: { refresh }, logger }: EndingContext): OpenStore | undefined {
+  return refresh.store?.reportingTo(logger);
+}
+
+/** How the processes that share the store take turns. */
+export function turnsOf(context: EndingContext): Turns | undefined {
+  const store = sharedStore(context);
+  const { grace, waitLimit } = context.settings.refresh;
+  return store && { store, grace, waitLimit, logger: context.logger };
 }

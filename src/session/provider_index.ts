@@ -2,8 +2,8 @@
  * Finds sessions in a JWT by the session at the OpenID Provider that they were made from, so that the
  * provider can end them (`backchannelLogout`).
  *
- * They are kept in the `sessionStore`, under keys in place of the id of a user. A read makes no further
- * look-up: to end a session, its record is ended.
+ * They are in sets of the `store`, by the session at the provider. A read makes no further look-up: to end a
+ * session, its record is ended.
  */
 import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
@@ -14,14 +14,14 @@ import type { SessionRecords } from "./session_records.ts";
 /** For how long a sign-in may be under way that the provider has ended the session of, in milliseconds. */
 const SIGN_IN_MS = 15 * 60_000;
 
-/** Beside the keys of sessions: when the provider ended them. */
-const endKey = (key: string) => `provider-end:${key}`;
-const sessionsKey = (key: string) => `provider:${key}`;
-
-/** The keys under which a record is also kept. */
-export function indexKeysOf(claims: JWT): string[] {
-  const session = providerSessionOf(claims);
-  return session === undefined ? [] : keysOfSession(session).map(sessionsKey);
+/**
+ * The sets that a session is in, each with the time of its ID token: that says which sessions of the provider began
+ * before it ended them, by the provider's clock.
+ */
+export function indexOf(claims: JWT, session: string): readonly (readonly [key: string, member: string])[] {
+  const provider = providerSessionOf(claims);
+  if (provider === undefined) return [];
+  return keysOfSession(provider).map((key) => [key, `${provider.iat ?? 0}:${session}`]);
 }
 
 /**
@@ -35,9 +35,9 @@ export async function assertNotEndedAtProvider(claims: JWT, records: SessionReco
   const session = providerSessionOf(claims);
   if (session === undefined) return;
   for (const key of keysOfSession(session)) {
-    const { epoch } = await records.call("get", (store) => store.get(endKey(key), ""));
+    const [end] = await records.get([records.key("provider-end", key)]);
     // A sign-in in the second of the end may be a new one.
-    if (epoch !== undefined && (session.iat ?? Infinity) * 1000 < epoch.before) {
+    if (end !== undefined && (session.iat ?? Infinity) < Number(end)) {
       throw new AccessDenied(`"${session.provider}" has just ended the session that this sign-in is of.`);
     }
   }
@@ -48,20 +48,19 @@ export async function endIndexed(
   ended: EndedAtProvider,
   records: SessionRecords,
 ): Promise<Pick<KnownSession, "user" | "id">[]> {
-  const before = ended.iat * 1000;
   const found = new Map<string, Pick<KnownSession, "user" | "id">>();
   for (const key of keysToEnd(ended)) {
-    await records.call("endAll", (store) => store.endAll(endKey(key), { before }, SIGN_IN_MS));
-    const { records: indexed } = await records.call("list", (store) => store.list(sessionsKey(key)));
-    for (const { id, createdAt } of indexed) {
+    await records.set(records.key("provider-end", key), `${ended.iat}`, SIGN_IN_MS);
+    for (const member of await records.members(records.key("provider", key))) {
+      const [, iat, id = ""] = /^(\d+):([^]*)$/.exec(member) ?? [];
       const named = namedBy(id);
       // The token may come late: sessions that began since are of a later sign-in.
-      if (named !== undefined && createdAt <= before) found.set(id, named);
+      if (named !== undefined && Number(iat) <= ended.iat) found.set(id, named);
     }
   }
   const open: Pick<KnownSession, "user" | "id">[] = [];
   for (const session of found.values()) {
-    if (await records.endKnown(session)) open.push(session);
+    if (await records.end(session.user, session.id)) open.push(session);
   }
   return open;
 }

@@ -7,7 +7,7 @@ import { Refusal } from "../jwt/refusal.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
-import { endChecks, endedRead, endSession, hasEnded, removal, sharedStore } from "./ending.ts";
+import { endChecks, endedRead, endSession, hasEnded, removal, turnsOf } from "./ending.ts";
 import { digestName } from "./name.ts";
 import { openKnown, type OpenToken, openToken, UnreadableToken } from "./open.ts";
 import { asOwn, knownRead, ownReadOf } from "./own_read.ts";
@@ -21,10 +21,9 @@ import {
   wrapError,
 } from "./read.ts";
 import { endRecord } from "./record_reads.ts";
-import type { SharedStore } from "./refresh_lock.ts";
-import { refreshOnce } from "./refresh_once.ts";
+import { refreshedElsewhere, refreshOnce, type Turns } from "./refresh_once.ts";
 import { ENDED, type JwtRead } from "./jwt_read.ts";
-import { makeOwnSession, runCallbacks } from "./renew.ts";
+import { makeOwnSession, readAsItIs, runCallbacks } from "./renew.ts";
 import { SessionStoreFailure } from "./session_records.ts";
 
 /**
@@ -153,13 +152,13 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   if (records !== undefined) {
     const report = (error: Error) => logger().error(error);
     const ended = await records.hasEndedNow(opened.claims, headers["user-agent"], report);
-    if (ended) return await endedElsewhere(name, context);
+    if (ended) return endedElsewhere(name, context);
   }
   const began = monotonicNow();
-  const store = refresh.lock && isRefreshDue(opened, context) ? sharedStore(context) : undefined;
-  const read = store === undefined
+  const turns = refresh.store && isRefreshDue(opened, context) ? turnsOf(context) : undefined;
+  const read = turns === undefined
     ? await runCallbacks(opened, context)
-    : await refreshInTurn(store, opened, context);
+    : await refreshInTurn(turns, opened, context);
   if (read === ENDED || live.hasEndedSince(name, began)) return ENDED;
   if (read.token === null) {
     await endRecord(token, context);
@@ -167,7 +166,7 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   }
   if (read.sealed === undefined) return read;
   // If it is not known whether it was ended from elsewhere meanwhile, a refresh must not be lost.
-  if (await records?.hasEnded(read.token).catch(() => false)) return await endedElsewhere(name, context);
+  if (await records?.hasEnded(read.token).catch(() => false)) return endedElsewhere(name, context);
   if (context.settings.callbacks.jwt !== undefined || context.settings.keepsTokens) {
     live.replace(name, token, read.sealed);
   }
@@ -175,18 +174,14 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
 }
 
 /** The read of a session that was ended from elsewhere, which removes its cookie. */
-async function endedElsewhere(name: string, context: ReadContext): Promise<JwtRead> {
-  return { ...ENDED, endings: await endSession(name, context) };
+function endedElsewhere(name: string, { settings: { live } }: ReadContext): JwtRead {
+  return { ...ENDED, endings: live.end(name) };
 }
 
 /** Runs the callbacks, which may refresh the token, in one of several processes. */
-async function refreshInTurn(
-  store: SharedStore,
-  opened: OpenToken,
-  context: ReadContext,
-): Promise<JwtRead> {
+async function refreshInTurn(turns: Turns, opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings } = context;
-  return await refreshOnce(store, opened.token, {
+  return await refreshOnce(turns, opened.token, {
     work: () => runCallbacks(opened, context),
     async join(sealed) {
       const successor = await openToken(sealed, settings).catch(() => undefined);
@@ -196,9 +191,18 @@ async function refreshInTurn(
       // With another token than the other processes, this one would not share that lock.
       return settings.keepsTokens ? { ...read, sealed } : { sealed, ...read };
     },
+    leave: () => readUnrefreshed(opened, context),
     hasEnded: () => hasEnded(opened.name, context),
     ended: ENDED,
   });
+}
+
+/** Another process refreshes the session, and takes too long. */
+async function readUnrefreshed(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
+  const { refresh } = context;
+  const read = await readAsItIs(opened, context);
+  if (!refresh?.isDue(opened.claims)) return read;
+  return { ...read, refreshFailure: { provider: refresh.provider, cause: refreshedElsewhere() } };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What reads and requests to routes of the plugin do with the records of sessions (`sessionStore`). */
+/** What reads and requests to routes of the plugin do with the records of sessions (`revocable`). */
 import type { LoggerInstance } from "@auth/core/types";
 import type { KnownSessions } from "./known_session.ts";
 import { openToken } from "./open.ts";

@@ -55,13 +55,18 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   return refreshFailure === undefined ? read : { ...read, refreshFailure };
 }
 
+/** Reads a token without a `jwt` callback, which may refresh it, and renews nothing. */
+export async function readAsItIs({ claims, ends }: OpenToken, context: ReadContext): Promise<JwtRead> {
+  return await callSessionCallback(claims, ends.kept, context);
+}
+
 /** Puts back what a `jwt` callback that makes the claims anew leaves out of ours. */
 function keeper(
   { claims, due, name }: OpenToken,
   { records, keepsProviderSessions }: SessionSettings,
 ): (token: JWT) => JWT {
   const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
-  const claim = records && (claimOf(claims) ?? (due ? adoptingClaim(claims, name) : undefined));
+  const claim = records && (due ? adoptingClaim(claims, name) : claimOf(claims));
   const named = namedBy(claims);
   return (token) => withProviderSession(withClaim(withName(token, named), claim), provider);
 }

@@ -133,7 +133,7 @@ type Loss = keyof typeof LOSSES;
 const LOSSES = {
   unchecked:
     "the session was renewed, and its cookie is lost, since the handler writes the head of the reply itself " +
-    "(`reply.hijack()`). With a `refreshLock` have Fastify send the reply, such as a stream.",
+    "(`reply.hijack()`). With a `store` have Fastify send the reply, such as a stream.",
   late:
     "the session was given a new token after the head of the reply had been sent, and its cookie is lost. Read " +
     "the session, and wait for that, before the head is sent.",

@@ -7,15 +7,15 @@ import { decode, encode, secretList } from "../jwt/codec.ts";
 import type { TokenGenerator } from "../config/session_token.ts";
 import { COOKIE_MAX_AGE, type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
 import type { RefreshSettings } from "../config/refresh.ts";
-import { FailOpenLock } from "./refresh_lock.ts";
 import type { JwtRead } from "./jwt_read.ts";
+import { SharedStore } from "./shared_store.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { longestToken, type SessionCookieSettings } from "./cookie.ts";
 import { otherSalts } from "./salts.ts";
 import { rowsForUse } from "./token_use.ts";
 import type { Opened } from "../jwt/jwe.ts";
 import { LRUCache } from "lru-cache";
-import { indexKeysOf } from "./provider_index.ts";
+import { indexOf } from "./provider_index.ts";
 import { SessionRecords } from "./session_records.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
@@ -56,7 +56,7 @@ export interface SessionSettings extends Lifetimes {
   readonly keepsProviderSessions: boolean;
   /** Whether session tokens have claims that no session may have. */
   readonly hidesClaims: boolean;
-  /** Records of sessions in a JWT, where there is a `sessionStore`. */
+  /** Records of sessions in a JWT, if they are `revocable`. */
   readonly records: SessionRecords | undefined;
   /** The application's callbacks; where there is none, what core's default would return is made directly. */
   readonly callbacks: {
@@ -76,7 +76,7 @@ export interface SessionSettings extends Lifetimes {
   readonly cache: LRUCache<string, Opened> | undefined;
   /** The sessions that are in use. */
   readonly live: LiveSessions<JwtRead>;
-  readonly refresh: Omit<RefreshSettings, "lock"> & { readonly lock: FailOpenLock | undefined };
+  readonly refresh: Omit<RefreshSettings, "store"> & { readonly store: SharedStore | undefined };
 }
 
 /**
@@ -112,8 +112,8 @@ function resolveSettings(
   secure: boolean,
   live: LiveSessions<JwtRead>,
 ): AnyUse {
-  const { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, sessionStore } = resolved;
-  const { recordsSignIns, providerSignOut, logoutTokens, otherProcesses } = resolved;
+  const { core, refresh, sessionCookieLimit, tokenCacheSize, keepsTokens, revocation } = resolved;
+  const { recordsSignIns, providerSignOut, logoutTokens } = resolved;
   const keepsProviderSessions = providerSignOut !== undefined || logoutTokens !== undefined;
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
   const lifetimes = requireLifetimes(core);
@@ -124,12 +124,12 @@ function resolveSettings(
   const cookie = cookieSettings("sessionToken", core, secure);
   const secrets = jwt.decode === decode ? secretList(jwt.secret, cookie.name) : undefined;
   const ownTokens = jwt.encode === encode && jwt.decode === decode;
-  const records = sessionStore && new SessionRecords({
-    ...sessionStore,
-    otherProcesses,
+  const records = revocation && new SessionRecords({
+    ...revocation,
+    tenant: resolved.tenant,
     maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
     // The application's codec may give its tokens a longer life, but no browser keeps them for longer.
-    indexKeysOf: logoutTokens === undefined ? () => [] : indexKeysOf,
+    indexOf: logoutTokens === undefined ? () => [] : indexOf,
     keepFor: (ownTokens ? lifetimes.tokenMaxAge : COOKIE_MAX_AGE) * 1000 + REQUEST_LIMIT_MS,
   });
   return {
@@ -161,7 +161,7 @@ function resolveSettings(
       sizeCalculation: ({ text }, token) => token.length + text.length,
     }),
     live,
-    refresh: { ...refresh, lock: refresh.lock && new FailOpenLock(refresh.lock) },
+    refresh: { ...refresh, store: refresh.store && new SharedStore(refresh.store) },
   };
 }
 

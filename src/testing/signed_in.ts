@@ -82,7 +82,7 @@ interface NewSession {
  *
  * The cookie is the one that a sign-in would have set: with the name, the key and the chunks that the
  * configuration says, and the claims that its `jwt` callback returns for a sign-in (`trigger: "signIn"`); or
- * with a row in the database, where sessions are kept there. With a `sessionStore` the session has a record.
+ * with a row in the database, where sessions are kept there. With `revocable` the session has a record.
  * The `signIn` callback and events are not called, and no account is linked: `startIssuer()` is there for
  * tests of the sign-in itself.
  *

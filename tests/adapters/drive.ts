@@ -19,7 +19,7 @@ import {
   rowOf,
 } from "../support/database_setup.ts";
 import { identityProvider, type Person, signedIn, signInAs } from "../support/identity.ts";
-import { memoryLock } from "../support/memory_lock.ts";
+import { testStore } from "../support/test_store.ts";
 import type { AdapterCase, Query } from "./adapter_case.ts";
 import { FIXES } from "./fixes.ts";
 import { type SchemaFacts, schemaFacts } from "./schema_facts.ts";
@@ -223,9 +223,9 @@ async function usesBy(apps: FastifyInstance[], links: string[]): Promise<number>
 
 async function usesByProcesses(adapter: Adapter): Promise<number> {
   const links: string[] = [];
-  const refreshLock = memoryLock();
-  await using one = await appOver(adapter, links, { refreshLock });
-  await using two = await appOver(adapter, links, { refreshLock });
+  const store = testStore();
+  await using one = await appOver(adapter, links, { store });
+  await using two = await appOver(adapter, links, { store });
   return await usesBy([one, two], links);
 }
 

@@ -1,6 +1,6 @@
 /** How a module of the conformance suite goes: what the provider does, and what the suite says of it. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { memorySessionStore } from "fastify-authjs";
+import { memoryStore } from "fastify-authjs";
 import type { Answer } from "../support/client.ts";
 import { CLIENT, ConformanceProvider, type Script } from "../support/conformance_provider.ts";
 import {
@@ -58,7 +58,7 @@ export async function runModule({ script, play }: Module, { formPost, signsOut }
       clientSecret,
       ...(formPost && { authorization: { params: { response_mode: "form_post" } } }),
     },
-    signsOut ? { providerSignOut: true, backchannelLogout: true, sessionStore: memorySessionStore() } : {},
+    signsOut ? { providerSignOut: true, backchannelLogout: true, store: memoryStore(), revocable: true } : {},
   );
   await using _app = parts.app;
   const outcome = await play({ ...parts, provider, client: parts.browser() });

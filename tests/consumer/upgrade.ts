@@ -195,13 +195,18 @@ const CHECKS: Record<string, Check> = {
     expect(await read(before, after), { user: null });
     expect(await read(after, after), { user: "ada" });
   },
-  async "what one build has revoked the other does not accept"(before, after) {
-    for (const [first, second] of [[before, after], [after, before]] as const) {
-      const browser = new Browser();
-      await browser.submit(first, SIGN_IN, { username: "grace" });
-      expect(await browser.reader(second, "jwt"), "grace");
-      expect((await browser.send(second, "/revoke/id-grace", { method: "POST" })).status, 200);
-      for (const each of [first, second]) expect(await browser.reader(each, "jwt"), null);
+  async "what the earlier build has revoked neither accepts, and what this one has revoked it refuses"(
+    before,
+    after,
+  ) {
+    for (const first of [before, after]) {
+      for (const [second, refusing] of [[before, [before, after]], [after, [after]]] as const) {
+        const browser = new Browser();
+        await browser.submit(first, SIGN_IN, { username: "grace" });
+        expect(await browser.reader(second, "jwt"), "grace");
+        expect((await browser.send(second, "/revoke/id-grace", { method: "POST" })).status, 200);
+        for (const each of refusing) expect(await browser.reader(each, "jwt"), null);
+      }
     }
   },
 };

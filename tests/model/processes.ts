@@ -8,14 +8,13 @@ import Fastify, { type FastifyInstance } from "fastify";
 import {
   createAuth,
   type FastifyAuthConfig,
-  memorySessionStore,
+  memoryStore,
   withAccountList,
   withAccountUpdate,
   withSessionList,
 } from "fastify-authjs";
 import { testConfig } from "../support/app.ts";
 import { memoryAdapter, type MemoryTables } from "../support/memory_adapter.ts";
-import { memoryLock } from "../support/memory_lock.ts";
 import type { Gates } from "./gates.ts";
 import type { RotatingProvider } from "./provider.ts";
 
@@ -31,8 +30,8 @@ type Fields = Record<string, number>;
 /** The store that the processes share. */
 function sharedStore(variant: Variant, gates: Gates): Settings {
   return {
-    ...variant === "refreshed in the token" && { sessionStore: gates.hold("store", memorySessionStore()) },
-    refreshLock: gates.hold("lock", memoryLock({ extends: true, moment: 0 })),
+    store: gates.hold("store", memoryStore()),
+    ...variant === "refreshed in the token" && { revocable: true },
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * An application as a process of its own over `DATABASE_URL`, with the lock in `REDIS_URL` if there is one. With `KILL`
+ * An application as a process of its own over `DATABASE_URL`, with the store in `REDIS_URL` if there is one. With `KILL`
  * it is killed in its first sign-in: when the user is written, and before the account is. It prints the port it listens
  * on, then its log.
  *
@@ -9,7 +9,7 @@ import process from "node:process";
 import PostgresAdapter from "@auth/pg-adapter";
 import Fastify from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
-import { redisLock } from "fastify-authjs/redis";
+import { redisStore } from "fastify-authjs/redis";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { SECRET } from "./app.ts";
@@ -31,7 +31,7 @@ const config: FastifyAuthConfig = {
   providers: [identityProvider("one"), identityProvider("two")],
   secret: SECRET,
   origin: "http://app.test",
-  ...(redis && { refreshLock: redisLock(redis, { prefix: PREFIX! }) }),
+  ...(redis && { store: redisStore(redis, { prefix: PREFIX! }) }),
 };
 const app = Fastify({ logger: { stream: { write: (line) => void console.log(`log ${line.trim()}`) } } });
 await app.register(FastifyAuth(config), { prefix: "/auth" });

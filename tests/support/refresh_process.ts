@@ -7,7 +7,7 @@
 import process from "node:process";
 import Fastify from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
-import { redisLock } from "fastify-authjs/redis";
+import { redisStore } from "fastify-authjs/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { refreshingCallbacks } from "./refreshing.ts";
@@ -20,12 +20,12 @@ const { PROVIDER_TIMEOUT, REFRESH_DELAY = "0" } = process.env;
 async function connect() {
   if (REDIS_CLIENT === "ioredis") {
     const client = new Redis(REDIS_URL);
-    return { lock: redisLock(client, { prefix: REDIS_PREFIX }), close: () => client.disconnect() };
+    return { store: redisStore(client, { prefix: REDIS_PREFIX }), close: () => client.disconnect() };
   }
   if (REDIS_CLIENT === "redis") {
     const client = createClient({ url: REDIS_URL });
     await client.connect();
-    return { lock: redisLock(client as never, { prefix: REDIS_PREFIX }), close: () => client.destroy() };
+    return { store: redisStore(client as never, { prefix: REDIS_PREFIX }), close: () => client.destroy() };
   }
 }
 
@@ -41,7 +41,7 @@ const config: FastifyAuthConfig = {
     secret: CLIENT_SECRET,
     onRefresh: () => new Promise((resolve) => setTimeout(resolve, Number(REFRESH_DELAY))),
   }),
-  ...(redis && { refreshLock: redis.lock }),
+  ...(redis && { store: redis.store }),
 };
 const app = Fastify();
 await app.register(FastifyAuth(config), { prefix: "/auth" });

@@ -1,6 +1,6 @@
 /**
  * The application that the soak test runs in two processes, on the npm package. It keeps sessions both ways: in cookies,
- * with records, lock and limits in Redis (`/auth`), and in PostgreSQL (`/staff/auth`).
+ * with the store and limits in Redis (`/auth`), and in PostgreSQL (`/staff/auth`).
  *
  * Standard input takes commands as lines of JSON, and standard output answers each with one. `SIGTERM` closes it.
  */
@@ -10,7 +10,7 @@ import PostgresAdapter from "@auth/pg-adapter";
 import Fastify from "fastify";
 import { createAuth } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
-import { redisLock, redisSessionStore } from "fastify-authjs/redis";
+import { redisStore } from "fastify-authjs/redis";
 import { Redis } from "ioredis";
 import pg from "pg";
 
@@ -85,8 +85,8 @@ const auth = createAuth({
     }),
   },
   refreshTokens: true,
-  sessionStore: redisSessionStore(redis),
-  refreshLock: redisLock(redis),
+  store: redisStore(redis),
+  revocable: true,
   // Each user of the test has an address. The default for one is 60 in a minute
   rateLimit: { redis, address: { max: 1_000_000, timeWindow: 60_000 } },
 });

@@ -1,0 +1,98 @@
+/** A store in this process. */
+import type { Store } from "./types.ts";
+import { IN_PROCESS } from "./utils/in_process.ts";
+import { monotonicNow } from "./utils/monotonic.ts";
+
+/** What counts until a time. */
+interface Value<T> {
+  readonly value: T;
+  readonly until: number;
+}
+
+/** The members of a set, and until when each counts. */
+type Members = Map<string, number>;
+
+/**
+ * Makes a `store` that keeps everything in this process: for tests, and for an application with one process. With a
+ * restart it forgets which sessions were ended, and these are valid again until they expire.
+ *
+ * @returns The value for `store`.
+ *
+ * @example
+ * ```ts
+ * import { type FastifyAuthConfig, memoryStore } from "fastify-authjs";
+ *
+ * const config: FastifyAuthConfig = {
+ *   providers: [],
+ *   secret: "a string of 32 characters or more",
+ *   store: memoryStore(),
+ *   revocable: true,
+ * };
+ * ```
+ */
+export function memoryStore(): Store {
+  const values = new Expiring<string>();
+  const locks = new Expiring<string>();
+  const sets = new Expiring<Members>();
+  const store: Store = {
+    get: (keys) => Promise.resolve(keys.map((key) => values.get(key)?.value)),
+    set(key, value, milliseconds) {
+      values.set(key, { value, until: monotonicNow() + milliseconds });
+      return Promise.resolve();
+    },
+    lock(key, owner, milliseconds) {
+      if (locks.get(key) !== undefined) return Promise.resolve(false);
+      locks.set(key, { value: owner, until: monotonicNow() + milliseconds });
+      return Promise.resolve(true);
+    },
+    unlock(key, owner) {
+      if (locks.get(key)?.value === owner) locks.delete(key);
+      return Promise.resolve();
+    },
+    members: (key) => Promise.resolve([...current(sets.get(key)?.value).keys()]),
+    add(key, member, milliseconds) {
+      const until = monotonicNow() + milliseconds;
+      const { value, until: before } = sets.get(key) ?? { value: undefined, until: 0 };
+      sets.set(key, { value: current(value).set(member, until), until: Math.max(before, until) });
+      return Promise.resolve();
+    },
+    remove(key, member) {
+      const members = sets.get(key)?.value;
+      members?.delete(member);
+      if (members?.size === 0) sets.delete(key);
+      return Promise.resolve();
+    },
+  };
+  return Object.assign(store, { [IN_PROCESS]: true });
+}
+
+/** The members that still count. */
+function current(members: Members = new Map()): Members {
+  for (const [member, until] of members) if (until <= monotonicNow()) members.delete(member);
+  return members;
+}
+
+/** Values that are forgotten when their time is over: some at each write, so that no write takes long. */
+class Expiring<T> {
+  readonly #values = new Map<string, Value<T>>();
+  /** Goes round all of them. */
+  #sweep = this.#values.entries();
+
+  get(key: string): Value<T> | undefined {
+    const value = this.#values.get(key);
+    return value !== undefined && value.until > monotonicNow() ? value : undefined;
+  }
+
+  set(key: string, value: Value<T>): void {
+    this.#values.set(key, value);
+    for (let swept = 0; swept < 2; swept++) {
+      const next = this.#sweep.next();
+      if (next.done) this.#sweep = this.#values.entries();
+      else if (next.value[1].until <= monotonicNow()) this.#values.delete(next.value[0]);
+    }
+  }
+
+  delete(key: string): void {
+    this.#values.delete(key);
+  }
+}
