@@ -16,17 +16,10 @@ export interface Mutant {
 /** In an id, of the text that is changed. */
 const MOST_CHARACTERS = 70;
 
-const { SyntaxKind } = ts;
-const OTHER_OPERATORS = new Map([
-  [SyntaxKind.AmpersandAmpersandToken, "||"],
-  [SyntaxKind.BarBarToken, "&&"],
-  [SyntaxKind.LessThanToken, "<="],
-  [SyntaxKind.LessThanEqualsToken, "<"],
-  [SyntaxKind.GreaterThanToken, ">="],
-  [SyntaxKind.GreaterThanEqualsToken, ">"],
-  [SyntaxKind.EqualsEqualsEqualsToken, "!=="],
-  [SyntaxKind.ExclamationEqualsEqualsToken, "==="],
-]);
+const OTHERS: Record<string, string> = {
+  ...{ "&&": "||", "||": "&&", "===": "!==", "!==": "===", "<": "<=", "<=": "<", ">": ">=", ">=": ">" },
+  ...{ true: "false", false: "true" },
+};
 
 /** All mutants of a file, in the order of its text. */
 export function mutantsOf(file: string, text: string): Mutant[] {
@@ -64,15 +57,15 @@ function* changesOf(node: ts.Node): Generator<readonly [kind: string, target: ts
     yield ["statement removed", node, ";"];
   } else if (ts.isNumericLiteral(node)) yield ["number changed", node, otherNumber(Number(node.text))];
   else if (ts.isStringLiteral(node) && isValue(node)) yield ["string emptied", node, '""'];
-  else if (node.kind === SyntaxKind.TrueKeyword) yield ["boolean changed", node, "false"];
-  else if (node.kind === SyntaxKind.FalseKeyword) yield ["boolean changed", node, "true"];
-  else if (ts.isBinaryExpression(node)) {
-    const [left, right] = [node.left.getText(), node.right.getText()];
-    const { kind } = node.operatorToken;
-    const other = OTHER_OPERATORS.get(kind);
-    if (kind === SyntaxKind.QuestionQuestionToken) yield ["?? dropped", node, left];
+  else if (node.kind === ts.SyntaxKind.TrueKeyword || node.kind === ts.SyntaxKind.FalseKeyword) {
+    yield ["boolean changed", node, OTHERS[node.getText()]!];
+  } else if (ts.isBinaryExpression(node)) {
+    const [left, operator, right] = [node.left, node.operatorToken, node.right].map((each) => each.getText());
     // In parentheses, since `??` and `||` do not mix
-    if (other) yield ["operator changed", node, `((${left}) ${other} (${right}))`];
+    if (operator === "??") yield ["?? dropped", node, left!];
+    else if (operator! in OTHERS) {
+      yield ["operator changed", node, `((${left}) ${OTHERS[operator!]} (${right}))`];
+    }
   }
 }
 
