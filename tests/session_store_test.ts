@@ -357,6 +357,65 @@ Deno.test("a sign-in that cannot be recorded fails with 503, and a sign-out remo
     assertEquals([(await client.signOut()).statusCode, client.cookies.has(COOKIE)], [503, false]);
   }));
 
+Deno.test("with a slow store a reply comes when the store has what it says", async () => {
+  let underWay = 0;
+  const slow = (method: (...args: unknown[]) => unknown) => async (...args: unknown[]) => {
+    underWay++;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    underWay--;
+    return await method(...args);
+  };
+  const methods = Object.entries(memoryStore()).map(([name, method]) => [name, slow(method as never)]);
+  await withSetup(
+    async ({ app, auth, store }) => {
+      const settled = <T>(result: T): T => {
+        assertEquals(underWay, 0, store.calls.splice(0).join());
+        return result;
+      };
+      const [laptop, phone] = [settled(await signedIn(app)), settled(await signedIn(app))];
+      assertEquals(settled(await sessionsOf(laptop)).length, 2);
+      await withClock(async (clock) => {
+        clock.now += HOUR;
+        assertEquals(settled(await reader(laptop)), "ada");
+      });
+      assertEquals(settled(await auth.revokeSession((await currentOf(phone)).id)), true);
+      assertEquals(settled(await reader(phone)), null);
+      const copy = copyOf(laptop, app);
+      settled(await laptop.signOut());
+      assertEquals(settled(await reader(copy)), null);
+      const again = await signedIn(app);
+      settled(await auth.revokeSessions(ADA));
+      assertEquals(settled(await reader(again)), null);
+    },
+    {},
+    Object.fromEntries(methods),
+  );
+});
+
+Deno.test("processes with one store and one jwt.secret share sessions, whatever else they have as secret", async () => {
+  const store = memoryStore();
+  const start = (secret: string, own: Partial<FastifyAuthConfig>) => {
+    const jwt = { secret: "a secret of session tokens, 32 characters or more" } as never;
+    return createAuth(testConfig({ secret: secret.repeat(40), jwt, store, ...own }));
+  };
+  for (const own of [{ revocable: true }, { callbacks: changing! }]) {
+    const [one, two] = [start("a", own), start("b", own)];
+    await using at = await sessionsApp(one);
+    await using other = await sessionsApp(two);
+    const client = await signedIn(at);
+    const copy = copyOf(client, other);
+    assertEquals([await reader(copy), await reader(client)], ["ada", "ada"]);
+    const late = copyOf(client, at);
+    copy.cookies.set(COOKIE, client.cookies.get(COOKIE)!);
+    await copy.signOut();
+    assertEquals(
+      [await reader(late), await reader(copyOf(late, other))],
+      [null, null],
+      Object.keys(own).join(),
+    );
+  }
+});
+
 Deno.test("a write of lastSeenAt that fails does not fail the read", () =>
   withSetup(async ({ app, store }) => {
     await withClock(async (clock) => {

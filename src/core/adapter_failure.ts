@@ -15,7 +15,7 @@ import type { RequestContext } from "./context.ts";
  * Answers a request with the adapter of its configuration.
  *
  * @param answer Has core answer with an adapter.
- * @returns Core's answer; one with {@linkcode unavailableError} if the adapter failed.
+ * @returns Core's answer; one with {@linkcode unavailableError} where a failure of the adapter changed it.
  */
 export async function answerWithAdapter(
   context: RequestContext,
@@ -28,15 +28,11 @@ export async function answerWithAdapter(
 
   try {
     const answer = await callWith(watched.adapter);
-    const { error } = answer;
     const failure = watched.failed();
-    await writes?.cleanUp(failure !== undefined);
-    // The e-mail address of the account is that of another user.
-    const isRefused = error instanceof OAuthAccountNotLinked || error instanceof AccountNotLinked;
-    if (isRefused) await writes?.explainRefusal();
-    if (failure === undefined) return answer;
-    if (error !== undefined) context.logger.error(error);
-    return { status: 503, headers: {}, cookies: [], error: unavailableError(failure.error) };
+    const decided = failure !== undefined && decides(failure);
+    await writes?.cleanUp(decided);
+    if (isRefusedForUser(answer)) await writes?.explainRefusal();
+    return decided ? unavailable(answer, failure, context) : answer;
   } finally {
     await signIn?.end();
   }
@@ -54,10 +50,16 @@ function lockOf({ settings, logger }: RequestContext): Lock | undefined {
   return sharedStore({ settings, logger: () => logger });
 }
 
+/** The first failed call. */
+interface Failure {
+  readonly method: string;
+  readonly error: unknown;
+}
+
 interface Watched {
   readonly adapter: Adapter;
-  /** The first failure, if there is one. */
-  failed(): { readonly error: unknown } | undefined;
+  /** The failed call, if there is one. */
+  failed(): Failure | undefined;
 }
 
 /**
@@ -65,18 +67,34 @@ interface Watched {
  * it would create a second user where it could not read the first.
  */
 function stopAtFailure(adapter: Adapter): Watched {
-  let failure: ReturnType<Watched["failed"]>;
+  let failure: Failure | undefined;
   const methods = Object.entries(adapter as Record<string, (...args: unknown[]) => unknown>);
   const watched = methods.map(([method, call]) => [method, async (...args: unknown[]) => {
     if (failure) throw failure.error;
     try {
       return await call(...args);
     } catch (error) {
-      failure ??= { error };
+      failure ??= { method, error };
       throw error;
     }
   }]);
   return { adapter: Object.fromEntries(watched) as Adapter, failed: () => failure };
+}
+
+/** Whether the failure changed the answer. That an expired or replaced session could not be deleted does not. */
+function decides({ method }: Failure): boolean {
+  return method !== "deleteSession";
+}
+
+/** The answer if the adapter failed. */
+function unavailable({ error }: Answer, failure: Failure, { logger }: RequestContext): Answer {
+  if (error !== undefined) logger.error(error);
+  return { status: 503, headers: {}, cookies: [], error: unavailableError(failure.error) };
+}
+
+/** Whether the e-mail address of the account is that of another user. */
+function isRefusedForUser({ error }: Answer): boolean {
+  return error instanceof OAuthAccountNotLinked || error instanceof AccountNotLinked;
 }
 
 /** Tracks what a sign-in writes, to delete it where the sign-in fails. */

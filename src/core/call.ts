@@ -11,7 +11,7 @@ import type { Provider } from "@auth/core/providers";
 import type { SerializeOptions } from "cookie";
 import type { SetCookie } from "../session/cookie.ts";
 import { answerWithAdapter } from "./adapter_failure.ts";
-import { MISSING_METHODS } from "../adapter/bind.ts";
+import { MISSING_METHODS } from "./adapter_methods.ts";
 import { type Answer, toSetCookieLine } from "./answer.ts";
 import { CHECK_COOKIES, checkHeader, type Checks, checksIn } from "./checks.ts";
 import { addressOf, type ProviderContext } from "./context.ts";

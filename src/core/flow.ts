@@ -10,6 +10,7 @@ import type { SetCookie } from "../session/cookie.ts";
 import { removalOf } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 import { csrfCookieOf } from "./csrf.ts";
+import { allowedRedirect } from "./redirect.ts";
 
 /** The flow of a request. */
 export interface Flow {
@@ -53,18 +54,4 @@ export async function callbackUrlOf(
   const callbackUrl = asked ? await allowedRedirect(asked, context) : origin.href;
   const isNew = callbackUrl && callbackUrl !== sent;
   return { callbackUrl, cookies: isNew ? [{ name, value: callbackUrl, options }] : [] };
-}
-
-/**
- * The result of the `redirect` callback. Without a callback, as in core, the URL itself, or the public origin
- * if the URL is on another origin.
- *
- * @throws What the callback throws.
- */
-export async function allowedRedirect(url: string, { origin, config }: RequestContext): Promise<string> {
-  const baseUrl = origin.href;
-  const { redirect } = config.core.callbacks ?? {};
-  if (redirect) return await redirect({ url, baseUrl });
-  if (url.startsWith("/")) return `${baseUrl}${url}`;
-  return URL.canParse(url) && new URL(url).origin === baseUrl ? url : baseUrl;
 }

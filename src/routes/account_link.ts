@@ -12,7 +12,7 @@ import type { Answer } from "../core/answer.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { failureOf } from "../core/failure.ts";
-import { allowedRedirect } from "../core/flow.ts";
+import { allowedRedirect } from "../core/redirect.ts";
 import { ownerOf } from "../session/owner.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import type { Attempt } from "./callback/attempts.ts";

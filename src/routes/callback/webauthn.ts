@@ -4,7 +4,7 @@ import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { callCore, type CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
-import { allowedRedirect } from "../../core/flow.ts";
+import { allowedRedirect } from "../../core/redirect.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { credentialProblem } from "../../provider/webauthn/credential.ts";
 import { PasskeyRefused, refusalIn, SignInRedirect } from "../../provider/webauthn/errors.ts";

@@ -1,0 +1,37 @@
+/** A request to an auth route, or an action of the application, as it is observed. */
+import { AccessDenied } from "@auth/core/errors";
+import type { Answer } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
+import { failureOf } from "../core/failure.ts";
+import { errorTypeOf } from "../telemetry/error_type.ts";
+import { authActions } from "../telemetry/operations.ts";
+import type { AuthActionOperation } from "../types.ts";
+import type { Handler } from "./table.ts";
+
+/** Has a handler answer a request that something observes. */
+export function observeAction(context: RequestContext, requestId: string, handle: Handler): Promise<Answer> {
+  const { provider, mountPath, fromApplication } = context;
+  const message = {
+    action: nameOf(context),
+    ...(provider && { provider: provider.id, providerType: provider.type }),
+    requestId,
+    mountPath,
+    fromApplication,
+  };
+  return authActions.trace(message, () => handle(context), {
+    end: ({ error, turnedAway }) =>
+      error !== undefined ? failed(error) : turnedAway ? { errorType: AccessDenied.type, status: 403 } : {},
+    failure: (error) => failed(error as Error),
+  });
+}
+
+function failed(error: Error): Pick<AuthActionOperation, "errorType" | "status"> {
+  const { statusCode = failureOf(error).status } = error as { statusCode?: number };
+  return { errorType: errorTypeOf(error), status: statusCode };
+}
+
+/** The action. A GET of signing in or out only shows a page, and a POST to the session updates it. */
+function nameOf({ action, method }: RequestContext): string {
+  if (action === "session") return method === "POST" ? "update" : action;
+  return (action === "signin" || action === "signout") && method === "GET" ? `${action}-page` : action;
+}
