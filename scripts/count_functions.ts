@@ -12,8 +12,8 @@ import Credentials from "fastify-authjs/providers/credentials";
 
 /** The most functions that each request may run; lower them when less is needed. */
 const LIMITS = {
-  "GET /me with `jwt` and `session` callbacks": 61,
-  "a route with a role guard": 71,
+  "GET /me with `jwt` and `session` callbacks": 55,
+  "a route with a role guard": 65,
   "GET csrf and POST callback/credentials": 94,
   'auth.signIn("credentials")': 84,
 };

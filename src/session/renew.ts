@@ -10,7 +10,6 @@ import { isUnchanged, type OpenToken } from "./open.ts";
 import { providerSessionOf, withProviderSession } from "./provider_session.ts";
 import { type ReadContext, sessionOf, type TokenRefresh } from "./read.ts";
 import { adoptingClaim, claimOf, withClaim } from "./session_records.ts";
-import type { SessionSettings } from "./settings.ts";
 
 /** Takes the claims and the token of another request's read, and makes a session of its own from them. */
 export async function makeOwnSession(read: JwtRead, context: ReadContext): Promise<JwtRead> {
@@ -35,57 +34,42 @@ export function cloneClaims(token: JWT): JWT {
  * then a new token.
  */
 export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { callbacks: { jwt } } = context.settings;
-  const { claims } = opened;
-  const keep = keeper(opened, context.settings);
-  const { update, refresh } = context;
-  context.own.known = { session: sessionOf(claims, opened.ends.kept), claims };
+  const { settings, update, refresh, own } = context;
+  const { claims, due, ends } = opened;
+  const { callbacks, records, keepsProviderSessions } = settings;
+  // A `jwt` callback that makes the claims anew leaves ours out.
+  const named = namedBy(claims);
+  const claim = records && (due ? adoptingClaim(claims, opened.name) : claimOf(claims));
+  const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
+  own.known = { session: sessionOf(claims, ends.kept), claims };
+
   // Core passes `session`, the browser's update of the session, in every call.
   const params = { token: claims, ...(update && { trigger: "update" }), session: update?.data };
   let returned: JWT | null = claims;
   try {
-    if (jwt !== undefined) returned = await jwt(params as never);
+    if (callbacks.jwt !== undefined) returned = await callbacks.jwt(params as never);
   } catch (error) {
     returned = afterFailedJwt(error);
   }
   if (returned === null) return { ...ENDED, token: null };
-  if (!refresh?.isDue(returned)) return await makeSession(opened, keep(returned), context);
-  const { token, refreshFailure } = await attemptRefresh(refresh, returned);
-  const read = await makeSession(opened, keep(token), context);
-  return refreshFailure === undefined ? read : { ...read, refreshFailure };
+  const refreshed = refresh?.isDue(returned) ? await attemptRefresh(refresh, returned) : undefined;
+
+  let token = withName(refreshed?.token ?? returned, named);
+  if (claim !== undefined) token = withClaim(token, claim);
+  if (provider !== undefined) token = withProviderSession(token, provider);
+  const expires = (due || update) && context.canSetCookie() ? ends.renewed() : ends.kept;
+  let read = await callSessionCallback(token, expires, context);
+  if (refreshed?.refreshFailure) read = { ...read, refreshFailure: refreshed.refreshFailure };
+
+  const mayHaveChanged = callbacks.jwt !== undefined || callbacks.session !== undefined ||
+    refresh !== undefined;
+  const staysAsItIs = !update && !due && (!mayHaveChanged || isUnchanged(token, opened));
+  return settings.isBearer || staysAsItIs ? read : await replaceToken(opened, token, read, context);
 }
 
 /** Reads a token without a `jwt` callback, which may refresh it, and renews nothing. */
 export async function readAsItIs({ claims, ends }: OpenToken, context: ReadContext): Promise<JwtRead> {
   return await callSessionCallback(claims, ends.kept, context);
-}
-
-/** Puts back what a `jwt` callback that makes the claims anew leaves out of ours. */
-function keeper(
-  { claims, due, name }: OpenToken,
-  { records, keepsProviderSessions }: SessionSettings,
-): (token: JWT) => JWT {
-  const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
-  const claim = records && (due ? adoptingClaim(claims, name) : claimOf(claims));
-  const named = namedBy(claims);
-  return (token) => withProviderSession(withClaim(withName(token, named), claim), provider);
-}
-
-async function makeSession(opened: OpenToken, token: JWT, context: ReadContext): Promise<JwtRead> {
-  const { kept, renewed } = opened.ends;
-  const expires = (opened.due || context.update) && context.canSetCookie() ? renewed() : kept;
-  const read = await callSessionCallback(token, expires, context);
-  return staysAsItIs(opened, token, context) ? read : await replaceToken(opened, token, read, context);
-}
-
-/** Whether the browser keeps its token. */
-function staysAsItIs(opened: OpenToken, token: JWT, { settings, refresh, update }: ReadContext): boolean {
-  if (settings.isBearer) return true;
-  if (update !== undefined) return false;
-  const { callbacks } = settings;
-  const mayHaveChanged = callbacks.jwt !== undefined || callbacks.session !== undefined ||
-    refresh !== undefined;
-  return !opened.due && (!mayHaveChanged || isUnchanged(token, opened));
 }
 
 async function replaceToken(
