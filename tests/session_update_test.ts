@@ -118,7 +118,7 @@ Deno.test("several processes: a read that begins while another one updates the s
   await using second = await updating(() => {}, { store: lock });
   const update = first.update({ name: "countess" });
   await began.happened;
-  const acquired = () => lock.calls.filter((name) => name === "acquire").length;
+  const acquired = () => lock.calls.filter((name) => name === "lock").length;
   const before = acquired();
   const reading = second.app.inject({ url: "/me", headers: { cookie: first.client.cookie! } });
   while (acquired() === before) await new Promise((resolve) => setImmediate(resolve));
