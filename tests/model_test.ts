@@ -36,14 +36,11 @@ class Start extends Always {
     super();
   }
 
-  override async run(_model: object, world: World): Promise<void> {
+  override run(_model: object, world: World): Promise<void> {
     const { asked } = world.browsers[this.browser]!;
-    if (this.ask.do === "sign in" && [...asked].some((other) => other.do === "sign in")) return;
-    // A process that waits for the update of another then calls its jwt callback without the lock: it refreshes once
-    // more. To be removed with that.
-    const isRefreshedTwice = this.ask.do === "update" && world.variant === "refreshed by the jwt callback";
-    if (isRefreshedTwice && world.mayBeDue) await world.rest();
-    world.start(this.ask, this.browser, this.process);
+    const isSigningIn = [...asked].some((other) => other.do === "sign in");
+    if (this.ask.do !== "sign in" || !isSigningIn) world.start(this.ask, this.browser, this.process);
+    return Promise.resolve();
   }
 
   override toString(): string {
@@ -75,7 +72,6 @@ class Wait extends Always {
   override async run(_model: object, world: World): Promise<void> {
     await world.rest();
     world.clock.now += this.minutes * 60_000;
-    world.mayBeDue = true;
   }
 
   override toString(): string {

@@ -351,9 +351,7 @@ Deno.test("a sign-in with a made-up cookie that ends as another session's token 
 });
 
 Deno.test("a codec that gives a user the same token each time signs in again after a sign-out", async () => {
-  const store = testStore();
   await using app = await testApp(testConfig({
-    store,
     jwt: {
       encode: ({ token }) => JSON.stringify({ name: token?.name }),
       decode: ({ token }) => JSON.parse(token!),

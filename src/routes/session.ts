@@ -76,6 +76,7 @@ async function updateInTurn(token: string, name: string, context: RequestContext
   if (turns === undefined) return await update(token);
   for (let newest = token;;) {
     const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(turns, newest, {
+      isUpdate: true,
       async work() {
         const answer = await update(newest);
         const { session: sealed } = answer;

@@ -7,7 +7,7 @@ import { unavailableError } from "../adapter/failure.ts";
 import type { Answer } from "../core/answer.ts";
 import type { SignedIn } from "../core/call.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
-import { beginSession, type EndingContext, endSession, hasEnded } from "../session/ending.ts";
+import { type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { endRecord } from "../session/record_reads.ts";
 import { wrapError } from "../session/read.ts";
@@ -65,7 +65,8 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   }
   // The name of another session is new.
   if (settings.strategy === "jwt" && settings.ownTokens) return;
-  await beginSession(await sessionName(given, settings), endingContext(context));
+  // The application's codec may give it the token, and so the name, of one that ended.
+  settings.live.begin(await sessionName(given, settings));
 }
 
 /** Deletes the row of the session that the browser had before: someone else may know its token. */

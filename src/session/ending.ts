@@ -82,16 +82,11 @@ export function endChecks(
 export async function endSession(name: string, context: EndingContext): Promise<number> {
   const endings = context.settings.live.end(name);
   const store = sharedStore(context);
-  if (store !== undefined) await putState(store, name, ENDED);
+  if (store !== undefined) {
+    const place = endPlaceOf(name);
+    await store.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
+  }
   return endings;
-}
-
-/** Begins a session. The application's own codec may give it the token, and so the name, of one that ended. */
-export async function beginSession(name: string, context: EndingContext): Promise<void> {
-  const { live, secrets } = context.settings;
-  live.begin(name);
-  const store = secrets === undefined ? sharedStore(context) : undefined;
-  if (store !== undefined && await stateOf(store, name) === ENDED) await putState(store, name, BEGUN);
 }
 
 /** Whether a session ended, here or in another process. */
@@ -99,24 +94,18 @@ export async function hasEnded(name: string, context: EndingContext): Promise<bo
   const { live } = context.settings;
   if (live.endings(name) > 0) return true;
   const store = sharedStore(context);
-  if (store === undefined || await stateOf(store, name) !== ENDED) return false;
+  if (store === undefined) return false;
+  const place = endPlaceOf(name);
+  const [value] = await store.get([place.name]);
+  if (place.open(value) !== ENDED) return false;
   live.end(name);
   return true;
 }
 
-/** The states of a session in the store. */
-const ENDED = "ended", BEGUN = "begun";
+/** What the store has of a session that ended. */
+const ENDED = "ended";
 
-async function stateOf(store: OpenStore, name: string): Promise<string | undefined> {
-  const place = placeOf(name, "state");
-  const [value] = await store.get([place.name]);
-  return place.open(value);
-}
-
-async function putState(store: OpenStore, name: string, state: string): Promise<void> {
-  const place = placeOf(name, "state");
-  await store.set(place.name, place.seal(state), REQUEST_LIMIT_MS);
-}
+const endPlaceOf = (name: string) => placeOf(name, "state");
 
 /** The store as a read uses it, with its failures in the log. */
 export function sharedStore({ settings: { refresh }, logger }: EndingContext): OpenStore | undefined {

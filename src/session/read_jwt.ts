@@ -181,20 +181,24 @@ function endedElsewhere(name: string, { settings: { live } }: ReadContext): JwtR
 /** Runs the callbacks, which may refresh the token, in one of several processes. */
 async function refreshInTurn(turns: Turns, opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings } = context;
-  return await refreshOnce(turns, opened.token, {
+  let updated: OpenToken | undefined;
+  const read = await refreshOnce<JwtRead>(turns, opened.token, {
     work: () => runCallbacks(opened, context),
-    async join(sealed) {
+    async join(sealed, isUpdate) {
       const successor = await openToken(sealed, settings).catch(() => undefined);
       if (successor === undefined) return undefined;
-      // Tokens that are due then are refreshed under the lock of the successor.
-      const read = await runCallbacks(successor, { ...context, refresh: undefined });
-      // With another token than the other processes, this one would not share that lock.
-      return settings.keepsTokens ? { ...read, sealed } : { sealed, ...read };
+      if (isUpdate) updated = successor;
+      return { ...await readAsItIs(successor, context), sealed };
     },
     leave: () => readUnrefreshed(opened, context),
     hasEnded: () => hasEnded(opened.name, context),
     ended: ENDED,
   });
+  if (updated === undefined) return read;
+  // An update refreshes nothing: the updated token is refreshed under its own lock.
+  const { token } = updated;
+  settings.live.replace(opened.name, opened.token, token);
+  return { sealed: token, ...await refreshInTurn(turns, updated, context) };
 }
 
 /** Another process refreshes the session, and takes too long. */

@@ -35,8 +35,10 @@ export interface Turns {
 export interface Refresh<Outcome extends { readonly sealed?: string | undefined }> {
   /** Refreshes the token; what it returns as `sealed` is left for the others. */
   work(): Promise<Outcome>;
-  /** Reads the session of what another process refreshed the token to; `undefined` if it cannot. */
-  join(sealed: string): Promise<Outcome | undefined>;
+  /** Whether the work is an update of the session. */
+  readonly isUpdate?: boolean;
+  /** Reads the session of what another process refreshed or updated the token to; `undefined` if it cannot. */
+  join(sealed: string, isUpdate: boolean): Promise<Outcome | undefined>;
   /** What is done if another process takes too long: nothing is refreshed. */
   leave(): Promise<Outcome>;
   /** Whether the session ended, as far as this process or the store knows. */
@@ -74,7 +76,8 @@ export async function refreshOnce<Outcome extends { readonly sealed?: string | u
     const began = monotonicNow();
     const outcome = await refresh.work();
     if (outcome.sealed !== undefined && !await refresh.hasEnded()) {
-      await leaveResult(turns, place, outcome.sealed, monotonicNow() - began);
+      const { isUpdate = false } = refresh;
+      await leaveResult(turns, place, { token: outcome.sealed, isUpdate }, monotonicNow() - began);
     }
     return outcome;
   } finally {
@@ -88,22 +91,28 @@ async function joinResult<Outcome extends { readonly sealed?: string | undefined
   place: Place,
   { join }: Refresh<Outcome>,
 ): Promise<Outcome | undefined> {
-  const sealed = await resultOf(turns, place);
-  return sealed === undefined ? undefined : await join(sealed);
+  const result = await resultOf(turns, place);
+  return result === undefined ? undefined : await join(result.token, result.isUpdate);
 }
 
-async function resultOf({ store, logger }: Turns, place: Place): Promise<string | undefined> {
+/** What took the place of a token. */
+interface Result {
+  readonly token: string;
+  readonly isUpdate: boolean;
+}
+
+async function resultOf({ store, logger }: Turns, place: Place): Promise<Result | undefined> {
   const [value] = await store.get([place.name]);
   const text = place.open(value);
   if (text === undefined && value) {
     const problem = "A value in the store was not written for its key; the session is refreshed anew.";
     logger().error(new Error(problem));
   }
-  return text === undefined ? undefined : JSON.parse(text).token;
+  return text === undefined ? undefined : { isUpdate: false, ...JSON.parse(text) };
 }
 
 /** @param took Milliseconds: after those of the lock another process may have left a newer result. */
-async function leaveResult(turns: Turns, place: Place, token: string, took: number): Promise<void> {
+async function leaveResult(turns: Turns, place: Place, result: Result, took: number): Promise<void> {
   const { store, grace, waitLimit, logger } = turns;
   if (took > 2 * waitLimit) {
     const isNewest = await resultOf(turns, place) === undefined;
@@ -113,5 +122,5 @@ async function leaveResult(turns: Turns, place: Place, token: string, took: numb
     logger().error(new Error(problem));
     if (!isNewest) return;
   }
-  await store.set(place.name, place.seal(JSON.stringify({ token })), Math.max(grace, RESULT_LIFE_MS));
+  await store.set(place.name, place.seal(JSON.stringify(result)), Math.max(grace, RESULT_LIFE_MS));
 }

@@ -39,8 +39,6 @@ export class World {
   readonly #revocations: { readonly user: string; answered: number }[] = [];
   readonly #ids: ReadonlyMap<string, string>;
   #failure: { error: unknown } | undefined;
-  /** Whether a read may refresh the tokens of a provider. */
-  mayBeDue = false;
   #time = 0;
   #signIns = 0;
 
@@ -103,7 +101,6 @@ export class World {
         for (const process of [0, 1, 0]) await this.#do({ do: "read" }, browser, process);
       }
     });
-    this.mayBeDue = false;
     assertEquals(this.provider.reused, [], "a refresh token was used twice");
   }
 
