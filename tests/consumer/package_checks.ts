@@ -8,9 +8,12 @@ import { run } from "./process.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What installing the package may add to a Fastify app: core and its five dependencies are most of it. */
-const MAX_PACKAGES = 12;
-const MAX_MEGABYTES = 6.5;
+/**
+ * What installing the package may add to a Fastify app: core and its five dependencies are most of it; lru-cache is 0.8 MB,
+ * of which an application loads 50 KB.
+ */
+const MAX_PACKAGES = 14;
+const MAX_MEGABYTES = 7;
 
 /** Tests, and sources that were not compiled. */
 const STRANGERS = /(?:^|\/)tests?\/|_test\.|(?<!\.d)\.ts$/;

@@ -89,6 +89,9 @@ export class SessionComparison implements AsyncDisposable {
     const app = Fastify({ trustProxy: true, ...this.#options }) as FastifyInstance;
     await app.register(FastifyAuth(config), { prefix: "/auth" });
     app.get("/", async (request) => ({ session: await getSession(request, config) }));
+    // The codec of an application is tried at boot.
+    await app.ready();
+    this.#notes.ours.calls.length = 0;
     return app;
   }
 
