@@ -79,9 +79,17 @@ function openText(
   if (known !== undefined) return known;
   const opened = open(token, secrets, cookie.name, otherSalts);
   // Only a token that authenticated is remembered.
-  if (opened !== undefined && !(opened instanceof Refusal)) cache?.set(ownString(token), opened);
+  if (opened === undefined || opened instanceof Refusal || cache === undefined) return opened;
+  const hasRoom = cache.calculatedSize + 2 * token.length <= cache.maxSize;
+  if (hasRoom || Math.random() < ADMITTED) cache.set(ownString(token), opened);
   return opened;
 }
+
+/**
+ * The share of tokens that displace others. If all did, more users in turn than there is room for would displace one
+ * another, and none would be found.
+ */
+const ADMITTED = 1 / 8;
 
 function toOpenToken(
   token: string,
