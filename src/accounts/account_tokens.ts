@@ -99,7 +99,7 @@ function endOf({ tokens: { expires_at = Infinity } }: TokenRow): number {
   return expires_at;
 }
 
-/** Has the tokens of a row refreshed, once however many requests and, with a `store`, processes ask. */
+/** Refreshes the tokens of a row once, however many requests and, with a `store`, processes ask. */
 async function refreshRow(
   auth: ActionAuth,
   request: SessionRequest,

@@ -38,7 +38,7 @@ const INTERNAL = "fastify-authjs.";
 /** The session cookie as core knows it. */
 const SESSION = `${INTERNAL}session`;
 
-/** Has core answer a request. Never rejects: if core fails, the answer has an `error`. */
+/** Calls core with a request. Never rejects: if core fails, the answer has an `error`. */
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
   const { wrapAdapter = (adapter: Adapter) => adapter } = call;
   return context.config.core.adapter

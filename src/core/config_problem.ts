@@ -18,7 +18,7 @@ const REQUEST = {
 } as unknown as Request;
 
 /**
- * Has core check the configuration.
+ * Lets core check the configuration.
  *
  * @returns An error with core's message, or `undefined` where core accepts it.
  */

@@ -1,6 +1,7 @@
 /**
- * Headers that no other hook can override: they are set when the head of a reply is written, by `onHeaders()` of
- * on-headers. By then Node's response has all headers, those that Fastify or a handler passes to `writeHead()` included.
+ * Headers that no other hook can override: they are set when the head of a reply is written, by `onHeaders()`
+ * of on-headers. By then Node's response has all headers, also those that Fastify or a handler passes to
+ * `writeHead()`.
  */
 import type { ServerResponse } from "node:http";
 import onHeadersUntyped from "on-headers";

@@ -24,7 +24,7 @@ interface Holder {
 }
 
 /**
- * Has no cache store a refusal, whatever hooks of the application set: after signing in, there is another
+ * Keeps a refusal out of every cache, whatever hooks of the application set: after signing in, there is another
  * reply.
  */
 export function keepUnstored(reply: FastifyReply): void {

@@ -8,7 +8,7 @@ import { authActions } from "../telemetry/operations.ts";
 import type { AuthActionOperation } from "../types.ts";
 import type { Handler } from "./table.ts";
 
-/** Has a handler answer a request that something observes. */
+/** Calls the handler of a request that something observes. */
 export function observeAction(context: RequestContext, requestId: string, handle: Handler): Promise<Answer> {
   const { provider, mountPath, fromApplication } = context;
   const message = {

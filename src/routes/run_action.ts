@@ -7,7 +7,7 @@ import { observeAction } from "./observed_action.ts";
 import { publishAnswer } from "./outcome.ts";
 import type { Handler } from "./table.ts";
 
-/** Has a handler answer; observed and published, where something listens. */
+/** Calls the handler of a request; observed and published, if something listens. */
 export async function runAction(
   context: RequestContext,
   requestId: string,

@@ -125,7 +125,7 @@ export function toSession(
   }
 }
 
-/** Tells the application that a session was read, if it wants to know. As in core, its failure is logged and changes nothing. */
+/** Tells the application that a session was read. As in core, its failure is logged and changes nothing. */
 export async function emitSessionEvent(
   message: { session: unknown; token?: JWT },
   { settings: { event }, logger }: ReadContext,

@@ -46,7 +46,7 @@ export function writeBack(scope: FastifyInstance): void {
   });
 }
 
-/** Has the reply carry what reads change also if its handler writes the head. */
+/** Sets what reads change also on a reply whose handler writes the head. */
 function carryLate(reads: RequestReads): void {
   const reply = reads.reply!;
   // The cookie of a session that has ended is removed with the next request.
@@ -140,8 +140,8 @@ const LOSSES = {
 };
 
 /**
- * Has cookies that an action has put on the reply reach the browser also where its handler writes the head,
- * which has none of the headers that Fastify would send.
+ * Sets the cookies of an action also on a reply whose handler writes the head, which has none of the headers
+ * that Fastify would send.
  */
 export function carryActionCookies(reply: FastifyReply, names: ReadonlySet<string>): void {
   if (!isWrittenBack(reply.request)) return;

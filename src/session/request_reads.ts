@@ -149,7 +149,7 @@ export class RequestReads {
   }
 
   /**
-   * Has later reads of this request see other cookies: its reply sets them.
+   * Gives later reads of this request other cookies: its reply sets them.
    *
    * @param cookies The Cookie header with them.
    * @param known What a read gives from now on, if that is known.
