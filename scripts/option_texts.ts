@@ -247,7 +247,6 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   language: 'language: "de"',
   texts: 'texts: { en: { "signIn.title": "Welcome back" } }',
   insecureProviders: 'insecureProviders: ["keycloak"]',
-  doctor: "doctor: true",
   tokenCacheSize: "tokenCacheSize: 5_000",
   refreshTokens: "refreshTokens: true",
   bearer: "bearer: { maxAge: 24 * 60 * 60 }",

@@ -7,7 +7,7 @@ import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./instance/read_session.ts";
-import { reportBoot, reportOf } from "./instance/boot_report.ts";
+import { bootMessage, reportOf, reportPerRequest } from "./instance/boot_report.ts";
 import { addMount, addTenantMount } from "./instance/mount.ts";
 import { redactSpans } from "./http/redact_spans.ts";
 import { addRoutes, longestParameter } from "./routes/add_routes.ts";
@@ -146,10 +146,10 @@ async function limitedMount({ auth, config, scope, paths }: MountParts): Promise
 
 /** Says how a configuration is set up, now that the paths of its mount are known. */
 function reportMount({ auth, config, scope, paths }: MountParts, mount: LimitedMount): void {
-  const { origin, doctor } = auth.config;
+  const { origin } = auth.config;
   assertOwnPages(config.pages, paths().mount, origin);
   if (origin !== undefined && auth.config.core.cookies !== undefined) reportCookies(scope.log, origin, mount);
-  reportBoot(scope.log, reportOf(auth, paths().mount), doctor);
+  scope.log.info({}, bootMessage(reportOf(auth, paths().mount)));
 }
 
 /** The property of a request that keeps its mount, where a function chooses the configuration. */
@@ -190,7 +190,7 @@ async function mountPerRequest(
   });
   addNotFound(scope, mountOf, Boolean(options.prefix));
   // deno-lint-ignore require-await -- as above
-  scope.addHook("onReady", async () => reportBoot(scope.log, { mount: mountPath, perRequest: true }, false));
+  scope.addHook("onReady", async () => scope.log.info({}, bootMessage(reportPerRequest(mountPath))));
 }
 
 /** For the pages of requests that have no configuration. */

@@ -102,14 +102,6 @@ export interface FastifyAuthOptions {
    */
   insecureProviders?: readonly string[];
   /**
-   * Whether the log gets a table at boot: the public origin and where it comes from, how sessions are kept,
-   * each provider with the callback URL to register there, the cookies, and the warnings. Without it there is
-   * one line. Both are of the level `info`.
-   *
-   * @default true where `NODE_ENV` is `development`, else false
-   */
-  doctor?: boolean;
-  /**
    * How long a request to a provider may take, in milliseconds, its body included; 0 for no limit.
    *
    * @default 10_000

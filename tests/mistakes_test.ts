@@ -704,16 +704,24 @@ Deno.test("why the origin follows requests is in the line: trustHost, a variable
   }
 });
 
-Deno.test("doctor: the table has callback URLs, cookies and warnings, and no secret", async () => {
-  const { app, lines } = await logged({
-    doctor: true,
+/** What the log has in development when the application is ready. */
+const inDevelopment = (config: Partial<FastifyAuthConfig>) =>
+  withEnvironment({ NODE_ENV: "development" }, async () => {
+    const { app, lines } = await logged(config);
+    await using _app = app;
+    await app.ready();
+    return lines;
+  });
+
+const isTable = ({ msg }: LogLine) => msg.startsWith("FastifyAuth, as it is set up:");
+
+Deno.test("in development the log has a table with callback URLs, cookies and warnings, and no secret", async () => {
+  const lines = await inDevelopment({
     origin: "https://app.example/api/auth",
     providers: [GitHub({ clientId: "the-id", clientSecret: "the-secret" }), Google, passwordProvider()],
     session: { maxAge: 7200 },
   });
-  await using _app = app;
-  await app.ready();
-  const [line, ...others] = lines.filter(({ doctor }) => doctor !== undefined);
+  const [line, ...others] = lines.filter(isTable);
   assertEquals(others, []);
   assertEquals(line!.level, 30);
   for (
@@ -730,19 +738,16 @@ Deno.test("doctor: the table has callback URLs, cookies and warnings, and no sec
   assert(!JSON.stringify(line).includes("the-secret") && !JSON.stringify(line).includes(SECRET));
 });
 
-Deno.test("doctor: the table has the sign-out URLs to register at OpenID Providers, where they are used", async () => {
+Deno.test("in development the table has the sign-out URLs to register at OpenID Providers, where they are used", async () => {
   const settings = { clientId: "the-id", clientSecret: "the-secret" };
   const oidc = { ...settings, id: "idp", name: "IdP", type: "oidc" as const, issuer: "https://idp.example" };
   const table = async (config: Partial<FastifyAuthConfig>) => {
-    const { app, lines } = await logged({
-      doctor: true,
+    const lines = await inDevelopment({
       origin: "https://app.example/api/auth",
       providers: [oidc, GitHub(settings)],
       ...config,
     });
-    await using _app = app;
-    await app.ready();
-    return lines.find(({ doctor }) => doctor !== undefined)!.msg.split("\n")
+    return lines.find(isTable)!.msg.split("\n")
       .filter((line) => line.startsWith("  sign-out"));
   };
   const returns =
@@ -758,14 +763,3 @@ Deno.test("doctor: the table has the sign-out URLs to register at OpenID Provide
     ends,
   ]);
 });
-
-Deno.test("in development the table is the default, which `doctor: false` turns off", () =>
-  withEnvironment({ NODE_ENV: "development" }, async () => {
-    for (const [config, tables] of [[{}, 1], [{ doctor: false }, 0]] as const) {
-      const { app, lines } = await logged(config);
-      await using _app = app;
-      await app.ready();
-      assertEquals(lines.filter(({ doctor }) => doctor !== undefined).length, tables);
-    }
-    assertEquals((await refused({ doctor: "yes" as never })).code, "FST_AUTHJS_CONFIG_INVALID");
-  }));

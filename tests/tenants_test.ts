@@ -425,7 +425,7 @@ Deno.test("of 1,001 tenants the one that was not used for longest is forgotten, 
   const GLOBEX = "globex.example";
   const configs = new Map<string, FastifyAuthConfig>();
   const make = (host: string, overrides: Partial<FastifyAuthConfig>) => {
-    const config = tenantConfig(host, { doctor: false, ...overrides });
+    const config = tenantConfig(host, overrides);
     configs.set(host, config);
     return config;
   };
@@ -531,7 +531,7 @@ Deno.test("tenants whose accounts could be taken for those of others are refused
 });
 
 Deno.test("the log says at boot that the configuration is chosen for each request, and then what each is", () => {
-  const tenants = twoTenants({ doctor: false });
+  const tenants = twoTenants();
   return withApp(byHost(tenants), async ({ app, at, lines }) => {
     await app.ready();
     const said = () =>

@@ -1,7 +1,9 @@
 /** Checks the set-up of an application by loading it. */
-import { type Report, type RequestReport, toTable } from "../instance/boot_report.ts";
+import { type Report, toTable } from "../instance/boot_report.ts";
 import { mountedIn } from "../instance/mount.ts";
 import { discoveryRedirect } from "../provider/discovery.ts";
+import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/summary.ts";
+import { variableOf } from "../provider/variables.ts";
 import { error, type Finding, ok, warning } from "./findings.ts";
 import { type App, loadApp } from "./load_app.ts";
 import { reasonOf } from "./reason.ts";
@@ -36,7 +38,9 @@ export async function checkApp(
     const reports = apps.flatMap(reportsOf);
     if (reports.length === 0) return { findings: [NOT_MOUNTED], text: "" };
     const findings = await Promise.all(reports.map((report) => checkReport(report, options)));
-    return { findings: findings.flat(), text: reports.map(withoutWarnings).map(toTable).join("\n\n") };
+    // Warnings are findings, which follow the table.
+    const tables = reports.map(({ rows }) => toTable({ rows, warnings: [] }));
+    return { findings: findings.flat(), text: tables.join("\n\n") };
   } finally {
     await close();
   }
@@ -47,23 +51,16 @@ const NOT_MOUNTED = error(
   'The application does not register FastifyAuth(): `await app.register(FastifyAuth(config), { prefix: "/auth" })`.',
 );
 
-type AnyReport = Report | RequestReport;
-
-function reportsOf(app: App): AnyReport[] {
+function reportsOf(app: App): Report[] {
   return mountedIn(app).map(({ report }) => report());
 }
 
-/** Warnings are findings, which follow the table. */
-function withoutWarnings(report: AnyReport): AnyReport {
-  return "perRequest" in report ? report : { ...report, warnings: [] };
-}
-
-async function checkReport(report: AnyReport, { timeout, offline }: AppOptions): Promise<Finding[]> {
-  if ("perRequest" in report) {
-    return [ok("mount", `FastifyAuth is mounted at ${report.mount}, ${PER_REQUEST}`)];
-  }
-  const { mount, warnings, providers } = report;
-  const check = (provider: ReportedProvider) => checkDiscovery(provider, timeout ?? PROVIDER_TIMEOUT);
+async function checkReport(
+  { mount, warnings, providers }: Report,
+  { timeout, offline }: AppOptions,
+): Promise<Finding[]> {
+  if (providers === undefined) return [ok("mount", `FastifyAuth is mounted at ${mount}, ${PER_REQUEST}`)];
+  const check = (provider: ProviderSummary) => checkDiscovery(provider, timeout ?? PROVIDER_TIMEOUT);
   const documents = offline ? [] : await Promise.all(providers.map(check));
   const findings = [
     ...warnings.map(({ code, message }) => ({ ...warning("setting", message), code })),
@@ -77,14 +74,16 @@ const PER_REQUEST =
   "and the application starts. A function chooses the configuration of each request, so the " +
   "settings of tenants are not checked here: call the function with one, or check the deployment by its URL.";
 
-type ReportedProvider = Report["providers"][number];
-
 async function checkDiscovery(
-  { id, discovery }: ReportedProvider,
+  { id, type, factoryId, server }: ProviderSummary,
   timeout: number,
 ): Promise<Finding | undefined> {
-  if (discovery === undefined) return undefined;
-  const { issuer, url, variable } = discovery;
+  const { issuer, wellKnown } = server;
+  if ((type !== "oauth" && type !== "oidc") || issuer === undefined || !isDiscovered(server)) {
+    return undefined;
+  }
+  const url = wellKnown ?? discoveryUrl(issuer);
+  const variable = variableOf(factoryId, "ISSUER");
   const what = `The discovery document of "${id}", ${url},`;
   const hint = `Check \`issuer\` (or ${variable}), and that this machine can reach it.`;
   try {

@@ -135,8 +135,6 @@ export interface ResolvedConfig {
   readonly emailConfirm: boolean;
   /** What decides the public origin. */
   readonly originSource: OriginSource;
-  /** Whether the log gets a table at boot, rather than a line. */
-  readonly doctor: boolean;
   /** Warnings that do not stop the boot. */
   readonly warnings: readonly Notice[];
   /** Recommendations for the operator. */
@@ -189,7 +187,6 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
   const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
   const insecure = attempt(() => requireInsecureProviders(config.insecureProviders, providers)) ?? [];
-  const { doctor = environment.NODE_ENV === "development" } = config;
   const pages = attempt(() => pageSettings(config, core.providers as Provider[], providers, languages)) ??
     pageSettings({}, [], [], languages);
   problems.push(
@@ -236,7 +233,6 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     credentialsDatabaseSessions,
     emailConfirm,
     originSource: originSource(config, origin, environment),
-    doctor,
     warnings: [
       ...toNotices("FST_AUTHJS_WARN_OPTION", [...unknownSettings, ...timeWarnings(config)]),
       ...toNotices("FST_AUTHJS_WARN_SECRET", secretWarnings(core)),
@@ -315,7 +311,7 @@ function withDefaults(
   // Also the time-out of the `store` for `revocable`.
   const adapterTimeout = requireTimeout("adapterTimeout", config.adapterTimeout);
   requireCookies(config.cookies);
-  const { origin: _origin, trustedOrigins: _trusted, doctor: _doctor, ...others } = config;
+  const { origin: _origin, trustedOrigins: _trusted, ...others } = config;
   const { redirectProxyOrigins: _proxied, ...settings } = others;
   const { providerTimeout, adapterTimeout: _adapterTimeout, insecureProviders = [], ...options } = settings;
   const {

@@ -121,7 +121,6 @@ const CONFIG = {
   cookies: COOKIES,
   credentialsDatabaseSessions: "boolean",
   debug: "boolean",
-  doctor: "boolean",
   emailConfirm: "boolean",
   emailMessage: "function",
   events: EVENTS,

@@ -1,7 +1,7 @@
 /** Where the routes are mounted, and where users see them. */
 import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
-import { type Report, reportOf, type RequestReport } from "./boot_report.ts";
+import { type Report, reportOf, reportPerRequest } from "./boot_report.ts";
 import { type PublicPaths, publicPaths } from "../config/public_path.ts";
 import { FastifyAuthError } from "../errors.ts";
 
@@ -19,7 +19,7 @@ export interface Mounted {
   /** The configuration, unless a function chooses it. */
   readonly auth: AuthInstance | undefined;
   /** How it is set up, once the application is ready. */
-  readonly report: () => Report | RequestReport;
+  readonly report: () => Report;
 }
 
 /** The configurations that are mounted in an application, in the order they were registered. */
@@ -86,7 +86,7 @@ export function addTenantMount(
     auth: undefined,
     mountPath,
     isOf,
-    report: () => ({ mount: mountPath, perRequest: true }),
+    report: () => reportPerRequest(mountPath),
   });
   return (auth) => {
     const paths = pathsOf(scope, auth, mountPath);
