@@ -3,51 +3,42 @@ import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthOptions, RateLimit, RateLimitOptions } from "../types.ts";
 
-/** The limits that are kept, each with its own counters. */
-export type LimitName = "address" | "accountFromAddress" | "account" | "mail" | "token";
+/** The limits, each with counters of its own. */
+export const LIMIT_NAMES = ["address", "accountFromAddress", "account", "mail", "token"] as const;
 
-/** How attempts are limited. */
-export interface RateLimitSettings {
-  /** The limits; one that is turned off is missing. */
-  readonly limits: Readonly<Partial<Record<LimitName, RateLimit>>>;
-  readonly concurrentPerAccount: number;
-  readonly concurrentPerAddress: number;
-  /** The account that a form with a password is about. */
-  readonly accountName: NonNullable<RateLimitOptions["accountName"]>;
-  readonly redis: RateLimitOptions["redis"];
-  readonly prefix: string;
-  readonly plugin: RateLimitOptions["plugin"];
-}
+/** The name of a limit. */
+export type LimitName = typeof LIMIT_NAMES[number];
+
+/** The options, with their defaults. */
+export type RateLimitSettings =
+  & Readonly<Required<Omit<RateLimitOptions, "redis" | "plugin">>>
+  & Readonly<Pick<RateLimitOptions, "redis" | "plugin">>;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** docs/rate-limits.md says why. */
-const DEFAULT_LIMITS: Readonly<Record<LimitName, RateLimit>> = {
-  address: { max: 60, timeWindow: MINUTE_MS },
-  accountFromAddress: { max: 10, timeWindow: HOUR_MS },
-  account: { max: 100, timeWindow: 24 * HOUR_MS },
-  mail: { max: 5, timeWindow: HOUR_MS },
-  token: { max: 60, timeWindow: HOUR_MS },
+type Check = (name: string, value: unknown) => void;
+
+/** What an option may be, and its default. docs/rate-limits.md says why. */
+const OPTIONS: Readonly<Record<keyof RateLimitOptions, readonly [check: Check, byDefault?: unknown]>> = {
+  address: [assertLimit, { max: 60, timeWindow: MINUTE_MS }],
+  accountFromAddress: [assertLimit, { max: 10, timeWindow: HOUR_MS }],
+  account: [assertLimit, { max: 100, timeWindow: 24 * HOUR_MS }],
+  mail: [assertLimit, { max: 5, timeWindow: HOUR_MS }],
+  token: [assertLimit, { max: 60, timeWindow: HOUR_MS }],
+  concurrentPerAccount: [assertPositive, 2],
+  concurrentPerAddress: [assertPositive, 8],
+  accountName: [assertFunction],
+  redis: [assertClient],
+  prefix: [assertText, "fastify-authjs:limit:"],
+  plugin: [assertFunction],
 };
-
-const LIMIT_NAMES = Object.keys(DEFAULT_LIMITS) as LimitName[];
-
-const OPTIONS: ReadonlySet<string> = new Set<keyof RateLimitOptions>([
-  ...LIMIT_NAMES,
-  "concurrentPerAccount",
-  "concurrentPerAddress",
-  "accountName",
-  "redis",
-  "prefix",
-  "plugin",
-]);
 
 /**
  * The settings of a configuration.
  *
  * @param providers Those for core.
- * @returns `undefined` where attempts are not limited.
+ * @returns `undefined` if attempts are not limited.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a setting that cannot work.
  */
 export function rateLimitSettings(
@@ -55,28 +46,31 @@ export function rateLimitSettings(
   providers: readonly Provider[],
 ): RateLimitSettings | undefined {
   if (rateLimit === undefined || rateLimit === false) return undefined;
-  const options: RateLimitOptions = rateLimit === true ? {} : requireOptions(rateLimit);
+  const options: RateLimitOptions = rateLimit === true ? {} : rateLimit;
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw invalid(`\`rateLimit\` is ${JSON.stringify(options)}: write true, false or an object.`);
+  }
+  assertKnown("rateLimit", options, Object.keys(OPTIONS));
   const fields = nameFields(providers);
-  return {
-    limits: Object.fromEntries(
-      LIMIT_NAMES.flatMap((name) => {
-        const limit = options[name] ?? DEFAULT_LIMITS[name];
-        return limit === false ? [] : [[name, requireLimit(name, limit)]];
-      }),
-    ),
-    concurrentPerAccount: requirePositive("concurrentPerAccount", options.concurrentPerAccount ?? 2),
-    concurrentPerAddress: requirePositive("concurrentPerAddress", options.concurrentPerAddress ?? 8),
-    accountName: requireType("accountName", "function", options.accountName) ??
-      ((sent, provider) => valueOf(sent, fields.get(provider))),
-    redis: options.redis && requireClient(options.redis),
-    prefix: requireType("prefix", "string", options.prefix) ?? "fastify-authjs:limit:",
-    plugin: requireType("plugin", "function", options.plugin),
+  const accountName: RateLimitSettings["accountName"] = (sent, provider) => {
+    const field = fields.get(provider);
+    return field === undefined ? undefined : String(sent[field] ?? "");
   };
+  const settings = Object.entries(OPTIONS).map(([name, [check, byDefault]]) => {
+    const value = options[name as keyof RateLimitOptions] ?? byDefault;
+    if (value !== undefined) check(`rateLimit.${name}`, value);
+    return [name, value];
+  });
+  return { ...Object.fromEntries(settings), accountName: options.accountName ?? accountName };
 }
 
-/** What is recommended where attempts are not limited in production, unless `false` is written. */
+/** What is recommended in production, if attempts are not limited and `false` is not written. */
 export function rateLimitAdvice({ rateLimit }: FastifyAuthOptions, production: boolean): string[] {
-  return rateLimit === undefined && production ? [LIMITS_OFF] : [];
+  if (rateLimit !== undefined || !production) return [];
+  return [
+    "Attempts to sign in are not limited. Set `rateLimit: true` (npm install @fastify/rate-limit), " +
+    "or `rateLimit: false` where something else limits them.",
+  ];
 }
 
 /**
@@ -89,21 +83,12 @@ export function rateLimitWarnings(
   providers: readonly Provider[],
 ): string[] {
   if (!rateLimit || (rateLimit !== true && rateLimit.accountName !== undefined)) return [];
-  const named = nameFields(providers);
-  return (providers as readonly CredentialsShape[])
-    .filter((provider) => provider.type === "credentials" && !named.has(idOf(provider)))
-    .map((provider) =>
-      `The provider "${
-        idOf(provider)
-      }" has no field for the user's name in \`credentials\`, so attempts on one ` +
-      "account cannot be counted, only those from one address: name the field there, or set " +
-      "`rateLimit.accountName`."
-    );
+  return [...nameFields(providers)].filter(([, field]) => field === undefined).map(([id]) =>
+    `The provider "${id}" has no field for the user's name in \`credentials\`, so attempts on one ` +
+    "account cannot be counted, only those from one address: name the field there, or set " +
+    "`rateLimit.accountName`."
+  );
 }
-
-const LIMITS_OFF =
-  "Attempts to sign in are not limited. Set `rateLimit: true` (npm install @fastify/rate-limit), " +
-  "or `rateLimit: false` where something else limits them.";
 
 /** A provider of core, as far as it is about the fields of a form. */
 interface CredentialsShape {
@@ -117,63 +102,50 @@ interface CredentialsShape {
 const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "checkbox", "radio", "submit"]);
 
 /**
- * The field with the user's name, by the id of the provider: the first one that users type and that is shown.
+ * The field with the user's name of each form with a password, by the id of the provider: the first one that
+ * users type and that is shown.
  */
-function nameFields(providers: readonly Provider[]): ReadonlyMap<string, string> {
-  const fields = new Map<string, string>();
-  for (const provider of providers as readonly CredentialsShape[]) {
-    if (provider.type !== "credentials") continue;
-    const inputs = Object.entries(provider.options?.credentials ?? provider.credentials ?? {});
-    const [name] = inputs.find(([, { type }]) => !OTHER_INPUTS.has(type)) ?? [];
-    if (name !== undefined) fields.set(idOf(provider), name);
-  }
-  return fields;
+function nameFields(providers: readonly Provider[]): ReadonlyMap<string, string | undefined> {
+  const forms = (providers as readonly CredentialsShape[]).filter(({ type }) => type === "credentials");
+  return new Map(forms.map(({ id = "", credentials = {}, options }) => {
+    const inputs = Object.entries(options?.credentials ?? credentials);
+    return [options?.id ?? id, inputs.find(([, { type }]) => !OTHER_INPUTS.has(type))?.[0]];
+  }));
 }
 
-function idOf({ id, options }: CredentialsShape): string {
-  return options?.id ?? id ?? "";
+function assertKnown(what: string, options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw invalid(`\`${what}.${unknown}\` is no option: there are ${known.join(", ")}.`);
 }
 
-function valueOf(sent: Readonly<Record<string, unknown>>, field: string | undefined): string | undefined {
-  return field === undefined ? undefined : String(sent[field] ?? "");
-}
-
-function requireOptions(options: unknown): RateLimitOptions {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw invalid(`\`rateLimit\` is ${JSON.stringify(options)}: write true, false or an object.`);
-  }
-  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
-  if (unknown === undefined) return options;
-  throw invalid(`\`rateLimit.${unknown}\` is no option: there are ${[...OPTIONS].join(", ")}.`);
-}
-
-function requireLimit(name: LimitName, limit: RateLimit): RateLimit {
+function assertLimit(name: string, limit: unknown): void {
+  if (limit === false) return;
   if (typeof limit !== "object" || limit === null) {
-    throw invalid(`\`rateLimit.${name}\` must be \`{ max, timeWindow }\` or false.`);
+    throw invalid(`\`${name}\` must be \`{ max, timeWindow }\` or false.`);
   }
-  const unknown = Object.keys(limit).find((key) => key !== "max" && key !== "timeWindow");
-  if (unknown !== undefined) {
-    throw invalid(`\`rateLimit.${name}.${unknown}\` is no option: there are max and timeWindow.`);
-  }
-  return {
-    max: requirePositive(`${name}.max`, limit.max),
-    timeWindow: requirePositive(`${name}.timeWindow`, limit.timeWindow, " of milliseconds"),
-  };
+  assertKnown(name, limit, ["max", "timeWindow"]);
+  const { max, timeWindow } = limit as Partial<RateLimit>;
+  assertPositive(`${name}.max`, max);
+  assertPositive(`${name}.timeWindow`, timeWindow, " of milliseconds");
 }
 
-function requirePositive(name: string, value: unknown, unit = ""): number {
-  if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
-  throw invalid(`\`rateLimit.${name}\` is ${JSON.stringify(value)}: write a whole number${unit} from 1 on.`);
+function assertPositive(name: string, value: unknown, unit = ""): void {
+  if (Number.isSafeInteger(value) && (value as number) > 0) return;
+  throw invalid(`\`${name}\` is ${JSON.stringify(value)}: write a whole number${unit} from 1 on.`);
 }
 
-function requireType<T>(name: string, type: "function" | "string", value: T): T {
-  if (value === undefined || typeof value === type) return value;
-  throw invalid(`\`rateLimit.${name}\` must be a ${type}.`);
+function assertFunction(name: string, value: unknown): void {
+  if (typeof value !== "function") throw invalid(`\`${name}\` must be a function.`);
 }
 
-function requireClient<T extends object>(client: T): T {
-  if ("call" in client || "sendCommand" in client) return client;
-  throw invalid("`rateLimit.redis` must be a client of `ioredis`, or a connected one of `redis`.");
+function assertText(name: string, value: unknown): void {
+  if (typeof value !== "string") throw invalid(`\`${name}\` must be a string.`);
+}
+
+function assertClient(name: string, client: unknown): void {
+  if (typeof client === "object" && ("call" in client! || "sendCommand" in client!)) return;
+  throw invalid(`\`${name}\` must be a client of \`ioredis\`, or a connected one of \`redis\`.`);
 }
 
 function invalid(message: string): FastifyAuthError {
@@ -188,12 +160,9 @@ interface CountedConfig {
 
 /** Whether two configurations of a tenant count the same, so that the counters of one go on for the other. */
 export function haveSameLimits(a: CountedConfig, b: CountedConfig): boolean {
-  if (a.rateLimit === undefined || b.rateLimit === undefined || a.rateLimit.redis !== b.rateLimit.redis) {
-    return false;
-  }
-  const texts = [a, b].map(({ rateLimit, core: { secret } }) => {
-    const { redis: _redis, plugin: _plugin, accountName: _name, ...counted } = rateLimit!;
-    return JSON.stringify([counted, secret]);
-  });
-  return texts[0] === texts[1];
+  // Functions are not in the text: they count nothing.
+  const [one, other] = [a, b].map(({ rateLimit, core: { secret } }) =>
+    JSON.stringify([{ ...rateLimit, redis: undefined }, secret])
+  );
+  return one === other && a.rateLimit?.redis === b.rateLimit?.redis;
 }

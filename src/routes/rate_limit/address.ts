@@ -17,32 +17,30 @@ export const UNTRUSTED =
   "that is your proxy, all users behind it are limited as if they were one: set `trustProxy` to its address (a " +
   "number of hops is not enough), or have it remove the header.";
 
+/** An address for documentation (RFC 5737), which is no proxy. */
+const ADDRESS = "203.0.113.1";
+
+/** More than there are proxies anywhere. */
+const HOPS = 50;
+
 /**
  * Whether Fastify takes the address that a request says it comes from, whoever sends it: `trustProxy: true`. That
  * option is not in `initialConfig`, so a request shows it, as Fastify makes them.
  */
 export function trustsEveryone(scope: FastifyInstance): boolean {
-  const prototype = requestClassOf(scope)?.prototype;
-  if (prototype === undefined) return false;
-  const raw = { headers: { "x-forwarded-for": Array(HOPS).fill(ADDRESS).join() }, socket: PEER };
-  const { ips }: Pick<FastifyRequest, "ips"> = Object.create(prototype, { raw: { value: raw } });
-  return ips !== undefined && ips.length > HOPS;
-}
-
-/** More than there are proxies anywhere. */
-const HOPS = 50;
-
-/** An address for documentation (RFC 5737), which is no proxy. */
-const ADDRESS = "203.0.113.1";
-
-const PEER = { remoteAddress: ADDRESS };
-
-function requestClassOf(scope: object | null): { readonly prototype: object } | undefined {
-  if (scope === null) return undefined;
-  const key = Object.getOwnPropertySymbols(scope).find(({ description }) =>
-    description === "fastify.Request"
-  );
-  return key === undefined ? requestClassOf(Object.getPrototypeOf(scope)) : Reflect.get(scope, key);
+  const raw = {
+    headers: { "x-forwarded-for": Array(HOPS).fill(ADDRESS).join() },
+    socket: { remoteAddress: ADDRESS },
+  };
+  for (let owner: object | null = scope; owner !== null; owner = Object.getPrototypeOf(owner)) {
+    const key = Object.getOwnPropertySymbols(owner).find(({ description }) =>
+      description === "fastify.Request"
+    );
+    if (key === undefined) continue;
+    const request: FastifyRequest = Object.create(Reflect.get(owner, key).prototype, { raw: { value: raw } });
+    return (request.ips ?? []).length > HOPS;
+  }
+  return false;
 }
 
 export const EVERYONE_TRUSTED =

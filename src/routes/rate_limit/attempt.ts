@@ -13,21 +13,25 @@ import { foldName } from "./fold_name.ts";
 export interface Subject {
   /** An attempt may be a guess; a mail costs its recipient; a token may be a row in the database. */
   readonly kind: "attempt" | "mail" | "token";
-  /** The account, recipient or user, in one spelling; `undefined` where it is unknown. */
+  /** A key of the account, recipient or user, in one spelling; `undefined` if it is unknown. */
   readonly account: string | undefined;
 }
 
-/** What a request is counted as besides a request of its address. */
+/**
+ * What a request is counted as besides a request of its address. Without a valid CSRF token no mail is sent and
+ * no token is issued: such requests must not use up those of a user.
+ */
 export async function subjectOf(context: RequestContext): Promise<Subject | undefined> {
-  const { action, method, provider } = context;
-  if (action === "token") {
-    return passesCsrf(context) ? { kind: "token", account: await userOf(context) } : undefined;
-  }
-  if (action === "signin" && method === "POST" && provider?.type === "email") {
-    return passesCsrf(context) ? { kind: "mail", account: folded(recipientOf(context)) } : undefined;
-  }
+  const { action, method, provider: { id = "", type = "" } = {} } = context;
+  const subject = (kind: Subject["kind"], account: string | undefined) => {
+    return { kind, account: account === undefined ? undefined : `${kind} ${id} ${account}` };
+  };
+  const mails = action === "signin" && method === "POST" && type === "email";
+  if ((action === "token" || mails) && csrfError(context) !== undefined) return undefined;
+  if (action === "token") return subject("token", await userOf(context));
+  if (mails) return subject("mail", folded(recipientOf(context)));
   if (action !== "callback" || !mayBeGuess(context)) return undefined;
-  return { kind: "attempt", account: folded(ACCOUNTS[provider?.type ?? ""]?.(context)) };
+  return subject("attempt", folded(ACCOUNTS[type]?.(context)));
 }
 
 /** The account in one spelling. */
@@ -35,17 +39,9 @@ function folded(name: string | undefined): string | undefined {
   return name === undefined ? undefined : foldName(name);
 }
 
-/**
- * Without a valid CSRF token no mail is sent and no token is issued: such requests must not use up those of a
- * user.
- */
-function passesCsrf(context: RequestContext): boolean {
-  return csrfError(context) === undefined;
-}
-
 /** The user of the session cookie; `undefined` if there is none, or if the database does not say. */
-async function userOf(context: RequestContext): Promise<string | undefined> {
-  return await ownerOf(context.held.token, context.settings).catch(() => undefined);
+async function userOf({ held, settings }: RequestContext): Promise<string | undefined> {
+  return await ownerOf(held.token, settings).catch(() => undefined);
 }
 
 /** What a browser sent. Another one has another CSRF cookie. */
@@ -58,8 +54,7 @@ export function sentBy(context: RequestContext): string {
 /** Whether the answer to an attempt is that of a failure which a guess may be behind. */
 export function hasFailed({ error, session }: Answer): boolean {
   // Nothing was compared: the token is missing, or the database fails.
-  if (error instanceof MissingCSRF || error instanceof FastifyAuthError) return false;
-  return !session;
+  return !session && !(error instanceof MissingCSRF || error instanceof FastifyAuthError);
 }
 
 /**
@@ -76,25 +71,14 @@ const ACCOUNTS: Readonly<Record<string, (context: RequestContext) => string | un
   credentials: ({ provider, body = {}, config }) => config.rateLimit!.accountName(body, provider!.id),
   // Adapters may find a token by itself.
   email: ({ body, query }) => textOf(body?.email) ?? new URLSearchParams(query).get("email") ?? "",
-  webauthn: ({ body }) => credentialId(body?.data),
+  webauthn({ body }) {
+    try {
+      return textOf(JSON.parse(String(body?.data)).id);
+    } catch {
+      return undefined;
+    }
+  },
 };
-
-/**
- * The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one, and
- * so are sub-addresses (RFC 5233), such as "ada+news@example.com".
- */
-function recipientOf(context: RequestContext): string | undefined {
-  const { body, provider, config } = context;
-  const email = (config.core.providers as readonly EmailShape[])
-    .find(({ id, options }) => (options?.id ?? id) === provider!.id);
-  try {
-    const address = email?.options?.normalizeIdentifier?.(textOf(body?.email) ?? "");
-    return address?.replace(/^([^@+]+)\+[^@]*(?=@)/, "$1");
-  } catch {
-    // Core refuses it for the same reason.
-    return undefined;
-  }
-}
 
 /** An e-mail provider, with its settings. */
 interface EmailShape {
@@ -102,10 +86,18 @@ interface EmailShape {
   readonly options?: Partial<EmailConfig>;
 }
 
-function credentialId(data: unknown): string | undefined {
+/**
+ * The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one, and
+ * so are sub-addresses (RFC 5233), such as "ada+news@example.com".
+ */
+function recipientOf({ body, provider, config }: RequestContext): string | undefined {
+  const email = (config.core.providers as readonly EmailShape[])
+    .find(({ id, options }) => (options?.id ?? id) === provider!.id);
   try {
-    return textOf(JSON.parse(String(data)).id);
+    const address = email?.options?.normalizeIdentifier?.(textOf(body?.email) ?? "");
+    return address?.replace(/^([^@+]+)\+[^@]*(?=@)/, "$1");
   } catch {
+    // Core refuses it for the same reason.
     return undefined;
   }
 }

@@ -1,29 +1,17 @@
-/**
- * Counters of `@fastify/rate-limit`.
- *
- * It is an optional peer, so nothing here imports it by name: bundlers and Deno would want it for every
- * application.
- */
-import type { FastifyInstance } from "fastify";
+/** Counters of `@fastify/rate-limit`, in the memory of the process or in Redis. */
+import Fastify, { type FastifyPluginCallback } from "fastify";
+import type { NoticeCode } from "../../config/notices.ts";
+import { LIMIT_NAMES, type LimitName, type RateLimitSettings } from "../../config/rate_limit.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import type { RateLimit, RateLimitOptions } from "../../types.ts";
-import type { RedisCommands } from "./redis_commands.ts";
+import { withDeadline } from "../../utils/deadline.ts";
+import type { Log } from "../../utils/log.ts";
+import { sendCommand } from "../../utils/redis_client.ts";
 
-/** The package, as far as it is used. */
-export interface RateLimitPackage {
-  /** The plugin, without `fastify-plugin`. */
-  readonly fastifyRateLimit: (instance: FastifyInstance, options: object) => unknown;
+/** The plugin, as far as it is used. */
+export type RateLimitPlugin = FastifyPluginCallback<Record<string, unknown>> & {
   /** An address, or the network of an IPv6 address. From 11.2 on. */
-  readonly normalizeIP: (address: string, ipv6Subnet?: number) => string;
-}
-
-/** Counts one kind of event, by key. */
-export interface Counter {
-  /** Counts one more. */
-  readonly count: (key: string) => Promise<Count>;
-  /** Looks, without counting. */
-  readonly look: (key: string) => Promise<Count>;
-}
+  readonly normalizeIP: (address: string) => string;
+};
 
 /** Where a counter stands. */
 export interface Count {
@@ -35,94 +23,114 @@ export interface Count {
   readonly ttlInSeconds: number;
 }
 
+/** Counts one more event of a key; without `increment` it only looks. */
+type Counter = (key: string, options?: { readonly increment: false }) => Promise<Count>;
+
+/** The counters of the limits that are on. */
+export type Counters = Readonly<Partial<Record<LimitName, Counter>>>;
+
 /**
- * Loads the package.
+ * Loads the plugin. It is an optional peer, so nothing imports it by name: bundlers and Deno would want it for
+ * every application.
  *
- * @param plugin The plugin of the application's own import.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not installed, or too old.
+ * @param plugin That of the application's own import.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not installed, or too old.
  */
 export async function loadRateLimit(
-  plugin: RateLimitOptions["plugin"],
-  load: (name: string) => Promise<{ default: unknown }> = async (name) =>
-    await import(/* webpackIgnore: true */ name),
-): Promise<RateLimitPackage> {
-  const loaded = plugin ?? (await loadByName(load)).default;
-  const { fastifyRateLimit, normalizeIP } = loaded as Partial<RateLimitPackage>;
-  if (fastifyRateLimit !== undefined && normalizeIP !== undefined) return { fastifyRateLimit, normalizeIP };
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`rateLimit\` needs @fastify/rate-limit 11.2 or later, and this one is older. ${INSTALL}`,
-  );
-}
-
-const INSTALL = "Run `npm install @fastify/rate-limit@^11.2.0` (`pnpm add`, `yarn add`, `bun add`, or " +
-  "`deno add npm:@fastify/rate-limit@^11.2.0`).";
-
-async function loadByName(load: (name: string) => Promise<{ default: unknown }>) {
-  try {
-    return await load("@fastify/rate-limit");
-  } catch (cause) {
-    throw new FastifyAuthError(
+  plugin: RateLimitSettings["plugin"],
+  load = async (name: string): Promise<{ default: unknown }> => await import(/* webpackIgnore: true */ name),
+): Promise<RateLimitPlugin> {
+  const failed = (why: string, cause?: unknown) =>
+    new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
-      `\`rateLimit\` needs the package @fastify/rate-limit, which cannot be loaded. ${INSTALL} In a bundle, set ` +
-        "`rateLimit: { plugin: rateLimit }` with your own import of it.",
+      `\`rateLimit\` needs @fastify/rate-limit 11.2 or later, ${why}. Run ` +
+        "`npm install @fastify/rate-limit@^11.2.0` (`pnpm add`, `yarn add`, `bun add`, or " +
+        "`deno add npm:@fastify/rate-limit@^11.2.0`). In a bundle, set `rateLimit: { plugin: rateLimit }` " +
+        "with your own import of it.",
       { cause },
     );
-  }
+  const { default: loaded } = plugin
+    ? { default: plugin }
+    : await load("@fastify/rate-limit").catch((cause) => {
+      throw failed("which cannot be loaded", cause);
+    });
+  if ((loaded as Partial<RateLimitPlugin>).normalizeIP === undefined) throw failed("and this one is older");
+  return loaded as RateLimitPlugin;
 }
 
-/** Where counters are kept. */
-export interface CounterStore {
-  /** Those of Redis; without them, the memory of the process. */
-  readonly commands: RedisCommands | undefined;
-  /** The prefix of all keys. */
-  readonly prefix: string;
-}
-
-/**
- * Events that are counted at most in the memory of a process, of each kind: with more, the oldest are
- * forgotten.
- */
+/** Events that are counted at most in the memory of a process, of each kind: with more, the oldest are forgotten. */
 const MOST_IN_MEMORY = 50_000;
 
-/**
- * Makes a counter.
- *
- * @param name A part of its keys in Redis.
- */
-export async function openCounter(
-  scope: FastifyInstance,
-  { fastifyRateLimit }: RateLimitPackage,
-  name: string,
-  limit: RateLimit,
-  { commands, prefix }: CounterStore,
-): Promise<Counter> {
-  const made: { createRateLimit?: () => (request: KeyedRequest, options?: object) => Promise<Count> } = {};
-  // The application may have registered the plugin, which decorates an instance once: its counters stay
-  // apart. Its hooks and decorators are not needed, and a configuration may be read after the application has
-  // started.
-  const instance = Object.assign(Object.create(scope), {
-    hasDecorator: () => false,
-    addHook: () => {},
-    decorateRequest: () => {},
-    decorate: (name: keyof typeof made, value: never) => void (made[name] = value),
-  });
-  await fastifyRateLimit(instance, {
-    ...limit,
-    global: false,
-    cache: MOST_IN_MEMORY,
-    keyGenerator: ({ key }: KeyedRequest) => key,
-    ...(commands && { redis: commands, nameSpace: `${prefix}${name}:` }),
-  });
-  const counter = made.createRateLimit!();
-  return {
-    count: (key) => counter({ key, routeOptions: {} }),
-    look: (key) => counter({ key, routeOptions: {} }, { increment: false }),
-  };
+/** A scope with the plugin. */
+interface LimitedScope {
+  createRateLimit(): (request: object, options: object | undefined) => Promise<Count>;
 }
 
-/** What the package reads of a request. */
-interface KeyedRequest {
-  readonly key: string;
-  readonly routeOptions: object;
+/** Makes the counters. */
+export async function openCounters(
+  plugin: RateLimitPlugin,
+  settings: RateLimitSettings,
+  log: Log,
+): Promise<Counters> {
+  const { redis, prefix } = settings;
+  const commands = redis && redisCommands(redis, log);
+  // An instance of Fastify that answers nothing: below one where the application has registered the plugin, it
+  // makes no counters of its own, and one that has started takes no plugin. A configuration may come later.
+  const host = Fastify();
+  const counters: Partial<Record<LimitName, Counter>> = {};
+  for (const name of LIMIT_NAMES) {
+    if (settings[name] === false) continue;
+    host.register(async (scope) => {
+      await scope.register(plugin, {
+        ...settings[name],
+        global: false,
+        cache: MOST_IN_MEMORY,
+        keyGenerator: ({ key }: { readonly key: string }) => key,
+        ...(commands && { redis: commands, nameSpace: `${prefix}${name}:` }),
+      });
+      const count = (scope as unknown as LimitedScope).createRateLimit();
+      // What it reads of a request. That of the client may have a `groupId`, of the application's own limits.
+      counters[name] = (key, options) => count({ key, routeOptions: {} }, options);
+    });
+  }
+  await host.ready();
+  return counters;
+}
+
+/** How long Redis may take for an answer, in milliseconds. */
+const DEADLINE_MS = 1_000;
+
+const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
+
+/** A count, and the milliseconds until it starts anew. */
+type Reply = readonly [count: number, milliseconds: number];
+
+/**
+ * The part of a client of `ioredis` that the plugin uses, over any client. While Redis fails nothing is
+ * counted: a user who cannot sign in at all is worse off than one who is not protected by a limit for a while.
+ */
+function redisCommands(client: NonNullable<RateLimitSettings["redis"]>, log: Log): object {
+  let failing = false;
+  const tell = (error: Error): Reply => {
+    const message = `Auth.js: Redis fails, so attempts to sign in are not limited: ${error.message}`;
+    if (!failing) log.error({ code: CODE }, message);
+    failing = true;
+    return [0, 0];
+  };
+  const works = (reply: unknown) => {
+    if (failing) log.warn({ code: CODE }, "Auth.js: Redis works again: attempts to sign in are limited.");
+    failing = false;
+    return reply as Reply;
+  };
+  const commands: Record<string, unknown> = {
+    defineCommand(name: string, { lua }: { readonly lua: string }) {
+      commands[name] = (key: string, ...rest: [...unknown[], (error: null, reply: Reply) => void]) => {
+        const done = rest.pop() as (error: null, reply: Reply) => void;
+        const send = async () => await sendCommand(client, "EVAL", lua, "1", key, ...rest.map(String));
+        withDeadline(send(), DEADLINE_MS, () => new Error("no answer within a second"))
+          .then(works, tell).then((reply) => done(null, reply));
+      };
+    },
+  };
+  return commands;
 }

@@ -4,17 +4,16 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createHmac, hkdfSync } from "node:crypto";
-import type { LimitName, RateLimitSettings } from "../../config/rate_limit.ts";
 import type { NoticeCode } from "../../config/notices.ts";
+import type { LimitName, RateLimitSettings } from "../../config/rate_limit.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { hashSecrets } from "../../config/hash_secrets.ts";
-import { type AttemptRequest, newestAttempt } from "../callback/attempts.ts";
 import { InFlight } from "../../utils/in_flight.ts";
+import { type AttemptRequest, newestAttempt } from "../callback/attempts.ts";
 import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort } from "./address.ts";
 import { hasFailed, sentBy, subjectOf } from "./attempt.ts";
-import { type Counter, loadRateLimit, openCounter } from "./counters.ts";
-import { redisCommands } from "./redis_commands.ts";
+import { type Counters, loadRateLimit, openCounters } from "./counters.ts";
 import { TooManyRequests } from "./too_many_requests.ts";
 
 /** What the limits need of a configuration. */
@@ -27,43 +26,36 @@ export interface RateLimitParts {
 
 const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
 
-/** A counter, and what it counts. */
-type CountedKey = readonly [counter: Counter, key: string];
+/** A limit, and the key that it counts. */
+type CountedKey = readonly [limit: LimitName, key: string];
 
 /** The limits of one configuration. */
 export class RateLimits {
-  readonly #running: InFlight;
-  /** Those that run, by the browser and what it sent. */
-  readonly #attempts: Map<string, Promise<Answer>>;
+  readonly #running = new InFlight();
+  /** The attempts that run, by the browser and what it sent. */
+  readonly #attempts = new Map<string, Promise<Answer>>();
 
   private constructor(
     private readonly settings: RateLimitSettings,
-    private readonly counters: Readonly<Partial<Record<LimitName, Counter>>>,
+    private readonly counters: Counters,
+    /** A key of an address. */
     private readonly addressOf: (request: FastifyRequest) => string,
     private readonly digest: (text: string) => string,
-  ) {
-    this.#running = new InFlight();
-    this.#attempts = new Map();
-  }
+  ) {}
 
   /**
    * Loads `@fastify/rate-limit` and makes the counters.
    *
    * @param scope A scope of the plugin.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not installed.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not installed.
    */
   static async open(
     scope: FastifyInstance,
     settings: RateLimitSettings,
     { secret, once }: RateLimitParts,
   ): Promise<RateLimits> {
-    const loaded = await loadRateLimit(settings.plugin);
-    const { redis, prefix } = settings;
-    const store = { commands: redis && redisCommands(redis, scope.log), prefix };
-    const counters: Partial<Record<LimitName, Counter>> = {};
-    for (const [name, limit] of Object.entries(settings.limits)) {
-      counters[name as LimitName] = await openCounter(scope, loaded, name, limit, store);
-    }
+    const plugin = await loadRateLimit(settings.plugin);
+    const counters = await openCounters(plugin, settings, scope.log);
     if (trustsEveryone(scope)) {
       once("rate limit without proxy", () => scope.log.warn({ code: CODE }, EVERYONE_TRUSTED));
     }
@@ -71,9 +63,14 @@ export class RateLimits {
       if (isUntrusted(request)) {
         once("rate limit of a proxy", () => request.log.warn({ code: CODE }, UNTRUSTED));
       }
-      return loaded.normalizeIP(withoutPort(request.ip ?? ""));
+      return plugin.normalizeIP(withoutPort(request.ip ?? ""));
     };
-    return new RateLimits(settings, counters, addressOf, digestWith(hashSecrets(secret).current));
+    // So no address or name of a user is in Redis, and without the secret none can be guessed.
+    const key = new Uint8Array(
+      hkdfSync("sha256", hashSecrets(secret).current, "", "fastify-authjs rate limit", 32),
+    );
+    const digest = (text: string) => createHmac("sha256", key).update(text).digest("base64url");
+    return new RateLimits(settings, counters, addressOf, digest);
   }
 
   /**
@@ -81,38 +78,32 @@ export class RateLimits {
    *
    * @param callback The callback of an authorization server. Any site can have a browser request one: it counts
    * only if a sign-in began there.
-   * @throws {TooManyRequests} When there were too many.
+   * @throws {TooManyRequests} If there were too many.
    */
   async countRequest(request: FastifyRequest, callback?: AttemptRequest): Promise<void> {
-    const { address } = this.counters;
-    if (address === undefined || (callback !== undefined && newestAttempt(callback) === undefined)) return;
-    await countOne(address, this.digest(`address ${this.addressOf(request)}`));
+    if (callback !== undefined && newestAttempt(callback) === undefined) return;
+    await this.#countOne("address", `address ${this.addressOf(request)}`);
   }
 
   /**
-   * Looks whether a request of an address is allowed of which only refused ones count.
+   * Looks whether a request of an address is allowed of which only refused ones count: by themselves, since
+   * any site can have a browser send them.
    *
-   * @throws {TooManyRequests} When there were too many.
+   * @throws {TooManyRequests} If there were too many.
    */
   async lookAtRefusals(request: FastifyRequest): Promise<void> {
-    const { address } = this.counters;
-    if (address !== undefined) await lookAt([[address, this.#refusalsOf(request)]]);
+    await this.#lookAt([["address", `refused ${this.addressOf(request)}`]]);
   }
 
   /** Counts a refused request of an address. */
   async countRefusal(request: FastifyRequest): Promise<void> {
-    await this.counters.address?.count(this.#refusalsOf(request));
-  }
-
-  /** They are counted by themselves: any site can have a browser send them. */
-  #refusalsOf(request: FastifyRequest): string {
-    return this.digest(`refused ${this.addressOf(request)}`);
+    await this.#count("address", `refused ${this.addressOf(request)}`);
   }
 
   /**
    * Answers a request within the limits.
    *
-   * @throws {TooManyRequests} When there were too many attempts, or too many run.
+   * @throws {TooManyRequests} If there were too many attempts, or too many run.
    */
   async answer(
     context: RequestContext,
@@ -121,30 +112,17 @@ export class RateLimits {
   ): Promise<Answer> {
     const subject = await subjectOf(context);
     if (subject === undefined) return await run();
-    const { kind } = subject;
-    const account = subject.account === undefined
-      ? undefined
-      : this.digest(`${kind} ${context.provider?.id ?? ""} ${subject.account}`);
-    if (kind === "attempt") return await this.#share(context, request, account, run);
-    const counter = this.counters[kind];
-    if (account !== undefined && counter !== undefined) await countOne(counter, account);
-    return await run();
-  }
-
-  /**
-   * Runs an attempt. While it runs, the same fields from the same browser are the same attempt: a user clicked
-   * twice.
-   */
-  async #share(
-    context: RequestContext,
-    request: FastifyRequest,
-    account: string | undefined,
-    run: () => Promise<Answer>,
-  ): Promise<Answer> {
-    const key = this.digest(`attempt ${this.addressOf(request)} ${sentBy(context)}`);
+    const { kind, account } = subject;
+    if (kind !== "attempt") {
+      if (account !== undefined) await this.#countOne(kind, account);
+      return await run();
+    }
+    // While it runs, the same fields from the same browser are the same attempt: a user clicked twice.
+    const address = `address ${this.addressOf(request)}`;
+    const key = this.digest(`${address} ${sentBy(context)}`);
     const same = this.#attempts.get(key);
     if (same !== undefined) return { ...await same, isShared: true };
-    const attempt = this.#attempt(request, account, run);
+    const attempt = this.#attempt(address, account, run);
     this.#attempts.set(key, attempt);
     try {
       return await attempt;
@@ -153,60 +131,42 @@ export class RateLimits {
     }
   }
 
-  /**
-   * Runs an attempt, and counts it where it fails. It is bounded what can start before the first one has
-   * failed.
-   */
-  async #attempt(
-    request: FastifyRequest,
-    account: string | undefined,
-    run: () => Promise<Answer>,
-  ): Promise<Answer> {
+  /** Runs an attempt, and counts it if it fails. It is bounded what can start before the first one has failed. */
+  async #attempt(address: string, account: string | undefined, run: () => Promise<Answer>): Promise<Answer> {
     const { concurrentPerAddress, concurrentPerAccount } = this.settings;
-    const address = this.digest(`address ${this.addressOf(request)}`);
+    const failures: CountedKey[] = account === undefined
+      ? []
+      : [["accountFromAddress", `${account} ${address}`], ["account", account]];
     const end = this.#running.begin([
       [address, concurrentPerAddress],
       ...(account === undefined ? [] : [[account, concurrentPerAccount] as const]),
     ]);
     if (end === undefined) throw new TooManyRequests(1);
     try {
-      const failures = account === undefined ? [] : this.#failuresOf(account, address);
-      await lookAt(failures);
+      await this.#lookAt(failures);
       const answer = await run();
-      if (hasFailed(answer)) await Promise.all(failures.map(([counter, key]) => counter.count(key)));
+      if (hasFailed(answer)) await Promise.all(failures.map((failure) => this.#count(...failure)));
       return answer;
     } finally {
       end();
     }
   }
 
-  /** The counters of failed attempts on an account. */
-  #failuresOf(account: string, address: string): readonly CountedKey[] {
-    const { accountFromAddress, account: fromAnywhere } = this.counters;
-    return [
-      ...(accountFromAddress ? [[accountFromAddress, this.digest(`${account} ${address}`)] as const] : []),
-      ...(fromAnywhere ? [[fromAnywhere, account] as const] : []),
-    ];
+  async #count(...[limit, key]: CountedKey) {
+    return await this.counters[limit]?.(this.digest(key));
   }
-}
 
-async function countOne(counter: Counter, key: string): Promise<void> {
-  const { isExceeded, ttlInSeconds } = await counter.count(key);
-  if (isExceeded) throw new TooManyRequests(ttlInSeconds);
-}
+  async #countOne(...counted: CountedKey): Promise<void> {
+    const count = await this.#count(...counted);
+    if (count?.isExceeded) throw new TooManyRequests(count.ttlInSeconds);
+  }
 
-/** @throws {TooManyRequests} Where one of them is used up; with the time of the one that starts anew last. */
-async function lookAt(keys: readonly CountedKey[]): Promise<void> {
-  const counts = await Promise.all(keys.map(([counter, key]) => counter.look(key)));
-  const waits = counts.filter(({ remaining }) => remaining <= 0).map(({ ttlInSeconds }) => ttlInSeconds);
-  if (waits.length > 0) throw new TooManyRequests(Math.max(...waits));
-}
-
-/**
- * Keys are digests, so that no address or name of a user is in Redis; without the secret they cannot be
- * guessed.
- */
-function digestWith(secret: string): (text: string) => string {
-  const key = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));
-  return (text) => createHmac("sha256", key).update(text).digest("base64url");
+  /** @throws {TooManyRequests} If one of them is used up; with the time of the one that starts anew last. */
+  async #lookAt(keys: readonly CountedKey[]): Promise<void> {
+    const counts = await Promise.all(
+      keys.map(([limit, key]) => this.counters[limit]?.(this.digest(key), { increment: false })),
+    );
+    const waits = counts.flatMap((count) => count && count.remaining <= 0 ? [count.ttlInSeconds] : []);
+    if (waits.length > 0) throw new TooManyRequests(Math.max(...waits));
+  }
 }

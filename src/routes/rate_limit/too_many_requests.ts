@@ -13,11 +13,10 @@ import type { AuthRoute } from "../table.ts";
 export class TooManyRequests extends FastifyAuthError {
   /** The type for clients and for the log. */
   readonly type = "TooManyRequests";
-  /** Fastify adds them to the reply. */
-  readonly headers: { readonly "retry-after": string };
-
   /** After how many seconds the next attempt is allowed. */
   readonly wait: number;
+  /** Fastify adds them to the reply. */
+  readonly headers: { readonly "retry-after": string };
 
   constructor(seconds: number) {
     const wait = Math.max(1, Math.ceil(seconds));
@@ -29,8 +28,8 @@ export class TooManyRequests extends FastifyAuthError {
 }
 
 /**
- * Sends the answer: for a script as other failures are sent to it; for a browser a page, that of the
- * application where it has one.
+ * Sends the answer: to a script as other failures are sent to it; to a browser a page, that of the application
+ * if it has one.
  *
  * @throws {TooManyRequests} For every other client: the application's error handler answers it.
  */
