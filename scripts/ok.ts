@@ -35,6 +35,7 @@ const CHECKS: Step[] = [
   { name: "types", args: deno("check", ...noLock) },
   { name: "imports point down", args: ["run", "--no-lock", "-A", "scripts/layers.ts"] },
   { name: "generated files up to date", args: script("generate_providers", "--check") },
+  { name: "templates of new projects up to date", args: script("generate_init", "--check") },
   { name: "logos and scripts of the pages up to date", args: script("generate_page_assets", "--check") },
   { name: "docs/providers.md up to date", args: script("generate_provider_docs", "--check") },
   { name: "docs/options.md up to date", args: script("generate_option_docs", "--check") },

@@ -8,7 +8,6 @@ import process from "node:process";
 import { PassThrough } from "node:stream";
 import { init as initIn } from "../src/cli/init/init.ts";
 import { askForRest, type Given, type Terminal } from "../src/cli/init/questions.ts";
-import { SELF, VERSIONS } from "../src/cli/init/versions.ts";
 import { PROVIDERS } from "../src/cli/init/providers.ts";
 import { run } from "../src/cli/run.ts";
 
@@ -47,7 +46,7 @@ async function useCheckout(directory: string, names: readonly string[]): Promise
   const scopes: Record<string, unknown> = { [root.href]: all };
   for (const name of names) {
     const { imports } = JSON.parse(await readFile(join(directory, name, "deno.json"), "utf8"));
-    assertEquals(imports["fastify-authjs"], `jsr:${config.name}@${SELF}`);
+    assertEquals(imports["fastify-authjs"], `jsr:${config.name}@^${config.version}`);
     scopes[`./${name}/`] = { ...imports, ...Object.fromEntries(exports) };
   }
   const compilerOptions = { strict: true, noUncheckedIndexedAccess: true };
@@ -327,10 +326,16 @@ Deno.test("init writes nothing where its questions are left unanswered", async (
 
 Deno.test("a new project begins with the versions that this package is tested with", async () => {
   const { imports } = JSON.parse(await readFile(new URL("deno.json", packages), "utf8"));
-  for (const [name, range] of Object.entries(VERSIONS)) {
-    assertEquals(imports[name], `npm:${name}@${range}`);
-  }
-  assertEquals(SELF, `^${config.version}`);
+  await using directory = await temporary();
+  await init(directory.path, "--runtime", "node", "--providers", ALL, "--database", "postgres");
+  const { dependencies, devDependencies } = JSON.parse(
+    await readFile(join(directory.path, "package.json"), "utf8"),
+  );
+  const { "fastify-authjs": self, ...ranges } = { ...dependencies, ...devDependencies };
+  assertEquals(self, `^${config.version}`);
+  const tested = Object.entries(ranges).filter(([name]) => !name.startsWith("@types/"));
+  assertEquals(tested.length, 10);
+  for (const [name, range] of tested) assertEquals(imports[name], `npm:${name}@${range}`);
 });
 
 Deno.test("a new project has the tables of docs/database-sessions.md", async () => {

@@ -1,29 +1,26 @@
 /** What a new project is made of, and whether that fits together. */
-import { nearNames } from "./near_names.ts";
+import { editDistance } from "../../utils/edit_distance.ts";
 import { needsDatabase, type Provider } from "./provider.ts";
 import { PROVIDERS } from "./providers.ts";
 
 /** The runtimes that a project is written for. */
 export const RUNTIMES = ["node", "deno"] as const;
-export type Runtime = typeof RUNTIMES[number];
 
 /** Where users, accounts and sessions may be kept. Without a database a session is an encrypted cookie. */
 export const DATABASES = ["none", "libsql", "postgres"] as const;
-export type Database = typeof DATABASES[number];
 
 /** What a new project is made of. */
 export interface Choices {
-  /** The name of the project. */
-  readonly name: string;
-  readonly runtime: Runtime;
+  readonly directory: string;
+  readonly runtime: typeof RUNTIMES[number];
   readonly providers: readonly Provider[];
-  readonly database: Database;
+  readonly database: typeof DATABASES[number];
 }
 
 /** A choice that cannot be. Its message says what to choose. */
 export class ChoiceError extends Error {}
 
-/** @throws {ChoiceError} Where the text is none of the values. */
+/** @throws {ChoiceError} If the text is none of the values. */
 export function oneOf<Value extends string>(what: string, values: readonly Value[], text: string): Value {
   const value = values.find((value) => value === text.trim().toLowerCase());
   if (value !== undefined) return value;
@@ -31,11 +28,9 @@ export function oneOf<Value extends string>(what: string, values: readonly Value
 }
 
 /**
- * The providers of a list such as `github, google`. Each is named by its id, or by the subpath it is imported
- * from.
+ * The providers of a list such as `github, google`, each by its id or by the subpath it is imported from.
  *
- * @throws {ChoiceError} Where the list is empty, or names what is no provider; the message has names that are
- * near.
+ * @throws {ChoiceError} If the list is empty, or names what is no provider.
  */
 export function toProviders(text: string): Provider[] {
   const names = text.split(/[\s,]+/).filter(Boolean).map((name) => name.toLowerCase());
@@ -48,29 +43,40 @@ export function toProviders(text: string): Provider[] {
   return [...new Set(found)].filter((provider) => provider !== undefined);
 }
 
-function unknownProvider(name: string): string {
-  const near = nearNames(name, new Map(PROVIDERS.map(({ module, ...known }) => [module, [known.name]])));
+function unknownProvider(wrong: string): string {
+  const near = PROVIDERS
+    .map(({ module, name }) => ({ module, edits: Math.min(edits(wrong, module), edits(wrong, name)) }))
+    .filter(({ edits }) => edits <= Math.max(1, wrong.length / 3))
+    .sort((a, b) => a.edits - b.edits).slice(0, 3).map(({ module }) => module);
   const hint = near.length > 0
     ? `did you mean ${listed(near, "or")}?`
     : "docs/providers.md has all that there are.";
-  return `There is no provider ${JSON.stringify(name)}: ${hint}`;
+  return `There is no provider ${JSON.stringify(wrong)}: ${hint}`;
 }
 
-/** The database that providers need where none is chosen. */
-export function defaultDatabase(providers: readonly Provider[]): Database {
+/** The edits that lead from one name to the other; half of one if the other contains it. */
+function edits(one: string, other: string): number {
+  const [a = "", b = ""] = [one, other].map((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ""));
+  const contains = a.length > 2 && b.includes(a) || b.length > 2 && a.includes(b);
+  return contains && a !== b ? 0.5 : editDistance(a, b);
+}
+
+/** The database that providers need if none is chosen. */
+export function defaultDatabase(providers: readonly Provider[]): Choices["database"] {
   return providers.some(needsDatabase) ? "libsql" : "none";
 }
 
-/** @throws {ChoiceError} Where no user could sign in. */
-export function assertFitting({ providers, database }: Pick<Choices, "providers" | "database">): void {
-  const needing = providers.filter(needsDatabase).map(({ module }) => module);
+/** @throws {ChoiceError} If no user could sign in. */
+export function assertFitting(providers: readonly Provider[], database: Choices["database"]): void {
+  const modules = (chosen: readonly Provider[]) => chosen.map(({ module }) => module);
+  const needing = modules(providers.filter(needsDatabase));
+  const webauthn = modules(providers.filter(({ type }) => type === "webauthn"));
   if (database === "none" && needing.length > 0) {
     const verb = needing.length === 1 ? "needs" : "need";
     throw new ChoiceError(
       `${listed(needing, "and")} ${verb} a database: choose libsql or postgres (--database libsql).`,
     );
   }
-  const webauthn = providers.filter(({ type }) => type === "webauthn").map(({ module }) => module);
   if (webauthn.length > 1) {
     throw new ChoiceError(`Choose one of ${listed(webauthn, "and")}: both are passkeys.`);
   }
@@ -82,6 +88,5 @@ export function assertFitting({ providers, database }: Pick<Choices, "providers"
 }
 
 function listed(names: readonly string[], word: string): string {
-  const [last, ...others] = [...names].reverse();
-  return others.length === 0 ? last ?? "" : `${others.reverse().join(", ")} ${word} ${last}`;
+  return names.join(", ").replace(/, (?=[^,]*$)/, ` ${word} `);
 }

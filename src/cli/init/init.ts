@@ -6,18 +6,13 @@ import {
   ChoiceError,
   type Choices,
   DATABASES,
-  defaultDatabase,
   oneOf,
-  type Runtime,
   RUNTIMES,
   toProviders,
 } from "./choices.ts";
-import { filesOf } from "./files.ts";
-import { type Answers, askForRest, DEFAULTS, type Given, type Terminal } from "./questions.ts";
-import { callbackUrls, steps } from "./templates/readme.ts";
-import { LOCAL_URL, variablesOf } from "./variables.ts";
-import { NODE } from "./versions.ts";
-import { contentOf, writeFiles, type Written } from "./write_files.ts";
+import { filesOf } from "./project.ts";
+import { askForRest, type Terminal } from "./questions.ts";
+import { contentOf, writeFiles } from "./write_files.ts";
 
 /** What the command line says. */
 export interface InitOptions {
@@ -34,50 +29,27 @@ export interface InitOptions {
  *
  * @param terminal Where to ask for what the options do not say. Without it the defaults are taken.
  * @returns What was written, and what to do next.
- * @throws {ChoiceError} Where the options do not fit together, or the directory has files.
+ * @throws {ChoiceError} If the options do not fit together, or the directory has files.
  */
 export async function init(options: InitOptions, terminal: Terminal | undefined): Promise<string> {
-  const given = toGiven(options);
-  if (given.directory !== undefined) await assertEmpty(given.directory, options.force);
-  const answers = terminal ? await askForRest(given, ownRuntime(), terminal) : withDefaults(given);
-  assertFitting(answers);
-  await assertEmpty(answers.directory, options.force);
-  const choices: Choices = { ...answers, name: nameOf(answers.directory) };
-  const variables = variablesOf(choices);
-  const written = await writeFiles(answers.directory, filesOf(choices, variables));
-  return [
-    ...report(answers.directory, written),
-    ...warnings(choices),
-    "",
-    "Next:",
-    "",
-    ...answers.directory === "." ? [] : [`  cd ${quoted(answers.directory)}`],
-    ...steps(choices, variables).map((step) => `  ${step.replaceAll("`", "").replace(" (below)", "")}`),
-    ...callbackLines(choices),
-  ].join("\n");
-}
-
-function toGiven({ directory, runtime, providers, database }: InitOptions): Given {
-  return {
+  const { directory, runtime, providers, database, force } = options;
+  const given = {
     directory,
     runtime: runtime === undefined ? undefined : oneOf("runtime", RUNTIMES, runtime),
     providers: providers === undefined ? undefined : toProviders(providers),
     database: database === undefined ? undefined : oneOf("database", DATABASES, database),
   };
-}
-
-function withDefaults({ directory, runtime, providers, database }: Given): Answers {
-  const chosen = providers ?? toProviders(DEFAULTS.providers);
-  return {
-    directory: directory ?? DEFAULTS.directory,
-    runtime: runtime ?? ownRuntime(),
-    providers: chosen,
-    database: database ?? defaultDatabase(chosen),
-  };
-}
-
-function ownRuntime(): Runtime {
-  return "Deno" in globalThis ? "deno" : "node";
+  if (directory !== undefined) await assertEmpty(directory, force);
+  const ownRuntime = "Deno" in globalThis ? "deno" : "node";
+  const choices = await askForRest(given, ownRuntime, terminal);
+  assertFitting(choices.providers, choices.database);
+  await assertEmpty(choices.directory, force);
+  const files = filesOf(choices, nameOf(choices.directory));
+  return [
+    ...await writeFiles(choices.directory, files),
+    ...warnings(choices, ownRuntime),
+    ...nextSteps(choices.directory, files.get("README.md")!),
+  ].join("\n");
 }
 
 async function assertEmpty(directory: string, force = false): Promise<void> {
@@ -96,32 +68,32 @@ function nameOf(directory: string): string {
   return name.replace(/^[._-]+|[._-]+$/g, "") || "app";
 }
 
-/** As shells take it. */
-function quoted(directory: string): string {
-  return /^[\w./\\:~@+-]+$/.test(directory) ? directory : `"${directory}"`;
-}
-
-function report(directory: string, { added, replaced, kept }: Written): string[] {
-  return [
-    `${added.length + replaced.length} files were written to ${directory}.`,
-    ...replaced.map((path) => `Replaced, since they were there before: ${path}`),
-    ...kept.map((path) => `Kept as it was: ${path}. What it may lack is in .env.example.`),
-  ];
-}
-
-function warnings({ runtime, providers }: Choices): string[] {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const isOld = ownRuntime() === "node" && (major < 22 || major === 22 && minor < 18);
+function warnings({ runtime, providers }: Choices, ownRuntime: string): string[] {
+  const { node } = process.versions;
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const isOld = ownRuntime === "node" && (major < 22 || major === 22 && minor < 18);
   return [
     ...providers.filter(({ deprecated }) => deprecated)
       .map(({ module }) => `Auth.js advises against "${module}": docs/providers.md names what replaces it.`),
     ...runtime === "node" && isOld
-      ? [`The project needs Node ${NODE}, which runs TypeScript; this is Node ${process.versions.node}.`]
+      ? [`The project needs Node >=22.18.0, which runs TypeScript; this is Node ${node}.`]
       : [],
   ];
 }
 
-function callbackLines({ providers }: Choices): string[] {
-  const urls = callbackUrls(providers, LOCAL_URL);
-  return urls.length === 0 ? [] : ["", "Callback URLs to register:", "", ...urls.map((url) => `  ${url}`)];
+/** The steps and the callback URLs that the README of the project has, for a terminal. */
+function nextSteps(directory: string, readme: string): string[] {
+  const linesOf = (pattern: RegExp) =>
+    [...readme.matchAll(pattern)].map(([, text = ""]) =>
+      `  ${text.replaceAll("`", "").replace(" (below)", "")}`
+    );
+  const urls = linesOf(/^- (.+: `http\S+`)$/gm);
+  return [
+    "",
+    "Next:",
+    "",
+    ...directory === "." ? [] : [`  cd ${/^[\w./\\:~@+-]+$/.test(directory) ? directory : `"${directory}"`}`],
+    ...linesOf(/^\d\. (.+(?:\n {3}.+)*)/gm),
+    ...urls.length === 0 ? [] : ["", "Callback URLs to register:", "", ...urls],
+  ];
 }

@@ -20,6 +20,14 @@ export interface Provider {
   readonly deprecated?: true;
 }
 
+/** A variable that a provider needs, and its values in `.env` (empty if its user has to find it) and `.env.test`. */
+interface Variable {
+  readonly name: string;
+  readonly about: string;
+  readonly example: string;
+  readonly test: string;
+}
+
 /** Whether its users come from another service, which has to know the callback URL. */
 export function isOAuth({ type }: Provider): boolean {
   return type === "oauth" || type === "oidc";
@@ -35,23 +43,68 @@ export function usesSmtp({ module }: Provider): boolean {
   return module === "nodemailer" || module === "email";
 }
 
-/** The path of its callback URL. */
-export function callbackPath({ id }: Provider): string {
-  return `/auth/callback/${id}`;
+/** Its callback URL on the machine of the developer. */
+export function callbackUrl({ id }: Provider): string {
+  return `http://localhost:3000/auth/callback/${id}`;
 }
 
-/** The variables that Auth.js itself reads for it. */
-export function ownVariables(provider: Provider): string[] {
-  const { id, issuer } = provider;
-  if (isOAuth(provider)) {
-    const settings = issuer ? ["ID", "SECRET", "ISSUER"] as const : ["ID", "SECRET"] as const;
-    return settings.map((setting) => variableOf(id, setting));
-  }
-  return provider.type === "email" && !usesSmtp(provider) ? [variableOf(id, "KEY")] : [];
+/** The variables of a provider: those that Auth.js reads itself, then those of its further options. */
+export function variablesOf(provider: Provider): Variable[] {
+  const { id, name, type, issuer, options = [] } = provider;
+  const own = [
+    isOAuth(provider) && ["ID", "the client id", "test"] as const,
+    isOAuth(provider) && ["SECRET", "the client secret", "test"] as const,
+    issuer &&
+    ["ISSUER", "the address that its discovery document is below", "https://issuer.example"] as const,
+    type === "email" && !usesSmtp(provider) && ["KEY", "the API key", "test"] as const,
+  ];
+  return [
+    ...own.filter((row) => row !== false && row !== undefined).map(([setting, about, test]) => ({
+      name: variableOf(id, setting),
+      about: `${name}: ${about}`,
+      example: "",
+      test,
+    })),
+    ...options.map((option) => ({
+      name: optionVariable(provider, option),
+      about: `${name}: its option ${option}`,
+      ...option === "redirectUri"
+        ? { example: callbackUrl(provider), test: callbackUrl(provider) }
+        : { example: "", test: option === "userinfo" ? "https://api.example/userinfo" : "test" },
+    })),
+  ];
 }
 
-/** The variable that the new project keeps a further option in: `AUTH_LOOPS_TRANSACTIONAL_ID`. */
-export function optionVariable({ id }: Provider, option: string): string {
+/** The variable that a further option is kept in: `AUTH_LOOPS_TRANSACTIONAL_ID`. */
+function optionVariable({ id }: Provider, option: string): string {
   const words = option.replace(/(?<=[a-z])(?=[A-Z])/g, "_");
   return `AUTH_${id}_${words}`.toUpperCase().replaceAll("-", "_");
 }
+
+/** Its entry in `providers`, with what Auth.js does not find in the environment itself. */
+export function entryOf(provider: Provider, hasDatabase: boolean): string {
+  const { factory, type, options = [] } = provider;
+  if (type === "credentials") return hasDatabase ? PASSWORD : PASSWORD.replace("database, ", "");
+  if (type === "webauthn") {
+    return `// Users who are signed in add a passkey, and no others
+${factory}({ getUserInfo: () => Promise.resolve(null) }),`;
+  }
+  const members = [
+    usesSmtp(provider) && `server: setting("EMAIL_SERVER"),`,
+    type === "email" && `from: setting("EMAIL_FROM"),`,
+    ...options.map((option) => `${option}: setting("${optionVariable(provider, option)}"),`),
+  ].filter((member) => member !== false);
+  if (members.length === 0) return `${factory},`;
+  if (type === "email") return [`${factory}({`, ...members.map((member) => `  ${member}`), "}),"].join("\n");
+  const lines = ["...fromEnvironment,", ...members].map((member) => `    ${member}`);
+  return ["(fromEnvironment) =>", `  ${factory}({`, ...lines, "  }),"].join("\n");
+}
+
+const PASSWORD = `Credentials({
+  credentials: {
+    email: { type: "email" },
+    password: { type: "password" },
+  },
+  authorize: ({ email, password }) =>
+    checkPassword(database, String(email), String(password)),
+}),`;

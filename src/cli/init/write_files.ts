@@ -9,72 +9,65 @@ const NO_CONTENT = [".git", ".DS_Store"];
 /** Has secrets: it is never replaced, and none but its owner may read it. */
 const SECRETS = ".env";
 
-/** What was done. */
-export interface Written {
-  readonly added: string[];
-  /** Files that were there with another text. */
-  readonly replaced: string[];
-  /** Files that were left as they were. */
-  readonly kept: string[];
-}
-
 /**
- * What is in a directory already. Nothing where there is no directory.
+ * What is in a directory already. Nothing if there is no directory.
  *
- * @throws {ChoiceError} Where it is a file, or would be in one.
+ * @throws {ChoiceError} If it is a file, or would be in one.
  */
 export async function contentOf(directory: string): Promise<string[]> {
-  try {
-    return (await readdir(directory)).filter((name) => !NO_CONTENT.includes(name)).sort();
-  } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === "ENOENT") return [];
-    if (code === "ENOTDIR") {
-      throw new ChoiceError(`${JSON.stringify(directory)} is a file, or in one: name a directory.`);
-    }
-    throw error;
-  }
+  const content = await unlessMissing(readdir(directory), {
+    ENOTDIR: `${JSON.stringify(directory)} is a file, or in one: name a directory.`,
+  });
+  return (content ?? []).filter((name) => !NO_CONTENT.includes(name)).sort();
 }
 
 /**
- * Writes files. It reads all that are there first, so that where one cannot be written none is.
+ * Writes files. It reads all that are there first, so that none is written if one cannot be.
  *
  * @param files The text of each, by its path in the directory.
- * @throws {ChoiceError} Where a file is where a directory has to be, or the other way round.
+ * @returns What was done, in words.
+ * @throws {ChoiceError} If a file is where a directory has to be, or the other way round.
  */
-export async function writeFiles(directory: string, files: ReadonlyMap<string, string>): Promise<Written> {
-  const written: Written = { added: [], replaced: [], kept: [] };
+export async function writeFiles(directory: string, files: ReadonlyMap<string, string>): Promise<string[]> {
   const before = new Map<string, string | undefined>();
-  for (const path of files.keys()) before.set(path, await textOf(join(directory, path)));
-  for (const [path, text] of files) {
+  for (const path of files.keys()) {
     const file = join(directory, path);
-    const present = before.get(path);
-    if (present === text) continue;
-    if (present !== undefined && path === SECRETS) {
-      written.kept.push(path);
-      continue;
-    }
+    const problem = `${JSON.stringify(file)} cannot be a file`;
+    const text = await unlessMissing(readFile(file, "utf8"), {
+      ENOTDIR: `${problem}: a part of its path is one. Name another directory.`,
+      EISDIR: `${problem}: it is a directory. Name another directory.`,
+    });
+    before.set(path, text);
+  }
+  const isKept = (path: string) => path === SECRETS && before.get(path) !== undefined;
+  const changed = [...files].filter(([path, text]) => before.get(path) !== text);
+  const written = changed.filter(([path]) => !isKept(path));
+  for (const [path, text] of written) {
+    const file = join(directory, path);
     await mkdir(dirname(file), { recursive: true });
     // "wx": a file that has come since is an error, not lost
-    const mode = path === SECRETS ? { mode: 0o600 } : {};
-    await writeFile(file, text, { flag: present === undefined ? "wx" : "w", ...mode });
-    written[present === undefined ? "added" : "replaced"].push(path);
+    const flag = before.get(path) === undefined ? "wx" : "w";
+    await writeFile(file, text, { flag, ...path === SECRETS && { mode: 0o600 } });
   }
-  return written;
+  return [
+    `${written.length} files were written to ${directory}.`,
+    ...written.filter(([path]) => before.get(path) !== undefined)
+      .map(([path]) => `Replaced, since they were there before: ${path}`),
+    ...changed.filter(([path]) => isKept(path))
+      .map(([path]) => `Kept as it was: ${path}. What it may lack is in .env.example.`),
+  ];
 }
 
-async function textOf(file: string): Promise<string | undefined> {
+/** What is read, or nothing if there is no such file. An error that has a message here says what to change. */
+async function unlessMissing<Content>(
+  reading: Promise<Content>,
+  messages: Readonly<Record<string, string>>,
+): Promise<Content | undefined> {
   try {
-    return await readFile(file, "utf8");
+    return await reading;
   } catch (error) {
-    const { code } = error as { code?: string };
+    const { code = "" } = error as { code?: string };
     if (code === "ENOENT") return undefined;
-    if (code === "ENOTDIR" || code === "EISDIR") {
-      throw new ChoiceError(
-        `${JSON.stringify(file)} cannot be a file: ` +
-          `${code === "EISDIR" ? "it is a directory" : "a part of its path is one"}. Name another directory.`,
-      );
-    }
-    throw error;
+    throw messages[code] === undefined ? error : new ChoiceError(messages[code]);
   }
 }

@@ -1,10 +1,5 @@
-/** `src/passkeys.ts`: the page on which a signed-in user adds a passkey. */
-import type { Choices } from "../choices.ts";
-
-/** `src/passkeys.ts`. */
-export function passkeysSource({ providers }: Choices): string {
-  const { id } = providers.find(({ type }) => type === "webauthn")!;
-  return `import { readFile } from "node:fs/promises";
+//? webauthn
+import { readFile } from "node:fs/promises";
 import "@simplewebauthn/browser";
 import type { FastifyInstance } from "fastify";
 import type { Auth } from "./auth.ts";
@@ -25,7 +20,7 @@ export function addPasskeyPage(app: FastifyInstance, auth: Auth): void {
   );
 }
 
-const PAGE = \`<!doctype html>
+const PAGE = `<!doctype html>
 <html lang="en">
 <title>Passkeys</title>
 <button>Add a passkey</button>
@@ -34,12 +29,12 @@ const PAGE = \`<!doctype html>
   import { startRegistration } from "/passkeys/library.js";
 
   async function add() {
-    const url = "/auth/webauthn-options/${id}?action=register";
+    const url = "/auth/webauthn-options/{{passkey}}?action=register";
     const response = await fetch(url);
     const { options, error } = await response.json();
     if (!response.ok) throw new Error(error);
     const data = JSON.stringify(await startRegistration(options));
-    const result = await fetch("/auth/callback/${id}", {
+    const result = await fetch("/auth/callback/{{passkey}}", {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -57,6 +52,5 @@ const PAGE = \`<!doctype html>
   });
 </script>
 </html>
-\`;
 `;
-}
+//? end
