@@ -13,10 +13,9 @@ import { openToken } from "./open.ts";
 import { assertNotEndedAtProvider } from "./provider_index.ts";
 import {
   keepProviderSession,
-  keptParts,
   PROVIDER_SESSION_CLAIM,
-  providerSessionAfter,
   providerSessionOf,
+  signedInAt,
   tagFor,
   withProviderSession,
 } from "./provider_session.ts";
@@ -72,11 +71,11 @@ export async function createSession(
   const { jwt: codec, records, cookie, cookieLimit } = settings;
   const opened = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
   let jwt: JwtCallback = config.core.callbacks?.jwt ?? (({ token }) => token);
-  if (settings.keepsProviderSessions) jwt = keepProviderSession(jwt, keptParts(config, "jwt"));
   if (config.recordsSignIns) jwt = recordSignIns(jwt, () => linksAccount, opened);
-  if (config.keepsTokens) jwt = keepTokens(jwt, opened);
-  const returned = await jwt(params);
+  let returned = await jwt(params);
   if (returned === null) return undefined;
+  if (settings.keepsProviderSessions) returned = keepProviderSession(returned, params, config);
+  if (config.keepsTokens) returned = keepTokens(returned, params, await opened());
   const held = goesOn ? await opened() : undefined;
   const name = held === undefined ? newName() : nameOf(held, token);
   const named = withName(returned, name);
@@ -136,7 +135,7 @@ function signInCookies(params: SignInParams, row: AdapterSession, context: Creat
 function tagOf(params: SignInParams, { config, settings, warnOnce }: CreateContext): string | undefined {
   const { account } = params;
   if (!settings.keepsProviderSessions || account?.type !== "oidc") return undefined;
-  const signedIn = providerSessionAfter(params, keptParts(config, "database"))!;
+  const signedIn = signedInAt(params)!;
   if (config.logoutTokens !== undefined && signedIn.sub !== account.providerAccountId) {
     const { provider } = account;
     warnOnce(`account id of ${provider}`, otherId(provider), "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");

@@ -24,83 +24,55 @@ export interface ProviderSession {
   readonly idToken?: string;
 }
 
-/** What is kept. */
-export interface KeptParts {
-  /** Whether the provider may end the session: `sub`, `sid` and `iat`. */
-  readonly ids: boolean;
-  readonly idToken: boolean;
-}
-
-/**
- * What is kept of the session at the provider.
- *
- * @param config The resolved configuration.
- */
-export function keptParts(
-  { logoutTokens, providerSignOut }: Pick<ResolvedConfig, "logoutTokens" | "providerSignOut">,
-  strategy: "jwt" | "database",
-): KeptParts {
-  return {
-    ids: logoutTokens !== undefined || strategy === "database",
-    idToken: providerSignOut?.keepsIdTokens === true,
-  };
-}
-
 /** The claim. It stays on the server: sessions are made without it. */
 export const PROVIDER_SESSION_CLAIM = "providerSession";
 
 type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
 
 /** A sign-in, as callbacks get it. */
-export type SignedIn = Pick<Parameters<JwtCallback>[0], "account" | "profile">;
+type SignedIn = Pick<Parameters<JwtCallback>[0], "account" | "profile">;
 
-/** The provider session of these claims, where they have one. */
+/** The session at the provider that these claims have. */
 export function providerSessionOf(claims: JWT): ProviderSession | undefined {
-  const claim = claims[PROVIDER_SESSION_CLAIM] as Partial<ProviderSession> | undefined;
-  return typeof claim === "object" && claim !== null && typeof claim.provider === "string"
-    ? claim as ProviderSession
-    : undefined;
+  const claim = claims[PROVIDER_SESSION_CLAIM] as ProviderSession | undefined;
+  return typeof claim?.provider === "string" ? claim : undefined;
 }
 
-/** The claims with that provider session, which a `jwt` callback may have left out. */
+/** The claims with that session at the provider, which a `jwt` callback may have left out. */
 export function withProviderSession(claims: JWT, session: ProviderSession | undefined): JWT {
-  if (session === undefined || claims[PROVIDER_SESSION_CLAIM] === session) return claims;
-  return { ...claims, [PROVIDER_SESSION_CLAIM]: session };
+  return session === undefined ? claims : { ...claims, [PROVIDER_SESSION_CLAIM]: session };
 }
 
-/** The provider session that a sign-in is of; `undefined` for one without an OpenID Provider. */
-export function providerSessionAfter(
-  { account, profile }: SignedIn,
-  { ids, idToken }: KeptParts,
-): ProviderSession | undefined {
+/** The session at the provider that a sign-in is of; `undefined` for one without an OpenID Provider. */
+export function signedInAt({ account, profile }: SignedIn): ProviderSession | undefined {
   if (account?.type !== "oidc") return undefined;
-  const { provider, id_token } = account;
   // Core has validated it.
-  const { iss, sub, sid, iat } = (jwtPayload(id_token) ?? profile ?? {}) as Record<string, unknown>;
+  const { iss, sub, sid, iat } = (jwtPayload(account.id_token) ?? profile ?? {}) as Record<string, unknown>;
   return {
-    provider,
-    ...(ids && typeof iss === "string" && { iss }),
-    ...(ids && typeof sub === "string" && { sub }),
-    ...(ids && typeof sid === "string" && sid !== "" && { sid }),
-    ...(ids && typeof iat === "number" && { iat }),
-    ...(idToken && id_token !== undefined && { idToken: id_token }),
+    provider: account.provider,
+    ...(typeof iss === "string" && { iss }),
+    ...(typeof sub === "string" && { sub }),
+    ...(typeof sid === "string" && sid !== "" && { sid }),
+    ...(typeof iat === "number" && { iat }),
+    ...(account.id_token !== undefined && { idToken: account.id_token }),
   };
 }
 
-/**
- * The `jwt` callback for core, which also keeps the provider session.
- *
- * @param own The application's.
- */
-export function keepProviderSession(own: JwtCallback | undefined, parts: KeptParts): JwtCallback {
-  return async (params) => {
-    const held = providerSessionOf(params.token);
-    const claims = own ? await own(params) : params.token;
-    if (claims === null) return null;
-    if (!params.account) return withProviderSession(claims, held);
-    const { [PROVIDER_SESSION_CLAIM]: _before, ...rest } = claims;
-    return withProviderSession(rest, providerSessionAfter(params, parts));
-  };
+/** The claims of a sign-in with as much of the session at its provider as the configuration needs. */
+export function keepProviderSession(
+  claims: JWT,
+  signIn: SignedIn,
+  { logoutTokens, providerSignOut }: Pick<ResolvedConfig, "logoutTokens" | "providerSignOut">,
+): JWT {
+  const { [PROVIDER_SESSION_CLAIM]: _before, ...rest } = claims;
+  const session = signedInAt(signIn);
+  if (session === undefined) return rest;
+  const { provider, idToken, ...ids } = session;
+  return withProviderSession(rest, {
+    provider,
+    ...(logoutTokens !== undefined && ids),
+    ...(providerSignOut?.keepsIdTokens && idToken !== undefined && { idToken }),
+  });
 }
 
 /** A name for what a provider may end, which does not show `sub` or `sid`. */

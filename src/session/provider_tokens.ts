@@ -16,7 +16,7 @@ export interface ProviderTokens {
   readonly expires_at?: number;
 }
 
-type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
+type SignedIn = Pick<Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0], "account">;
 
 /** The claim. */
 const CLAIM = "providerTokens";
@@ -45,30 +45,24 @@ export function isExpired({ expires_at }: ProviderTokens, early: number): boolea
 }
 
 /**
- * The `jwt` callback for core, which also keeps the tokens of a sign-in.
+ * The claims of a sign-in with the tokens of its account.
  *
- * @param own The application's.
- * @param held The claims of the session that the browser has. The tokens of other providers stay, where the
- * same user signs in, and so does the refresh token of the same account: some providers issue one only with
- * the first sign-in.
+ * @param held The claims of the session that the browser had. The tokens of other providers stay if the same
+ * user signs in, and so does the refresh token of the same account: some providers issue one only with the
+ * first sign-in.
  */
-export function keepTokens(own: JwtCallback | undefined, held: () => Promise<JWT | undefined>): JwtCallback {
-  return async (params) => {
-    const claims = own ? await own(params) : params.token;
-    const { account } = params;
-    if (claims === null || !account?.access_token) return claims;
-    const { access_token, expires_at, provider, providerAccountId } = account;
-    const before = await held();
-    const kept = before !== undefined && before.sub === claims.sub ? before : {};
-    const earlier = tokensOf(kept, provider);
-    const refresh_token = account.refresh_token ??
-      (earlier?.account === providerAccountId ? earlier.refresh_token : undefined);
-    return withTokens({ ...claims, [CLAIM]: allOf(kept) }, provider, {
-      access_token,
-      ...(refresh_token !== undefined && { refresh_token, account: providerAccountId }),
-      ...(expires_at !== undefined && { expires_at }),
-    });
-  };
+export function keepTokens(claims: JWT, { account }: SignedIn, held: JWT | undefined): JWT {
+  if (!account?.access_token) return claims;
+  const { access_token, expires_at, provider, providerAccountId } = account;
+  const kept = held !== undefined && held.sub === claims.sub ? held : {};
+  const earlier = tokensOf(kept, provider);
+  const refresh_token = account.refresh_token ??
+    (earlier?.account === providerAccountId ? earlier.refresh_token : undefined);
+  return withTokens({ ...claims, [CLAIM]: allOf(kept) }, provider, {
+    access_token,
+    ...(refresh_token !== undefined && { refresh_token, account: providerAccountId }),
+    ...(expires_at !== undefined && { expires_at }),
+  });
 }
 
 /** A replacer for `JSON.stringify()`: a callback may have put all claims into the session. */

@@ -9,7 +9,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { authInstance } from "../instance/auth_instance.ts";
 import { type SetCookie, writeSessionCookie } from "../session/cookie.ts";
 import { encodeWithin } from "../session/cookie_size.ts";
-import { keepProviderSession, keptParts } from "../session/provider_session.ts";
+import { keepProviderSession } from "../session/provider_session.ts";
 import { keepTokens } from "../session/provider_tokens.ts";
 import { newName, withName } from "../session/name.ts";
 import type { SessionSettings } from "../session/settings.ts";
@@ -188,18 +188,6 @@ function invalid(message: string): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
 }
 
-type JwtCallback = SessionSettings["callbacks"]["jwt"];
-
-/** The application's callback, around which a sign-in keeps what options of this package need. */
-function signInCallback(config: ResolvedConfig, settings: SessionSettings): JwtCallback {
-  let callback: JwtCallback = config.core.callbacks?.jwt;
-  if (settings.keepsProviderSessions) {
-    callback = keepProviderSession(callback, keptParts(config, settings.strategy));
-  }
-  if (config.recordsSignIns) callback = recordSignIns(callback);
-  return config.keepsTokens ? keepTokens(callback, () => Promise.resolve(undefined)) : callback;
-}
-
 /** The session in a token, as core's callback makes it. */
 async function sealSession(
   settings: SessionSettings,
@@ -208,7 +196,8 @@ async function sealSession(
 ): Promise<NewSession> {
   const { user, account = accountOf(user), profile, claims, expires } = options;
   const { cookie, cookieLimit, jwt, records } = settings;
-  const callback = signInCallback(config, settings);
+  const { jwt: own } = config.core.callbacks ?? {};
+  const callback = config.recordsSignIns ? recordSignIns(own) : own;
   const subject = {
     name: user.name,
     email: user.email,
@@ -216,10 +205,12 @@ async function sealSession(
     sub: user.id?.toString(),
   } as JWT;
   const signIn = { token: subject, user, account, profile, isNewUser: false, trigger: "signIn" };
-  const token = callback ? await callback(signIn as never) : subject;
+  let token = callback ? await callback(signIn as never) : subject;
   if (token === null) {
     throw invalid("`callbacks.jwt` returned null for this user, so there is no session.");
   }
+  if (settings.keepsProviderSessions) token = keepProviderSession(token, signIn as never, config);
+  if (config.keepsTokens) token = keepTokens(token, signIn as never, undefined);
   const maxAge = expires && Math.floor((expires.getTime() - Date.now()) / 1000);
   const name = newName();
   const all = withName({ ...token, ...claims }, name);
