@@ -7,8 +7,8 @@ import { presentedToken, readSession } from "../instance/read_session.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { originOf } from "../http/origin.ts";
 import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "../session/known_session.ts";
-import { sessionsInStore } from "../session/record_reads.ts";
-import { sessionRows } from "../session/session_rows.ts";
+import { keyOf } from "../session/owner.ts";
+import { SessionRows } from "../session/session_rows.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { RequestReads } from "../session/request_reads.ts";
 import type { SessionRequest } from "../types.ts";
@@ -54,7 +54,7 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   );
   const known = knownSessions(settings);
   return await attempt(async () => {
-    const own = await known.owner(cookie.token);
+    const own = await keyOf(cookie.token, settings);
     const sessions = own === undefined ? [] : await known.list(own.user);
     return sessions.map((each) => toUserSession(each, each.id === own?.id)).sort(byUse);
   });
@@ -83,7 +83,7 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
   await requireReady(auth);
   const named = namedBy(id);
   if (named === undefined) return false;
-  const ended = await attempt(() => allSessions(auth).end(named.user, named.id));
+  const ended = await attempt(() => allSessions(auth).end(named));
   if (ended) publishRevoked(named.user);
   return ended;
 }
@@ -121,8 +121,8 @@ function allSessions({ instance }: ActionAuth): KnownSessions {
 }
 
 function knownSessions(settings: SessionSettings): KnownSessions {
-  if (settings.strategy === "database") return sessionRows(settings);
-  if (settings.records !== undefined) return sessionsInStore(settings);
+  if (settings.strategy === "database") return new SessionRows(settings);
+  if (settings.records !== undefined) return settings.records;
   throw invalid(
     "sessions in a JWT",
     'they are listed and ended with `revocable: true` and a `store`: redisStore() of "fastify-authjs/redis" or ' +

@@ -7,7 +7,7 @@ import type { User } from "@auth/core/types";
 import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { createSession, type NewSession } from "../session/create.ts";
-import { SessionStoreFailure } from "../session/session_records.ts";
+import { SessionStoreFailure } from "../session/shared_store.ts";
 import { type Answer, removalOf } from "./answer.ts";
 import type { ProviderContext } from "./context.ts";
 import { errorAnswer } from "./error_answer.ts";

@@ -6,8 +6,8 @@ const MOST = 10_000;
 
 /** A memory that several processes share. */
 export interface SharedUses {
-  has(name: string): Promise<boolean>;
-  add(name: string, milliseconds: number): Promise<void>;
+  isUsed(token: string): Promise<boolean>;
+  setUsed(token: string, milliseconds: number): Promise<void>;
 }
 
 /** A token that is being used. */
@@ -39,12 +39,12 @@ export class UsedLogoutTokens {
     this.#add(name, Date.now() + milliseconds);
     const failed = () => void this.#used.delete(name);
     try {
-      if (await shared?.has(name)) return undefined;
+      if (await shared?.isUsed(name)) return undefined;
     } catch (error) {
       failed();
       throw error;
     }
-    return { failed, done: async () => await shared?.add(name, milliseconds) };
+    return { failed, done: async () => await shared?.setUsed(name, milliseconds) };
   }
 
   #add(name: string, until: number): void {

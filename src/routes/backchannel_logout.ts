@@ -13,11 +13,8 @@ import {
   type LogoutClaims,
   LogoutTokenRefused,
 } from "../provider/logout_token.ts";
-import type { SharedUses } from "../provider/used_logout_tokens.ts";
-import { endIndexed } from "../session/provider_index.ts";
-import { endRowsOfProvider } from "../session/provider_rows.ts";
 import type { EndedAtProvider } from "../session/provider_session.ts";
-import type { SessionRecords } from "../session/session_records.ts";
+import { SessionRows } from "../session/session_rows.ts";
 
 /** Answers as section 2.8 says: 200, or 400 with an error, also where the sessions could not be ended. */
 export async function handleBackchannelLogout(context: ProviderContext): Promise<Answer> {
@@ -58,9 +55,8 @@ async function requireToken(
 async function endSessions(claims: LogoutClaims, context: ProviderContext): Promise<void> {
   const { config, settings } = context;
   const lifetime = (LOGOUT_TOKEN_AGE + 2 * CLOCK_TOLERANCE) * 1000;
-  const shared = settings.records && usesInStore(settings.records);
   const { used } = await config.logoutTokens!();
-  const use = await used.begin(claims, lifetime, shared);
+  const use = await used.begin(claims, lifetime, settings.records);
   if (use === undefined) throw new LogoutTokenRefused("it was used before");
   try {
     await (settings.strategy === "jwt" ? endTokens(claims, context) : endRows(claims, context));
@@ -71,17 +67,8 @@ async function endSessions(claims: LogoutClaims, context: ProviderContext): Prom
   }
 }
 
-/** The logout tokens that were used, for all processes. */
-function usesInStore(records: SessionRecords): SharedUses {
-  const keyOf = (name: string) => records.key("provider-token", name);
-  return {
-    has: async (name) => (await records.get([keyOf(name)]))[0] !== undefined,
-    add: (name, milliseconds) => records.set(keyOf(name), "1", milliseconds),
-  };
-}
-
 async function endTokens(ended: EndedAtProvider, context: ProviderContext): Promise<void> {
-  for (const { user } of await endIndexed(ended, context.settings.records!)) {
+  for (const user of await context.settings.records!.endAtProvider(ended)) {
     await tellOfEnd({ token: { sub: user } }, user, context);
   }
 }
@@ -90,7 +77,8 @@ async function endRows({ sub, ...claims }: EndedAtProvider, context: ProviderCon
   if (sub === undefined) {
     throw new LogoutTokenRefused('with sessions in a database it needs "sub", by which the user is found');
   }
-  for (const row of await endRowsOfProvider({ ...claims, sub }, context.provider.id, context.settings)) {
+  const rows = new SessionRows(context.settings);
+  for (const row of await rows.endAtProvider({ ...claims, sub }, context.provider.id)) {
     await tellOfEnd({ session: row }, String(row.userId), context);
   }
 }

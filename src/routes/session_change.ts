@@ -11,7 +11,7 @@ import { type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { endRecord } from "../session/record_reads.ts";
 import { wrapError } from "../session/read.ts";
-import type { SessionStoreFailure } from "../session/session_records.ts";
+import type { SessionStoreFailure } from "../session/shared_store.ts";
 import { isRowFor } from "../session/token_use.ts";
 
 /** The context for ending a session. */

@@ -10,7 +10,7 @@ import { newName, withName } from "../session/name.ts";
 import { openToken } from "../session/open.ts";
 import type { SessionRead } from "../session/read.ts";
 import { tagOf } from "../session/provider_session.ts";
-import { SessionStoreFailure } from "../session/session_records.ts";
+import { SessionStoreFailure } from "../session/shared_store.ts";
 import { BEARER_TAG, forBearer } from "../session/token_use.ts";
 
 /** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */

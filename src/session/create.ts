@@ -10,7 +10,6 @@ import { sessionCookies, type SetCookie } from "./cookie.ts";
 import { encodeWithin } from "./cookie_size.ts";
 import { nameOf, newName, withName } from "./name.ts";
 import { openToken } from "./open.ts";
-import { assertNotEndedAtProvider } from "./provider_index.ts";
 import {
   keepProviderSession,
   PROVIDER_SESSION_CLAIM,
@@ -91,9 +90,7 @@ export async function createSession(
     warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
   });
   await records?.put(claims, context.userAgent);
-  if (records !== undefined && config.logoutTokens !== undefined) {
-    await assertNotEndedAtProvider(claims, records);
-  }
+  await records?.assertNotEndedAtProvider(claims);
   return { token: sealed, cookies: sessionCookies(sealed, cookie, end ?? newExpiry(settings)), goesOn };
 }
 

@@ -1,12 +1,14 @@
-/** Whose session it is. */
+/** Whose session it is. No callback is called, which could fail. */
+import type { SessionKey } from "./known_session.ts";
+import { rowName } from "./name.ts";
 import { openToken } from "./open.ts";
+import { claimOf } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /**
- * The id of the user of a session token: the `sub` of its claims, or the user of its row. No callback is called, which
- * could fail, so that nobody is kept from signing in.
+ * The id of the user of a session token: the `sub` of its claims, or the user of its row.
  *
- * @returns `undefined` where the token is of no session.
+ * @returns `undefined` if the token is of no session.
  * @throws What the adapter throws.
  */
 export async function ownerOf(token: string, settings: SessionSettings): Promise<string | undefined> {
@@ -16,4 +18,15 @@ export async function ownerOf(token: string, settings: SessionSettings): Promise
   }
   const found = await settings.adapter!.getSessionAndUser!(token);
   return found && found.session.expires.valueOf() >= Date.now() ? String(found.user.id) : undefined;
+}
+
+/** Which session of which user a token that was read is of. */
+export async function keyOf(token: string, settings: SessionSettings): Promise<SessionKey | undefined> {
+  if (settings.strategy === "jwt") {
+    const { name: id, claims } = await openToken(token, settings);
+    const user = claimOf(claims)?.user ?? claims.sub;
+    return user === undefined ? undefined : { user, id };
+  }
+  const found = await settings.adapter!.getSessionAndUser!(token);
+  return found === null ? undefined : { user: String(found.user.id), id: rowName(token, settings.isBearer) };
 }

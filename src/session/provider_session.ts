@@ -81,7 +81,7 @@ function keyOf(iss: string, kind: "sid" | "sub" | "sub without sid", value: stri
 }
 
 /** Under which keys a session is found. */
-export function keysOfSession({ iss, sub, sid }: ProviderSession): string[] {
+export function keysOfSession({ iss, sub, sid }: Partial<ProviderSession> = {}): string[] {
   if (iss === undefined || sub === undefined) return [];
   const own = sid === undefined ? keyOf(iss, "sub without sid", sub) : keyOf(iss, "sid", sid);
   return [own, keyOf(iss, "sub", sub)];

@@ -24,7 +24,7 @@ import { endRecord } from "./record_reads.ts";
 import { refreshedElsewhere, refreshOnce, type Turns } from "./refresh_once.ts";
 import { ENDED, type JwtRead } from "./jwt_read.ts";
 import { makeOwnSession, readAsItIs, runCallbacks } from "./renew.ts";
-import { SessionStoreFailure } from "./session_records.ts";
+import { SessionStoreFailure } from "./shared_store.ts";
 
 /**
  * Reads the session of a token. Never throws: a failure is logged. The cookie of a token that cannot be read is
@@ -150,9 +150,8 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   const { settings: { live, records, refresh }, headers, logger } = context;
   const { name, token } = opened;
   if (records !== undefined) {
-    const report = (error: Error) => logger().error(error);
-    const ended = await records.hasEndedNow(opened.claims, headers["user-agent"], report);
-    if (ended) return endedElsewhere(name, context);
+    const use = { userAgent: headers["user-agent"], report: (error: Error) => logger().error(error) };
+    if (await records.hasEnded(opened.claims, use)) return endedElsewhere(name, context);
   }
   const began = monotonicNow();
   const turns = refresh.store && isRefreshDue(opened, context) ? turnsOf(context) : undefined;

@@ -4,106 +4,109 @@ import { toDate } from "../adapter/dates.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { KnownSession, KnownSessions } from "./known_session.ts";
 import { rowName } from "./name.ts";
+import { type EndedAtProvider, hasKey, keysToEnd } from "./provider_session.ts";
 import type { SessionSettings } from "./settings.ts";
 import { isRowFor } from "./token_use.ts";
 
 /** The sessions in the database of a configuration. */
-export function sessionRows(settings: SessionSettings): KnownSessions {
-  const { adapter, maxAge } = settings;
-  const rowsOf = (user: string) => liveRowsOf(user, settings);
-  const end = (token: string) => endRow(token, settings);
-  return {
-    async owner(token) {
-      const found = await adapter!.getSessionAndUser!(token);
-      return found === null ? undefined : { user: String(found.user.id), id: nameOf(token) };
-    },
-    async list(user) {
-      return (await rowsOf(user)).map((row) => toKnownSession(row, user, maxAge));
-    },
-    async end(user, id) {
-      const row = (await rowsOf(user)).find(({ sessionToken }) => nameOf(sessionToken) === id);
-      if (row !== undefined) await end(row.sessionToken);
-      return row !== undefined;
-    },
-    async endAll(user, except) {
-      // Twice: a bearer token may have been made of a session that was listed.
-      for (let round = 0; round < 2; round++) {
-        const rows = await rowsOf(user);
-        await endRows(rows.filter(({ sessionToken }) => nameOf(sessionToken) !== except), settings);
-      }
-    },
-  };
-}
+export class SessionRows implements KnownSessions {
+  readonly #settings: SessionSettings;
 
-/** The rows of a user's sessions that have not expired. */
-export async function liveRowsOf(
-  user: string,
-  settings: SessionSettings,
-): Promise<readonly ListedSession[]> {
-  return liveRows(await requireList(settings.adapter)(user), user);
-}
-
-/** Ends sessions. All are tried, whichever fails. */
-export async function endRows(
-  rows: readonly ListedSession[],
-  settings: SessionSettings,
-): Promise<void> {
-  const ends = await Promise.allSettled(rows.map(({ sessionToken }) => endRow(sessionToken, settings)));
-  const failed = ends.find((each) => each.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
-}
-
-async function endRow(token: string, settings: SessionSettings): Promise<void> {
-  settings.live.end(nameOf(token));
-  await settings.rows!.deleteSession!(token);
-}
-
-function nameOf(token: string): string {
-  return rowName(token, isRowFor(token, true));
-}
-
-function toKnownSession(row: ListedSession, user: string, maxAge: number): KnownSession {
-  const { sessionToken, expires, createdAt, lastSeenAt, userAgent } = row;
-  return {
-    user,
-    id: nameOf(sessionToken),
-    expires,
-    createdAt: toDate(createdAt),
-    // A row says when it was written last, by when it expires.
-    lastSeenAt: toDate(lastSeenAt) ?? new Date(expires.valueOf() - maxAge * 1000),
-    userAgent: userAgent ?? undefined,
-  };
-}
-
-type List = SessionListAdapter["listSessionsByUserId"];
-
-function requireList(adapter: SessionSettings["adapter"]): List {
-  const { listSessionsByUserId } = adapter as Partial<SessionListAdapter>;
-  if (listSessionsByUserId !== undefined) return listSessionsByUserId;
-  throw invalid(
-    "has no listSessionsByUserId(), without which the sessions of a user are not found. Add it with " +
-      "`withSessionList(adapter, (userId) => …)`.",
-  );
-}
-
-/** The rows that have not expired. */
-function liveRows(rows: readonly ListedSession[], user: string): readonly ListedSession[] {
-  if (!Array.isArray(rows) || !rows.every(isSession)) {
-    throw invalid("must return an array of rows with `sessionToken`, `userId` and `expires`.");
+  constructor(settings: SessionSettings) {
+    this.#settings = settings;
   }
-  // A query that forgets its condition would show and end the sessions of all users.
-  if (rows.some(({ userId }) => String(userId) !== user)) {
-    throw invalid("returned sessions of another user: its query must compare `userId`.");
+
+  async list(user: string): Promise<KnownSession[]> {
+    const { maxAge } = this.#settings;
+    return (await this.#liveRows(user)).map((row) => ({
+      user,
+      id: nameOf(row),
+      expires: row.expires,
+      createdAt: toDate(row.createdAt),
+      // A row says when it was written last, by when it expires.
+      lastSeenAt: toDate(row.lastSeenAt) ?? new Date(row.expires.valueOf() - maxAge * 1000),
+      userAgent: row.userAgent ?? undefined,
+    }));
   }
-  return rows.filter(({ expires }) => expires.valueOf() > Date.now());
+
+  async end({ user, id }: { readonly user: string; readonly id: string }): Promise<boolean> {
+    const row = (await this.#liveRows(user)).find((each) => nameOf(each) === id);
+    if (row !== undefined) await this.#end([row]);
+    return row !== undefined;
+  }
+
+  async endAll(user: string, except: string | undefined): Promise<void> {
+    // Twice: a bearer token may have been made of a session that was listed.
+    for (let round = 0; round < 2; round++) {
+      await this.#end((await this.#liveRows(user)).filter((row) => nameOf(row) !== except));
+    }
+  }
+
+  /**
+   * Ends the sessions of the user that has this account at an OpenID Provider. With a `sid` these are the ones
+   * that were made from that session at the provider.
+   *
+   * @param provider The id of the provider.
+   * @returns The rows.
+   */
+  async endAtProvider(
+    ended: EndedAtProvider & { readonly sub: string },
+    provider: string,
+  ): Promise<readonly ListedSession[]> {
+    const { sub, sid } = ended;
+    const user = await this.#settings.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
+    if (user === null) return [];
+    const rows = await this.#liveRows(String(user.id));
+    const keys = keysToEnd(ended);
+    const named = sid === undefined ? rows : rows.filter(({ sessionToken }) => hasKey(sessionToken, keys));
+    await this.#end(named);
+    return named;
+  }
+
+  /** Ends sessions. All are tried, whichever fails. */
+  async #end(rows: readonly ListedSession[]): Promise<void> {
+    const { live, rows: adapter } = this.#settings;
+    const ends = await Promise.allSettled(rows.map(async (row) => {
+      live.end(nameOf(row));
+      await adapter!.deleteSession!(row.sessionToken);
+    }));
+    const failed = ends.find((each) => each.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  /** The rows of a user's sessions that have not expired. */
+  async #liveRows(user: string): Promise<readonly ListedSession[]> {
+    const { listSessionsByUserId } = this.#settings.adapter as Partial<SessionListAdapter>;
+    if (listSessionsByUserId === undefined) {
+      throw invalid(
+        "The adapter has no listSessionsByUserId(), without which the sessions of a user are not found. Add it with " +
+          "`withSessionList(adapter, (userId) => …)`.",
+      );
+    }
+    const rows = await listSessionsByUserId(user);
+    if (!Array.isArray(rows) || !rows.every(isSession)) {
+      throw invalid(
+        `${LIST} must return an array of rows with \`sessionToken\`, \`userId\` and \`expires\`.`,
+      );
+    }
+    // A query that forgets its condition would show and end the sessions of all users.
+    if (rows.some(({ userId }) => String(userId) !== user)) {
+      throw invalid(`${LIST} returned sessions of another user: its query must compare \`userId\`.`);
+    }
+    return rows.filter(({ expires }) => expires.valueOf() > Date.now());
+  }
+}
+
+const LIST = "The adapter's listSessionsByUserId()";
+
+function nameOf({ sessionToken }: ListedSession): string {
+  return rowName(sessionToken, isRowFor(sessionToken, true));
 }
 
 function isSession(row: Partial<ListedSession> | null | undefined): boolean {
-  const { sessionToken, userId } = row ?? {};
-  return typeof sessionToken === "string" && userId !== undefined && userId !== null;
+  return typeof row?.sessionToken === "string" && row.userId !== undefined && row.userId !== null;
 }
 
 function invalid(problem: string): FastifyAuthError {
-  const subject = problem.startsWith("has") ? "The adapter" : "The adapter's listSessionsByUserId()";
-  return new FastifyAuthError("FST_AUTHJS_ADAPTER_INVALID", `${subject} ${problem}`);
+  return new FastifyAuthError("FST_AUTHJS_ADAPTER_INVALID", problem);
 }

@@ -15,7 +15,6 @@ import { otherSalts } from "./salts.ts";
 import { rowsForUse } from "./token_use.ts";
 import type { Opened } from "../jwt/jwe.ts";
 import { LRUCache } from "lru-cache";
-import { indexOf } from "./provider_index.ts";
 import { SessionRecords } from "./session_records.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
@@ -124,12 +123,12 @@ function resolveSettings(
   const cookie = cookieSettings("sessionToken", core, secure);
   const secrets = jwt.decode === decode ? secretList(jwt.secret, cookie.name) : undefined;
   const ownTokens = jwt.encode === encode && jwt.decode === decode;
+  const store = refresh.store && new SharedStore(refresh.store, revocation?.timeout ?? 0);
   const records = revocation && new SessionRecords({
-    ...revocation,
+    store: store!,
     tenant: resolved.tenant,
     maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
     // The application's codec may give its tokens a longer life, but no browser keeps them for longer.
-    indexOf: logoutTokens === undefined ? () => [] : indexOf,
     keepFor: (ownTokens ? lifetimes.tokenMaxAge : COOKIE_MAX_AGE) * 1000 + REQUEST_LIMIT_MS,
   });
   return {
@@ -161,7 +160,7 @@ function resolveSettings(
       sizeCalculation: ({ text }, token) => token.length + text.length,
     }),
     live,
-    refresh: { ...refresh, store: refresh.store && new SharedStore(refresh.store) },
+    refresh: { ...refresh, store },
   };
 }
 

@@ -1,90 +1,118 @@
-/** The store of a configuration, as sessions use it: without it where it fails, as in one process. */
+/** The store of a configuration, with a limit to each call. */
 import type { LoggerInstance } from "@auth/core/types";
+import { FastifyAuthError } from "../errors.ts";
+import { redactError } from "../http/redact_error.ts";
 import type { Store } from "../types.ts";
 import { withDeadline } from "../utils/deadline.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 
 /** How long a call may take before it is done without, in milliseconds. */
-export const STORE_TIMEOUT_MS = 2_000;
+const LIMIT_MS = 2_000;
 
 /** How long a store that does not answer at all is done without, in milliseconds: each read would wait for it. */
 const SILENCE_MS = 5_000;
 
-/** The calls of a store, none of which rejects. */
+/** The calls that fail open: none of them rejects. */
 export type OpenStore = Pick<Store, "lock" | "unlock" | "get" | "set">;
 
-/** Who learns of failures of a call. */
-interface Failures {
-  report(cause: unknown): void;
-  /** It has not answered in time; what it does then comes late. */
-  onLate(): void;
+type Arguments<Name extends keyof Store> = Parameters<Store[Name]>;
+type Answer<Name extends keyof Store> = Awaited<ReturnType<Store[Name]>>;
+
+/** A call of the store failed (503). */
+export class SessionStoreFailure extends FastifyAuthError {
+  constructor(method: keyof Store, cause: unknown) {
+    super("FST_AUTHJS_UNAVAILABLE", `The store's ${method}() failed.`, { cause: redactError(cause, []) });
+  }
 }
 
-/**
- * A store that fails open: while it is down sessions are read and refreshed, and sign-in links used, without it.
- * A call that fails is tried again with the next one; while one has no answer, others are made only now and then.
- */
+/** A store that is called in two ways: by whoever cannot go on without an answer, and by whoever can. */
 export class SharedStore {
   readonly #store: Store;
+  readonly #limit: number;
   #isDown = false;
-  #isSilent = false;
-  /** When the next call is made while the store is silent, by {@linkcode monotonicNow}. */
-  #nextCall = 0;
+  /** When the next call that fails open is made, by {@linkcode monotonicNow}; 0 while the store answers. */
+  #silentUntil = 0;
 
-  constructor(store: Store) {
+  /** @param limit Milliseconds that {@linkcode call} may take; 0 for no limit. */
+  constructor(store: Store, limit: number) {
     this.#store = store;
+    this.#limit = limit;
   }
 
-  /** The store, whose failures go to a log. */
+  /**
+   * Fails closed: for what sessions may be ended by.
+   *
+   * @throws {SessionStoreFailure}
+   */
+  async call<Name extends keyof Store>(name: Name, ...args: Arguments<Name>): Promise<Answer<Name>> {
+    try {
+      const late = () => new Error(`It took over ${this.#limit} ms.`);
+      return await withDeadline(this.#send(name, args), this.#limit, late);
+    } catch (error) {
+      throw new SessionStoreFailure(name, error);
+    }
+  }
+
+  /** Fails open: while the store is down sessions are refreshed, and sign-in links used, without it. */
   reportingTo(logger: () => Pick<LoggerInstance, "error">): OpenStore {
-    const store = this.#store;
-    const attempt = <T>(name: keyof Store, call: () => Promise<T>, otherwise: T, onLate = () => {}) => {
-      const report = (cause: unknown) => {
-        const problem =
-          `The store's ${name}() failed; sessions are refreshed and sign-in links used without it.`;
-        logger().error(new Error(problem, { cause }));
+    const attempt = <Name extends keyof OpenStore>(name: Name, otherwise: Answer<Name>): OpenStore[Name] => {
+      const call = async (...args: Arguments<Name>) => {
+        try {
+          return await this.#attempt(name, args, otherwise);
+        } catch (cause) {
+          const problem =
+            `The store's ${name}() failed; sessions are refreshed and sign-in links used without it.`;
+          if (!this.#isDown) logger().error(new Error(problem, { cause }));
+          this.#isDown = true;
+          return otherwise;
+        }
       };
-      return this.#attempt(call, otherwise, { report, onLate });
+      return call as OpenStore[Name];
     };
     return {
-      lock: (key, owner, milliseconds) => {
-        let isLate = false;
-        const call = async () => {
-          const isAcquired = await store.lock(key, owner, milliseconds);
-          // What it was for went on without it.
-          if (isAcquired && isLate) await store.unlock(key, owner);
-          return isAcquired;
-        };
-        return attempt("lock", call, true, () => void (isLate = true));
-      },
-      unlock: (...args) => attempt("unlock", () => store.unlock(...args), undefined),
-      set: (...args) => attempt("set", () => store.set(...args), undefined),
-      get: (keys) => attempt("get", () => store.get(keys), []),
+      lock: attempt("lock", true),
+      unlock: attempt("unlock", undefined),
+      set: attempt("set", undefined),
+      get: attempt("get", []),
     };
   }
 
-  async #attempt<T>(call: () => Promise<T>, otherwise: T, { report, onLate }: Failures): Promise<T> {
-    if (this.#isSilent) {
-      if (monotonicNow() < this.#nextCall) return otherwise;
-      this.#nextCall = monotonicNow() + SILENCE_MS;
-    }
-    const answer = (async () => await call())();
-    const hear = () => void (this.#isSilent = false);
+  /**
+   * A call that fails is tried again with the next one; while one has no answer, others are made only now and
+   * then.
+   */
+  async #attempt<Name extends keyof OpenStore>(
+    name: Name,
+    args: Arguments<Name>,
+    otherwise: Answer<Name>,
+  ): Promise<Answer<Name>> {
+    const now = monotonicNow();
+    if (now < this.#silentUntil) return otherwise;
+    if (this.#silentUntil > 0) this.#silentUntil = now + SILENCE_MS;
+    const answer = this.#send(name, args);
+    const hear = () => void (this.#silentUntil = 0);
     answer.then(hear, hear);
     const late = () => {
-      onLate();
-      this.#isSilent = true;
-      this.#nextCall = monotonicNow() + SILENCE_MS;
-      return new Error(`no answer within ${STORE_TIMEOUT_MS} ms`);
+      this.#silentUntil = monotonicNow() + SILENCE_MS;
+      // What a lock was for goes on without it.
+      if (name === "lock") {
+        const [key, owner] = args as Arguments<"lock">;
+        answer.then((isAcquired) => isAcquired && this.#send("unlock", [key, owner])).catch(() => {});
+      }
+      return new Error(`no answer within ${LIMIT_MS} ms`);
     };
-    try {
-      const result = await withDeadline(answer, STORE_TIMEOUT_MS, late);
-      this.#isDown = false;
-      return result;
-    } catch (cause) {
-      if (!this.#isDown) report(cause);
-      this.#isDown = true;
-      return otherwise;
+    const result = await withDeadline(answer, LIMIT_MS, late);
+    this.#isDown = false;
+    return result;
+  }
+
+  async #send<Name extends keyof Store>(name: Name, args: Arguments<Name>): Promise<Answer<Name>> {
+    const store = this.#store as unknown as Record<Name, (...args: Arguments<Name>) => Promise<Answer<Name>>>;
+    const answer = await store[name](...args);
+    // One of the application's own may return nothing: then it is not known whether a session has ended.
+    if ((name === "get" || name === "members") && !Array.isArray(answer)) {
+      throw new TypeError("It returned no array.");
     }
+    return answer;
   }
 }
