@@ -19,12 +19,15 @@ const PAGE = `<!DOCTYPE html>
 </script>
 <body><script type="module" src="/app.js"></script>`;
 
-/** The application with the page; `reads` are the requests for the session. */
-async function startApp(reads: string[]): Promise<FastifyInstance> {
+/** The application with the page; `reads` are the requests for the session, and `hold` may delay their replies. */
+async function startApp(reads: string[], hold: () => Promise<void>): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true });
   app.addHook("onRequest", ({ method, url }, _reply, done) => {
     if (url === "/auth/session") reads.push(method);
     done();
+  });
+  app.addHook("onSend", async ({ url }) => {
+    if (url === "/auth/session") await hold();
   });
   const { origin: _none, ...config } = testConfig({ trustHost: true });
   await app.register(FastifyAuth(config), { prefix: "/auth" });
@@ -41,15 +44,10 @@ async function startApp(reads: string[]): Promise<FastifyInstance> {
   return app;
 }
 
-function deferred(): { readonly promise: Promise<void>; resolve(): void } {
-  let resolve = () => {};
-  const promise = new Promise<void>((done) => resolve = done);
-  return { promise, resolve: () => resolve() };
-}
-
 browserTest("example: useSession() of React follows a sign-in, a sign-out and the focus", async (page) => {
   const reads: string[] = [];
-  await using app = await startApp(reads);
+  let hold = () => Promise.resolve();
+  await using app = await startApp(reads, () => hold());
   const origin = `http://localhost:${(app.server.address() as AddressInfo).port}`;
   const heading = (text: string) => page.getByRole("heading", { name: text, exact: true }).waitFor();
   await page.goto(origin);
@@ -76,20 +74,19 @@ browserTest("example: useSession() of React follows a sign-in, a sign-out and th
   await heading("bob");
 
   // An answer that was under way during the sign-out is older than the next one.
-  const [read, held, answered] = [deferred(), deferred(), deferred()];
-  await page.route("**/auth/session", async (route) => {
-    const response = await route.fetch();
+  const [read, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  hold = () => {
+    hold = () => Promise.resolve();
     read.resolve();
-    await held.promise;
-    await route.fulfill({ response });
-    answered.resolve();
-  }, { times: 1 });
+    return held.promise;
+  };
+  const answer = page.waitForResponse("**/auth/session");
   await page.evaluate(`window.dispatchEvent(new Event("focus"))`);
   await read.promise;
   await page.getByRole("button", { name: "Sign out" }).click();
   await heading("signed-out");
   held.resolve();
-  await answered.promise;
+  await (await answer).finished();
   await page.evaluate(`fetch("/auth/session").then((answer) => answer.text())`);
   await heading("signed-out");
 

@@ -15,6 +15,9 @@ const ARGUMENTS = [
   "--no-first-run",
 ];
 
+const TEST_SECONDS = 120;
+const CLOSING_SECONDS = 10;
+
 /** Where the browser is: `TEST_CHROMIUM`, or where Debian puts it. */
 const executablePath = process.env.TEST_CHROMIUM || "/usr/bin/chromium";
 
@@ -24,11 +27,13 @@ const executablePath = process.env.TEST_CHROMIUM || "/usr/bin/chromium";
  * @param without Arguments that playwright gives it by itself, and which it is not to have.
  */
 export function launchBrowser(without: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ARGUMENTS, ignoreDefaultArgs: [...without] });
+  const timeout = 60_000;
+  return chromium.launch({ executablePath, timeout, args: ARGUMENTS, ignoreDefaultArgs: [...without] });
 }
 
 /**
  * A test that needs a browser. Without one it says that it did not run; in CI, where there has to be one, it fails.
+ * It fails, too, if it has not ended after two minutes.
  *
  * @param name The test's name.
  * @param run Gets a fresh window with no cookies.
@@ -49,11 +54,23 @@ export function browserTest(
   }
   Deno.test(name, async () => {
     const browser = await launchBrowser(without);
-    try {
-      const context = await browser.newContext(options);
-      await run(await context.newPage());
-    } finally {
-      await browser.close();
-    }
+    const running = browser.newContext(options).then((context) => context.newPage()).then(run);
+    const inTime = await settles(running, TEST_SECONDS);
+    await settles(browser.close(), CLOSING_SECONDS);
+    if (inTime) return await running;
+    // Without the browser the call that the test waited for has failed.
+    const cause = await settles(running, CLOSING_SECONDS) ? await running.catch((error) => error) : undefined;
+    throw new Error(`Not ended within ${TEST_SECONDS} seconds. The cause says what it waited for.`, {
+      cause,
+    });
   });
+}
+
+/** Whether a promise is settled within some seconds. */
+async function settles(promise: Promise<unknown>, seconds: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => timer = setTimeout(resolve, seconds * 1000, false));
+  const settled = await Promise.race([promise.then(() => true, () => true), late]);
+  clearTimeout(timer);
+  return settled;
 }
