@@ -97,7 +97,8 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     let text: string;
     try {
       const headers = { accept: "application/json", ...init.headers };
-      response = await send(base + path, { credentials: "include", ...init, headers });
+      // A browser's cache would hold a request back while another one for the same address has no answer.
+      response = await send(base + path, { credentials: "include", cache: "no-store", ...init, headers });
       text = await response.text();
     } catch (error) {
       const { name, message } = error as Error;
