@@ -1,34 +1,43 @@
 /**
- * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`), opened and sealed synchronously
- * with `node:crypto`.
+ * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`, `enc: A256CBC-HS512`), opened and
+ * sealed with `node:crypto`.
  *
  * A token that is not sealed with one of our keys is refused here: any client can send one, and core would
- * take fifty times as long to refuse it. An authentic token in a form that this file does not read
- * (compressed, with other members in its header) is left to core.
+ * take fifty times as long. One that core has not written and may accept (A256GCM, other members in its
+ * header) is left to it.
  */
+import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
-import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
 import { decodeBase64Url } from "../utils/base64url.ts";
 import { parseJsonObject } from "../utils/json.ts";
-import { type DerivedKey, derivedKey, type Encryption } from "./derived_key.ts";
 import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
-/** What a token held, and whether the key in use for new tokens sealed it. */
+/** What a token held. */
 export interface Opened {
   /** The claims, as JSON text. */
   readonly text: string;
-  /** False when an older secret of a rotation, or another encryption, sealed it: time to issue a new one. */
+  /** Whether the secret of new tokens sealed it, and not an older one. */
   readonly current: boolean;
 }
 
 /**
- * Opens a token, trying no more than the one key its header points at.
+ * Opens a token, trying no more than the one key that its header points at.
  *
  * @param secrets That of new tokens first.
  * @param salt What its key is derived for: the name of its cookie.
- * @param otherSalts The salts of our other keys: a token of another cookie is not taken for one of an unknown
- * secret.
- * @returns Why it is refused; `undefined` for an authentic one that only core can read.
+ * @param otherSalts The salts of our other keys: a token of another cookie is not one of an unknown secret.
+ * @returns Why it is refused; `undefined` for one that only core can judge.
  */
 export function open(
   token: string,
@@ -36,171 +45,111 @@ export function open(
   salt: string,
   otherSalts: readonly string[] = [],
 ): Opened | Refusal | undefined {
-  const parts = split(token);
-  if (parts === undefined) return MALFORMED;
-  const { header } = parts;
-  const found = ownKey(header, secrets, salt) ?? keyOf(header, secrets, { salt, otherSalts });
-  if (found instanceof Refusal) return found;
-  const { key, usual, current } = found;
-  if (!hasLengthsOf(key, parts)) return MALFORMED;
-  if (!isAuthentic(key, parts)) return UNAUTHENTIC;
-  const text = usual ? decryptText(key, parts) : undefined;
-  if (text === undefined) return;
-  return { text, current };
+  // RFC 7516, 3.1: without a wrapped key.
+  const [header = "", wrappedKey, ...encoded] = token.split(".", 6);
+  const [iv, ciphertext, tag] = encoded.map(decodeBase64Url);
+  if (header === "" || wrappedKey !== "" || encoded.length !== 3 || !iv || !ciphertext || !tag) {
+    return MALFORMED;
+  }
+  const keys = secrets.map((secret) => derivedKey(secret, salt));
+  const key = keys.find((key) => key.header === header) ??
+    keyOf(
+      header,
+      keys,
+      () => otherSalts.flatMap((salt) => secrets.map((secret) => derivedKey(secret, salt))),
+    );
+  if (key === undefined || key instanceof Refusal) return key;
+  const expected = tagOf(key, header, iv, ciphertext);
+  if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) return UNAUTHENTIC;
+  if (header !== key.header) return undefined;
+  const decipher = createDecipheriv("aes-256-cbc", key.cipher, iv);
+  const text = decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8");
+  return { text, current: key === keys[0] };
 }
 
-/** Seals claims (JSON text) with the first secret, byte for byte in core's format. */
+/** Seals claims (JSON text), byte for byte in core's format. */
 export function seal(text: string, secret: string, salt: string): string {
-  const key = derivedKey(secret, salt, "A256CBC-HS512");
+  const key = derivedKey(secret, salt);
   const iv = randomBytes(16);
   const cipher = createCipheriv("aes-256-cbc", key.cipher, iv);
   const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-  const tag = cbcTag(key, key.header, iv, ciphertext);
-  return `${key.header}..${iv.toString("base64url")}.${ciphertext.toString("base64url")}.${
-    tag.toString("base64url")
-  }`;
-}
-
-/**
- * A compact JWE (RFC 7516, 3.1) without a wrapped key, decoded but for its header, which the tag covers as it
- * is written.
- */
-interface Parts {
-  readonly header: string;
-  readonly iv: Buffer;
-  readonly ciphertext: Buffer;
-  readonly tag: Buffer;
-}
-
-/** Without a regular expression, which costs a tenth of opening a long token. */
-function split(token: string): Parts | undefined {
-  const headerEnd = token.indexOf(".");
-  if (headerEnd < 1 || token[headerEnd + 1] !== ".") return;
-  const ivEnd = token.indexOf(".", headerEnd + 2);
-  const ciphertextEnd = token.indexOf(".", ivEnd + 1);
-  if (ivEnd === -1 || ciphertextEnd === -1) return;
-  const iv = decodeBase64Url(token.slice(headerEnd + 2, ivEnd));
-  const tag = iv && decodeBase64Url(token.slice(ciphertextEnd + 1));
-  const ciphertext = tag && decodeBase64Url(token.slice(ivEnd + 1, ciphertextEnd));
-  if (iv && tag && ciphertext) return { header: token.slice(0, headerEnd), iv, ciphertext, tag };
-}
-
-interface FoundKey {
-  readonly key: DerivedKey;
-  /** Whether the header has no members but those that are read here. */
-  readonly usual: boolean;
-  /** Whether the token is as new ones are: the first secret's, with the very header that it gives them. */
-  readonly current: boolean;
-}
-
-/** The key whose tokens have this very header. */
-function ownKey(header: string, secrets: readonly string[], salt: string): FoundKey | undefined {
-  for (const secret of secrets) {
-    const key = derivedKey(secret, salt, "A256CBC-HS512");
-    if (key.header === header) return { key, usual: true, current: secret === secrets[0] };
-  }
-}
-
-/** What keys are derived for. */
-interface Salts {
-  readonly salt: string;
-  readonly otherSalts: readonly string[];
-}
-
-/**
- * The key a header asks for, in core's order: by `kid` among the secrets, or the first secret's when there is
- * none.
- */
-function keyOf(
-  header: string,
-  secrets: readonly string[],
-  { salt, otherSalts }: Salts,
-): FoundKey | Refusal {
-  const parsed = parseHeader(header);
-  if (parsed instanceof Refusal) return parsed;
-  const { enc, kid, usual } = parsed;
-  for (const secret of secrets) {
-    const key = derivedKey(secret, salt, enc);
-    if (kid === undefined || kid === key.kid) return { key, usual, current: false };
-  }
-  const otherUse = otherSalts.some((salt) =>
-    secrets.some((secret) => derivedKey(secret, salt, "A256CBC-HS512").kid === kid)
+  const encoded = [iv, ciphertext, tagOf(key, key.header, iv, ciphertext)].map((bytes) =>
+    bytes.toString("base64url")
   );
-  return otherUse || !THUMBPRINT[enc].test(kid!) ? OTHER_USE : UNKNOWN_KEY;
+  return `${key.header}..${encoded.join(".")}`;
 }
-
-/** The `kid` of a key: a SHA-2 thumbprint as long as the key (RFC 7638). */
-const THUMBPRINT: Readonly<Record<Encryption, RegExp>> = {
-  "A256CBC-HS512": /^[\w-]{86}$/,
-  A256GCM: /^[\w-]{43}$/,
-};
 
 /** A header has some 170 characters; no library writes a much longer one. */
 const LONGEST_HEADER = 2048;
 
-/** Reads a header core did not write but may read: other member order, A256GCM, no `kid`. */
-function parseHeader(header: string): { enc: Encryption; kid: string | undefined; usual: boolean } | Refusal {
-  const text = header.length > LONGEST_HEADER ? undefined : decodeBase64Url(header)?.toString("utf8");
+/**
+ * The key that an unusual header asks for, as in core: by `kid`, or the first if there is none. `undefined`
+ * if only core has such keys.
+ */
+function keyOf(
+  header: string,
+  keys: readonly DerivedKey[],
+  others: () => readonly DerivedKey[],
+): DerivedKey | Refusal | undefined {
+  const text = header.length > LONGEST_HEADER ? undefined : decodeBase64Url(header)?.toString();
   const parsed = text === undefined ? undefined : parseJsonObject(text);
   if (parsed === undefined) return MALFORMED;
-  const { alg, enc, kid, ...others } = parsed;
-  if (alg !== "dir" || (enc !== "A256CBC-HS512" && enc !== "A256GCM")) return NOT_ALLOWED;
-  if (kid !== undefined && typeof kid !== "string") return OTHER_USE;
-  // "crit", "zip", replicated claims and whatever comes next are jose's to judge.
-  return { enc, kid, usual: Object.keys(others).length === 0 && !text!.includes(REPLACEMENT) };
+  const { alg, enc, kid } = parsed;
+  if (alg !== "dir") return NOT_ALLOWED;
+  if (enc !== "A256CBC-HS512") return enc === "A256GCM" ? undefined : NOT_ALLOWED;
+  const known = kid === undefined ? keys[0] : keys.find((key) => key.kid === kid);
+  if (known !== undefined) return known;
+  const mayBeKnownElsewhere = THUMBPRINT.test(String(kid)) && !others().some((key) => key.kid === kid);
+  return mayBeKnownElsewhere ? UNKNOWN_KEY : OTHER_USE;
 }
 
-/** RFC 7518, 5.2.3 and 5.3. Of GCM, node:crypto would accept a shorter tag, which can be forged. */
-function hasLengthsOf({ mac }: DerivedKey, { iv, tag }: Parts): boolean {
-  return mac ? iv.length === 16 && tag.length === 32 : iv.length === 12 && tag.length === 16;
-}
-
-/** RFC 7518, 5.2.2.2 for CBC. GCM tells with its decryption. */
-function isAuthentic(key: DerivedKey, parts: Parts): boolean {
-  const { header, iv, ciphertext, tag } = parts;
-  if (key.mac) return timingSafeEqual(cbcTag(key, header, iv, ciphertext), tag);
-  try {
-    decryptBytes(key, parts);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The text of an authentic token; `undefined` where jose has to say what is wrong with it. */
-function decryptText(key: DerivedKey, parts: Parts): string | undefined {
-  try {
-    const decipher = decipherOf(key, parts);
-    const text = decipher.update(parts.ciphertext, undefined, "utf8") + decipher.final("utf8");
-    // In place of bytes that are no UTF-8, which jose refuses. But a name may hold it, of half an emoji for
-    // example.
-    if (text.includes(REPLACEMENT) && !decryptBytes(key, parts).equals(Buffer.from(text))) return;
-    return text;
-  } catch {
-    return; // Wrong padding, under an authentic tag.
-  }
-}
-
-function decryptBytes(key: DerivedKey, parts: Parts): Buffer {
-  const decipher = decipherOf(key, parts);
-  return Buffer.concat([decipher.update(parts.ciphertext), decipher.final()]);
-}
-
-function decipherOf({ cipher, mac }: DerivedKey, { header, iv, tag }: Parts) {
-  if (mac) return createDecipheriv("aes-256-cbc", cipher, iv);
-  const decipher = createDecipheriv("aes-256-gcm", cipher, iv, { authTagLength: 16 });
-  return decipher.setAAD(Buffer.from(header, "latin1")).setAuthTag(tag);
-}
-
-const REPLACEMENT = "\ufffd";
+/** RFC 7638, of SHA-512. */
+const THUMBPRINT = /^[\w-]{86}$/;
 
 /**
  * RFC 7518, 5.2.2.1: the first half of HMAC-SHA-512 over header, iv, ciphertext and the header's length in
  * bits.
  */
-function cbcTag(key: DerivedKey, header: string, iv: Buffer, ciphertext: Buffer): Buffer {
+function tagOf({ mac }: DerivedKey, header: string, iv: Buffer, ciphertext: Buffer): Buffer {
   const bits = Buffer.alloc(8);
   bits.writeUInt32BE(header.length * 8, 4);
-  const mac = createHmac("sha512", key.mac!).update(header).update(iv).update(ciphertext).update(bits);
-  return mac.digest().subarray(0, 32);
+  return createHmac("sha512", mac).update(header).update(iv).update(ciphertext).update(bits).digest()
+    .subarray(0, 32);
+}
+
+/** What is derived from a secret for a salt. */
+interface DerivedKey {
+  /** Its thumbprint, which core puts in `kid` to tell rotated secrets apart. */
+  readonly kid: string;
+  /** The header of the tokens that core and we seal with it. */
+  readonly header: string;
+  /** Encrypts. A `KeyObject`, since Node imports a raw key again with each use, in some 8 µs. */
+  readonly cipher: KeyObject;
+  /** Authenticates. */
+  readonly mac: KeyObject;
+}
+
+/**
+ * Kept for the process, since core and applications have only the secret and the salt: deriving a key takes
+ * more than ten times as long as opening a token with it. There are a few secrets for each tenant, with a
+ * dozen salts each.
+ */
+const derivedKeys = new LRUCache<string, DerivedKey>({ max: 20_000 });
+
+function derivedKey(secret: string, salt: string): DerivedKey {
+  const id = `${salt}\n${secret}`;
+  const known = derivedKeys.get(id);
+  if (known !== undefined) return known;
+  const bytes = Buffer.from(
+    hkdfSync("sha256", secret, salt, `Auth.js Generated Encryption Key (${salt})`, 64),
+  );
+  // RFC 7638: the members in lexicographic order, no white space.
+  const jwk = JSON.stringify({ k: bytes.toString("base64url"), kty: "oct" });
+  const kid = createHash("sha512").update(jwk).digest("base64url");
+  const header = Buffer.from(JSON.stringify({ alg: "dir", enc: "A256CBC-HS512", kid })).toString("base64url");
+  // RFC 7518, 5.2.2.1: the first half authenticates, the second encrypts.
+  const mac = createSecretKey(bytes.subarray(0, 32));
+  const key = { kid, header, cipher: createSecretKey(bytes.subarray(32)), mac };
+  derivedKeys.set(id, key);
+  return key;
 }

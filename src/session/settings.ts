@@ -3,7 +3,7 @@ import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { type CookieSettings, cookieSettings } from "../config/cookies.ts";
-import { decode, encode, secretList } from "../jwt/codec.ts";
+import { decode, encode } from "../jwt/codec.ts";
 import type { TokenGenerator } from "../config/session_token.ts";
 import { COOKIE_MAX_AGE, type Lifetimes, requireLifetimes } from "../config/lifetime.ts";
 import type { RefreshSettings } from "../config/refresh.ts";
@@ -121,7 +121,7 @@ function resolveSettings(
   if (jwt.encode === coreEncode) jwt.encode = encode;
   if (jwt.decode === coreDecode) jwt.decode = decode;
   const cookie = cookieSettings("sessionToken", core, secure);
-  const secrets = jwt.decode === decode ? secretList(jwt.secret, cookie.name) : undefined;
+  const secrets = jwt.decode === decode ? [jwt.secret].flat() : undefined;
   const ownTokens = jwt.encode === encode && jwt.decode === decode;
   const store = refresh.store && new SharedStore(refresh.store, revocation?.timeout ?? 0);
   const records = revocation && new SessionRecords({
