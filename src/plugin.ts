@@ -8,13 +8,12 @@ import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./instance/read_session.ts";
 import { bootMessage, reportOf, reportPerRequest } from "./instance/boot_report.ts";
-import { addMount, addTenantMount } from "./instance/mount.ts";
+import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
 import { redactSpans } from "./http/redact_spans.ts";
 import { addRoutes, longestParameter } from "./routes/add_routes.ts";
 import { type MountOf, reportCookies } from "./routes/admission.ts";
 import type { LimitedMount } from "./routes/answer_request.ts";
 import { addNotFound } from "./routes/not_found.ts";
-import type { authOperation } from "./routes/openapi.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
 import { registerSessions } from "./instance/shared_sessions.ts";
 import { writeBack } from "./session/reply.ts";
@@ -72,132 +71,129 @@ export function FastifyAuth(
   // `register(FastifyAuth)` calls it in place of a plugin, whose errors are rejections.
   if (isInstance(config)) return Promise.reject(noConfiguration()) as never;
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
-    if (typeof config === "function") return await registerFor(config, instance, options, mountPerRequest);
-    if (typeof config !== "object" || config === null) throw noConfiguration();
-    const auth = authInstance(config);
-    const problem = await auth.problem();
-    if (problem !== undefined) throw problem;
-    for (const { message, ...details } of auth.config.warnings) instance.log.warn(details, message);
-    for (const { message, ...details } of auth.config.advice) instance.log.info(details, message);
-    auth.config.notices.sendTo(instance.log);
-    await auth.config.otherProcesses?.lookAtStart();
-    await registerFor(config, instance, options, mountAtBoot);
-    reportSharing(instance, auth);
+    const auth = typeof config === "function" ? undefined : await usableInstance(config, instance);
+    if (options.openapi && !instance.hasDecorator("swagger")) {
+      instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
+    }
+    writeBack(instance);
+    const guards = RouteGuards.of(instance);
+    const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
+      const mountPath = toMountPath(scope.prefix);
+      // Before any other hook of the scope: one of them may refuse the request.
+      redactSpans(scope);
+      guards.add({ scope: instance, config, mountPath });
+      const { mountOf, served } = auth === undefined
+        ? mountPerRequest(scope, config as ConfigForRequest, mountPath)
+        : await mountAtBoot(scope, config as FastifyAuthConfig, mountPath);
+      const describe = options.openapi ? (await import("./routes/openapi.ts")).authOperation : undefined;
+      addRoutes(scope, mountOf, { config: served, describe, perRequest: auth === undefined });
+      addNotFound(scope, mountOf, Boolean(options.prefix));
+    };
+    await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
+    if (auth !== undefined) registerSessions(instance, auth);
   };
   // Without encapsulation: the hook that writes session cookies is for the surrounding scope.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
 }
 
-/** What is to be mounted in the scope of the routes, and how. */
-interface MountSetup<Source> {
-  readonly source: Source;
-  readonly scope: FastifyInstance;
-  readonly mountPath: string;
-  readonly options: FastifyAuthPluginOptions;
+/** The instance of a configuration, which is checked and says what is to be said of it. */
+async function usableInstance(config: unknown, { log }: FastifyInstance): Promise<AuthInstance> {
+  if (typeof config !== "object" || config === null) throw noConfiguration();
+  const auth = authInstance(config as FastifyAuthConfig);
+  const problem = await auth.problem();
+  if (problem !== undefined) throw problem;
+  for (const { message, ...details } of auth.config.warnings) log.warn(details, message);
+  for (const { message, ...details } of auth.config.advice) log.info(details, message);
+  auth.config.notices.sendTo(log);
+  await auth.config.otherProcesses?.lookAtStart();
+  return auth;
 }
 
-/** Registers the routes of a configuration, or of a function that chooses one, in a scope of their own. */
-async function registerFor<Source extends FastifyAuthConfig | ConfigForRequest>(
-  source: Source,
-  instance: FastifyInstance,
-  options: FastifyAuthPluginOptions,
-  mount: (setup: MountSetup<Source>) => Promise<void>,
-): Promise<void> {
-  if (options.openapi && !instance.hasDecorator("swagger")) {
-    instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
-  }
-  writeBack(instance);
-  const guards = RouteGuards.of(instance);
-  const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
-    const mountPath = toMountPath(scope.prefix);
-    // Before any other hook of the scope: one of them may refuse the request.
-    redactSpans(scope);
-    guards.add({ scope: instance, config: source, mountPath });
-    await mount({ source, scope, mountPath, options });
-  };
-  await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
+/** What the routes of a mount are made with. */
+interface Serving {
+  readonly mountOf: MountOf;
+  /** What decides which routes there are. */
+  readonly served: ResolvedConfig;
 }
 
 async function mountAtBoot(
-  { source: config, scope, mountPath, options }: MountSetup<FastifyAuthConfig>,
-): Promise<void> {
+  scope: FastifyInstance,
+  config: FastifyAuthConfig,
+  mountPath: string,
+): Promise<Serving> {
   const auth = authInstance(config);
-  const paths = addMount(scope, auth, mountPath);
+  const mounted: Mounted = { mountPath, auth, paths: new WeakMap() };
+  addMount(scope, mounted);
   assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
-  const mount = await limitedMount({ auth, config, scope, paths });
-  addRoutes(scope, () => mount, { config: auth.config, describe: await describing(options) });
-  addNotFound(scope, () => mount, Boolean(options.prefix));
-  // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
-  scope.addHook("onReady", async () => reportMount({ auth, config, scope, paths }, mount));
-}
-
-/** A configuration, and where it is mounted. */
-interface MountParts {
-  readonly auth: AuthInstance;
-  readonly config: FastifyAuthConfig;
-  readonly scope: FastifyInstance;
-  readonly paths: LimitedMount["paths"];
-}
-
-async function limitedMount({ auth, config, scope, paths }: MountParts): Promise<LimitedMount> {
   const limits = await auth.limits(scope);
-  return { auth, paths, limits, readSession: (request) => readSession(request, config) };
+  let mount: LimitedMount;
+  // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
+  scope.addHook("onReady", async () => {
+    mount = openMount({ scope, mounted, config, limits });
+  });
+  return { mountOf: () => mount, served: auth.config };
 }
 
-/** Says how a configuration is set up, now that the paths of its mount are known. */
-function reportMount({ auth, config, scope, paths }: MountParts, mount: LimitedMount): void {
-  const { origin } = auth.config;
-  assertOwnPages(config.pages, paths().mount, origin);
-  if (origin !== undefined && auth.config.core.cookies !== undefined) reportCookies(scope.log, origin, mount);
-  scope.log.info({}, bootMessage(reportOf(auth, paths().mount)));
+/** What serves a configuration, now that the application has all its mounts. The log gets how it is set up. */
+function openMount({ scope, mounted, config, limits }: {
+  readonly scope: FastifyInstance;
+  readonly mounted: Mounted;
+  readonly config: FastifyAuthConfig;
+  readonly limits: LimitedMount["limits"];
+}): LimitedMount {
+  const auth = authInstance(config);
+  const { origin, core } = auth.config;
+  const mountPath = publishMount(scope, mounted, auth);
+  assertOwnPages(config.pages, mountPath, origin);
+  const mount: LimitedMount = {
+    auth,
+    mountPath,
+    limits,
+    readSession: (request) => readSession(request, config),
+  };
+  if (origin !== undefined && core.cookies !== undefined) reportCookies(scope.log, origin, mount);
+  scope.log.info({}, bootMessage(reportOf(auth, mountPath)));
+  return mount;
 }
 
 /** The property of a request that keeps its mount, where a function chooses the configuration. */
 const MOUNT: unique symbol = Symbol("fastify-authjs.mount");
 
-/** Mounts the configurations that a function chooses. */
-async function mountPerRequest(
-  { source: choose, scope, mountPath, options }: MountSetup<ConfigForRequest>,
-): Promise<void> {
+function mountPerRequest(scope: FastifyInstance, choose: ConfigForRequest, mountPath: string): Serving {
   const tenants = Tenants.of(choose);
-  const addTo = addTenantMount(scope, mountPath, (auth) => tenants.has(auth));
   const mounts = new WeakMap<FastifyAuthConfig, Promise<LimitedMount>>();
-  const prepare = async (auth: AuthInstance, config: FastifyAuthConfig) => {
+  const open = async (auth: AuthInstance, config: FastifyAuthConfig) => {
     assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
     assertShortIds(scope, auth.config);
-    const parts = { auth, config, scope, paths: addTo(auth) };
-    const mount = await limitedMount(parts);
-    reportMount(parts, mount);
-    return mount;
+    return openMount({ scope, mounted, config, limits: await auth.limits(scope) });
   };
-  tenants.addMount(scope.server, {
+  const mounted: Mounted = {
+    mountPath,
+    paths: new WeakMap(),
+    choose,
     async prepare(auth, config) {
-      if (!mounts.has(config)) mounts.set(config, prepare(auth, config));
+      if (!mounts.has(config)) mounts.set(config, open(auth, config));
       await mounts.get(config);
     },
-  });
+  };
+  addMount(scope, mounted);
   scope.decorateRequest(MOUNT);
   scope.addHook("onRequest", async (request) => {
     const config = await tenants.configOf(request);
     (request as { [MOUNT]?: LimitedMount })[MOUNT] = await mounts.get(config)!;
   });
-  const bare = await bareMount(scope, mountPath);
-  const mountOf: MountOf = (request) => (request as { [MOUNT]?: LimitedMount })[MOUNT] ?? bare;
-  addRoutes(scope, mountOf, {
-    config: bare.auth.config,
-    describe: await describing(options),
-    perRequest: true,
-  });
-  addNotFound(scope, mountOf, Boolean(options.prefix));
   // deno-lint-ignore require-await -- as above
   scope.addHook("onReady", async () => scope.log.info({}, bootMessage(reportPerRequest(mountPath))));
+  const bare = bareMount(mountPath);
+  const mountOf: MountOf = (request) => (request as { [MOUNT]?: LimitedMount })[MOUNT] ?? bare;
+  return { mountOf, served: bare.auth.config };
 }
 
 /** For the pages of requests that have no configuration. */
-async function bareMount(scope: FastifyInstance, mountPath: string): Promise<LimitedMount> {
+function bareMount(mountPath: string): LimitedMount {
   const config: FastifyAuthConfig = { providers: [], secret: crypto.randomUUID(), trustHost: true };
-  const paths = { mount: mountPath, removed: "" };
-  return await limitedMount({ auth: authInstance(config), config, scope, paths: () => paths });
+  const auth = authInstance(config);
+  return { auth, mountPath, limits: undefined, readSession: (request) => readSession(request, config) };
 }
 
 /** @throws {FastifyAuthError} For the id of a provider that the router cannot match. */
@@ -225,21 +221,4 @@ function noConfiguration(): FastifyAuthError {
     "FastifyAuth() makes the plugin from a configuration. Call it with one: " +
       '`app.register(FastifyAuth(config), { prefix: "/auth" })`.',
   );
-}
-
-async function describing(
-  { openapi }: FastifyAuthPluginOptions,
-): Promise<typeof authOperation | undefined> {
-  return openapi === true ? (await import("./routes/openapi.ts")).authOperation : undefined;
-}
-
-/** Warns once where another configuration of this process accepts the same sessions. */
-function reportSharing(instance: FastifyInstance, auth: AuthInstance): void {
-  const { warning, release } = registerSessions(auth);
-  const code: NoticeCode = "FST_AUTHJS_WARN_SHARED_SESSIONS";
-  if (warning !== undefined) instance.log.warn({ code }, warning);
-  instance.addHook("onClose", (_instance, done) => {
-    release();
-    done();
-  });
 }

@@ -8,6 +8,7 @@ import type { ListedAccount } from "../adapter/account_list.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { Trail } from "../core/trail.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import type { GuardedReply, SessionRequest } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
@@ -139,10 +140,9 @@ export async function unlinkAccount(
   const { provider, providerAccountId } = row;
   await fromAdapter(adapter.unlinkAccount({ provider, providerAccountId }));
   if (hasOther || (await rowsOf(user, auth, "unlinkAccount()")).some((each) => isUsable(each, auth))) {
-    const [paths] = auth.instance.mountsIn(request.server.server);
     const trail = Trail.begin({
       request: request as unknown as FastifyRequest,
-      mountPath: paths?.().mount,
+      mountPath: pathsIn(request.server, auth.instance)?.mount,
       provider,
     });
     return trail?.unlink(String(user.id), providerAccountId);

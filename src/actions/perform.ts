@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuthInstance } from "../instance/auth_instance.ts";
+import { pathsIn } from "../instance/mount.ts";
 import { type Answer, cookiesAfter, toSetCookieLine } from "../core/answer.ts";
 import type { AuthAction, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
@@ -126,7 +127,7 @@ async function contextOf(
   if (isPrefetch(request.headers)) {
     throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", "This page cannot be fetched in advance.");
   }
-  const [paths] = instance.mountsIn(request.server.server);
+  const paths = pathsIn(request.server, instance);
   if (paths === undefined) {
     throw invalid(
       "createAuth()",
@@ -153,7 +154,7 @@ async function contextOf(
     params: provider === undefined ? {} : { provider },
     body: callbackUrl === undefined ? fields : { ...fields, callbackUrl },
     fromApplication: true,
-  }, { auth: instance, paths, readSession: (request) => readSession(request, config) });
+  }, { auth: instance, mountPath: paths.mount, readSession: (request) => readSession(request, config) });
   if (parameters !== undefined) assertPassed(parameters, context);
   return context;
 }

@@ -4,6 +4,7 @@ import type { GuardedReply, GuardedRequest } from "../types.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { sendPage } from "../routes/send_page.ts";
 import type { ActionAuth } from "./perform.ts";
+import { pathsIn } from "../instance/mount.ts";
 
 /** Where the page leads. */
 export interface UnreadableSession {
@@ -24,10 +25,10 @@ export async function sendUnreadableSession(
   reply: GuardedReply,
   { statusCode, ...links }: UnreadableSession,
 ): Promise<boolean> {
-  const [paths] = instance.mountsIn(request.server.server);
+  const paths = pathsIn(request.server, instance);
   if (paths === undefined) return false;
   const origin = requireOrigin(request, instance.config.origin);
-  const place = { auth: instance, mountPath: paths().mount, origin };
+  const place = { auth: instance, mountPath: paths.mount, origin };
   const page = { kind: "error", error: "SessionUnreadable", ...links } as const;
   await sendPage((reply as FastifyReply).code(statusCode), page, place);
   return true;

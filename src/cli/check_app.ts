@@ -1,5 +1,5 @@
 /** Checks the set-up of an application by loading it. */
-import { type Report, toTable } from "../instance/boot_report.ts";
+import { type Report, reportOf, reportPerRequest, toTable } from "../instance/boot_report.ts";
 import { mountedIn } from "../instance/mount.ts";
 import { discoveryRedirect } from "../provider/discovery.ts";
 import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/summary.ts";
@@ -52,7 +52,9 @@ const NOT_MOUNTED = error(
 );
 
 function reportsOf(app: App): Report[] {
-  return mountedIn(app).map(({ report }) => report());
+  return mountedIn(app).map(({ mountPath, auth, paths }) =>
+    auth === undefined ? reportPerRequest(mountPath) : reportOf(auth, paths.get(auth)!.mount)
+  );
 }
 
 async function checkReport(

@@ -9,6 +9,7 @@ import { bearerToken } from "../http/bearer.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
+import { pathsIn } from "../instance/mount.ts";
 import { readSession } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
@@ -191,9 +192,9 @@ function publishRefusal(
   session: Session | null,
 ): void {
   const { server, routeOptions } = request as FastifyRequest;
-  const [paths] = authInstance(config).mountsIn(server.server);
+  const paths = pathsIn(server, authInstance(config));
   const { id: userId } = session?.user ?? {};
-  Trail.begin({ request: request as FastifyRequest, mountPath: paths?.().mount })?.refuseAccess({
+  Trail.begin({ request: request as FastifyRequest, mountPath: paths?.mount })?.refuseAccess({
     reason,
     ...(routeOptions?.url !== undefined && { route: routeOptions.url }),
     ...(userId !== undefined && { userId: String(userId) }),

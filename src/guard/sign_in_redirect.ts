@@ -1,6 +1,7 @@
 /** The redirect to the sign-in page: which requests get it, and its URL. */
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { authInstance } from "../instance/auth_instance.ts";
+import { pathsIn } from "../instance/mount.ts";
 import { publicUrl } from "../config/public_path.ts";
 import { acceptsHtml } from "../http/accept.ts";
 import { normalizeCallbackUrl, toAsciiUrl } from "../http/callback_url.ts";
@@ -85,8 +86,8 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
   const { core, origin } = auth.config;
   const page = core.pages?.signIn;
   if (!page) {
-    const [paths] = auth.mountsIn(request.server.server);
-    return paths && `${paths().mount}/signin`;
+    const paths = pathsIn(request.server, auth);
+    return paths && `${paths.mount}/signin`;
   }
   if (page.startsWith("/")) return toAsciiUrl(page);
   const url = URL.canParse(page) ? new URL(page) : undefined;
@@ -109,8 +110,7 @@ export function returnPath(request: PageRequest, config: FastifyAuthConfig): str
 
 /** Path and query of a request as its user sees them. */
 function publicUrlOf(request: PageRequest, config: FastifyAuthConfig): string {
-  const [paths] = authInstance(config).mountsIn(request.server.server);
-  return publicUrl(request, paths?.().removed ?? "");
+  return publicUrl(request, pathsIn(request.server, authInstance(config))?.removed ?? "");
 }
 
 /** The parts of a URL: the query without its `?`, the hash with its `#`. */

@@ -3,20 +3,16 @@ import type { FastifyInstance } from "fastify";
 import { assetOptions } from "../config/pages.ts";
 import { haveSameLimits } from "../config/rate_limit.ts";
 import { inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
-import type { PublicPaths } from "../config/public_path.ts";
 import { coreProblem } from "../core/config_problem.ts";
-import type { Assets } from "../pages/assets.ts";
 import type { FastifyAuthError } from "../errors.ts";
 import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
-import type { ProviderTokens } from "../session/provider_tokens.ts";
-import { LiveSessions } from "../session/live_sessions.ts";
 import { codecProblem } from "../session/codec_problem.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
+import { LiveSessions } from "../session/live_sessions.ts";
+import type { ProviderTokens } from "../session/provider_tokens.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
-
-/** The paths of a mount. They are known once the application has all its routes. */
-type PathsOfMount = () => PublicPaths;
+import { later } from "../utils/later.ts";
 
 /** What is derived from a configuration once, and the state of its use. */
 export class AuthInstance {
@@ -26,20 +22,20 @@ export class AuthInstance {
   readonly live: LiveSessions<JwtRead>;
   /** Accounts whose tokens are being refreshed, each with the work. What was refreshed is in their rows. */
   readonly accountRefreshes: Map<string, Promise<void>>;
-  /**
-   * Refreshed tokens that could not be written to the rows of their accounts, by account: the ones before are
-   * spent.
-   */
+  /** Refreshed tokens that could not be written, by account: those in its row are spent. */
   readonly unwrittenTokens: Map<string, ProviderTokens>;
-  readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
-  /** The mounts by application, in the order they were registered. */
-  readonly #mounts = new WeakMap<object, PathsOfMount[]>();
-  readonly #done: Set<string>;
-  #assets: Promise<Assets> | undefined;
-  #limits: Promise<RateLimits> | undefined;
-  #problem: Promise<FastifyAuthError | undefined> | undefined;
+  /** The files that the built-in pages load. */
+  readonly assets = later(async () => {
+    const { loadAssets } = await import("../pages/assets.ts");
+    const assets = await loadAssets(assetOptions(this.config.pages));
+    return () => assets;
+  });
   /** Whether the configuration was checked and can be used. */
   isReady = false;
+  readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
+  readonly #done: Set<string>;
+  #limits: Promise<RateLimits> | undefined;
+  #problem: Promise<FastifyAuthError | undefined> | undefined;
 
   /**
    * @param config The application's configuration. It is read now, and never written to.
@@ -69,25 +65,9 @@ export class AuthInstance {
     return problem;
   }
 
-  /**
-   * The session settings for https (`secure`) or http: they differ in the name of the cookie, and so in its
-   * key.
-   */
+  /** The session settings for https (`secure`) or http: they differ in the name of the cookie, and so in its key. */
   settings(secure: boolean): SessionSettings {
     return this.#settings[secure ? "https" : "http"] ??= sessionSettings(this.config, secure, this.live);
-  }
-
-  /** The files that the built-in pages load. */
-  assets(): Promise<Assets> {
-    return this.#assets ??= this.#loadAssets().catch((error) => {
-      this.#assets = undefined;
-      throw error;
-    });
-  }
-
-  async #loadAssets(): Promise<Assets> {
-    const { loadAssets } = await import("../pages/assets.ts");
-    return await loadAssets(assetOptions(this.config.pages));
   }
 
   /**
@@ -106,20 +86,6 @@ export class AuthInstance {
     return this.#limits;
   }
 
-  /**
-   * Adds a mount.
-   *
-   * @param application The HTTP server of the application, which all its scopes share.
-   */
-  addMount(application: object, paths: PathsOfMount): void {
-    this.#mounts.set(application, [...this.mountsIn(application), paths]);
-  }
-
-  /** The mounts in an application, in the order they were registered. */
-  mountsIn(application: object): readonly PathsOfMount[] {
-    return this.#mounts.get(application) ?? [];
-  }
-
   /** Runs `tell` once for each `what`, so that a warning is not repeated with each request. */
   once(what: string, tell: () => void): void {
     if (this.#done.has(what)) return;
@@ -131,10 +97,10 @@ export class AuthInstance {
 const instances = new WeakMap<FastifyAuthConfig, AuthInstance>();
 
 /**
- * The instance of a configuration. The same object always has the same instance, by which
- * `getSession(request, config)` finds what `FastifyAuth(config)` set up.
+ * The instance of a configuration: always the same for the same object, by which `getSession(request, config)`
+ * finds what `FastifyAuth(config)` set up.
  *
- * @param before The instance of an earlier configuration of the same tenant, where this one is made now.
+ * @param before The instance of an earlier configuration of the same tenant, if this one is made now.
  */
 export function authInstance(config: FastifyAuthConfig, before?: AuthInstance): AuthInstance {
   let instance = instances.get(config);

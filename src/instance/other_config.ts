@@ -11,7 +11,7 @@ import type { SessionRequest } from "../types.ts";
  */
 export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRequest): void {
   const mounted = mountedIn(server);
-  if (mounted.length === 0 || mounted.some(({ isOf }) => isOf(auth))) return;
+  if (mounted.length === 0 || mounted.some(({ paths }) => paths.has(auth))) return;
   auth.once("other configuration", () => {
     const paths = mounted.map(({ mountPath }) => `"${mountPath}"`).join(" and ");
     const shared = auth.config.problem === undefined &&

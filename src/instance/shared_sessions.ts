@@ -4,56 +4,44 @@
  * A browser sends its cookies to every port of a host, and all applications of a process mostly have one
  * AUTH_SECRET: a user of the public application would be signed in at the one for staff.
  */
+import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
-
-/** A configuration that an application uses. */
-export interface SessionRegistration {
-  /** The warning, where another configuration in use accepts the same sessions. */
-  readonly warning: string | undefined;
-  /** Ends the registration, when its application closes. */
-  release(): void;
-}
-
-interface Entry {
-  /** A weak reference, since not every application is closed. */
-  readonly auth: WeakRef<AuthInstance>;
-}
+import type { NoticeCode } from "../config/notices.ts";
 
 /**
- * The configurations in use. Kept for the process, since they are compared with each other: applications on
- * two ports of a host share cookies, and know nothing else of one another.
+ * The configurations in use. Kept for the process, since applications on two ports share cookies and nothing
+ * else; the references are weak, since not every application is closed.
  */
-const entries = new Set<Entry>();
+const inUse = new Set<WeakRef<AuthInstance>>();
 
-/** Registers a configuration for an application that is about to use it, until the application closes. */
-export function registerSessions(auth: AuthInstance): SessionRegistration {
-  const warning = othersInUse(auth).some((other) => shareSessions(other, auth)) ? toWarning(auth) : undefined;
-  const entry: Entry = { auth: new WeakRef(auth) };
-  entries.add(entry);
-  return { warning, release: () => void entries.delete(entry) };
-}
-
-function othersInUse(own: AuthInstance): AuthInstance[] {
-  const others: AuthInstance[] = [];
-  for (const entry of entries) {
-    const auth = entry.auth.deref();
-    if (auth === undefined) entries.delete(entry);
-    else if (auth !== own) others.push(auth);
+/** Registers a configuration until its application closes. Warns if another one accepts the same sessions. */
+export function registerSessions(instance: FastifyInstance, auth: AuthInstance): void {
+  let isShared = false;
+  for (const each of inUse) {
+    const other = each.deref();
+    if (other === undefined) inUse.delete(each);
+    else if (other !== auth && shareSessions(other, auth)) isShared = true;
   }
-  return others;
+  if (isShared) {
+    const code: NoticeCode = "FST_AUTHJS_WARN_SHARED_SESSIONS";
+    instance.log.warn(
+      { code },
+      `Two configurations of this process have a secret and the session cookie "${
+        cookieOf(auth)
+      }" in common: a ` +
+        "user who signs in through one of them is signed in with the other. Give one of them its own `secret` " +
+        "or its own `cookies.sessionToken.name`; where both are to be one, pass the same object to FastifyAuth().",
+    );
+  }
+  const entry = new WeakRef(auth);
+  inUse.add(entry);
+  instance.addHook("onClose", (_instance, done) => {
+    inUse.delete(entry);
+    done();
+  });
 }
 
-function toWarning(auth: AuthInstance): string {
-  return `Two configurations of this process have a secret and the session cookie "${cookieOf(auth)}" in ` +
-    "common: a user who signs in through one of them is signed in with the other. Give one of them its own " +
-    "`secret` or its own `cookies.sessionToken.name`; where both are to be one, pass the same object to " +
-    "FastifyAuth().";
-}
-
-/**
- * Whether two configurations accept the same sessions. Sessions in a database are only known to their
- * adapter.
- */
+/** Whether two configurations accept the same sessions. Those in a database are only known to their adapter. */
 export function shareSessions(a: AuthInstance, b: AuthInstance): boolean {
   if ([a, b].some((auth) => auth.settings(false).strategy !== "jwt")) return false;
   return cookieOf(a) === cookieOf(b) && secretsOf(a).some((secret) => secretsOf(b).includes(secret));

@@ -63,9 +63,9 @@ function reportOrigin(request: FastifyRequest, origin: PublicOrigin, { auth }: M
 }
 
 /** Says once for each scheme which cookies cannot work. */
-export function reportCookies(log: Log, origin: PublicOrigin, { auth, paths }: Mount): void {
+export function reportCookies(log: Log, origin: PublicOrigin, { auth, mountPath }: Mount): void {
   auth.once(`cookies ${origin.secure}`, () => {
-    for (const { message, code } of cookieWarnings(auth.config, origin, paths().mount)) {
+    for (const { message, code } of cookieWarnings(auth.config, origin, mountPath)) {
       log.warn({ code }, message);
     }
   });

@@ -1,7 +1,6 @@
 /** The context of a request to a route of the plugin. */
 import type { FastifyRequest } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
-import type { PublicPaths } from "../config/public_path.ts";
 import type { AuthAction, AuthInUse, RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { namedCallbackUrl, normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
@@ -17,8 +16,8 @@ import { authQuery } from "./query.ts";
 /** What the routes of one registration share, for one configuration. */
 export interface Mount {
   readonly auth: AuthInUse;
-  /** The paths of the mount as users see them. */
-  readonly paths: () => PublicPaths;
+  /** The mount path as users see it, percent-encoded, without a trailing slash. */
+  readonly mountPath: string;
   /** Reads the session of a request, once however often it is called. */
   readonly readSession: (request: FastifyRequest) => Promise<SessionRead>;
 }
@@ -40,12 +39,11 @@ export interface ContextRequest extends Received {
 export function requestContext(
   request: FastifyRequest,
   received: ContextRequest,
-  { auth, paths, readSession }: Mount,
+  { auth, mountPath, readSession }: Mount,
 ): RequestContext {
   const { action, method, query: sentQuery, origin, headers, params, body: parsed } = received;
   const { config } = auth;
   const { log } = request;
-  const mountPath = paths().mount;
   const settings = auth.settings(origin.secure);
   const provider = config.providers.get(params.provider ?? "");
   const { query, callbackUrl } = authQuery(sentQuery, { action, method, type: provider?.type }, origin.href);

@@ -25,7 +25,7 @@ const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
  * @throws The error, where there is no page for it.
  */
 export function sendFailedPage(
-  { auth, paths }: Mount,
+  { auth, mountPath }: Mount,
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -43,7 +43,7 @@ export function sendFailedPage(
   // Of `TooManyRequests`.
   const { wait } = error as { readonly wait?: number };
   const page = { kind: "error", error: shown, wait } as const;
-  return sendPage(reply.code(statusCode), page, { auth, mountPath: paths().mount, origin });
+  return sendPage(reply.code(statusCode), page, { auth, mountPath, origin });
 }
 
 /** Whether a browser navigates, by a link or with a form. */

@@ -41,13 +41,13 @@ export function publishFailure(trail: Trail | undefined, error: Error): void {
 export function publishRefusal(
   error: Error,
   route: AuthRoute,
-  { auth, paths }: Mount,
+  { auth, mountPath }: Mount,
   request: FastifyRequest,
   id: string | undefined,
 ): void {
   const provider = id ?? (request.params as AuthParams).provider ?? "";
   if (!isOfSignIn(route, request.method)) return;
   if (auth.config.providers.has(provider)) {
-    publishFailure(Trail.begin({ request, mountPath: paths().mount, provider }), error);
+    publishFailure(Trail.begin({ request, mountPath, provider }), error);
   }
 }
