@@ -7,7 +7,6 @@ import { toCoreLogger } from "../core/logger.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isRefused, refreshTokens } from "../provider/refresh_tokens.ts";
-import { turnsOf } from "../session/ending.ts";
 import { ownerOf } from "../session/owner.ts";
 import { EARLY_MS, isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
 import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
@@ -127,16 +126,11 @@ async function refreshInTurn(
 ): Promise<void> {
   const { config: { core }, settings } = contextOf(auth);
   const logger = () => toCoreLogger(request.log, core.logger, core.debug);
-  const turns = turnsOf({ settings, logger });
-  const work = () => exchange(auth, userId, row, logger);
-  if (turns === undefined) return await work();
   // The row itself has the result for the processes that wait.
-  await refreshOnce<{ sealed?: string }>(turns, row.tokens.refresh_token!, {
-    work: () => work().then(() => ({})),
+  await refreshOnce<{ sealed?: string }>({ settings, logger }, row.tokens.refresh_token!, {
+    work: () => exchange(auth, userId, row, logger).then(() => ({})),
     join: () => Promise.resolve(undefined),
     leave: () => Promise.reject(refreshedElsewhere()),
-    hasEnded: () => Promise.resolve(false),
-    ended: {},
   });
 }
 

@@ -44,7 +44,7 @@ export async function getToken(
   );
   // Another request may have replaced it.
   const opened = await openToken(cookie.token, settings);
-  const newest = settings.live.newest(opened.name, opened.token);
+  const newest = settings.live.newest(opened.token);
   return newest === opened.token ? opened.claims : (await openToken(newest, settings)).claims;
 }
 

@@ -12,7 +12,7 @@ import { Refusal } from "../jwt/refusal.ts";
 import { CallbackFailure } from "../session/callback_failure.ts";
 import { sessionCookies } from "../session/cookie.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
-import { hasEnded, turnsOf } from "../session/ending.ts";
+import { hasEnded } from "../session/ending.ts";
 import { hasUnknownKey, openToken, sessionName, UnreadableToken } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { leaveOutTokens } from "../session/provider_tokens.ts";
@@ -72,10 +72,9 @@ async function updateInTurn(token: string, name: string, context: RequestContext
   const ending = endingContext(context);
   const update = (newest: string) => updateToken(newest, name, context);
   // Otherwise no read waits for the lock.
-  const turns = callbacks.jwt === undefined && !keepsTokens ? undefined : turnsOf(ending);
-  if (turns === undefined) return await update(token);
+  if (callbacks.jwt === undefined && !keepsTokens) return await update(token);
   for (let newest = token;;) {
-    const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(turns, newest, {
+    const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(ending, newest, {
       isUpdate: true,
       async work() {
         const answer = await update(newest);
@@ -84,13 +83,12 @@ async function updateInTurn(token: string, name: string, context: RequestContext
       },
       join: async (sealed) => await mayBeSession(sealed, context) ? { sealed } : undefined,
       leave: () => Promise.resolve({ answer: failed(refreshedElsewhere(), context) }),
-      hasEnded: () => hasEnded(name, ending),
-      ended: {},
+      session: { name, ended: {} },
     });
     if (answer !== undefined) return answer;
     if (sealed === undefined) return await update(newest);
     // Another process has refreshed it.
-    live.replace(name, newest, sealed);
+    live.replace(newest, sealed);
     newest = sealed;
   }
 }
@@ -111,8 +109,8 @@ async function updateToken(newest: string, name: string, context: RequestContext
   if (hasEndedSince) return jsonAnswer(null);
   await endRemovedSession(answer, context);
   if (updated && updated !== newest) {
-    live.replace(name, held.token, updated);
-    live.replace(name, newest, updated);
+    live.replace(held.token, updated);
+    live.replace(newest, updated);
   }
   return answer;
 }

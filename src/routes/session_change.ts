@@ -9,7 +9,6 @@ import type { SignedIn } from "../core/call.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
 import { type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
-import { endRecord } from "../session/record_reads.ts";
 import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/shared_store.ts";
 import { isRowFor } from "../session/token_use.ts";
@@ -34,13 +33,7 @@ export async function endRemovedSession(
     answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
   // Any value of the cookie is removed; only one that may be a session is remembered as ended.
   if (!isRemoved || !await mayBeSession(token, context)) return undefined;
-  return await endHeld(token, context);
-}
-
-/** Ends a session, and its record. */
-async function endHeld(token: string, context: RequestContext): Promise<SessionStoreFailure | undefined> {
-  await endSession(await sessionName(token, context.settings), endingContext(context));
-  return await endRecord(token, endingContext(context));
+  return await endSession(token, endingContext(context));
 }
 
 /** Whether a token may be one of a session. */
@@ -56,11 +49,11 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   const { settings, held: { token } } = context;
   if (answer.goesOn) {
     // For requests that are still running too.
-    return settings.live.replace(await sessionName(given, settings), token, given);
+    return settings.live.replace(token, given);
   }
   if (token !== "" && token !== given) {
     await publishReplaced(token, context);
-    await endHeld(token, context);
+    await endSession(token, endingContext(context));
     await deleteReplaced(token, context);
   }
   // The name of another session is new.

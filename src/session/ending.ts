@@ -9,10 +9,10 @@ import { monotonicNow } from "../utils/monotonic.ts";
 import { clearSessionCookie, type SessionCookie } from "./cookie.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { type SessionRead, SIGNED_OUT } from "./read.ts";
-import type { Turns } from "./refresh_once.ts";
+import { openToken, sessionName } from "./open.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
-import type { OpenStore } from "./shared_store.ts";
+import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
 
 /** What a read and a request to a route of the plugin have in common here. */
 export interface EndingContext {
@@ -75,18 +75,26 @@ export function endChecks(
 }
 
 /**
- * Ends a session: it signed out, its `jwt` callback said so, or its browser has another one.
+ * Ends the session of a token: it signed out, its `jwt` callback said so, or its browser has another one.
  *
- * @returns How often it ended by now.
+ * @returns Why copies of the token may still be accepted, which was logged.
  */
-export async function endSession(name: string, context: EndingContext): Promise<number> {
-  const endings = context.settings.live.end(name);
-  const store = sharedStore(context);
-  if (store !== undefined) {
-    const place = endPlaceOf(name);
-    await store.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
+export async function endSession(
+  token: string,
+  context: EndingContext,
+): Promise<SessionStoreFailure | undefined> {
+  const { settings, logger } = context;
+  const name = await sessionName(token, settings);
+  settings.live.end(name);
+  const { name: key, seal } = placeOf(name, PURPOSE);
+  await sharedStore(context)?.set(key, seal(ENDED), REQUEST_LIMIT_MS);
+  const opened = settings.records && await openToken(token, settings).catch(() => undefined);
+  try {
+    if (opened !== undefined) await settings.records!.endClaimed(opened.claims);
+  } catch (error) {
+    logger().error(error as SessionStoreFailure);
+    return error as SessionStoreFailure;
   }
-  return endings;
 }
 
 /** Whether a session ended, here or in another process. */
@@ -95,26 +103,17 @@ export async function hasEnded(name: string, context: EndingContext): Promise<bo
   if (live.endings(name) > 0) return true;
   const store = sharedStore(context);
   if (store === undefined) return false;
-  const place = endPlaceOf(name);
-  const [value] = await store.get([place.name]);
-  if (place.open(value) !== ENDED) return false;
+  const { name: key, open } = placeOf(name, PURPOSE);
+  const [value] = await store.get([key]);
+  if (open(value) !== ENDED) return false;
   live.end(name);
   return true;
 }
 
-/** What the store has of a session that ended. */
-const ENDED = "ended";
-
-const endPlaceOf = (name: string) => placeOf(name, "state");
+/** What the store has of a session that ended, and what its key is derived for. */
+const ENDED = "ended", PURPOSE = "state";
 
 /** The store as a read uses it, with its failures in the log. */
 export function sharedStore({ settings: { refresh }, logger }: EndingContext): OpenStore | undefined {
   return refresh.store?.reportingTo(logger);
-}
-
-/** How the processes that share the store take turns. */
-export function turnsOf(context: EndingContext): Turns | undefined {
-  const store = sharedStore(context);
-  const { grace, waitLimit } = context.settings.refresh;
-  return store && { store, grace, waitLimit, logger: context.logger };
 }

@@ -1,11 +1,12 @@
 /**
- * What this process knows of the sessions that are in use, by their names: the newest token of each, what is
- * under way, and that it has ended.
+ * What this process knows of the sessions in use: what took the place of their tokens, what is under way, and
+ * which of them ended.
  *
  * A page sends its requests together, and those that left the browser before a new cookie came carry the old
  * token. A provider that rotates refresh tokens takes the second use of one for theft, and nothing that was
  * read before a session ended may bring it back.
  */
+import { LRUCache } from "lru-cache";
 import { withDeadline } from "../utils/deadline.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { ownString } from "../utils/own_string.ts";
@@ -22,18 +23,6 @@ const MOST_ENDED = 2 ** 16;
 /** Characters of replaced tokens that are remembered: beyond it the oldest are forgotten before their time. */
 const MOST_REPLACED = 2 ** 22;
 
-/** A session that is in use. */
-interface LiveSession<Read> {
-  /** The newest token, once another was replaced. */
-  newest: string;
-  /** The tokens that it replaced a moment ago, and until when each leads to it. */
-  readonly replaced: Map<string, number>;
-  /** The reads under way, by their tokens. */
-  readonly reads: Map<string, Promise<Read>>;
-  /** The update under way, with the token that it gives. */
-  update?: Promise<string | undefined> | undefined;
-}
-
 /** The end of a session. */
 interface End {
   /** Signing in once more with a token of an ended session ends it again. */
@@ -47,45 +36,43 @@ interface End {
 /** The sessions of one configuration in this process. */
 export class LiveSessions<Read extends { readonly sealed?: string | undefined }> {
   readonly #grace: number;
-  /** In the order in which they were renewed. */
-  readonly #sessions = new Map<string, LiveSession<Read>>();
-  /** In the order in which they are forgotten. */
+  /** By a token the one that took its place. */
+  readonly #successors: LRUCache<string, string>;
+  /** By the tokens that are read. */
+  readonly #reads = new Map<string, Promise<Read>>();
+  /** By the names of the sessions that are updated: the token that the update gives. */
+  readonly #updates = new Map<string, Promise<string | undefined>>();
+  /** By names, in the order in which they are forgotten. */
   readonly #ends = new Map<string, End>();
-  /** In characters. */
-  #replacedSize = 0;
   /** When an end was forgotten before its time. */
   #forgotAt = -Infinity;
 
   /** @param grace Milliseconds for which a replaced token still leads to the newest one. */
   constructor(grace: number) {
     this.#grace = grace;
+    this.#successors = new LRUCache({
+      maxSize: MOST_REPLACED,
+      sizeCalculation: (_by, token) => token.length,
+      ttl: Math.ceil(grace),
+      // A time that is asked for is not that of a moment ago.
+      ttlResolution: 0,
+    });
   }
 
-  /** The newest token of a session in place of one of its tokens. */
-  newest(name: string, token: string): string {
-    const session = this.#sessions.get(name);
-    const until = session?.replaced.get(token);
-    return until !== undefined && until > monotonicNow() ? session!.newest : token;
+  /** The newest token of the session of a token. */
+  newest(token: string): string {
+    let newest = token;
+    for (let by; (by = this.#successors.get(newest)) !== undefined;) newest = by;
+    return newest;
   }
 
   /** Remembers the token that replaced another. */
-  replace(name: string, token: string, by: string): void {
+  replace(token: string, by: string): void {
     if (this.#grace <= 0 || token === by) return;
-    const session = this.#sessionOf(name);
-    const now = monotonicNow();
-    // The application's codec may make a token again.
-    this.#forgetToken(session, by);
-    this.#forgetToken(session, token);
-    for (const [replaced, until] of session.replaced) {
-      if (until > now) break;
-      this.#forgetToken(session, replaced);
-    }
-    session.newest = ownString(by);
-    session.replaced.set(ownString(token), now + this.#grace);
-    this.#replacedSize += token.length;
-    this.#sessions.delete(name);
-    this.#sessions.set(name, session);
-    this.#forgetReplaced(now);
+    this.#successors.purgeStale();
+    // The application's codec may make a token again, which then is the newest.
+    this.#successors.delete(by);
+    this.#successors.set(ownString(token), ownString(by));
   }
 
   /**
@@ -93,22 +80,15 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
    *
    * @param join Makes of that read what another request gets.
    */
-  async read(
-    name: string,
-    token: string,
-    work: () => Promise<Read>,
-    join: (read: Read) => Promise<Read>,
-  ): Promise<Read> {
-    const session = this.#sessionOf(name);
-    const underWay = session.reads.get(token);
+  async read(token: string, work: () => Promise<Read>, join: (read: Read) => Promise<Read>): Promise<Read> {
+    const underWay = this.#reads.get(token);
     if (underWay !== undefined) return await join(await underWay);
     const reading = work();
-    session.reads.set(token, reading);
+    this.#reads.set(token, reading);
     try {
       return await reading;
     } finally {
-      session.reads.delete(token);
-      this.#forgetIdle(name, session);
+      this.#reads.delete(token);
     }
   }
 
@@ -125,30 +105,27 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
     work: (newest: string) => Promise<Result>,
     given: (result: Result) => string | undefined,
   ): Promise<Result> {
-    let newest = this.newest(name, token);
+    let newest = this.newest(token);
     for (let pending; (pending = this.#pending(name, newest)) !== undefined;) {
-      newest = this.newest(name, await pending ?? newest);
+      newest = this.newest(await pending ?? newest);
     }
-    const session = this.#sessionOf(name);
     const result = work(newest);
-    session.update = result.then(given).catch(() => undefined);
+    this.#updates.set(name, result.then(given).catch(() => undefined));
     try {
       return await result;
     } finally {
-      session.update = undefined;
-      this.#forgetIdle(name, session);
+      this.#updates.delete(name);
     }
   }
 
   /** The token that what is under way gives. A read that fails leaves the one that it read. */
   #pending(name: string, token: string): Promise<string | undefined> | undefined {
-    const session = this.#sessions.get(name);
-    return session?.update ?? session?.reads.get(token)?.then(({ sealed }) => sealed, () => undefined);
+    return this.#updates.get(name) ?? this.#reads.get(token)?.then(({ sealed }) => sealed, () => undefined);
   }
 
   /** Whether the session is being updated. */
   isUpdated(name: string): boolean {
-    return this.#sessions.get(name)?.update !== undefined;
+    return this.#updates.has(name);
   }
 
   /**
@@ -158,12 +135,11 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
    */
   async updated(name: string, token: string, limit: number): Promise<string> {
     const until = monotonicNow() + limit;
-    let newest = this.newest(name, token);
-    for (let update; (update = this.#sessions.get(name)?.update) !== undefined;) {
-      const left = until - monotonicNow();
-      if (left <= 0) break;
-      const late = () => new Error(`The session is being updated for over ${limit} ms.`);
-      newest = this.newest(name, await withDeadline(update, left, late).catch(() => undefined) ?? newest);
+    let newest = this.newest(token);
+    const late = () => new Error(`The session is being updated for over ${limit} ms.`);
+    for (let left = limit; left > 0 && this.isUpdated(name); left = until - monotonicNow()) {
+      const update = withDeadline(this.#updates.get(name)!, left, late).catch(() => undefined);
+      newest = this.newest(await update ?? newest);
     }
     return newest;
   }
@@ -217,31 +193,5 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
       if (until > now) this.#forgotAt = now;
       this.#ends.delete(oldest);
     }
-  }
-
-  #sessionOf(name: string): LiveSession<Read> {
-    let session = this.#sessions.get(name);
-    if (session === undefined) {
-      session = { newest: "", replaced: new Map(), reads: new Map() };
-      this.#sessions.set(name, session);
-    }
-    return session;
-  }
-
-  #forgetReplaced(now: number): void {
-    for (const [name, session] of this.#sessions) {
-      const isOver = [...session.replaced.values()].every((until) => until <= now);
-      if (!isOver && this.#replacedSize <= MOST_REPLACED) break;
-      for (const token of session.replaced.keys()) this.#forgetToken(session, token);
-      this.#forgetIdle(name, session);
-    }
-  }
-
-  #forgetToken({ replaced }: LiveSession<Read>, token: string): void {
-    if (replaced.delete(token)) this.#replacedSize -= token.length;
-  }
-
-  #forgetIdle(name: string, { replaced, reads, update }: LiveSession<Read>): void {
-    if (replaced.size === 0 && reads.size === 0 && update === undefined) this.#sessions.delete(name);
   }
 }

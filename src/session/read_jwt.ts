@@ -7,7 +7,7 @@ import { Refusal } from "../jwt/refusal.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
-import { endChecks, endedRead, endSession, hasEnded, removal, turnsOf } from "./ending.ts";
+import { endChecks, endedRead, endSession, removal } from "./ending.ts";
 import { digestName } from "./name.ts";
 import { openKnown, type OpenToken, openToken, UnreadableToken } from "./open.ts";
 import { asOwn, knownRead, ownReadOf } from "./own_read.ts";
@@ -20,8 +20,7 @@ import {
   toSession,
   wrapError,
 } from "./read.ts";
-import { endRecord } from "./record_reads.ts";
-import { refreshedElsewhere, refreshOnce, type Turns } from "./refresh_once.ts";
+import { refreshedElsewhere, refreshOnce } from "./refresh_once.ts";
 import { ENDED, type JwtRead } from "./jwt_read.ts";
 import { makeOwnSession, readAsItIs, runCallbacks } from "./renew.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
@@ -102,7 +101,7 @@ async function readOpened(
     ...found,
     update: write(sealed),
     // Another request may have replaced the token when the reply leaves.
-    newestUpdate: () => write(live.newest(name, sealed)),
+    newestUpdate: () => write(live.newest(sealed)),
     replaced: { token: sealed, parts: cookie.parts },
     ...endChecks(name, context),
   };
@@ -114,7 +113,7 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
   const { name, token } = opened;
   // Of two requests that renew a token, one could bring a refresh token back that the other has used.
   if (callbacks.jwt === undefined && !keepsTokens) return await renew(opened, context);
-  let newest = live.newest(name, token);
+  let newest = live.newest(token);
   if (live.isUpdated(name)) {
     newest = await updatedToken(opened, context);
     if (live.endings(name) > 0) return ENDED;
@@ -123,7 +122,7 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
     const current = newest === token ? opened : await openToken(newest, context.settings);
     return await renew(current, context);
   };
-  const read = await live.read(name, newest, work, (other) => makeOwnSession(other, context));
+  const read = await live.read(newest, work, (other) => makeOwnSession(other, context));
   return newest === token ? read : { sealed: newest, ...read };
 }
 
@@ -154,20 +153,19 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
     if (await records.hasEnded(opened.claims, use)) return endedElsewhere(name, context);
   }
   const began = monotonicNow();
-  const turns = refresh.store && isRefreshDue(opened, context) ? turnsOf(context) : undefined;
-  const read = turns === undefined
-    ? await runCallbacks(opened, context)
-    : await refreshInTurn(turns, opened, context);
+  const read = refresh.store !== undefined && isRefreshDue(opened, context)
+    ? await refreshInTurn(opened, context)
+    : await runCallbacks(opened, context);
   if (read === ENDED || live.hasEndedSince(name, began)) return ENDED;
   if (read.token === null) {
-    await endRecord(token, context);
-    return { ...read, endings: await endSession(name, context) };
+    await endSession(token, context);
+    return { ...read, endings: live.endings(name) };
   }
   if (read.sealed === undefined) return read;
   // If it is not known whether it was ended from elsewhere meanwhile, a refresh must not be lost.
   if (await records?.hasEnded(read.token).catch(() => false)) return endedElsewhere(name, context);
   if (context.settings.callbacks.jwt !== undefined || context.settings.keepsTokens) {
-    live.replace(name, token, read.sealed);
+    live.replace(token, read.sealed);
   }
   return read;
 }
@@ -178,10 +176,10 @@ function endedElsewhere(name: string, { settings: { live } }: ReadContext): JwtR
 }
 
 /** Runs the callbacks, which may refresh the token, in one of several processes. */
-async function refreshInTurn(turns: Turns, opened: OpenToken, context: ReadContext): Promise<JwtRead> {
+async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings } = context;
   let updated: OpenToken | undefined;
-  const read = await refreshOnce<JwtRead>(turns, opened.token, {
+  const read = await refreshOnce<JwtRead>(context, opened.token, {
     work: () => runCallbacks(opened, context),
     async join(sealed, isUpdate) {
       const successor = await openToken(sealed, settings).catch(() => undefined);
@@ -190,14 +188,13 @@ async function refreshInTurn(turns: Turns, opened: OpenToken, context: ReadConte
       return { ...await readAsItIs(successor, context), sealed };
     },
     leave: () => readUnrefreshed(opened, context),
-    hasEnded: () => hasEnded(opened.name, context),
-    ended: ENDED,
+    session: { name: opened.name, ended: ENDED },
   });
   if (updated === undefined) return read;
   // An update refreshes nothing: the updated token is refreshed under its own lock.
   const { token } = updated;
-  settings.live.replace(opened.name, opened.token, token);
-  return { sealed: token, ...await refreshInTurn(turns, updated, context) };
+  settings.live.replace(opened.token, token);
+  return { sealed: token, ...await refreshInTurn(updated, context) };
 }
 
 /** Another process refreshes the session, and takes too long. */
