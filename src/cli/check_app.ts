@@ -4,39 +4,37 @@ import { mountedIn } from "../instance/mount.ts";
 import { discoveryRedirect } from "../provider/discovery.ts";
 import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/summary.ts";
 import { variableOf } from "../provider/variables.ts";
-import { error, type Finding, ok, warning } from "./findings.ts";
-import { type App, loadApp } from "./load_app.ts";
-import { reasonOf } from "./reason.ts";
+import { about, type Finding, NO_PROVIDER, reasonOf } from "./findings.ts";
+import { loadApp } from "./load_app.ts";
 
 /** How an application is checked. */
 export interface AppOptions {
-  /** How long loading, and each request to a provider, may take, in milliseconds. */
+  /** How long loading (30 s), and each request to a provider (10 s), may take, in milliseconds. */
   readonly timeout: number | undefined;
   /** Whether providers are left alone. */
   readonly offline: boolean;
 }
 
-/** How long loading may take, in milliseconds. */
-const LOAD_TIMEOUT = 30_000;
-
-/** How long a provider may take, in milliseconds. */
-const PROVIDER_TIMEOUT = 10_000;
+const mount = about("mount");
+const provider = about("provider");
 
 /**
  * Checks an application.
  *
  * @param file The path of its module.
- * @throws {NoApp} Where the module makes no application, or is not ready in time.
+ * @throws {NoApp} If the module makes no application, or is not ready in time.
  */
 export async function checkApp(
   file: string,
   options: AppOptions,
 ): Promise<{ findings: Finding[]; text: string }> {
-  const { apps, failure, close } = await loadApp(file, options.timeout ?? LOAD_TIMEOUT);
+  const { apps, failure, close } = await loadApp(file, options.timeout ?? 30_000);
   try {
     if (failure !== undefined) return { findings: [explain(failure)], text: "" };
-    const reports = apps.flatMap(reportsOf);
-    if (reports.length === 0) return { findings: [NOT_MOUNTED], text: "" };
+    const reports = apps.flatMap(mountedIn).map(({ mountPath, auth, paths }) =>
+      auth === undefined ? reportPerRequest(mountPath) : reportOf(auth, paths.get(auth)!.mount)
+    );
+    if (reports.length === 0) return { findings: [mount.error(NOT_MOUNTED)], text: "" };
     const findings = await Promise.all(reports.map((report) => checkReport(report, options)));
     // Warnings are findings, which follow the table.
     const tables = reports.map(({ rows }) => toTable({ rows, warnings: [] }));
@@ -46,60 +44,50 @@ export async function checkApp(
   }
 }
 
-const NOT_MOUNTED = error(
-  "mount",
-  'The application does not register FastifyAuth(): `await app.register(FastifyAuth(config), { prefix: "/auth" })`.',
-);
-
-function reportsOf(app: App): Report[] {
-  return mountedIn(app).map(({ mountPath, auth, paths }) =>
-    auth === undefined ? reportPerRequest(mountPath) : reportOf(auth, paths.get(auth)!.mount)
-  );
-}
+const NOT_MOUNTED = "The application does not register FastifyAuth(): " +
+  '`await app.register(FastifyAuth(config), { prefix: "/auth" })`.';
 
 async function checkReport(
-  { mount, warnings, providers }: Report,
-  { timeout, offline }: AppOptions,
+  { mount: path, warnings, providers }: Report,
+  { timeout = 10_000, offline }: AppOptions,
 ): Promise<Finding[]> {
-  if (providers === undefined) return [ok("mount", `FastifyAuth is mounted at ${mount}, ${PER_REQUEST}`)];
-  const check = (provider: ProviderSummary) => checkDiscovery(provider, timeout ?? PROVIDER_TIMEOUT);
-  const documents = offline ? [] : await Promise.all(providers.map(check));
-  const findings = [
-    ...warnings.map(({ code, message }) => ({ ...warning("setting", message), code })),
-    ...documents.filter((finding) => finding !== undefined),
-    ...(providers.length === 0 ? [warning("provider", "There is no provider, so no user can sign in.")] : []),
+  const starts = `FastifyAuth is mounted at ${path}, and the application starts.`;
+  if (providers === undefined) return [mount.ok(`${starts} ${PER_REQUEST}`)];
+  const documents = offline ? [] : providers.map((provider) => checkDiscovery(provider, timeout));
+  return [
+    mount.ok(starts),
+    ...warnings.map(({ code, message }) => ({ ...about("setting").warning(message), code })),
+    ...(await Promise.all(documents)).flat(),
+    ...providers.length === 0 ? [provider.warning(NO_PROVIDER)] : [],
   ];
-  return [ok("mount", `FastifyAuth is mounted at ${mount}, and the application starts.`), ...findings];
 }
 
 const PER_REQUEST =
-  "and the application starts. A function chooses the configuration of each request, so the " +
-  "settings of tenants are not checked here: call the function with one, or check the deployment by its URL.";
+  "A function chooses the configuration of each request, so the settings of tenants are not " +
+  "checked here: call the function with one, or check the deployment by its URL.";
 
 async function checkDiscovery(
   { id, type, factoryId, server }: ProviderSummary,
   timeout: number,
-): Promise<Finding | undefined> {
+): Promise<Finding[]> {
   const { issuer, wellKnown } = server;
-  if ((type !== "oauth" && type !== "oidc") || issuer === undefined || !isDiscovered(server)) {
-    return undefined;
-  }
+  if ((type !== "oauth" && type !== "oidc") || issuer === undefined || !isDiscovered(server)) return [];
   const url = wellKnown ?? discoveryUrl(issuer);
   const variable = variableOf(factoryId, "ISSUER");
   const what = `The discovery document of "${id}", ${url},`;
   const hint = `Check \`issuer\` (or ${variable}), and that this machine can reach it.`;
   try {
     const response = await fetchDocument(new URL(url), timeout);
-    if (!response.ok) return error("provider", `${what} is answered with ${response.status}. ${hint}`);
-    const found = (await response.json() as { issuer?: unknown } | null)?.issuer;
-    if (typeof found !== "string") return error("provider", `${what} names no issuer. ${hint}`);
-    if (isSame(found, issuer)) return ok("provider", `"${id}" has its discovery document at ${url}.`);
-    return warning(
-      "provider",
-      `${what} is that of the issuer ${found}. Set \`issuer\` (or ${variable}) to it.`,
-    );
+    if (!response.ok) return [provider.error(`${what} is answered with ${response.status}. ${hint}`)];
+    const { issuer: found } = Object(await response.json()) as { issuer?: unknown };
+    if (typeof found !== "string") return [provider.error(`${what} names no issuer. ${hint}`)];
+    // Providers of many tenants have a placeholder, as `{tenantid}`.
+    const isSame = found.includes("{") || found.replace(/\/$/, "") === issuer.replace(/\/$/, "");
+    return isSame
+      ? [provider.ok(`"${id}" has its discovery document at ${url}.`)]
+      : [provider.warning(`${what} is that of the issuer ${found}. Set \`issuer\` (or ${variable}) to it.`)];
   } catch (cause) {
-    return error("provider", `${what} cannot be had: ${reasonOf(cause)}. ${hint}`);
+    return [provider.error(`${what} cannot be had: ${reasonOf(cause)}. ${hint}`)];
   }
 }
 
@@ -113,20 +101,13 @@ async function fetchDocument(url: URL, timeout: number): Promise<Response> {
   return await fetch(target, options);
 }
 
-/** Providers of many tenants have a placeholder, as `{tenantid}`. */
-function isSame(found: string, issuer: string): boolean {
-  return found.includes("{") || found.replace(/\/$/, "") === issuer.replace(/\/$/, "");
-}
-
 /** An error of the set-up says what to change; any other is the application's own. */
 function explain(failure: unknown): Finding {
   const text = failure instanceof Error ? failure.message : String(failure);
-  const { code } = (failure ?? {}) as { code?: unknown };
-  if (typeof code !== "string") return error("start", `The application does not start: ${text}`);
-  return {
-    ...error("start", `${code}: ${text}${code === "ERR_UNKNOWN_FILE_EXTENSION" ? NEEDS_LOADER : ""}`),
-    code,
-  };
+  const { code } = Object(failure) as { code?: unknown };
+  if (typeof code !== "string") return about("start").error(`The application does not start: ${text}`);
+  const loader = code === "ERR_UNKNOWN_FILE_EXTENSION" ? NEEDS_LOADER : "";
+  return { ...about("start").error(`${code}: ${text}${loader}`), code };
 }
 
 const NEEDS_LOADER = ". Node loads TypeScript from 22.18 on. Before that it needs a loader: " +

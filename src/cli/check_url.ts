@@ -1,77 +1,91 @@
 /** Checks a running deployment from outside: what browsers and providers get. */
-import { checkCookies, checkCsrf } from "./url_cookies.ts";
-import { error, type Finding, ok, warning } from "./findings.ts";
-import { checkSignIns } from "./url_sign_in.ts";
-import { type Deployment, explainOrigin, type ServedProvider } from "./deployment.ts";
-import { reasonOf } from "./reason.ts";
+import { Buffer } from "node:buffer";
+import type { SetCookie } from "cookie";
+import { variableOf } from "../provider/variables.ts";
+import { about, type Finding, NO_PROVIDER, reasonOf } from "./findings.ts";
 import { explainNoList } from "./unreached.ts";
-import { type Reply, Visitor } from "./visitor.ts";
+import { newVisitor, type Reply, type Visit } from "./visitor.ts";
 
-/** How long a request may take, in milliseconds. */
-const TIMEOUT = 10_000;
+/** A provider in the list that the deployment serves. */
+interface ServedProvider {
+  readonly id: string;
+  readonly type: string;
+  readonly callbackUrl: string;
+}
 
-/** Where the auth routes are, where the address does not say it. */
-const USUAL_PATH = "/auth";
+/** What is known of a deployment. */
+interface Deployment {
+  /** As users see it. */
+  readonly origin: string;
+  readonly isTls: boolean;
+  /** The address of the auth routes. */
+  readonly base: string;
+  readonly providers: readonly ServedProvider[];
+  readonly visit: Visit;
+  /** A visitor without cookies. */
+  readonly another: () => Visit;
+  /** One without the password of HTTP, for addresses without TLS. */
+  readonly withoutPassword: Visit;
+}
+
+type Findings = AsyncGenerator<Finding, void>;
+
+const cache = about("cache");
+const cookies = about("cookies");
+const headers = about("headers");
+const reach = about("reach");
+const session = about("session");
+const signIn = about("sign-in");
+const tls = about("tls");
+
+/** Where to look next. */
+const IN_LOG = "the reason is in the log of the application";
 
 /**
  * Checks a deployment. It asks for pages, and begins a sign-in with each provider of OAuth or OpenID Connect
  * without following it; it signs in no user.
  *
- * @param address Its origin, with the path of the auth routes where that is not `/auth`.
+ * @param address Its origin, with the path of the auth routes if that is not `/auth`.
  * @param timeout How long a request may take, in milliseconds.
  */
-export async function checkUrl(address: URL, timeout: number = TIMEOUT): Promise<Finding[]> {
-  const path = address.pathname.replace(/\/+$/, "") || USUAL_PATH;
-  const visitor = new Visitor(timeout, authorizationOf(address));
-  const base = `${address.origin}${path}`;
-  const listed = await tryVisit(visitor, `${base}/providers`);
-  const providers = listed instanceof Error ? undefined : providersOf(listed);
-  if (listed instanceof Error || providers === undefined) return [explainNoList(listed, base)];
-
-  const deployment: Deployment = { origin: address.origin, base, providers, visitor };
-  const checks = [
-    checkTls,
-    checkOrigin,
-    checkForwarded,
-    checkCsrf,
-    checkCookies,
-    checkSession,
-    checkHeaders,
-    checkSignIns,
-  ];
-  const findings: Finding[] = [ok("reach", `${base} has the auth routes.`)];
-  for (const check of checks) findings.push(...await attempt(check, deployment));
+export async function checkUrl(address: URL, timeout = 10_000): Promise<Finding[]> {
+  const { origin, username, password } = address;
+  const base = `${origin}${address.pathname.replace(/\/+$/, "") || "/auth"}`;
+  const user = username || password ? `${decodeURIComponent(username)}:${decodeURIComponent(password)}` : "";
+  const authorization = user && `Basic ${Buffer.from(user).toString("base64")}`;
+  const another = () => newVisitor(timeout, authorization);
+  const visit = another();
+  const listed = await visit(`${base}/providers`).catch((cause: Error) => cause);
+  if (listed instanceof Error) {
+    return [reach.error(`${base}/providers cannot be reached: ${reasonOf(listed)}.`)];
+  }
+  const providers = providersOf(listed);
+  if (providers === undefined) {
+    return [reach.error(`${base}/providers ${explainNoList(listed, base, user !== "")}`)];
+  }
+  const isTls = origin.startsWith("https:");
+  const deployment = { origin, isTls, base, providers, visit, another, withoutPassword: newVisitor(timeout) };
+  const findings: Finding[] = [reach.ok(`${base} has the auth routes.`)];
+  for (const check of CHECKS) {
+    try {
+      for await (const finding of check(deployment)) findings.push(finding);
+    } catch (cause) {
+      findings.push(reach.error(`A request failed: ${reasonOf(cause)}.`));
+    }
+  }
   // Each sign-in may show the same mistake.
-  return findings.filter(({ message }, index) =>
-    findings.findIndex((one) => one.message === message) === index
-  );
+  return [...new Map(findings.map((finding) => [finding.message, finding])).values()];
 }
 
-/** A check whose request fails is an error of the deployment, too. */
-async function attempt(
-  check: (deployment: Deployment) => Promise<Finding[]> | Finding[],
-  deployment: Deployment,
-): Promise<Finding[]> {
-  try {
-    return await check(deployment);
-  } catch (cause) {
-    return [error("reach", `A request failed: ${reasonOf(cause)}.`)];
-  }
-}
-
-function authorizationOf({ username, password }: URL): string | undefined {
-  if (username === "" && password === "") return undefined;
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(credentials)))}`;
-}
-
-async function tryVisit(visitor: Visitor, url: string): Promise<Reply | Error> {
-  try {
-    return await visitor.visit(url);
-  } catch (cause) {
-    return cause as Error;
-  }
-}
+const CHECKS: readonly ((deployment: Deployment) => Findings)[] = [
+  checkTls,
+  checkOrigin,
+  checkForwarded,
+  checkCookies,
+  checkSession,
+  checkHeaders,
+  checkSignIns,
+];
 
 /** The list of providers that core serves. */
 function providersOf({ status, json }: Reply): ServedProvider[] | undefined {
@@ -82,98 +96,146 @@ function providersOf({ status, json }: Reply): ServedProvider[] | undefined {
   return providers.every(isOne) ? providers : undefined;
 }
 
-async function checkTls({ origin, base, visitor }: Deployment): Promise<Finding[]> {
-  const { protocol, hostname, port } = new URL(origin);
-  if (protocol === "http:") {
-    return [
-      isLoopback(hostname) ? ok("tls", `${origin} is on this machine, where no TLS is needed.`) : error(
-        "tls",
-        `${origin} has no TLS, so that an attacker on the way can take sessions over: serve it by https.`,
-      ),
-    ];
-  }
-  const { headers } = await visitor.visit(`${base}/session`);
-  const lasting = /max-age="?0*[1-9]/i.test(headers.get("strict-transport-security") ?? "")
-    ? ok("tls", "Browsers are told to use https only (Strict-Transport-Security).")
-    : warning(
-      "tls",
-      "There is no Strict-Transport-Security header: have the proxy or @fastify/helmet send it.",
-    );
-  // A server at another port has no http beside it.
-  return port === "" ? [lasting, await checkPlain(hostname, base, visitor)] : [lasting];
-}
+const isOAuth = ({ type }: ServedProvider) => type === "oauth" || type === "oidc";
 
-async function checkPlain(hostname: string, base: string, visitor: Visitor): Promise<Finding> {
-  const url = `http://${hostname}${new URL(base).pathname}/signin`;
-  const reply = await tryVisit(visitor.withoutPassword(), url);
-  if (reply instanceof Error) return ok("tls", "Nothing is served by http.");
-  const location = reply.headers.get("location") ?? "";
-  if (location.startsWith("https:")) return ok("tls", "http is redirected to https.");
-  if (reply.status >= 400 && reply.status !== 401) {
-    return ok("tls", "The auth routes are not served by http.");
+async function* checkTls({ origin, isTls, base, visit, withoutPassword }: Deployment): Findings {
+  const { hostname, port } = new URL(origin);
+  if (!isTls) {
+    if (isLoopback(hostname)) yield tls.ok(`${origin} is on this machine, where no TLS is needed.`);
+    else yield tls.error(`${origin} has no TLS, so attackers on the way can take sessions over: use https.`);
+    return;
   }
-  return warning("tls", `${url} is served without TLS: redirect http to https.`);
+  const { headers } = await visit(`${base}/session`);
+  yield /max-age="?0*[1-9]/i.test(headers.get("strict-transport-security") ?? "")
+    ? tls.ok("Browsers are told to use https only (Strict-Transport-Security).")
+    : tls.warning("There is no Strict-Transport-Security header: have the proxy or @fastify/helmet send it.");
+  if (port !== "") return; // a server at another port has no http beside it
+  const url = `http://${hostname}${new URL(base).pathname}/signin`;
+  const plain = await withoutPassword(url).catch(() => undefined);
+  const isRedirected = plain?.headers.get("location")?.startsWith("https:");
+  if (plain === undefined) yield tls.ok("Nothing is served by http.");
+  else if (isRedirected) yield tls.ok("http is redirected to https.");
+  else if (plain.status >= 400 && plain.status !== 401) {
+    yield tls.ok("The auth routes are not served by http.");
+  } else yield tls.warning(`${url} is served without TLS: redirect http to https.`);
 }
 
 function isLoopback(hostname: string): boolean {
   return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-function checkOrigin({ origin, base, providers }: Deployment): Finding[] {
+async function* checkOrigin({ origin, base, providers }: Deployment): Findings {
   const wrong = providers.find(({ callbackUrl }) => !callbackUrl.startsWith(`${base}/callback/`));
-  if (wrong !== undefined) return [error("origin", explainOrigin(wrong.callbackUrl, origin, base))];
-  if (providers.length === 0) return [warning("provider", "There is no provider, so no user can sign in.")];
-  const registered = providers.filter(({ type }) => type === "oauth" || type === "oidc");
-  return [
-    ok("origin", `Callback URLs are made for ${origin}.`),
-    ...registered.map(({ id, callbackUrl }) =>
-      ok("callback", `${id}: register ${callbackUrl} at the provider.`)
-    ),
-  ];
+  if (wrong !== undefined) yield about("origin").error(explainOrigin(wrong.callbackUrl, origin, base));
+  else if (providers.length === 0) yield about("provider").warning(NO_PROVIDER);
+  else {
+    yield about("origin").ok(`Callback URLs are made for ${origin}.`);
+    for (const { id, callbackUrl } of providers.filter(isOAuth)) {
+      yield about("callback").ok(`${id}: register ${callbackUrl} at the provider.`);
+    }
+  }
 }
 
+/** Why URLs of the deployment lead elsewhere, and what to change. */
+function explainOrigin(made: string, origin: string, base: string): string {
+  const theirs = URL.canParse(made) ? new URL(made) : undefined;
+  const what = `The application makes callback URLs such as ${made}, and users see it at ${base}: `;
+  if (theirs?.origin === origin) {
+    return `${what}have the proxy pass the path on as it is, or set AUTH_URL=${base}.`;
+  }
+  const lost = origin === `https://${theirs?.host}`
+    ? "the proxy has TLS, and the application does not know it. "
+    : "the application does not know the address that users type. ";
+  return `${what}${lost}Set AUTH_URL=${origin}, or \`trustProxy\` of Fastify to the address ` +
+    "of your proxy, and have the proxy send X-Forwarded-Proto and X-Forwarded-Host.";
+}
+
+const FORGED = "doctor.invalid"; // a host that cannot exist (RFC 6761)
+
 /** Headers that a proxy has to set or remove: a client may send them, too. */
-async function checkForwarded({ origin, base, providers, visitor }: Deployment): Promise<Finding[]> {
-  if (providers.length === 0) return []; // nothing shows the origin
-  const proto = origin.startsWith("https:") ? "http" : "https";
+async function* checkForwarded({ origin, isTls, base, providers, visit }: Deployment): Findings {
+  if (providers.length === 0) return; // nothing shows the origin
+  const proto = isTls ? "http" : "https";
   const headers = {
     "x-forwarded-host": FORGED,
     "x-forwarded-proto": proto,
     "forwarded": `host=${FORGED};proto=${proto}`,
   };
-  const forged = providersOf(await visitor.visit(`${base}/providers`, { headers }));
-  const urls = forged?.map(({ callbackUrl }) => callbackUrl) ?? [];
+  const forged = providersOf(await visit(`${base}/providers`, { headers })) ?? [];
+  const known = providers.map(({ callbackUrl }) => callbackUrl);
   // An origin that is wrong without them, too, is another finding.
-  if (urls.every((url) => providers.some(({ callbackUrl }) => callbackUrl === url))) {
-    return [ok("proxy", "X-Forwarded-Host and X-Forwarded-Proto of a client change nothing.")];
+  const changed = forged.filter(({ callbackUrl }) => !known.includes(callbackUrl));
+  if (changed.length === 0) {
+    yield about("proxy").ok("X-Forwarded-Host and X-Forwarded-Proto of a client change nothing.");
+    return;
   }
-  const what = urls.some((url) => url.includes(FORGED)) ? "X-Forwarded-Host" : "X-Forwarded-Proto";
+  const isHost = changed.some(({ callbackUrl }) => callbackUrl.includes(FORGED));
+  const header = isHost ? "X-Forwarded-Host" : "X-Forwarded-Proto";
   // On the developer's machine there is no proxy yet.
-  const finding = isLoopback(new URL(origin).hostname) ? warning : error;
-  return [
-    finding(
-      "proxy",
-      `The ${what} header of any client decides the public origin, so that links and callback URLs can be made to ` +
-        `lead elsewhere. Set AUTH_URL=${origin}, or have the proxy set that header itself; without a proxy leave ` +
-        "`trustProxy` out.",
-    ),
-  ];
+  yield about("proxy")[isLoopback(new URL(origin).hostname) ? "warning" : "error"](
+    `The ${header} header of any client decides the public origin, so that links and callback URLs can be made ` +
+      `to lead elsewhere. Set AUTH_URL=${origin}, or have the proxy set that header itself; without a proxy ` +
+      "leave `trustProxy` out.",
+  );
 }
 
-/** A host that cannot exist (RFC 6761). */
-const FORGED = "doctor.invalid";
+const tokenIn = ({ json }: Reply) => (Object(json) as { csrfToken?: unknown }).csrfToken;
 
-async function checkSession({ base, visitor }: Deployment): Promise<Finding[]> {
-  const { status, json } = await visitor.another().visit(`${base}/session`);
-  if (status === 200 && json === null) return [ok("session", "A visitor has no session.")];
-  if (status === 200 && json !== undefined) {
-    return [
-      error("session", "A visitor without a cookie gets a session: a cache serves that of another user."),
-    ];
+/** That cookies go back and forth, that browsers keep them to themselves, and that each visitor gets their own. */
+async function* checkCookies({ isTls, base, visit, another }: Deployment): Findings {
+  const url = `${base}/csrf`;
+  const replies = [await visit(url), await visit(url), await another()(url)] as const;
+  const [first, again, other] = replies;
+  const token = tokenIn(first);
+  if (typeof token !== "string") {
+    yield about("csrf").error(`${url} answers ${first.status} without a token: the reason is in the log.`);
+  } else if (token === tokenIn(other) || (other.headers.get("age") ?? "0") !== "0") {
+    yield cache.error("Two visitors get the same token: a proxy or CDN caches the auth routes. Exempt them.");
+  } else if (first.cookies.length === 0 && other.cookies.length === 0) {
+    yield cookies.error(`${url} sets no cookie: a proxy or CDN removes Set-Cookie.`);
+  } else {
+    yield token === tokenIn(again) ? cookies.ok("Cookies come back to the application.") : cookies.error(
+      "A cookie does not come back to the application: a proxy or CDN removes the Cookie header.",
+    );
+    const caching = replies.map(({ headers }) => headers.get("cache-control") ?? "none");
+    const weak = caching.find((value) => !/no-store|private/i.test(value));
+    yield weak === undefined
+      ? cache.ok("Replies are for one visitor alone.")
+      : cache.error(`Cache-Control arrives as "${weak}", so caches may store replies: pass it on as it is.`);
   }
-  return [
-    error("session", `${base}/session answers ${status}: the reason is in the log of the application.`),
-  ];
+  const names = other.cookies.map(({ name }) => name).join(", ");
+  const problems = other.cookies.flatMap((cookie) => [...cookieProblems(cookie, isTls)]);
+  yield* problems;
+  if (names === "" || problems.length > 0) return;
+  yield cookies.ok(`${names}: HttpOnly, SameSite${isTls ? ", Secure" : ""}.`);
+}
+
+/** What is wrong with a cookie (RFC 6265bis, sections 4.1.2 and 4.1.3). */
+function* cookieProblems(cookie: SetCookie, isTls: boolean): Generator<Finding> {
+  const { name, secure = false, path, domain, httpOnly, sameSite } = cookie;
+  if (isTls && !secure) {
+    yield cookies.error(
+      `${name} has no Secure attribute: the application takes requests for http. Set AUTH_URL, or \`trustProxy\`.`,
+    );
+  }
+  if (!isTls && secure) {
+    yield cookies.error(`${name} is Secure, and browsers refuse it over http: open the https address.`);
+  }
+  if (name.startsWith("__Host-") && (path !== "/" || domain !== undefined)) {
+    yield cookies.error(
+      `Browsers refuse ${name}, which needs Path=/ and no Domain: a proxy changes its attributes.`,
+    );
+  }
+  if (!httpOnly) yield cookies.warning(`${name} has no HttpOnly: scripts can read it.`);
+  if (sameSite === undefined) yield cookies.warning(`${name} has no SameSite attribute.`);
+}
+
+async function* checkSession({ base, another }: Deployment): Findings {
+  const { status, json } = await another()(`${base}/session`);
+  if (status !== 200 || json === undefined) {
+    yield session.error(`${base}/session answers ${status}: ${IN_LOG}.`);
+  } else if (json === null) yield session.ok("A visitor has no session.");
+  else yield session.error("A visitor without a cookie gets a session: a cache serves that of another user.");
 }
 
 const HEADERS: readonly [name: string, expected: RegExp, why: string][] = [
@@ -182,31 +244,75 @@ const HEADERS: readonly [name: string, expected: RegExp, why: string][] = [
   ["referrer-policy", /^(?!.*unsafe-url)/i, "URLs with codes may reach other sites"],
 ];
 
-/** Browsers use it in place of X-Frame-Options (CSP 3, section 6.4.2). */
-function limitsFrames(headers: Headers): boolean {
-  const sources = /frame-ancestors([^;,]*)/i.exec(headers.get("content-security-policy") ?? "")?.[1];
-  return sources !== undefined && !/(?:^|\s)(?:\*|https?:)(?:\s|$)/.test(sources);
+async function* checkHeaders({ base, visit }: Deployment): Findings {
+  const { status, headers: sent } = await visit(`${base}/signin`, { headers: { accept: "text/html" } });
+  if (status >= 400) return yield about("page").error(`The sign-in page answers ${status}: ${IN_LOG}.`);
+  // Browsers use it in place of X-Frame-Options (CSP 3, section 6.4.2).
+  const sources = /frame-ancestors([^;,]*)/i.exec(sent.get("content-security-policy") ?? "")?.[1] ?? "*";
+  const limitsFrames = !/(?:^|\s)(?:\*|https?:)(?:\s|$)/.test(sources);
+  const problems = HEADERS.filter(([name, expected]) => !expected.test(sent.get(name) ?? ""))
+    .filter(([name]) => name !== "x-frame-options" || !limitsFrames)
+    .map(([name, , why]) =>
+      headers.warning(`${name} is missing or weak, so ${why}: the proxy should pass it on as it is.`)
+    );
+  yield* problems;
+  if (/(?:^|,)\s*no-referrer\s*$/i.test(sent.get("referrer-policy") ?? "")) {
+    yield headers.error(
+      "Referrer-Policy: no-referrer has browsers send `Origin: null`, so sign-ins are refused.",
+    );
+  } else if (problems.length === 0) yield headers.ok("The sign-in page has its security headers.");
 }
 
-async function checkHeaders({ base, visitor }: Deployment): Promise<Finding[]> {
-  const { status, headers } = await visitor.visit(`${base}/signin`, { headers: { accept: "text/html" } });
-  if (status >= 400) {
-    return [
-      error("page", `The sign-in page answers ${status}: the reason is in the log of the application.`),
+/** Begins a sign-in with each provider of OAuth or OpenID Connect, and looks at where its user would be sent. */
+async function* checkSignIns({ origin, isTls, base, providers, visit }: Deployment): Findings {
+  for (const { id, callbackUrl } of providers.filter(isOAuth)) {
+    const csrfToken = tokenIn(await visit(`${base}/csrf`));
+    if (typeof csrfToken !== "string") {
+      return yield signIn.warning("No sign-in was tried, since there is no CSRF token.");
+    }
+    const { status, json, cookies } = await visit(`${base}/signin/${id}`, {
+      headers: { origin, "x-auth-return-redirect": "prefer-status" },
+      form: { csrfToken, callbackUrl: `${origin}/` },
+    });
+    const { url, code, error } = Object(json) as { url?: unknown; code?: unknown; error?: unknown };
+    if (status !== 200 || typeof url !== "string" || !URL.canParse(url)) {
+      yield signIn.error(`${id}: ${explainRefusal(status, code ?? error, origin)}`);
+      continue;
+    }
+    const problems = [
+      ...targetProblems(id, callbackUrl, new URL(url), origin),
+      ...cookies.flatMap((cookie) => [...cookieProblems(cookie, isTls)]),
     ];
+    yield* problems;
+    if (problems.length === 0) yield signIn.ok(`${id}: users are sent to ${new URL(url).origin}.`);
   }
-  const missing = HEADERS.filter(([name, expected]) => !expected.test(headers.get(name) ?? ""))
-    .filter(([name]) => name !== "x-frame-options" || !limitsFrames(headers));
-  const findings = missing.map(([name, , why]) =>
-    warning("headers", `${name} is missing or weak, so ${why}: the proxy should pass it on as it is.`)
-  );
-  if (/(?:^|,)\s*no-referrer\s*$/i.test(headers.get("referrer-policy") ?? "")) {
-    findings.push(
-      error(
-        "headers",
-        "Referrer-Policy: no-referrer has browsers send `Origin: null`, so that sign-ins are refused.",
-      ),
+}
+
+/** The request to the provider (RFC 6749, section 4.1.1). A pushed one shows only the client id (RFC 9126). */
+function* targetProblems(id: string, callbackUrl: string, target: URL, origin: string): Generator<Finding> {
+  if (target.origin === origin && target.searchParams.has("error")) {
+    return yield signIn.error(`${id}: users are sent to the error page: ${IN_LOG}.`);
+  }
+  const client = target.searchParams.get("client_id");
+  if (client !== null && /^(?:undefined|null)?$/.test(client)) {
+    yield signIn.error(`${id}: the client id is "${client}": set ${variableOf(id, "ID")} (or \`clientId\`).`);
+  }
+  const redirect = target.searchParams.get("redirect_uri") ?? callbackUrl;
+  // A deployment of its own may receive callbacks for this one.
+  if (redirect !== callbackUrl) {
+    yield about("callback").ok(
+      `${id}: callbacks go to ${redirect}, by \`redirectProxyUrl\`: register that one.`,
     );
   }
-  return findings.length > 0 ? findings : [ok("headers", "The sign-in page has its security headers.")];
+}
+
+function explainRefusal(status: number, code: unknown, origin: string): string {
+  const what = `a sign-in is answered with ${status}${typeof code === "string" ? ` (${code})` : ""}`;
+  const why: Readonly<Record<string, string>> = {
+    FST_AUTHJS_CROSS_SITE:
+      `the application takes its own page for that of another site. Set AUTH_URL=${origin}.`,
+    FST_AUTHJS_UNAVAILABLE: "the application cannot reach the provider. Its log says which address.",
+    FST_AUTHJS_TOO_MANY_REQUESTS: "the attempts of this machine are limited. Try again later.",
+  };
+  return `${what}: ${why[String(code)] ?? `${IN_LOG}.`}`;
 }

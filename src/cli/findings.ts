@@ -1,7 +1,8 @@
 /** What the doctor finds, and how it is shown. */
+import { errorChain } from "../utils/error_chain.ts";
 
 /** How bad a finding is. An error is what keeps users from signing in, or is unsafe. */
-export type Level = "ok" | "warning" | "error";
+type Level = "ok" | "warning" | "error";
 
 /** One thing that was checked. */
 export interface Finding {
@@ -14,20 +15,39 @@ export interface Finding {
   readonly code?: string;
 }
 
-/** A finding of each level. */
-export const ok = (about: string, message: string): Finding => ({ level: "ok", about, message });
-export const warning = (about: string, message: string): Finding => ({ level: "warning", about, message });
-export const error = (about: string, message: string): Finding => ({ level: "error", about, message });
+/** Makes findings about one thing. */
+export function about(about: string) {
+  const of = (level: Level) => (message: string): Finding => ({ level, about, message });
+  return { ok: of("ok"), warning: of("warning"), error: of("error") };
+}
+
+/** What both checks say of an application without providers. */
+export const NO_PROVIDER = "There is no provider, so no user can sign in.";
 
 /** A line for each finding, and how many there are. */
 export function toText(findings: readonly Finding[]): string {
   const lines = findings.map(({ level, about, message }) =>
     `${level.padEnd(7)}  ${about.padEnd(9)}  ${message}`
   );
-  return [...lines, "", `${count(findings, "error")}, ${count(findings, "warning")}.`].join("\n");
+  const count = (wanted: Level) => {
+    const { length } = findings.filter(({ level }) => level === wanted);
+    return `${length} ${wanted}${length === 1 ? "" : "s"}`;
+  };
+  return [...lines, "", `${count("error")}, ${count("warning")}.`].join("\n");
 }
 
-function count(findings: readonly Finding[], wanted: Level): string {
-  const { length } = findings.filter(({ level }) => level === wanted);
-  return `${length} ${wanted}${length === 1 ? "" : "s"}`;
+/** Why a request failed: what the error and its causes say, each once. */
+export function reasonOf(cause: unknown): string {
+  const messages = [...errorChain(cause)].map(({ message }: { message?: unknown }) => message);
+  const text = [...new Set(messages)].filter(Boolean).join(": ") || String(cause);
+  if ((cause as { name?: unknown } | null)?.name === "TimeoutError") {
+    return "there is no answer in time (--timeout allows more)";
+  }
+  if (/wrong.version.number|InvalidContentType|packet length too long/i.test(text)) {
+    return `${text}. No TLS is spoken there: an http address?`;
+  }
+  return /certificate/i.test(text) ? `${text}. ${OWN_AUTHORITY}` : text;
 }
+
+const OWN_AUTHORITY = "Browsers refuse it, too, unless they know its authority: if that is your own, set " +
+  "NODE_EXTRA_CA_CERTS (on Deno DENO_CERT) for this command";

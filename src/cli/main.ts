@@ -29,6 +29,5 @@ async function main(): Promise<void> {
 }
 
 function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
-  if (text === "") return Promise.resolve();
-  return new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
+  return new Promise((resolve) => stream.write(text && `${text}\n`, () => resolve()));
 }

@@ -1,40 +1,36 @@
 /** Why a deployment does not serve the list of providers, and what to change. */
-import { error, type Finding } from "./findings.ts";
-import { reasonOf } from "./reason.ts";
 import type { Reply } from "./visitor.ts";
 
 /**
  * Explains what came instead of the list.
  *
- * @param listed The reply, or why there is none.
  * @param base The address of the auth routes, as it was given.
+ * @param hasPassword Whether the request had a password of HTTP.
  */
-export function explainNoList(listed: Reply | Error, base: string): Finding {
-  const url = `${base}/providers`;
-  if (listed instanceof Error) return error("reach", `${url} cannot be reached: ${reasonOf(listed)}.`);
-  return error("reach", `${url} ${explain(listed, base)}`);
-}
-
-const OTHER_PATH = "without the list of providers. If the auth routes are at another path, give it, as in " +
-  "--url https://app.example/api/auth; if they are there, a proxy does not pass that path on.";
-
-function explain(reply: Reply, base: string): string {
-  const { status, headers, json } = reply;
+export function explainNoList({ status, headers, json }: Reply, base: string, hasPassword: boolean): string {
   const { code, message } = Object(json) as { code?: unknown; message?: unknown };
   const answers = `answers ${status}`;
   if (status >= 300 && status < 400) return explainRedirect(headers.get("location"), base);
-  if (status === 401) return explainPassword(reply);
-  if (status !== 404 && typeof code === "string" && code.startsWith("FST_AUTHJS_")) {
-    return `${answers} (${code}): ${message}`;
+  if (status === 401 && /^basic\b/i.test(headers.get("www-authenticate") ?? "")) {
+    return hasPassword
+      ? "refuses the user name or the password in --url."
+      : "asks for a password: give it as --url https://user:password@host.";
   }
+  if (status === 401) {
+    return `${answers}: have the proxy, or the hook of the application, that asks for a session ${SPARE}`;
+  }
+  if (status !== 404 && String(code).startsWith("FST_AUTHJS_")) return `${answers} (${code}): ${message}`;
   if (status === 403) return `${answers}: a proxy or firewall refuses requests of this machine.`;
   if (status === 429) return `${answers}: the requests of this machine are limited. Try again later.`;
   if (status >= 502 && status <= 504 && json === undefined) {
     return `${answers}: the application does not run, or its proxy cannot reach it.`;
   }
   if (status >= 500) return `${answers}: the reason is in the log of the application, or of its proxy.`;
-  return `${answers} ${OTHER_PATH}`;
+  return `${answers} without the list of providers. If the auth routes are at another path, give it, as in ` +
+    "--url https://app.example/api/auth; if they are there, a proxy does not pass that path on.";
 }
+
+const SPARE = "leave the auth routes out. Users need them before they are signed in.";
 
 function explainRedirect(location: string | null, base: string): string {
   const url = `${base}/providers`;
@@ -47,15 +43,5 @@ function explainRedirect(location: string | null, base: string): string {
   const found = /^(.*)\/providers\/?$/.exec(target)?.[1];
   if (found !== undefined && found !== base) return `redirects to ${target}: check --url ${found}.`;
   return `redirects to ${target}, which is none of the auth routes: have the proxy, or the hook of the ` +
-    "application, that redirects leave the auth routes out. Users need them before they are signed in.";
-}
-
-function explainPassword({ headers, sentPassword }: Reply): string {
-  if (!/^basic\b/i.test(headers.get("www-authenticate") ?? "")) {
-    return "answers 401: have the proxy, or the hook of the application, that asks for a session leave the auth " +
-      "routes out. Users need them before they are signed in.";
-  }
-  return sentPassword
-    ? "refuses the user name or the password in --url."
-    : "asks for a password: give it as --url https://user:password@host.";
+    `application, that redirects ${SPARE}`;
 }
