@@ -8,7 +8,7 @@ import { readSessionCookie } from "../src/session/cookie.ts";
 import { open } from "../src/jwt/jwe.ts";
 import { encode } from "../src/jwt/codec.ts";
 import { Refusal, UNKNOWN_KEY } from "../src/jwt/refusal.ts";
-import { otherSalts } from "../src/session/salts.ts";
+import { otherSalts } from "../src/session/settings.ts";
 import { SECRET } from "./support/app.ts";
 import {
   type ConfigMaker,

@@ -4,11 +4,11 @@ import { assetOptions } from "../config/pages.ts";
 import { haveSameLimits } from "../config/rate_limit.ts";
 import { inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
 import { coreProblem } from "../core/config_problem.ts";
-import type { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError } from "../errors.ts";
 import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
-import { codecProblem } from "../session/codec_problem.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
+import { keepsName } from "../session/name.ts";
 import type { ProviderTokens } from "../session/provider_tokens.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -60,9 +60,21 @@ export class AuthInstance {
   async #check(): Promise<FastifyAuthError | undefined> {
     const { config } = this;
     const problem = config.problem ?? await config.pages.languages.problem() ?? await coreProblem(config) ??
-      await codecProblem(this.settings(true), config);
+      await this.#codecProblem();
     this.isReady = problem === undefined;
     return problem;
+  }
+
+  async #codecProblem(): Promise<FastifyAuthError | undefined> {
+    const settings = this.settings(true);
+    if (settings.strategy !== "jwt" || settings.ownTokens || await keepsName(settings)) return;
+    const problem =
+      "`jwt.encode` and `jwt.decode` lose the claim `session_name`, by which a session is known when it is " +
+      "renewed and when it ends. Have them keep every claim of the token.";
+    if (settings.refresh.store !== undefined) {
+      return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", problem);
+    }
+    this.config.notices.warn(problem, "FST_AUTHJS_WARN_CODEC");
   }
 
   /** The session settings for https (`secure`) or http: they differ in the name of the cookie, and so in its key. */

@@ -4,14 +4,13 @@
  * Tokens that earlier builds or other applications with Auth.js made have none. Until its first renewal the
  * name of such a session is the `jti` of its token, or else a digest.
  */
-import type { JWT } from "@auth/core/jwt";
+import type { JWT, JWTOptions } from "@auth/core/jwt";
 import { createHash, randomUUID } from "node:crypto";
 import { claimOf } from "./session_records.ts";
 
 /** The claim. */
 const CLAIM = "session_name";
 
-/** A name for a new session. */
 export function newName(): string {
   return randomUUID();
 }
@@ -28,10 +27,7 @@ export function namedBy(claims: JWT): string | undefined {
   return typeof name === "string" && name !== "" ? name : undefined;
 }
 
-/**
- * The name of a session in a database. A bearer token that is sent as a cookie has another one, so that ending that
- * ends nothing.
- */
+/** The name of a session in a database: ending a bearer token that is sent as a cookie ends nothing. */
 export function rowName(token: string, isBearer: boolean): string {
   return digestName(isBearer ? `bearer ${token}` : token);
 }
@@ -51,4 +47,22 @@ export function withName(claims: JWT, name: string | undefined): JWT {
 /** The claims without it: those of the application. */
 export function withoutName({ [CLAIM]: _name, ...claims }: JWT): JWT {
   return claims;
+}
+
+/**
+ * Whether a codec of the application keeps the name, without which each token is a session of its own. One that
+ * fails is left alone: it may need what is not there yet, and says so when a session is read.
+ */
+export async function keepsName(
+  { jwt, cookie }: { jwt: JWTOptions & { secret: string | string[] }; cookie: { name: string } },
+): Promise<boolean> {
+  const params = { ...jwt, salt: cookie.name };
+  const name = newName();
+  try {
+    const token = await jwt.encode({ ...params, token: withName({ sub: "check at boot" }, name) });
+    const claims = await jwt.decode({ ...params, token });
+    return claims !== null && namedBy(claims) === name;
+  } catch {
+    return true;
+  }
 }
