@@ -9,6 +9,8 @@ export interface Answer {
   readonly body: string;
   /** Whether a fault explains an answer that would be wrong otherwise. */
   readonly isExplained: boolean;
+  /** Whether calls of the store were answered meanwhile. */
+  readonly storeAnswers: boolean;
 }
 
 /** What is sent. */
@@ -61,7 +63,11 @@ export class Balancer {
             `${answer.status} ${path.split("?")[0]} ${answer.body.slice(0, 200)}`,
           );
         }
-        return { ...answer, isExplained: window !== undefined };
+        return {
+          ...answer,
+          isExplained: window !== undefined,
+          storeAnswers: window?.storeAnswers ?? true,
+        };
       } catch (error) {
         if (!chosen.isUp && !chosen.isStopping) tally.find("a process failed", `at ${path.split("?")[0]}`);
         // It has ended, or closed the connection while the request was on its way
@@ -71,7 +77,7 @@ export class Balancer {
         }
         tally.requests++;
         tally.find("an unexpected answer", `${path.split("?")[0]}: ${error}`);
-        return { status: 0, location: "", body: "", isExplained: true };
+        return { status: 0, location: "", body: "", isExplained: true, storeAnswers: false };
       }
     }
   }

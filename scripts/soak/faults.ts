@@ -21,6 +21,8 @@ export interface Surroundings {
 /** A fault. */
 export interface Fault {
   readonly name: string;
+  /** Whether the store is away for longer than it is waited for: each process is for itself then. */
+  readonly isStoreGone?: boolean;
   begin(surroundings: Surroundings): Promise<void>;
   end(surroundings: Surroundings): Promise<void>;
 }
@@ -35,6 +37,30 @@ function clockJump(name: string, milliseconds: number): Fault {
   };
 }
 
+/** Restarts that each take less time than a call of the store is waited for. */
+function redisRestarts(): Fault {
+  let isOver = false;
+  let restarts = Promise.resolve();
+  return {
+    name: "Redis killed and started again, once a second",
+    begin({ redis }) {
+      isOver = false;
+      restarts = (async () => {
+        while (!isOver) {
+          await redis.kill();
+          await redis.start();
+          await new Promise((resolve) => setTimeout(resolve, 1000));
+        }
+      })();
+      return Promise.resolve();
+    },
+    async end() {
+      isOver = true;
+      await restarts;
+    },
+  };
+}
+
 /** The faults, in their order. Clients that break off requests are there all the time. */
 export const FAULTS: readonly Fault[] = [
   {
@@ -44,9 +70,11 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "Redis killed, and started again",
+    isStoreGone: true,
     begin: ({ redis }) => redis.kill(),
     end: ({ redis }) => redis.start(),
   },
+  redisRestarts(),
   {
     name: "provider silent",
     begin: ({ provider }) => Promise.resolve(void (provider.silent = true)),

@@ -3,6 +3,8 @@
 /** A time in which a fault, and what follows from it, explains answers. */
 export interface FaultWindow {
   readonly name: string;
+  /** Whether calls of the store are answered. */
+  readonly storeAnswers: boolean;
   /** In milliseconds since 1970. */
   readonly from: number;
   /** When the fault ended. */
@@ -31,6 +33,7 @@ export type FindingKind =
   | "another user's access token"
   | "a session was lost"
   | "a session came back"
+  | "an update was lost"
   | "a forged cookie was accepted"
   | "an unexplained 5xx"
   | "an unexpected answer"
@@ -54,6 +57,8 @@ export class Tally {
   requests = 0;
   /** Reads whose user was compared. */
   compared = 0;
+  /** Updates of sessions that succeeded. */
+  updated = 0;
   /** Requests that the client broke off. */
   aborted = 0;
   /** Requests without an answer since the process was ended, sent again to the other process. */
@@ -71,9 +76,10 @@ export class Tally {
     }
   }
 
-  openWindow(name: string): FaultWindow {
+  openWindow(name: string, storeAnswers: boolean): FaultWindow {
     const window: FaultWindow = {
       name,
+      storeAnswers,
       from: Date.now(),
       end: Infinity,
       until: Infinity,

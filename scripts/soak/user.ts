@@ -19,6 +19,7 @@ const WEIGHTS: readonly (readonly [name: Action, weight: number])[] = [
   ["guard", 14],
   ["access token", 6],
   ["update", 4],
+  ["many requests at once", 4],
   ["page", 5],
   ["forged cookie", 9],
   ["abort", 6],
@@ -32,6 +33,7 @@ type Action =
   | "guard"
   | "access token"
   | "update"
+  | "many requests at once"
   | "page"
   | "forged cookie"
   | "abort"
@@ -49,6 +51,9 @@ function chooseAction(): Action {
   return "read";
 }
 
+/** How many requests of one user are sent at once, beside an update and the use of an access token. */
+const READS_AT_ONCE = 5;
+
 /** One user, who does one thing at a time. */
 export class User {
   readonly name: string;
@@ -57,6 +62,8 @@ export class User {
   readonly #states: Record<Mount, State> = { "": "out", "/staff": "out" };
   /** How the session in a cookie began: only one of the provider has access tokens. */
   #hasAccessToken = false;
+  /** What the latest update of the session in a cookie has set: sent, and known to have succeeded. */
+  #edition = { sent: 0, known: 0 };
   readonly #balancer: Balancer;
   readonly #provider: Provider;
   readonly #usesMail: boolean;
@@ -92,6 +99,8 @@ export class User {
         return await this.#useAccessToken();
       case "update":
         return await this.#update(mount);
+      case "many requests at once":
+        return await this.#sendMany();
       case "page":
         return await this.#openPage(mount);
       case "forged cookie":
@@ -109,12 +118,17 @@ export class User {
     this.#tally.add(this.#tally.actions, action);
   }
 
-  #send(path: string, sent?: Parameters<Balancer["send"]>[2]): Promise<Answer> {
-    return this.#balancer.send(this.#jar, path, sent);
+  async #send(path: string, sent?: Parameters<Balancer["send"]>[2]): Promise<Answer & { edition: number }> {
+    const { known } = this.#edition;
+    return { ...await this.#balancer.send(this.#jar, path, sent), edition: known };
   }
 
   /** Compares whose session a read gave. */
-  #compare(mount: Mount, { status, body, isExplained }: Answer, expected: State = this.#states[mount]): void {
+  #compare(
+    mount: Mount,
+    { status, body, isExplained, edition }: Answer & { edition: number },
+    expected: State = this.#states[mount],
+  ): void {
     if (status !== 200) {
       return this.#expect(isExplained && status === 503 || status === 0, `a read: ${status}`);
     }
@@ -124,6 +138,10 @@ export class User {
     const email = session?.user?.email;
     if (session !== null && email !== this.email) {
       return this.#tally.find("another user's session", `${this.email} got ${JSON.stringify(session)}`);
+    }
+    const found = session?.user?.edition ?? 0;
+    if (mount === "" && email !== undefined && found < edition) {
+      this.#tally.find("an update was lost", `${this.email} got ${found} after ${edition}`);
     }
     if (expected === "unknown") {
       // While the store of sessions fails, null does not mean that there is none
@@ -185,10 +203,26 @@ export class User {
     }
     const csrfToken = await this.#csrfToken(mount);
     if (csrfToken === undefined) return;
-    this.#compare(
-      mount,
-      await this.#send(`${mount}/auth/session`, { json: { csrfToken, data: { theme: "dark" } } }),
-    );
+    const edition = ++this.#edition.sent;
+    const answer = await this.#send(`${mount}/auth/session`, { json: { csrfToken, data: { edition } } });
+    if (answer.status !== 200) return this.#compare(mount, answer);
+    this.#tally.updated++;
+    this.#edition.known = answer.storeAnswers ? edition : 0;
+    this.#compare(mount, { ...answer, edition: this.#edition.known });
+  }
+
+  /** Several requests at once, as of a page with many parts: they reach all processes, and may refresh the session. */
+  async #sendMany(): Promise<void> {
+    const before = this.#tally.windowAt(Date.now());
+    const read = async () => this.#compare("", await this.#send("/me"));
+    await Promise.all([
+      ...Array.from({ length: READS_AT_ONCE }, read),
+      this.#useAccessToken(),
+      this.#update(""),
+    ]);
+    const { storeAnswers } = this.#tally.windowAt(Date.now()) ?? before ?? { storeAnswers: true };
+    if (!storeAnswers) this.#edition.known = 0;
+    await read();
   }
 
   async #openPage(mount: Mount): Promise<void> {
@@ -261,12 +295,20 @@ export class User {
     const csrfToken = await this.#csrfToken(mount);
     if (csrfToken === undefined) return;
     const copy = `${SESSION_COOKIES[mount]}=${this.#jar.cookies.get(SESSION_COOKIES[mount]) ?? ""}`;
-    const { status, isExplained } = await this.#send(`${mount}/auth/signout`, { form: { csrfToken } });
+    const read = async () => this.#compare(mount, await this.#send(`${mount}/me`), "unknown");
+    const [{ status, isExplained }] = await Promise.all([
+      this.#send(`${mount}/auth/signout`, { form: { csrfToken } }),
+      read(),
+      read(),
+    ]);
     this.#expect(status === 302 || isExplained, `a sign-out: ${status}`);
     // Removed from the browser, whatever became of the record
     this.#states[mount] = this.#jar.cookies.has(SESSION_COOKIES[mount]) ? "unknown" : "out";
     if (mount === "") this.#hasAccessToken = false;
     if (status !== 302 || isExplained) return;
+    // A reply under way may have set the cookie again, but the session has ended.
+    this.#states[mount] = "out";
+    this.#compare(mount, await this.#send(`${mount}/me`));
     // A copy of the cookie, as a thief would have it
     const answer = await this.#send(`${mount}/me`, { cookie: copy });
     if (answer.status === 200 && JSON.parse(answer.body).session !== null) {
@@ -281,6 +323,7 @@ export class User {
       ? "password"
       : "provider";
     this.#count(`sign-in (${how})`);
+    if (mount === "") this.#edition = { sent: 0, known: 0 };
     const begun = Date.now();
     const outcome = how === "mail"
       ? await this.#signInByMail()

@@ -75,12 +75,13 @@ const auth = createAuth({
     }),
   ],
   callbacks: {
-    jwt({ token, user }) {
+    jwt({ token, user, trigger, session }) {
       if (user) token.role = "user";
+      if (trigger === "update") token.edition = session.edition;
       return token;
     },
     session: ({ session: { user, expires }, token }) => ({
-      user: { id: token.sub, name: user.name, email: user.email, role: token.role },
+      user: { id: token.sub, name: user.name, email: user.email, role: token.role, edition: token.edition },
       expires,
     }),
   },
