@@ -8,7 +8,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { DiscoveryCache } from "../src/provider/discovery_cache.ts";
 import { checkedDocument } from "../src/provider/discovery.ts";
 import { FastifyAuthError } from "../src/errors.ts";
 import { ProviderUnavailable } from "../src/provider/provider_unavailable.ts";
@@ -292,43 +291,4 @@ Deno.test("checkedDocument() names an issuer that is configured with a slash too
   check(slash, slash);
   // Core finds the tenant of Microsoft's providers later, by another issuer.
   check(plain, "https://idp.example/common");
-});
-
-const LIFETIME = 10 * 60_000;
-
-Deno.test("DiscoveryCache keeps a document for its lifetime", async () => {
-  let now = 0;
-  let loads = 0;
-  const cache = new DiscoveryCache(() => now);
-  const read = () => cache.get(WELL_KNOWN, () => Promise.resolve(String(++loads)));
-  assertEquals(await read(), "1");
-  now = LIFETIME - 1;
-  assertEquals(await read(), "1");
-  now = LIFETIME;
-  assertEquals(await read(), "2");
-});
-
-Deno.test("DiscoveryCache counts the lifetime from the answer", async () => {
-  let now = 0;
-  let loads = 0;
-  const cache = new DiscoveryCache(() => now);
-  let answer = (_document: string) => {};
-  const first = cache.get("a", () => new Promise((resolve) => answer = resolve));
-  now = 1000;
-  const second = cache.get("a", () => Promise.resolve(String(++loads)));
-  answer("slow");
-  assertEquals(await Promise.all([first, second]), ["slow", "slow"]);
-  now = LIFETIME + 999;
-  assertEquals(await cache.get("a", () => Promise.resolve(String(++loads))), "slow");
-});
-
-Deno.test("DiscoveryCache forgets the oldest when it is full", async () => {
-  const cache = new DiscoveryCache();
-  const loaded: string[] = [];
-  const read = (url: string) => cache.get(url, () => Promise.resolve(String(loaded.push(url))));
-  for (let i = 0; i <= 100; i++) await read(String(i));
-  loaded.length = 0;
-  await read("1");
-  await read("0");
-  assertEquals(loaded, ["0"]);
 });

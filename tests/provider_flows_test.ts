@@ -122,6 +122,36 @@ Deno.test("microsoft-entra-id signs in a person without a photo", () => {
   });
 });
 
+Deno.test("A9: of a provider with many tenants a hundred discovery documents are kept", () => {
+  const { documents, idToken, ...others } = PROVIDER_SAMPLES["microsoft-entra-id"];
+  const sample: ProviderSample = { ...others };
+  return StandIn.during(sample, async (standIn) => {
+    const provider = await configured("microsoft-entra-id", sample, standIn);
+    const { app } = await application(provider);
+    await using _app = app;
+    /** Signs in a user of a tenant, and gives how many documents were asked for. */
+    const signIn = async (tenant: number) => {
+      const ofTenant = JSON.stringify({ documents, idToken }).replaceAll(
+        String(idToken!.tid),
+        `tenant-${tenant}`,
+      );
+      Object.assign(sample, JSON.parse(ofTenant));
+      standIn.requests.length = 0;
+      const browser = new Browser(through(app));
+      const asked = await startSignIn(browser, provider.id);
+      assertEquals(
+        await finishSignIn(browser, provider.id, sample, standIn.authorize(asked)),
+        `${ORIGIN}/welcome`,
+      );
+      return standIn.requests.filter(({ kind }) => kind === "discovery").length;
+    };
+    assertEquals(await signIn(0), 2, "that of all tenants, and that of the tenant");
+    for (let tenant = 1; tenant <= 100; tenant++) assertEquals(await signIn(tenant), 1);
+    assertEquals(await signIn(100), 0);
+    assertEquals(await signIn(0), 1, "forgotten");
+  });
+});
+
 Deno.test("apple signs in a person again, without the name", () => {
   const { posts: _first, user, ...sample } = PROVIDER_SAMPLES.apple;
   return signsIn("apple", { ...sample, posts: {}, user: { ...user, name: user.email! } });

@@ -16,6 +16,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { captureLog, testApp, testConfig } from "./support/app.ts";
 import { attemptsOf } from "./support/attempts.ts";
 import { type Answer, type Client, setCookies } from "./support/client.ts";
+import { withClock } from "./support/clock.ts";
 import { withEnvironment } from "./support/environment.ts";
 import {
   clearedCookies,
@@ -923,6 +924,24 @@ Deno.test("A9: concurrent sign-ins share one request for it", async () => {
     const starts = await Promise.all(Array.from({ length: 20 }, () => startSignIn(browser())));
     for (const started of starts) assert(locationOf(started).startsWith(`${provider.issuer}/authorize?`));
     assertEquals(provider.paths, [PATHS.discovery]);
+  });
+});
+
+Deno.test("A9: it is fetched again after ten minutes", async () => {
+  await withProvider({}, async ({ browser, provider }) => {
+    await withClock(async (clock) => {
+      const asked = async () => {
+        const { length } = provider.paths;
+        assert(locationOf(await startSignIn(browser())).startsWith(`${provider.issuer}/authorize?`));
+        return provider.paths.slice(length);
+      };
+      assertEquals(await asked(), [PATHS.discovery]);
+      clock.now += 599_000;
+      assertEquals(await asked(), []);
+      clock.now += 2000;
+      assertEquals(await asked(), [PATHS.discovery]);
+      assertEquals(await asked(), []);
+    });
   });
 });
 

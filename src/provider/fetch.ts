@@ -2,10 +2,10 @@
  * The `fetch` for requests to a provider: limited in time and size, over TLS in production, with a cache for
  * discovery documents, and with errors that core can name.
  */
+import { LRUCache } from "lru-cache";
 import { checkAnswer, tokenAnswer } from "./answers.ts";
 import { BufferedResponse } from "./buffered_response.ts";
 import { checkedDocument, discoveryRedirect, isDiscoveryUrl } from "./discovery.ts";
-import { DiscoveryCache } from "./discovery_cache.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ProviderError } from "./provider_error.ts";
 import { ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
@@ -16,6 +16,12 @@ import { providerRequests } from "../telemetry/operations.ts";
 
 /** The most bytes of a response. A token response with many claims has some ten thousand. */
 const RESPONSE_LIMIT = 1024 * 1024;
+
+/** The most discovery documents that are kept of a provider: one for many tenants has one for each. */
+const DOCUMENTS = 100;
+
+/** How long one is kept, in milliseconds: a provider that moves an endpoint keeps the old one for longer. */
+const DOCUMENT_LIFETIME = 10 * 60_000;
 
 /** The limits of requests to providers. */
 export interface ProviderLimits {
@@ -56,7 +62,12 @@ export function limitedFetch(
   limits: ProviderLimits,
   { issuer, wellKnown, factoryId = provider, conforms = false }: ConfiguredProvider = {},
 ): Fetch {
-  const documents = new DiscoveryCache();
+  const documents = new LRUCache<string, string, () => Promise<string>>({
+    max: DOCUMENTS,
+    ttl: DOCUMENT_LIFETIME,
+    fetchMethod: (_url, _stale, { context: load }) => load(),
+    ignoreFetchAbort: true, // sign-ins wait for it, also if others have taken its place
+  });
   const production = limits.production && !limits.insecure?.includes(provider);
   const configured = toUrl(wellKnown);
   const belowIssuer = toUrl(issuer && discoveryUrl(issuer));
@@ -99,7 +110,7 @@ export function limitedFetch(
     if (!isDiscoveryUrl(asked) || !isGet(input, init)) return await send(input, init, asked);
     // Core asks below the issuer, whatever `wellKnown` says.
     const url = configured !== undefined && asked.href === belowIssuer?.href ? configured : asked;
-    const document = await documents.get(url.href, async () => {
+    const load = async () => {
       const setting = url === configured
         ? "`wellKnown`"
         : `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
@@ -108,7 +119,8 @@ export function limitedFetch(
         () => send(url.href, { ...init, redirect: "manual" }, url),
       );
       return checkedDocument(await response.text(), asked, provider, production, issuer, url);
-    });
+    };
+    const document = await documents.fetch(url.href, { context: load }) as string;
     return new BufferedResponse(document, { headers: { "content-type": "application/json" } });
   };
 }
