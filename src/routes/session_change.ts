@@ -119,7 +119,7 @@ export async function sessionHasEnded(token: string, context: RequestContext): P
   // In a database, the row of a session that ended is not found.
   if (strategy === "database" || !await mayBeSession(token, context)) return false;
   if (await hasEnded(name, endingContext(context))) return true;
-  return records !== undefined && await records.hasEnded((await openToken(token, settings)).claims);
+  return records !== undefined && await records.hasEnded(await openToken(token, settings));
 }
 
 /** The request without its session where that ended, so that no account is linked to its user. */

@@ -6,7 +6,7 @@ import { csrfError } from "../core/csrf.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { bearerToken } from "../http/bearer.ts";
-import { newName, withName } from "../session/name.ts";
+import { nameOf, newName, withName } from "../session/name.ts";
 import { openToken } from "../session/open.ts";
 import type { SessionRead } from "../session/read.ts";
 import { tagOf } from "../session/provider_session.ts";
@@ -44,9 +44,9 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
     if (!ownTokens) await assertOpens(sealed, context);
     await records?.put(token, context.headers["user-agent"]);
-    if (!await records?.hasEnded(held)) return sealed;
+    if (!await records?.hasEnded({ claims: held, name: nameOf(held, context.held.token) })) return sealed;
     // All sessions of the user were ended meanwhile.
-    await records!.endClaimed(token);
+    await records!.endClaimed({ claims: token, name });
     return undefined;
   } catch (error) {
     if (!(error instanceof SessionStoreFailure)) throw error;

@@ -19,7 +19,7 @@ import {
   withProviderSession,
 } from "./provider_session.ts";
 import { keepTokens } from "./provider_tokens.ts";
-import { claimOf, withClaim } from "./session_records.ts";
+import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 import { signInClaims, toSignInCookie } from "./sign_in_cookie.ts";
 import { claimsOfSignIn, provesUser, recordSignIns } from "./sign_in_record.ts";
@@ -78,8 +78,8 @@ export async function createSession(
   const held = goesOn ? await opened() : undefined;
   const name = held === undefined ? newName() : nameOf(held, token);
   const named = withName(returned, name);
-  const claims = held === undefined ? await records?.begin(named, name) ?? named : asHeld(named, held);
-  if (records !== undefined && claimOf(claims) === undefined) {
+  const claims = held === undefined ? await records?.begin(named, name) ?? named : asHeld(named, held, name);
+  if (records !== undefined && ownClaim(claims) === undefined) {
     warnOnce("session without sub", WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
   }
   // A session that goes on ends when it would have.
@@ -95,8 +95,8 @@ export async function createSession(
 }
 
 /** The claims of a session that goes on: its record, and the session at a provider that it was made from. */
-function asHeld({ [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT, held: JWT): JWT {
-  return withProviderSession(withClaim(claims, claimOf(held)), providerSessionOf(held));
+function asHeld({ [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT, held: JWT, name: string): JWT {
+  return withProviderSession(withClaim(claims, claimOf({ claims: held, name })), providerSessionOf(held));
 }
 
 async function createRow(params: SignInParams, context: CreateContext): Promise<NewSession> {

@@ -90,7 +90,7 @@ export async function endSession(
   await sharedStore(context)?.set(key, seal(ENDED), REQUEST_LIMIT_MS);
   const opened = settings.records && await openToken(token, settings).catch(() => undefined);
   try {
-    if (opened !== undefined) await settings.records!.endClaimed(opened.claims);
+    if (opened !== undefined) await settings.records!.endClaimed(opened);
   } catch (error) {
     logger().error(error as SessionStoreFailure);
     return error as SessionStoreFailure;

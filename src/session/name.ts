@@ -6,7 +6,7 @@
  */
 import type { JWT, JWTOptions } from "@auth/core/jwt";
 import { createHash, randomUUID } from "node:crypto";
-import { claimOf } from "./session_records.ts";
+import { ownClaim } from "./session_records.ts";
 
 /** The claim. */
 const CLAIM = "session_name";
@@ -17,7 +17,7 @@ export function newName(): string {
 
 /** The name of the session whose token has these claims. */
 export function nameOf(claims: JWT, token: string): string {
-  const name = namedBy(claims) ?? claimOf(claims)?.id ?? claims.jti;
+  const name = namedBy(claims) ?? ownClaim(claims)?.id ?? claims.jti;
   return typeof name === "string" && name !== "" ? name : digestName(token);
 }
 

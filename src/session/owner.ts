@@ -23,9 +23,7 @@ export async function ownerOf(token: string, settings: SessionSettings): Promise
 /** Which session of which user a token that was read is of. */
 export async function keyOf(token: string, settings: SessionSettings): Promise<SessionKey | undefined> {
   if (settings.strategy === "jwt") {
-    const { name: id, claims } = await openToken(token, settings);
-    const user = claimOf(claims)?.user ?? claims.sub;
-    return user === undefined ? undefined : { user, id };
+    return claimOf(await openToken(token, settings));
   }
   const found = await settings.adapter!.getSessionAndUser!(token);
   return found === null ? undefined : { user: String(found.user.id), id: rowName(token, settings.isBearer) };

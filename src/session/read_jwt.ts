@@ -150,7 +150,7 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   const { name, token } = opened;
   if (records !== undefined) {
     const use = { userAgent: headers["user-agent"], report: (error: Error) => logger().error(error) };
-    if (await records.hasEnded(opened.claims, use)) return endedElsewhere(name, context);
+    if (await records.hasEnded(opened, use)) return endedElsewhere(name, context);
   }
   const began = monotonicNow();
   const read = refresh.store !== undefined && isRefreshDue(opened, context)
@@ -163,7 +163,9 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   }
   if (read.sealed === undefined) return read;
   // If it is not known whether it was ended from elsewhere meanwhile, a refresh must not be lost.
-  if (await records?.hasEnded(read.token).catch(() => false)) return endedElsewhere(name, context);
+  if (await records?.hasEnded({ claims: read.token, name }).catch(() => false)) {
+    return endedElsewhere(name, context);
+  }
   if (context.settings.callbacks.jwt !== undefined || context.settings.keepsTokens) {
     live.replace(token, read.sealed);
   }

@@ -9,7 +9,7 @@ import { ENDED, type JwtRead } from "./jwt_read.ts";
 import { isUnchanged, type OpenToken } from "./open.ts";
 import { providerSessionOf, withProviderSession } from "./provider_session.ts";
 import { type ReadContext, sessionOf, type TokenRefresh } from "./read.ts";
-import { adoptingClaim, claimOf, withClaim } from "./session_records.ts";
+import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 
 /** Takes the claims and the token of another request's read, and makes a session of its own from them. */
 export async function makeOwnSession(read: JwtRead, context: ReadContext): Promise<JwtRead> {
@@ -39,7 +39,7 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   const { callbacks, records, keepsProviderSessions } = settings;
   // A `jwt` callback that makes the claims anew leaves ours out.
   const named = namedBy(claims);
-  const claim = records && (due ? adoptingClaim(claims, opened.name) : claimOf(claims));
+  const claim = records && (due ? claimOf(opened) : ownClaim(claims));
   const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
   own.known = { session: sessionOf(claims, ends.kept), claims };
 

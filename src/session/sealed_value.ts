@@ -54,8 +54,3 @@ export function placeOf(secret: string, purpose: string): Place {
     },
   };
 }
-
-/** A text that goes with a secret as a place does, for when the secret itself is not to be handed on. */
-export function derivedSecret(secret: string, purpose: string): string {
-  return Buffer.from(hkdfSync("sha256", secret, SALT, purpose, KEY_BYTES)).toString("base64url");
-}

@@ -1,8 +1,6 @@
 /**
- * Records of the sessions whose tokens are JWTs (`revocable`): they can be listed, and ended from elsewhere.
- *
- * A claim of the token names the session. It stays the same in every token that the session has, so that one
- * which a refresh makes while the session is ended has ended, too.
+ * Records of sessions in a JWT (`revocable`): they can be listed, and ended from elsewhere. A claim of the token
+ * names the session in each of its tokens, so that one which a refresh makes while the session is ended has ended, too.
  */
 import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
@@ -28,20 +26,23 @@ const USER_AGENT_LENGTH = 256;
 /** For how long a sign-in may be under way that the provider has ended the session of, in milliseconds. */
 const SIGN_IN_MS = 15 * 60_000;
 
-/** What names the session of a token. */
-export interface RecordClaim extends SessionKey {
-  /** The id of the user, whatever becomes of `sub` later. */
-  readonly user: string;
+/** What names the session of a token, by the user who signed in, whatever becomes of `sub` later. */
+interface RecordClaim extends SessionKey {
   /** When the user signed in, in milliseconds since 1970. */
   readonly createdAt: number;
   /** Which end of all sessions of the user it began after; `undefined` for a session of an earlier version. */
   readonly generation?: string;
 }
 
+/** The session of a token. */
+interface Named {
+  readonly claims: JWT;
+  readonly name: string;
+}
+
 /** How records are kept. */
-export interface RecordSettings {
-  /** Called so that it fails closed. */
-  readonly store: Pick<SharedStore, "call">;
+interface RecordSettings {
+  readonly store: SharedStore;
   /** The tenant, whose users are others. */
   readonly tenant: string | undefined;
   /** Seconds until a session ends that is not used. */
@@ -54,28 +55,15 @@ export interface RecordSettings {
 interface SessionRecord extends Pick<RecordClaim, "createdAt" | "generation"> {
   readonly lastSeenAt: number;
   readonly expires: number;
-  readonly userAgent?: string;
+  readonly userAgent?: string | undefined;
 }
 
-/** That all sessions of a user have ended but those of a generation, and but one. */
+/** That the sessions of a user have ended but those of a generation, and but one. No clocks are compared. */
 interface Epoch {
-  readonly generation: string;
+  readonly generation?: string;
+  /** What earlier builds wrote in its place: that those have ended which began before, in milliseconds since 1970. */
+  readonly before?: number;
   readonly except?: string | undefined;
-}
-
-/** The same as earlier builds wrote it, by the time: these may run beside this one. */
-interface EarlierEpoch {
-  /** In milliseconds since 1970. */
-  readonly before: number;
-  readonly except?: string;
-}
-
-/** What the store knows of a session. */
-interface SessionState {
-  readonly isEnded: boolean;
-  readonly epoch: Epoch | undefined;
-  readonly earlier: EarlierEpoch | undefined;
-  readonly record: SessionRecord | undefined;
 }
 
 /** The records of one configuration. Each method throws a `SessionStoreFailure` if the store fails. */
@@ -88,11 +76,7 @@ export class SessionRecords implements KnownSessions {
     this.#space = settings.tenant === undefined ? "" : `${encodeURIComponent(settings.tenant)}:`;
   }
 
-  /**
-   * The claims of a new session. Without a user there is none to list it for, and they stay as they are.
-   *
-   * @param name The name of the session.
-   */
+  /** The claims of a new session. Without a user there is none to list it for, and they stay as they are. */
   async begin(claims: JWT, name: string): Promise<JWT> {
     const { [CLAIM]: _other, ...token } = claims;
     const { sub: user } = token;
@@ -104,16 +88,15 @@ export class SessionRecords implements KnownSessions {
 
   /** Stores the record of a session. */
   async put(claims: JWT, userAgent: string | undefined): Promise<void> {
-    const claim = claimOf(claims);
+    const claim = ownClaim(claims);
     if (claim === undefined) return;
-    const { id, user, createdAt, generation } = claim;
+    const { id, user, ...began } = claim;
     const { maxAge, keepFor } = this.#settings;
     const record: SessionRecord = {
-      createdAt,
+      ...began,
       lastSeenAt: Date.now(),
       expires: Date.now() + maxAge * 1000,
-      ...(generation !== undefined && { generation }),
-      ...(userAgent !== undefined && { userAgent: userAgent.slice(0, USER_AGENT_LENGTH) }),
+      userAgent: userAgent?.slice(0, USER_AGENT_LENGTH),
     };
     await this.#set(this.#key("record", user, id), JSON.stringify(record), maxAge * 1000);
     await this.#call("add", this.#key("sessions", user), id, keepFor);
@@ -126,53 +109,44 @@ export class SessionRecords implements KnownSessions {
   }
 
   /**
-   * Whether the session of these claims was ended: one look-up.
+   * Whether a session was ended: one look-up.
    *
    * @param use A request that uses the session, which the record remembers; `report` is told if that fails.
    */
   async hasEnded(
-    claims: JWT,
+    session: Named,
     use?: { readonly userAgent: string | undefined; readonly report: (error: Error) => void },
   ): Promise<boolean> {
-    const claim = claimOf(claims) ?? claimBefore(claims);
+    const claim = claimOf(session);
     if (claim === undefined) return false;
-    const state = await this.#stateOf(claim);
-    if (hasEnded(claim, state)) return true;
-    const { lastSeenAt = 0, userAgent = use?.userAgent } = state.record ?? {};
-    if (use !== undefined && !(Date.now() - lastSeenAt < SEEN_EVERY_MS)) {
-      await this.put(claims, userAgent).catch(use.report);
+    const { hasEnded, record } = await this.#stateOf(claim);
+    const { lastSeenAt = 0, userAgent = use?.userAgent } = record ?? {};
+    if (!hasEnded && use !== undefined && !(Date.now() - lastSeenAt < SEEN_EVERY_MS)) {
+      await this.put(session.claims, userAgent).catch(use.report);
     }
-    return false;
+    return hasEnded;
   }
 
   async list(user: string): Promise<KnownSession[]> {
     const ids = await this.#call("members", this.#key("sessions", user));
-    const found = await Promise.all(ids.map(async (id) => {
-      const state = await this.#stateOf({ user, id });
-      const { record } = state;
-      if (record === undefined || hasEnded({ id, ...record }, state)) return [];
+    const states = await Promise.all(ids.map((id) => this.#stateOf({ user, id })));
+    return states.flatMap(({ hasEnded, record }, index) => {
+      if (hasEnded || record === undefined) return [];
       const { createdAt, lastSeenAt, expires, userAgent } = record;
-      return [{
-        user,
-        id,
-        expires: new Date(expires),
-        createdAt: new Date(createdAt),
-        lastSeenAt: new Date(lastSeenAt),
-        userAgent,
-      }];
-    }));
-    return found.flat();
+      const [began, used, ends] = [createdAt, lastSeenAt, expires].map((time) => new Date(time));
+      return [{ user, id: ids[index]!, createdAt: began, lastSeenAt: used, expires: ends!, userAgent }];
+    });
   }
 
-  /** Ends the session of these claims. */
-  async endClaimed(claims: JWT): Promise<void> {
-    const claim = claimOf(claims);
+  /** Ends the session of a token. */
+  async endClaimed(session: Named): Promise<void> {
+    const claim = claimOf(session);
     if (claim !== undefined) await this.end(claim);
   }
 
   async end({ user, id }: SessionKey): Promise<boolean> {
-    const { isEnded, record } = await this.#stateOf({ user, id });
-    if (isEnded) return false;
+    const { hasEnded, record } = await this.#stateOf({ user, id });
+    if (hasEnded) return false;
     await this.#set(this.#key("ended", user, id), "1");
     await this.#call("remove", this.#key("sessions", user), id);
     return record !== undefined;
@@ -232,33 +206,32 @@ export class SessionRecords implements KnownSessions {
     await this.#set(this.#key("provider-token", token), "1", milliseconds);
   }
 
-  async #stateOf({ user, id }: SessionKey): Promise<SessionState> {
-    const [ended, epoch, record, endedEarlier, epochEarlier] = await this.#call("get", [
+  /** What the store knows of a session: when it began the claim says, or else the record. */
+  async #stateOf(session: SessionKey & Partial<RecordClaim>) {
+    const { user, id } = session;
+    const [ended, epoch, text, endedEarlier, epochEarlier] = await this.#call("get", [
       this.#key("ended", user, id),
       this.#key("epoch", user),
       this.#key("record", user, id),
+      // What earlier builds wrote, which may run beside this one.
       this.#fieldOf(user, `end:${id}`),
       this.#fieldOf(user, "epoch"),
     ]);
-    return {
-      isEnded: typeof (ended ?? endedEarlier) === "string",
-      epoch: parse(epoch),
-      earlier: parse(epochEarlier?.slice(epochEarlier.indexOf(":") + 1)),
-      record: parse(record),
-    };
+    const record = parse<SessionRecord>(text);
+    const { createdAt = Infinity, generation = "" } = { ...record, ...session };
+    const isOver = ({ generation: current, before, except = "" }: Epoch = { generation }) =>
+      id !== except && (before === undefined ? generation !== current : createdAt <= before);
+    const hasEnded = Boolean(ended ?? endedEarlier) || isOver(parse(epoch)) ||
+      isOver(parse(epochEarlier?.slice(epochEarlier.indexOf(":") + 1)));
+    return { hasEnded, record };
   }
 
-  /**
-   * A key of the store, in which the tenant and the name are encoded: no two things have the same.
-   *
-   * @param name The id of the user, or what names something that is of none.
-   */
+  /** A key of the store, in which the tenant and the name are encoded: no two things have the same. */
   #key(what: string, name: string, id?: string): string {
     const key = `${what}:${this.#space}${encodeURIComponent(name)}`;
     return id === undefined ? key : `${key}:${id}`;
   }
 
-  /** What earlier builds wrote. */
   #fieldOf(user: string, field: string): string {
     return `sessions:${this.#space}${user}#${field}`;
   }
@@ -279,44 +252,24 @@ function parse<T>(text: string | null | undefined): T | undefined {
   return text ? JSON.parse(text) as T : undefined;
 }
 
-/** No clocks are compared: those of two processes differ. */
-function hasEnded(
-  { id, createdAt, generation = "" }: Omit<RecordClaim, "user">,
-  { isEnded, epoch, earlier }: SessionState,
-): boolean {
-  return isEnded || (epoch !== undefined && generation !== epoch.generation && id !== epoch.except) ||
-    (earlier !== undefined && createdAt <= earlier.before && id !== earlier.except);
-}
-
-/** The claim, if the token has it. */
-export function claimOf(claims: JWT): RecordClaim | undefined {
+/** The claim that a token has itself. */
+export function ownClaim(claims: JWT): RecordClaim | undefined {
   const { id, user, createdAt } = (claims[CLAIM] ?? {}) as Partial<RecordClaim>;
   return typeof id === "string" && typeof user === "string" && typeof createdAt === "number"
     ? claims[CLAIM] as RecordClaim
     : undefined;
 }
 
-/**
- * What stands in for the claim in a token from before `revocable` was set: all sessions of its user can be
- * ended.
- */
-export function claimBefore({ sub, iat }: JWT): RecordClaim | undefined {
-  return typeof sub === "string" && sub !== "" && typeof iat === "number"
-    ? { id: "", user: sub, createdAt: iat * 1000 }
-    : undefined;
+/** The claim, or what stands in for it in a token from before `revocable` was set. */
+export function claimOf({ claims, name }: Named): RecordClaim | undefined {
+  const { sub, iat } = claims;
+  return ownClaim(claims) ??
+    (typeof sub === "string" && sub !== "" && typeof iat === "number"
+      ? { id: name, user: sub, createdAt: iat * 1000 }
+      : undefined);
 }
 
-/**
- * The claims of the next token of a session, which a `jwt` callback may have made anew.
- *
- * @param claim That of the token before.
- */
+/** The claims with that of the token before, which a `jwt` callback may have left out. */
 export function withClaim(claims: JWT, claim: RecordClaim | undefined): JWT {
   return claim === undefined ? claims : { ...claims, [CLAIM]: claim };
-}
-
-/** The claim for the next token of a session of an earlier version, or from before `revocable` was set. */
-export function adoptingClaim(claims: JWT, name: string): RecordClaim | undefined {
-  const before = claimOf(claims) ?? claimBefore(claims);
-  return before && { generation: "", ...before, id: name };
 }
