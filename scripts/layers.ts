@@ -39,15 +39,37 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   },
   "guard": {
     about: "which requests to routes of the application pass: `requireSession()`, `config.auth`, step-up",
-    imports: ["accounts", "actions", "instance", "session", "config", "core", "adapter", "http", "utils"],
+    imports: [
+      "accounts",
+      "actions",
+      "instance",
+      "session",
+      "config",
+      "core",
+      "adapter",
+      "http",
+      "telemetry",
+      "utils",
+    ],
   },
   "accounts": {
     about: "the accounts that a user has linked, and the tokens of their providers",
-    imports: ["actions", "instance", "routes", "core", "session", "config", "provider", "adapter", "http"],
+    imports: [
+      "actions",
+      "instance",
+      "routes",
+      "core",
+      "session",
+      "config",
+      "provider",
+      "adapter",
+      "http",
+      "telemetry",
+    ],
   },
   "actions": {
     about: "what routes of the application do to sessions: sign in and out, update, list, revoke",
-    imports: ["instance", "routes", "core", "session", "adapter", "http"],
+    imports: ["instance", "routes", "core", "session", "adapter", "http", "telemetry"],
   },
   "instance": {
     about: "a configuration in use: `auth_instance.ts`, its mounts, its tenants, reading a session with it",
@@ -81,7 +103,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   },
   "core": {
     about: "calling `@auth/core`: answers as data, error pages, a failing database, its log",
-    imports: ["session", "config", "provider", "adapter", "jwt", "pages", "http", "utils"],
+    imports: ["session", "config", "provider", "adapter", "jwt", "pages", "http", "telemetry", "utils"],
   },
   "session": {
     about: "reading a session, renewing it, refreshing it once, writing it back",
@@ -102,7 +124,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
     imports: ["http", "utils"],
   },
   "telemetry": {
-    about: "what can be observed from outside: operations on tracing channels",
+    about: "what can be observed from outside: events, and operations on tracing channels",
     imports: ["utils"],
   },
   "http": { about: "between Fastify and web requests; knows nothing of Auth.js", imports: ["utils"] },

@@ -6,7 +6,6 @@ import { type ActionAuth, type ActionRequest, perform, urlOf } from "../actions/
 import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { ListedAccount } from "../adapter/account_list.ts";
 import type { ProviderContext } from "../core/context.ts";
-import { Trail } from "../core/trail.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
@@ -19,6 +18,7 @@ import { beginSignIn } from "../routes/signin.ts";
 import { ownerOf } from "../session/owner.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { RequestReads } from "../session/request_reads.ts";
+import { eventsOf } from "../telemetry/events.ts";
 
 /** An account by which a user signs in. Its tokens stay on the server. */
 export interface LinkedAccount {
@@ -140,12 +140,9 @@ export async function unlinkAccount(
   const { provider, providerAccountId } = row;
   await fromAdapter(adapter.unlinkAccount({ provider, providerAccountId }));
   if (hasOther || (await rowsOf(user, auth, "unlinkAccount()")).some((each) => isUsable(each, auth))) {
-    const trail = Trail.begin({
-      request: request as unknown as FastifyRequest,
-      mountPath: pathsIn(request.server, auth.instance)?.mount,
-      provider,
-    });
-    return trail?.unlink(String(user.id), providerAccountId);
+    const { mount: mountPath } = pathsIn(request.server, auth.instance) ?? {};
+    const publish = eventsOf(request as unknown as FastifyRequest, { mountPath, provider });
+    return publish?.("fastify-authjs:unlink", { userId: String(user.id), accountId: providerAccountId });
   }
   // Another request has unlinked the other one meanwhile.
   await fromAdapter(adapter.linkAccount!(row as unknown as AdapterAccount));

@@ -17,10 +17,9 @@ import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/prefetch.ts";
 import { keepUnstored } from "../http/private_reply.ts";
-import { publishFailure } from "../routes/outcome.ts";
+import { publishFailure, runAction } from "../routes/outcome.ts";
 import { requestContext } from "../routes/context.ts";
 import { sendAnswer } from "../routes/reply.ts";
-import { runAction } from "../routes/run_action.ts";
 import type { Handler } from "../routes/table.ts";
 import type { SessionRead } from "../session/read.ts";
 import { carryActionCookies } from "../session/reply.ts";
@@ -85,16 +84,13 @@ export async function perform(
     answer = await runAction(context, (request as unknown as FastifyRequest).id, handle);
   } catch (error) {
     // There is no route that would publish it.
-    if (context.provider !== undefined) publishFailure(context.trail, error as Error);
+    if (context.provider !== undefined) publishFailure(context.publish, error as Error);
     throw error;
   }
-  const { error, cookies, logged, isShared = false } = answer;
+  const { error, cookies } = answer;
   const sends = isSent && error === undefined;
   if (cookies.length > 0) setCookies(reply as FastifyReply, cookies, sends);
   if (cookies.length > 0 || sends) keepUnstored(reply as FastifyReply);
-  if (error !== undefined && error !== logged && !isShared && !(error instanceof FastifyAuthError)) {
-    context.logger.error(error);
-  }
   const read = error === undefined ? readOf?.(answer, context) : undefined;
   if (read !== undefined || cookies.length > 0) {
     const carried = cookiesAfter(answer, context.headers.cookie ?? "");

@@ -1,7 +1,7 @@
 /** The sessions of a user: listing them, and ending them from elsewhere. */
 import type { ActionAuth } from "./perform.ts";
 import { unavailableError } from "../adapter/failure.ts";
-import { publishRevoked } from "../core/trail.ts";
+import { eventsOf } from "../telemetry/events.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
@@ -113,6 +113,11 @@ export async function revokeSessions(
   await requireReady(auth);
   await attempt(() => allSessions(auth).endAll(userId, kept?.id));
   publishRevoked(userId);
+}
+
+/** Publishes that sessions of a user have ended. */
+function publishRevoked(userId: string): void {
+  eventsOf()?.("fastify-authjs:revoke", { reason: "revoked", userId });
 }
 
 /** Without a request, its scheme is of no concern. */

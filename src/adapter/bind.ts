@@ -34,6 +34,14 @@ export const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
   "useVerificationToken",
 ];
 
+/**
+ * Every method, for adapters that lack some. Core remembers that a configuration of the process had mails or
+ * passkeys, and then asks every configuration for their methods; what each really needs is checked at boot.
+ */
+export const MISSING_METHODS: Adapter = Object.fromEntries(ADAPTER_METHODS.map((method) => [method, () => {
+  throw new TypeError(`The adapter has no ${method}()`);
+}]));
+
 type Method = (...args: unknown[]) => unknown;
 
 /** How an adapter is called. */

@@ -1,12 +1,16 @@
 /** The answer to an auth request, as data. The reply is written once the answer is complete. */
-import type { Page } from "../pages/types.ts";
+import { AccessDenied } from "@auth/core/errors";
 import { type SerializeOptions, stringifyCookie, stringifySetCookie } from "cookie";
+import type { FastifyAuthError } from "../errors.ts";
+import type { Page } from "../pages/types.ts";
 import type { SetCookie } from "../session/cookie.ts";
+import type { EventDetails } from "../telemetry/events.ts";
+import type { AuthEvents } from "../types.ts";
 import type { Checks } from "./checks.ts";
 
 /** The answer to a request. */
 export interface Answer {
-  /** The HTTP status; ignored where there is a redirect. */
+  /** The HTTP status, unless there is a redirect. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** A value to send as JSON, or text. */
@@ -16,27 +20,24 @@ export interface Answer {
   readonly cookies: readonly SetCookie[];
   /** The session token that they set. */
   readonly session?: string;
+  /** Whether that session is the one that the browser has, with an account more. */
+  readonly goesOn?: boolean;
   /** A path or an absolute URL. */
   readonly redirect?: string;
-  /**
-   * Why the request failed: logged when the answer is sent, unless it is `logged`. A `FastifyAuthError`
-   * without a redirect is thrown.
-   */
+  /** Why the request failed. A `FastifyAuthError` without a redirect is thrown when the answer is sent. */
   readonly error?: Error;
-  /**
-   * The last error that core logged, and answered as if there were none: a callback or an event of the
-   * application.
-   */
-  readonly logged?: Error;
   /** What core has its callback checked by. */
   readonly checks?: Checks;
-  /** Whether an earlier request has got it, too: both were one attempt, which is logged and published once. */
-  readonly isShared?: boolean;
-  /** Whether the `signIn` callback led the user elsewhere, instead of to a session: an answer without error. */
-  readonly turnedAway?: boolean;
-  /** Whether the session that the answer sets is the one that the browser has, with an account more. */
-  readonly goesOn?: boolean;
+  /** What is published, unless there is an error. */
+  readonly events?: { readonly [Name in keyof AuthEvents]?: EventDetails<Name> };
+  /** Whether it was logged and published already, such as with another request of the same attempt. */
+  readonly isReported?: boolean;
 }
+
+/** The `signIn` callback led the user elsewhere, instead of to a session: an answer without error. */
+export const TURNED_AWAY: NonNullable<Answer["events"]> = {
+  "fastify-authjs:sign-in-failure": { reason: AccessDenied.type, status: 403 },
+};
 
 /** A redirect. */
 export function redirectAnswer(redirect: string): Answer {
@@ -53,11 +54,12 @@ export function jsonAnswer(body: unknown, status = 200): Answer {
   return { status, headers: { "content-type": "application/json" }, body, cookies: [] };
 }
 
-/**
- * The value of a Set-Cookie header.
- *
- * @throws {TypeError} Where a name or an attribute is invalid.
- */
+/** An error that is thrown once these cookies are set. */
+export function failedAnswer(error: FastifyAuthError, cookies: Answer["cookies"] = []): Answer {
+  return { status: 503, headers: {}, cookies, error };
+}
+
+/** The value of a Set-Cookie header. */
 export function toSetCookieLine({ name, value, options }: SetCookie): string {
   return stringifySetCookie(name, value, options);
 }
@@ -67,11 +69,7 @@ export function removalOf(name: string, options: SerializeOptions): SetCookie {
   return { name, value: "", options: { ...options, maxAge: 0 } };
 }
 
-/**
- * The Cookie header that a browser sends after the answer.
- *
- * @param header The one that it sent.
- */
+/** The Cookie header that a browser sends after the answer, in place of `header`. */
 export function cookiesAfter({ cookies }: Answer, header: string): string {
   const changed = new Map<string, string>();
   for (const { name, value } of cookies) changed.set(name, value);

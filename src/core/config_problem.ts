@@ -2,10 +2,10 @@
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { LoggerInstance } from "@auth/core/types";
+import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { variableOf } from "../provider/variables.ts";
-import { MISSING_METHODS } from "./adapter_methods.ts";
 
 /**
  * A request, as far as core reads it. Not a `Request`: with the first one Node loads all of its `fetch`. The

@@ -10,7 +10,7 @@ import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { Log } from "../utils/log.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import type { Trail } from "./trail.ts";
+import type { Publish } from "../telemetry/events.ts";
 
 /** The actions that core has, and ours; each is a path segment below the mount path. */
 export type AuthAction =
@@ -68,8 +68,8 @@ export interface RequestContext {
    * so there is no CSRF token, and what goes wrong is an error.
    */
   readonly fromApplication: boolean;
-  /** Publishes what comes of the request; `undefined` where nothing listens. */
-  readonly trail: Trail | undefined;
+  /** Publishes what comes of the request; `undefined` if nothing listens. */
+  readonly publish: Publish | undefined;
   /** Reads the session of the request, once however often it is called. */
   readonly readSession: () => Promise<SessionRead>;
   /** Where messages about this request go. */

@@ -1,5 +1,5 @@
 /** The answer to a request that failed. */
-import type { AuthError } from "@auth/core/errors";
+import { type AuthError, OAuthProfileParseError } from "@auth/core/errors";
 import { FastifyAuthError } from "../errors.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
@@ -23,7 +23,8 @@ export function errorAnswer(error: Error, context: RequestContext): Answer {
   const failure = failureOf(error);
   const { error: type, code } = failure;
   const { kind = "error" } = error as AuthError & { kind?: PageKind };
-  const shownAt = isShownAtSignIn(failure) ? "signIn" : kind;
+  const isOfSignIn = error instanceof OAuthProfileParseError || isShownAtSignIn(failure);
+  const shownAt = isOfSignIn ? "signIn" : kind;
   const page = errorPage(shownAt, { error: type, ...(code && { code }) }, context);
   return { ...redirectAnswer(page), error };
 }

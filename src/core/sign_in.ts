@@ -1,27 +1,25 @@
-/**
- * One sign-in, as core calls the application's functions: what comes of it, and the session that it makes.
- */
+/** One sign-in, as core calls the application's functions: what comes of it, and the session that it makes. */
 import type { AuthConfig } from "@auth/core";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
-import type { User } from "@auth/core/types";
+import type { Account, User } from "@auth/core/types";
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import { SessionStoreFailure } from "../session/shared_store.ts";
-import { type Answer, removalOf } from "./answer.ts";
+import type { EventDetails } from "../telemetry/events.ts";
+import { errorChain } from "../utils/error_chain.ts";
+import { type Answer, failedAnswer, removalOf, TURNED_AWAY } from "./answer.ts";
 import type { ProviderContext } from "./context.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { removeOldChunks } from "./session_cookies.ts";
-import { userIdOf } from "./user_id.ts";
-
-type Callbacks = NonNullable<AuthConfig["callbacks"]>;
-type Events = NonNullable<AuthConfig["events"]>;
 
 /** A sign-in: what core is given for it, and the answer. */
 export interface SignIn {
   readonly adapter: Adapter;
-  readonly callbacks: Partial<Callbacks>;
-  readonly events: Partial<Events>;
+  readonly callbacks: Partial<NonNullable<AuthConfig["callbacks"]>>;
+  readonly events: NonNullable<AuthConfig["events"]>;
   /** The answer to a sign-in that did not fail, with its session. */
   complete(answer: Answer): Answer;
   /** The answer to a sign-in that failed. */
@@ -39,19 +37,16 @@ export function signInOf(
   adapter: Adapter | undefined,
   isSignedIn: boolean,
 ): SignIn {
-  const { config, settings, cookies, held, headers, provider, trail, warnOnce, logger } = context;
-  const { callbacks: { signIn: ownSignIn, redirect } = {}, pages } = config.core;
-  let own = trail?.watch(config.core.events) ?? config.core.events ?? {};
-  if (config.keepsTokens && settings.strategy === "database") own = updateOnSignIn(own, adapter!);
-  const { signIn, createUser, linkAccount, updateUser } = own;
+  const { config, settings, held, provider, logger } = context;
+  const { callbacks: { signIn: ownSignIn, redirect } = {}, events = {}, pages } = config.core;
+  const updatesAccount = config.keepsTokens && settings.strategy === "database";
+  const own = updatesAccount ? updateOnSignIn(events, adapter!) : events;
   // The user that the `signIn` callback saw, and whether that returned a page.
   let user: User | undefined;
   let turnedAway = false;
-  let linksAccount = false;
-  let isNewUser = false;
-  // `null` if the `jwt` callback returned null.
-  let session: NewSession | null | undefined;
-  let failure: SessionStoreFailure | undefined;
+  let linked: EventDetails<"fastify-authjs:link"> | undefined;
+  let signedIn: EventDetails<"fastify-authjs:sign-in"> | undefined;
+  let session: NewSession | undefined;
 
   return {
     // Core wants an adapter of every configuration, once one of the process had mails or passkeys. With this one
@@ -77,65 +72,87 @@ export function signInOf(
         const given = adapter === undefined
           ? { ...withoutNewUser(params), trigger: "signIn" as const }
           : params;
-        isNewUser = given.isNewUser === true;
-        try {
-          session = await createSession(given, {
-            config,
-            settings,
-            adapter,
-            held: held.token,
-            cookies,
-            userAgent: headers["user-agent"],
-            linksAccount,
-            goesOn: isSignedIn && linksAccount,
-            warnOnce,
-          }) ?? null;
-        } catch (error) {
-          if (error instanceof SessionStoreFailure) failure = error;
-          throw error;
-        }
+        signedIn = { ...idsOf(given), isNewUser: given.isNewUser === true };
+        const linksAccount = linked !== undefined;
+        session = await createSession(given, context, {
+          adapter,
+          linksAccount,
+          goesOn: isSignedIn && linksAccount,
+        });
         return params.token;
       },
     },
+    // Without a database core writes no user and no account.
     events: adapter === undefined
-      ? { ...(signIn && { signIn: (message) => signIn(withoutNewUser(message)) }) }
+      ? own.signIn === undefined ? {} : { signIn: (message) => own.signIn!(withoutNewUser(message)) }
       : {
-        ...(signIn && { signIn }),
-        ...(createUser && { createUser }),
-        ...(updateUser && { updateUser }),
+        ...own,
         linkAccount(message) {
-          linksAccount = true;
-          return linkAccount?.(message);
+          linked = idsOf(message);
+          return own.linkAccount?.(message);
         },
       },
     complete(answer) {
-      const { options } = settings.cookie;
-      const given = session === null
-        ? held.names.map((name) => removalOf(name, options))
-        : session?.cookies ?? [];
-      const newUser = isNewUser && answer.redirect !== undefined ? pages?.newUser : undefined;
+      const { redirect = "" } = answer;
+      const published = {
+        ...(linked && { "fastify-authjs:link": linked }),
+        ...(session && signedIn && { "fastify-authjs:sign-in": signedIn }),
+      };
+      // The `jwt` callback returned null.
+      const isRefused = signedIn !== undefined && session === undefined;
+      const removed = isRefused ? held.names.map((name) => removalOf(name, settings.cookie.options)) : [];
+      const newUser = signedIn?.isNewUser && redirect !== "" ? pages?.newUser : undefined;
       return removeOldChunks({
         ...answer,
-        cookies: [...answer.cookies, ...given],
-        turnedAway,
-        ...(session && { session: session.token, goesOn: session.goesOn }),
-        ...(newUser && { redirect: withCallbackUrl(newUser, answer.redirect!) }),
+        cookies: [...answer.cookies, ...session?.cookies ?? removed],
+        events: turnedAway ? TURNED_AWAY : published,
+        ...(session && { session: session.token, goesOn: isSignedIn && linked !== undefined }),
+        ...(newUser && {
+          redirect: `${newUser}${newUser.includes("?") ? "&" : "?"}${new URLSearchParams({
+            callbackUrl: redirect,
+          })}`,
+        }),
       }, context);
     },
     fail(error) {
+      const failure = [...errorChain(error)].find((each) => each instanceof SessionStoreFailure);
       if (failure === undefined) return errorAnswer(error, context);
       logger.error(failure);
-      return { status: 503, headers: {}, cookies: [], error: unavailableError(failure) };
+      return failedAnswer(unavailableError(failure));
     },
   };
-}
-
-function withCallbackUrl(page: string, callbackUrl: string): string {
-  return `${page}${page.includes("?") ? "&" : "?"}${new URLSearchParams({ callbackUrl })}`;
 }
 
 /** Without a database nobody is a new user. Core says nothing of that with credentials. */
 function withoutNewUser<T extends { isNewUser?: boolean; account?: { type: string } | null }>(params: T): T {
   const isNamed = "isNewUser" in params && params.account?.type !== "credentials";
   return isNamed ? { ...params, isNewUser: undefined } : params;
+}
+
+/** Whom an event is about. The account of an e-mail provider is an address, which the id of the user stands for. */
+function idsOf({ user, account }: {
+  readonly user: { readonly id?: string | undefined };
+  readonly account?: { readonly type: string; readonly providerAccountId: string } | null | undefined;
+}): EventDetails<"fastify-authjs:link"> {
+  const accountId = account?.type === "email" ? undefined : account?.providerAccountId;
+  return { userId: user.id, accountId };
+}
+
+/**
+ * The id of a user who is in no database: a UUID of version 8 (RFC 9562 section 5.8). Core makes up another one
+ * at each sign-in, so that nothing would know two sessions of one user by it.
+ */
+function userIdOf(
+  { providerAccountId }: Account,
+  { provider: { id, server: { issuer = id } }, config: { tenant = "" } }: ProviderContext,
+): string {
+  // Each part has its length before it, so that no two lists are one text.
+  const parts = [tenant, issuer, String(providerAccountId)].map((part) =>
+    `${Buffer.byteLength(part)}:${part}`
+  );
+  const text = `fastify-authjs user id v1 ${parts.join("")}`;
+  const bytes = createHash("sha256").update(text).digest().subarray(0, 16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

@@ -2,7 +2,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { authInstance } from "../instance/auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
-import { Trail } from "../core/trail.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { bearerToken } from "../http/bearer.ts";
@@ -17,6 +16,7 @@ import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest,
 import { requiresStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
 import { Tenants } from "../instance/tenants.ts";
 import { CallbackFailure } from "../session/callback_failure.ts";
+import { eventsOf } from "../telemetry/events.ts";
 import { later } from "../utils/later.ts";
 
 // Few guards need them.
@@ -194,10 +194,10 @@ function publishRefusal(
   const { server, routeOptions } = request as FastifyRequest;
   const paths = pathsIn(server, authInstance(config));
   const { id: userId } = session?.user ?? {};
-  Trail.begin({ request: request as FastifyRequest, mountPath: paths?.mount })?.refuseAccess({
+  eventsOf(request as FastifyRequest, { mountPath: paths?.mount })?.("fastify-authjs:access-refused", {
     reason,
-    ...(routeOptions?.url !== undefined && { route: routeOptions.url }),
-    ...(userId !== undefined && { userId: String(userId) }),
+    route: routeOptions?.url,
+    userId: userId === undefined ? undefined : String(userId),
   });
 }
 

@@ -5,11 +5,10 @@ import { receivedRequest } from "../http/received.ts";
 import { sendLogoutFailure } from "./backchannel_logout.ts";
 import { type Mount, requestContext } from "./context.ts";
 import { sendFailedPage } from "./failed_page.ts";
-import { publishRefusal } from "./outcome.ts";
+import { publishRefusal, runAction } from "./outcome.ts";
 import type { RateLimits } from "./rate_limit/rate_limits.ts";
 import { sendTooManyRequests, TooManyRequests } from "./rate_limit/too_many_requests.ts";
 import { sendAnswer } from "./reply.ts";
-import { runAction } from "./run_action.ts";
 import { type AuthRoute, isLimitedWhenRefused } from "./table.ts";
 
 /** The mount of a configuration, and its limits on signing in: `undefined` without `rateLimit`. */

@@ -87,7 +87,7 @@ type SignOutMessage = Parameters<NonNullable<NonNullable<AuthConfig["events"]>["
 
 /** As in a sign-out, a failure of the application's event is logged and changes nothing. */
 async function tellOfEnd(message: SignOutMessage, user: string, context: ProviderContext): Promise<void> {
-  context.trail?.endAtProvider(user);
+  context.publish?.("fastify-authjs:sign-out", { userId: user });
   try {
     await context.config.core.events?.signOut?.(message);
   } catch (error) {

@@ -7,9 +7,9 @@ import { namedCallbackUrl, normalizeCallbackCookie, normalizeCallbackUrl } from 
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Received } from "../http/received.ts";
 import { toCoreLogger } from "../core/logger.ts";
-import { Trail } from "../core/trail.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";
+import { eventsOf } from "../telemetry/events.ts";
 import type { Log } from "../utils/log.ts";
 import { authQuery } from "./query.ts";
 
@@ -71,7 +71,7 @@ export function requestContext(
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
     fromApplication: received.fromApplication === true,
-    trail: Trail.begin({ request, mountPath, provider: provider?.id }),
+    publish: eventsOf(request, { mountPath, provider: provider?.id }),
     readSession: () => readSession(request),
     logger: toCoreLogger(log, config.core.logger, config.core.debug),
     log,

@@ -9,19 +9,12 @@ import { parseCookie } from "cookie";
 import { createHmac } from "node:crypto";
 import { cookieSettings } from "../config/cookies.ts";
 import { type Answer, removalOf } from "../core/answer.ts";
-import type { CoreCall } from "../core/call.ts";
+import { callCore } from "../core/call.ts";
 import type { ProviderContext } from "../core/context.ts";
 
-/**
- * Has core mail a link, and sets the cookie where it did.
- *
- * @param callWith Has core answer.
- */
-export async function rememberBrowser(
-  context: ProviderContext,
-  callWith: (overrides: CoreCall) => Promise<Answer>,
-): Promise<Answer> {
-  if (!context.config.emailConfirm) return await callWith({});
+/** Has core mail a link, and sets the cookie if it did. */
+export async function rememberBrowser(context: ProviderContext): Promise<Answer> {
+  if (!context.config.emailConfirm) return await callCore(context);
   let mailed: VerificationToken | undefined;
   const wrapAdapter = (adapter: Adapter): Adapter => ({
     ...adapter,
@@ -30,7 +23,7 @@ export async function rememberBrowser(
       return await adapter.createVerificationToken!(token);
     },
   });
-  const answer = await callWith({ wrapAdapter });
+  const answer = await callCore(context, { wrapAdapter });
   if (mailed === undefined || answer.error !== undefined) return answer;
   const { identifier, expires } = mailed;
   const { name, options } = cookieOf(context);

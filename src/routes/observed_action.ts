@@ -1,5 +1,4 @@
 /** A request to an auth route, or an action of the application, as it is observed. */
-import { AccessDenied } from "@auth/core/errors";
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
@@ -19,8 +18,12 @@ export function observeAction(context: RequestContext, requestId: string, handle
     fromApplication,
   };
   return authActions.trace(message, () => handle(context), {
-    end: ({ error, turnedAway }) =>
-      error !== undefined ? failed(error) : turnedAway ? { errorType: AccessDenied.type, status: 403 } : {},
+    end: ({ error, events: { "fastify-authjs:sign-in-failure": refusal } = {} }) =>
+      error !== undefined
+        ? failed(error)
+        : refusal !== undefined
+        ? { errorType: refusal.reason, status: refusal.status }
+        : {},
     failure: (error) => failed(error as Error),
   });
 }

@@ -1,43 +1,61 @@
-/** Publishes what came of a request: `core/trail.ts` says to whom. */
-import { AccessDenied } from "@auth/core/errors";
+/** What an auth route and an action of the application have in common: what came of it is logged and published. */
 import type { FastifyRequest } from "fastify";
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
-import { Trail } from "../core/trail.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { AuthParams } from "../http/received.ts";
 import { errorTypeOf } from "../telemetry/error_type.ts";
+import { eventsOf, type Publish } from "../telemetry/events.ts";
+import { authActions } from "../telemetry/operations.ts";
 import type { Mount } from "./context.ts";
-import { type AuthRoute, isOfSignIn } from "./table.ts";
+import { keepCallbackUrl } from "./failed_sign_in.ts";
+import { observeAction } from "./observed_action.ts";
+import { type AuthRoute, type Handler, isOfSignIn } from "./table.ts";
 
-/** Publishes what an answer says. */
-export function publishAnswer(answer: Answer, context: RequestContext, trail: Trail): void {
-  const { action, method, provider, fromApplication } = context;
-  const { error, redirect, turnedAway = false, isShared = false } = answer;
-  if (isShared) return;
-  // An error of this package that leads to no page is thrown on a route, and published then.
-  if (!fromApplication && error instanceof FastifyAuthError && redirect === undefined) return;
+/**
+ * Calls the handler of a request to an auth route, or of an action of the application; logs the error of its
+ * answer, or publishes what has happened.
+ */
+export async function runAction(
+  context: RequestContext,
+  requestId: string,
+  handle: Handler,
+): Promise<Answer> {
+  const { action, method, provider, fromApplication, publish } = context;
+  const answer = authActions.isObserved
+    ? await observeAction(context, requestId, handle)
+    : await handle(context);
+  const { error, redirect, events = {} } = answer;
+  if (error === undefined && !answer.isReported) {
+    for (const [name, details] of Object.entries(events)) publish?.(name as never, details as never);
+  }
+  if (error === undefined) return answer;
+  // An error of this package that leads to no page is thrown on a route, and published then. The application
+  // gets every one of them.
+  const isThrown = error instanceof FastifyAuthError && (fromApplication || redirect === undefined);
   const isSignIn = provider !== undefined &&
     (action === "callback" || (action === "signin" && method === "POST"));
-  if (error === undefined) {
-    if (turnedAway) trail.fail(() => ({ reason: AccessDenied.type, status: 403 }));
-    trail.succeed(Boolean(answer.session));
-  } else if (isSignIn) publishFailure(trail, error);
+  if (!answer.isReported) {
+    if (!isThrown) context.logger.error(error);
+    if (isSignIn && (fromApplication || !isThrown)) publishFailure(publish, error);
+  }
+  return await keepCallbackUrl(answer, context);
 }
 
 /** Publishes that a sign-in failed. */
-export function publishFailure(trail: Trail | undefined, error: Error): void {
-  trail?.fail(() => {
-    const reason = errorTypeOf(error);
-    const { status, code } = failureOf(error);
-    return error instanceof FastifyAuthError
-      ? { reason, status: error.statusCode ?? status }
-      : { reason, status, ...(code !== undefined && { code }) };
+export function publishFailure(publish: Publish | undefined, error: Error): void {
+  if (publish === undefined) return;
+  const { status, code } = failureOf(error);
+  const isOurs = error instanceof FastifyAuthError;
+  publish("fastify-authjs:sign-in-failure", {
+    reason: errorTypeOf(error),
+    status: isOurs ? error.statusCode ?? status : status,
+    code: isOurs ? undefined : code,
   });
 }
 
-/** Publishes that a request to a route was refused with an error, where it is part of a sign-in. */
+/** Publishes that a request to a route was refused with an error, if it is part of a sign-in. */
 export function publishRefusal(
   error: Error,
   route: AuthRoute,
@@ -46,8 +64,7 @@ export function publishRefusal(
   id: string | undefined,
 ): void {
   const provider = id ?? (request.params as AuthParams).provider ?? "";
-  if (!isOfSignIn(route, request.method)) return;
-  if (auth.config.providers.has(provider)) {
-    publishFailure(Trail.begin({ request, mountPath, provider }), error);
+  if (isOfSignIn(route, request.method) && auth.config.providers.has(provider)) {
+    publishFailure(eventsOf(request, { mountPath, provider }), error);
   }
 }

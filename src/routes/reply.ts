@@ -11,7 +11,7 @@ import { leadsFormElsewhere, sendFormRedirect } from "./form_redirect.ts";
 import { sendPage } from "./send_page.ts";
 
 /**
- * Sends an answer, and logs its error. A script gets a redirect as JSON, and an error with its status where
+ * Sends an answer. A script gets a redirect as JSON, and an error with its status where
  * it asks for that.
  *
  * @throws {FastifyAuthError} The error of the answer, if it is one and there is no redirect, for the
@@ -19,12 +19,11 @@ import { sendPage } from "./send_page.ts";
  */
 export async function sendAnswer(
   reply: FastifyReply,
-  { status, headers, body, page, cookies, redirect, error, logged, isShared = false }: Answer,
+  { status, headers, body, page, cookies, redirect, error }: Answer,
   context: RequestContext,
 ): Promise<FastifyReply> {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   if (error instanceof FastifyAuthError && redirect === undefined) throw error;
-  if (error !== undefined && error !== logged && !isShared) context.logger.error(error);
   if (redirect !== undefined) return await sendRedirect(reply, redirect, context, error);
   // Such as of a session update: core answers with 400 and `null`.
   const isFailure = error !== undefined && page === undefined;

@@ -162,7 +162,7 @@ function failed(failure: FastifyAuthError, { fromApplication }: RequestContext):
   const error = fromApplication && failure instanceof CallbackFailure
     ? wrapError(JWTSessionError, failure.cause)
     : failure;
-  return { status: 503, headers: {}, cookies: [], error, ...(error !== failure && { logged: error }) };
+  return { ...jsonAnswer(null, 503), error, isReported: error !== failure };
 }
 
 /** The updated session, and its cookies. */

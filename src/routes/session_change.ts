@@ -99,11 +99,12 @@ export async function readSignedIn(context: RequestContext): Promise<SignedIn | 
 }
 
 /** A cookie that is no session, such as one that expired, is replaced without an event. */
-async function publishReplaced(token: string, { trail, settings }: RequestContext): Promise<void> {
-  if (trail === undefined) return;
-  if (settings.strategy === "database") return trail.revoke("replaced", undefined);
+async function publishReplaced(token: string, { publish, settings }: RequestContext): Promise<void> {
+  if (publish === undefined) return;
+  const reason = "replaced";
+  if (settings.strategy === "database") return publish("fastify-authjs:revoke", { reason });
   const opened = await openToken(token, settings).catch(() => undefined);
-  if (opened !== undefined) trail.revoke("replaced", opened.claims.sub);
+  if (opened !== undefined) publish("fastify-authjs:revoke", { reason, userId: opened.claims.sub });
 }
 
 /**

@@ -42,11 +42,8 @@ async function leadToPage(context: RequestContext): Promise<Answer> {
 export async function beginSignIn(context: ProviderContext, linkTo?: string): Promise<Answer> {
   const refused = csrfError(context);
   if (refused !== undefined) return errorAnswer(refused, context);
-  return await orUnavailable(
-    context,
-    async (context) =>
-      context.provider.type === "email"
-        ? await rememberBrowser(context, (overrides) => callCore(context, overrides))
-        : keepRedirect(await callCore(context), context, { startedBy: await signedInUser(context), linkTo }),
-  );
+  const answer = context.provider.type === "email"
+    ? await rememberBrowser(context)
+    : keepRedirect(await callCore(context), context, { startedBy: await signedInUser(context), linkTo });
+  return orUnavailable(answer, context);
 }

@@ -2,7 +2,7 @@
 import { AdapterError, EventError, SignOutError } from "@auth/core/errors";
 import type { Awaitable } from "@auth/core/types";
 import { unavailableError } from "../adapter/failure.ts";
-import { type Answer, redirectAnswer, removalOf } from "../core/answer.ts";
+import { type Answer, failedAnswer, redirectAnswer, removalOf } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { csrfError } from "../core/csrf.ts";
 import { errorAnswer } from "../core/error_answer.ts";
@@ -45,39 +45,36 @@ async function signOut(context: RequestContext): Promise<Answer> {
     if (settings.signInCookie !== undefined) removals.push(removeSignInCookie(settings));
     const answer = { ...redirectAnswer(callbackUrl), cookies: [...cookies, ...removals] };
     if (token === "") return answer;
-    const failure = await endHeld(token, context);
-    return failure === undefined ? answer : unavailable(answer, failure);
+    return await endHeld(token, answer, context);
   } catch (error) {
     return errorAnswer(error as Error, context);
   }
 }
 
 function unavailable({ cookies }: Answer, failure: unknown): Answer {
-  return { status: 503, headers: {}, cookies, error: unavailableError(failure) };
+  return failedAnswer(unavailableError(failure), cookies);
 }
 
-/**
- * Deletes the row of a session, and tells the application that it has ended.
- *
- * @returns Why the row could not be deleted.
- */
-async function endHeld(token: string, context: RequestContext): Promise<unknown> {
+/** Deletes the row of a session, and tells the application that it has ended. */
+async function endHeld(token: string, answer: Answer, context: RequestContext): Promise<Answer> {
   const { settings, logger } = context;
   if (settings.strategy === "jwt") {
     try {
-      await tellOfSignOut({ token: (await openToken(token, settings)).claims }, context);
+      const { claims } = await openToken(token, settings);
+      return await tellOfSignOut({ token: claims }, claims.sub, answer, context);
     } catch (error) {
       logger.error(wrapError(SignOutError, error));
+      return answer;
     }
-    return undefined;
   }
   logger.debug("adapter_deleteSession", { args: [token] });
   settings.live.end(rowName(token, settings.isBearer));
   try {
-    await tellOfSignOut({ session: await settings.adapter!.deleteSession!(token) }, context);
+    const row = await settings.adapter!.deleteSession!(token);
+    return await tellOfSignOut({ session: row }, row?.userId, answer, context);
   } catch (error) {
     logger.error(wrapError(SignOutError, wrapError(AdapterError, error)));
-    return error;
+    return unavailable(answer, error);
   }
 }
 
@@ -86,12 +83,14 @@ type SignOutEvent = (message: object) => Awaitable<void>;
 /** As in core, what the event throws is logged and changes nothing. */
 async function tellOfSignOut(
   message: object,
-  { config: { core }, trail, logger }: RequestContext,
-): Promise<void> {
-  const { signOut } = trail?.watch(core.events) ?? core.events ?? {};
+  userId: string | undefined,
+  answer: Answer,
+  { config: { core }, logger }: RequestContext,
+): Promise<Answer> {
   try {
-    await (signOut as SignOutEvent | undefined)?.(message);
+    await (core.events?.signOut as SignOutEvent | undefined)?.(message);
   } catch (error) {
     logger.error(wrapError(EventError, error));
   }
+  return { ...answer, events: { "fastify-authjs:sign-out": { userId } } };
 }

@@ -1,12 +1,11 @@
 /** Makes the session of a sign-in, in a JWT or as a row of a database. */
 import type { AuthConfig } from "@auth/core";
-import type { Adapter, AdapterSession } from "@auth/core/adapters";
-import type { JWT } from "@auth/core/jwt";
+import type { Adapter } from "@auth/core/adapters";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { sessionCookies, type SetCookie } from "./cookie.ts";
+import { type SessionCookie, sessionCookies, type SetCookie } from "./cookie.ts";
 import { encodeWithin } from "./cookie_size.ts";
 import { nameOf, newName, withName } from "./name.ts";
 import { openToken } from "./open.ts";
@@ -22,36 +21,36 @@ import { keepTokens } from "./provider_tokens.ts";
 import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 import { signInClaims, toSignInCookie } from "./sign_in_cookie.ts";
-import { claimsOfSignIn, provesUser, recordSignIns } from "./sign_in_record.ts";
-
-type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
+import { claimsOfSignIn, withSignIn } from "./sign_in_record.ts";
 
 /** A sign-in, as core gives it to `callbacks.jwt`. */
-export type SignInParams = Parameters<JwtCallback>[0];
+export type SignInParams = Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0];
 
-/** What a session is made with. */
-export interface CreateContext {
+/** The request that ends a sign-in. */
+export interface SignInRequest {
   readonly config: ResolvedConfig;
   readonly settings: SessionSettings;
-  /** The adapter of this request, which undoes what a failed sign-in wrote. */
-  readonly adapter: Adapter | undefined;
-  /** The session token of the browser, and its Cookie header. */
-  readonly held: string;
+  /** The session cookie of the browser, and its Cookie header. */
+  readonly held: SessionCookie;
   readonly cookies: string;
-  readonly userAgent: string | undefined;
+  readonly headers: { readonly "user-agent"?: string | undefined };
+  readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
+}
+
+/** What core has done before. */
+export interface SignInState {
+  /** The adapter of the request, which undoes what a failed sign-in wrote. */
+  readonly adapter: Adapter | undefined;
   /** Whether the account, or the passkey, was linked in this sign-in. */
   readonly linksAccount: boolean;
   /** Whether it was linked to the user of the session of the browser: then that session goes on. */
   readonly goesOn: boolean;
-  readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }
 
-/** A session that a sign-in has made. */
+/** The session of a sign-in. */
 export interface NewSession {
   readonly token: string;
   readonly cookies: readonly SetCookie[];
-  /** Whether it is the session that the browser has. */
-  readonly goesOn: boolean;
 }
 
 /**
@@ -63,73 +62,69 @@ export interface NewSession {
  */
 export async function createSession(
   params: SignInParams,
-  context: CreateContext,
+  request: SignInRequest,
+  state: SignInState,
 ): Promise<NewSession | undefined> {
-  const { config, settings, held: token, linksAccount, goesOn, warnOnce } = context;
-  if (settings.strategy === "database") return await createRow(params, context);
+  const { config, settings, held: { token }, headers, warnOnce } = request;
+  const { linksAccount, goesOn, adapter } = state;
+  if (settings.strategy === "database") return await createRow(params, request, state, adapter!);
   const { jwt: codec, records, cookie, cookieLimit } = settings;
-  const opened = () => openToken(token, settings).then(({ claims }) => claims, () => undefined);
-  let jwt: JwtCallback = config.core.callbacks?.jwt ?? (({ token }) => token);
-  if (config.recordsSignIns) jwt = recordSignIns(jwt, () => linksAccount, opened);
-  let returned = await jwt(params);
-  if (returned === null) return undefined;
-  if (settings.keepsProviderSessions) returned = keepProviderSession(returned, params, config);
-  if (config.keepsTokens) returned = keepTokens(returned, params, await opened());
-  const held = goesOn ? await opened() : undefined;
-  const name = held === undefined ? newName() : nameOf(held, token);
-  const named = withName(returned, name);
-  const claims = held === undefined ? await records?.begin(named, name) ?? named : asHeld(named, held, name);
+  const { jwt } = config.core.callbacks ?? {};
+  let claims = jwt === undefined ? params.token : await jwt(params);
+  if (claims === null) return undefined;
+  const before = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
+  const held = before?.claims;
+  if (config.recordsSignIns) claims = withSignIn(claims, claimsOfSignIn(params, linksAccount, held));
+  if (settings.keepsProviderSessions) claims = keepProviderSession(claims, params, config);
+  if (config.keepsTokens) claims = keepTokens(claims, params, held);
+  let end: Date | undefined;
+  if (goesOn && held !== undefined) {
+    // It has the record of before, and the session at a provider that it was made from, and ends when it would have.
+    const name = nameOf(held, token);
+    const { [PROVIDER_SESSION_CLAIM]: _ofAccount, ...own } = withName(claims, name);
+    claims = withProviderSession(withClaim(own, claimOf({ claims: held, name })), providerSessionOf(held));
+    end = typeof held.exp === "number" ? new Date(held.exp * 1000) : undefined;
+  } else {
+    const name = newName();
+    claims = withName(claims, name);
+    claims = await records?.begin(claims, name) ?? claims;
+  }
   if (records !== undefined && ownClaim(claims) === undefined) {
     warnOnce("session without sub", WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
   }
-  // A session that goes on ends when it would have.
-  const end = typeof held?.exp === "number" ? new Date(held.exp * 1000) : undefined;
   const maxAge = end && { maxAge: Math.ceil((end.valueOf() - Date.now()) / 1000) };
   const sealed = await encodeWithin(codec, { ...codec, token: claims, salt: cookie.name, ...maxAge }, {
     limit: cookieLimit,
     warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
   });
-  await records?.put(claims, context.userAgent);
+  await records?.put(claims, headers["user-agent"]);
   await records?.assertNotEndedAtProvider(claims);
-  return { token: sealed, cookies: sessionCookies(sealed, cookie, end ?? newExpiry(settings)), goesOn };
+  return { token: sealed, cookies: sessionCookies(sealed, cookie, end ?? newExpiry(settings)) };
 }
 
-/** The claims of a session that goes on: its record, and the session at a provider that it was made from. */
-function asHeld({ [PROVIDER_SESSION_CLAIM]: _ofAccount, ...claims }: JWT, held: JWT, name: string): JWT {
-  return withProviderSession(withClaim(claims, claimOf({ claims: held, name })), providerSessionOf(held));
-}
-
-async function createRow(params: SignInParams, context: CreateContext): Promise<NewSession> {
-  const { settings, adapter, goesOn } = context;
-  const row = goesOn ? await heldRow(context) : await adapter!.createSession!({
-    sessionToken: settings.generateSessionToken(tagOf(params, context)),
-    userId: await userIdOf(params, adapter!),
-    expires: new Date(Date.now() + settings.maxAge * 1000),
-  });
-  const cookies = sessionCookies(row.sessionToken, settings.cookie, new Date(row.expires));
-  return {
-    token: row.sessionToken,
-    cookies: [...cookies, ...signInCookies(params, row, context)],
-    goesOn,
-  };
-}
-
-async function heldRow({ adapter, held }: CreateContext): Promise<AdapterSession> {
-  return (await adapter!.getSessionAndUser!(held))!.session;
-}
-
-/** How the user signed in, beside the row. */
-function signInCookies(params: SignInParams, row: AdapterSession, context: CreateContext): SetCookie[] {
-  const { settings, held, cookies, linksAccount } = context;
-  if (settings.signInCookie === undefined || !params.account) return [];
-  const claims = provesUser(params, linksAccount)
-    ? claimsOfSignIn(params)
-    : signInClaims(cookies, held, settings) ?? {};
-  return [toSignInCookie(claims, row.sessionToken, settings)];
+async function createRow(
+  params: SignInParams,
+  request: SignInRequest,
+  { linksAccount, goesOn }: SignInState,
+  adapter: Adapter,
+): Promise<NewSession> {
+  const { settings, held, cookies: sent } = request;
+  const { sessionToken: token, expires } = goesOn
+    ? (await adapter.getSessionAndUser!(held.token))!.session
+    : await adapter.createSession!({
+      sessionToken: settings.generateSessionToken(tagOf(params, request)),
+      userId: await userIdOf(params, adapter),
+      expires: new Date(Date.now() + settings.maxAge * 1000),
+    });
+  const cookies = sessionCookies(token, settings.cookie, new Date(expires));
+  if (settings.signInCookie === undefined) return { token, cookies };
+  // How the user signed in, beside the row.
+  const claims = claimsOfSignIn(params, linksAccount, signInClaims(sent, held.token, settings));
+  return { token, cookies: [...cookies, toSignInCookie(claims, token, settings)] };
 }
 
 /** Names the session at an OpenID Provider at the end of the row's token. */
-function tagOf(params: SignInParams, { config, settings, warnOnce }: CreateContext): string | undefined {
+function tagOf(params: SignInParams, { config, settings, warnOnce }: SignInRequest): string | undefined {
   const { account } = params;
   if (!settings.keepsProviderSessions || account?.type !== "oidc") return undefined;
   const signedIn = signedInAt(params)!;

@@ -14,7 +14,7 @@ import { keepTokens } from "../session/provider_tokens.ts";
 import { newName, withName } from "../session/name.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { toSignInCookie } from "../session/sign_in_cookie.ts";
-import { claimsOfSignIn, recordSignIns } from "../session/sign_in_record.ts";
+import { claimsOfSignIn, withSignIn } from "../session/sign_in_record.ts";
 import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
 import { CookieJar } from "./cookie_jar.ts";
 import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
@@ -197,7 +197,6 @@ async function sealSession(
   const { user, account = accountOf(user), profile, claims, expires } = options;
   const { cookie, cookieLimit, jwt, records } = settings;
   const { jwt: own } = config.core.callbacks ?? {};
-  const callback = config.recordsSignIns ? recordSignIns(own) : own;
   const subject = {
     name: user.name,
     email: user.email,
@@ -205,10 +204,11 @@ async function sealSession(
     sub: user.id?.toString(),
   } as JWT;
   const signIn = { token: subject, user, account, profile, isNewUser: false, trigger: "signIn" };
-  let token = callback ? await callback(signIn as never) : subject;
+  let token = own ? await own(signIn as never) : subject;
   if (token === null) {
     throw invalid("`callbacks.jwt` returned null for this user, so there is no session.");
   }
+  if (config.recordsSignIns) token = withSignIn(token, claimsOfSignIn(signIn));
   if (settings.keepsProviderSessions) token = keepProviderSession(token, signIn as never, config);
   if (config.keepsTokens) token = keepTokens(token, signIn as never, undefined);
   const maxAge = expires && Math.floor((expires.getTime() - Date.now()) / 1000);

@@ -2,12 +2,12 @@
  * The callback of an OAuth or OpenID Connect provider. An invalid one is refused before any request to the
  * provider.
  */
-import { InvalidCheck, OAuthCallbackError, OAuthProfileParseError } from "@auth/core/errors";
+import { InvalidCheck, OAuthCallbackError } from "@auth/core/errors";
 import type { Answer } from "../../core/answer.ts";
 import { callCore, type CoreCall } from "../../core/call.ts";
-import { addressOf, type ProviderContext } from "../../core/context.ts";
-import { errorAnswer, errorPage } from "../../core/error_answer.ts";
-import { failureOf, SignInExpired } from "../../core/failure.ts";
+import type { ProviderContext } from "../../core/context.ts";
+import { errorAnswer } from "../../core/error_answer.ts";
+import { SignInExpired } from "../../core/failure.ts";
 import { errorIn, type ProviderError, toLoggable } from "../../provider/provider_error.ts";
 import { orUnavailable } from "../provider_unavailable.ts";
 import type { Attempt } from "./attempts.ts";
@@ -21,12 +21,12 @@ export function stateOf(context: ProviderContext): string | undefined {
 }
 
 /** Answers the callback of an attempt; of none, if its `state` leads to none. */
-export function handleOAuthCallback(
+export async function handleOAuthCallback(
   context: ProviderContext,
   attempt: Attempt | undefined,
   overrides: CoreCall = {},
 ): Promise<Answer> {
-  return orUnavailable(context, (context) => answerCallback(context, attempt, overrides));
+  return orUnavailable(await answerCallback(context, attempt, overrides), context);
 }
 
 async function answerCallback(
@@ -63,7 +63,7 @@ async function finishSignIn(
   const { providers, problem, failure } = await checkIssuer(context, parameters.iss);
   if (failure !== undefined) return errorAnswer(failure, context);
   if (problem !== undefined) return refuse(problem, context);
-  const answer = await fromCore(context, { ...overrides, ...(providers && { providers }) });
+  const answer = await callCore(context, { ...overrides, ...(providers && { providers }) });
   const { error } = answer;
   if (error === undefined) return answer;
   // Core's errors do not contain what the provider sent.
@@ -136,16 +136,4 @@ export function noAttempt(check: string, { provider: { id } }: ProviderContext):
   return `The callback of "${id}" came with no cookie for "${check}": the sign-in began in another browser, over ` +
     "15 minutes ago or with a secret that this process does not have, has ended, gave way to later ones, or " +
     "its cookie did not come back.";
-}
-
-/**
- * Where the profile cannot be read core means to redirect to the sign-in page, but redirects to the callback,
- * as if nothing had failed.
- */
-async function fromCore(context: ProviderContext, overrides: CoreCall): Promise<Answer> {
-  const answer = await callCore(context, overrides);
-  if (answer.redirect !== `${new URL(addressOf(context)).href}/signin`) return answer;
-  const { logged: error = new OAuthProfileParseError(`"${context.provider.id}" gave no data of the user`) } =
-    answer;
-  return { ...answer, error, redirect: errorPage("signIn", { error: failureOf(error).error }, context) };
 }

@@ -1,6 +1,6 @@
 /** The callback of a WebAuthn provider: the result of a ceremony. */
 import type { Adapter } from "@auth/core/adapters";
-import { type Answer, redirectAnswer } from "../../core/answer.ts";
+import { type Answer, redirectAnswer, TURNED_AWAY } from "../../core/answer.ts";
 import { callCore, type CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer } from "../../core/error_answer.ts";
@@ -34,7 +34,7 @@ async function fromCore(context: ProviderContext, overrides: CoreCall): Promise<
   if (error instanceof SignInRedirect) {
     return await allowedRedirect(error.url, context)
       .then(
-        (url) => ({ ...redirectAnswer(url), turnedAway: true }),
+        (url) => ({ ...redirectAnswer(url), events: TURNED_AWAY }),
         (thrown) => errorAnswer(thrown as Error, context),
       );
   }

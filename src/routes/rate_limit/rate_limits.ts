@@ -121,7 +121,7 @@ export class RateLimits {
     const address = `address ${this.addressOf(request)}`;
     const key = this.digest(`${address} ${sentBy(context)}`);
     const same = this.#attempts.get(key);
-    if (same !== undefined) return { ...await same, isShared: true };
+    if (same !== undefined) return { ...await same, isReported: true };
     const attempt = this.#attempt(address, account, run);
     this.#attempts.set(key, attempt);
     try {

@@ -51,5 +51,6 @@ export async function sendTooManyRequests(
   }
   const context = requestContext(request, { ...received, action: route.action }, mount);
   const page = errorPage(kind === "redirect" ? "error" : "signIn", { error: error.type }, context);
+  context.logger.error(error);
   return await sendAnswer(reply, { ...redirectAnswer(page), error }, context);
 }
