@@ -351,7 +351,7 @@ export class User {
     const start = await this.#send(`${mount}/auth/signin/issuer`, { form: { csrfToken } });
     if (!start.location.startsWith(this.#provider.url)) return shown(start);
     const { name, email } = this;
-    const back = new URL(this.#provider.authorize(start.location, { sub: name, name, email }));
+    const back = new URL(await this.#provider.authorize(start.location, { sub: name, name, email }));
     return shown(await this.#send(back.pathname + back.search));
   }
 

@@ -1,15 +1,12 @@
 /** An OpenID Provider on this machine, for tests of a sign-in. */
 import type { OIDCConfig, OIDCUserConfig } from "@auth/core/providers";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { FastifyAuthError } from "../errors.ts";
 import type { Profile } from "../types.ts";
 import type { InjectWithCookies, TestedApp } from "./inject.ts";
-import { type IssuerUser, newGrants } from "./issuer_grants.ts";
-import { answerIssuer, type IssuerAnswer } from "./issuer_routes.ts";
+import { issuerService, type IssuerUser, loadMockServer } from "./issuer_service.ts";
 import { type IssuerSignInOptions, signInAtIssuer } from "./issuer_sign_in.ts";
-import type { IssuerState } from "./issuer_state.ts";
-import { newSigningKey } from "./issuer_tokens.ts";
 import { refuseInProduction } from "./refuse_in_production.ts";
 
 /** Settings of {@linkcode startIssuer}. */
@@ -73,13 +70,13 @@ export interface TestIssuer extends AsyncDisposable {
 /**
  * Starts an OpenID Provider on this machine: discovery, authorization code flow with PKCE, ID tokens (RS256),
  * userinfo, refresh tokens that are used once (with the scope `offline_access`), and sign-out (RP-Initiated
- * Logout 1.0). It takes every client and every secret.
+ * Logout 1.0). It takes every client and every secret. It needs the package `oauth2-mock-server`.
  *
  * @param options The user, and the lifetime of tokens.
  * @returns The provider, to be closed at the end of the test: `await using issuer = await startIssuer()`, or
  * `issuer.close()`.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a `lifetime` that is none, and under
- * `NODE_ENV=production`.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a `lifetime` that is none, without
+ * `oauth2-mock-server`, and under `NODE_ENV=production`.
  *
  * @example
  * ```ts
@@ -111,40 +108,28 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssu
       "`lifetime` of startIssuer() must be a number of seconds, 0 or more.",
     );
   }
+  const library = await loadMockServer();
   const server = createServer();
-  const [key] = await Promise.all([newSigningKey(), listen(server, port)]);
+  await listen(server, port);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const state: IssuerState = {
+  const requests: string[] = [];
+  const close = () => stop(server);
+  const issuer: TestIssuer = {
     url,
-    lifetime,
-    key,
-    grants: newGrants(),
-    requests: [],
+    requests,
     user,
     error: undefined,
-  };
-  server.on("request", (request, response) => void serve(request, response, state));
-  const close = () => stop(server);
-  return {
-    url,
-    requests: state.requests,
-    get user() {
-      return state.user;
-    },
-    set user(user) {
-      state.user = user;
-    },
-    get error() {
-      return state.error;
-    },
-    set error(error) {
-      state.error = error;
-    },
     provider: (overrides = {}) => ({ ...providerAt(url), ...overrides }),
-    signIn: (app, options = {}) => signInAtIssuer(app, state, options),
+    signIn: (app, options = {}) => signInAtIssuer(app, { url, users: service.users }, options),
     close,
     [Symbol.asyncDispose]: close,
   };
+  const service = await issuerService(library, url, lifetime, issuer);
+  server.on("request", (request, response) => {
+    requests.push(`${request.method} ${new URL(request.url ?? "/", url).pathname}`);
+    service.requestHandler(request, response);
+  });
+  return issuer;
 }
 
 const ADA: IssuerUser = { sub: "ada", name: "Ada", email: "ada@example.com", email_verified: true };
@@ -172,32 +157,4 @@ async function stop(server: Server): Promise<void> {
   if (!server.listening) return;
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-}
-
-async function serve(request: IncomingMessage, response: ServerResponse, state: IssuerState): Promise<void> {
-  const answer = await readBody(request)
-    .then((body) => answerIssuer({ ...partsOf(request, state.url), body: new URLSearchParams(body) }, state))
-    .catch((error): IssuerAnswer => ({
-      status: 500,
-      body: { error: "server_error", error_description: `${error}` },
-    }));
-  const { status, location, body } = answer;
-  response.writeHead(status, {
-    "cache-control": "no-store",
-    ...(location === undefined ? { "content-type": "application/json" } : { location }),
-  });
-  response.end(body === undefined ? "" : JSON.stringify(body));
-}
-
-function partsOf(request: IncomingMessage, base: string) {
-  const { method = "GET", url = "/", headers: { authorization = "" } } = request;
-  const { pathname, searchParams } = new URL(url, base);
-  return { method, path: pathname, query: searchParams, authorization };
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  let body = "";
-  request.setEncoding("utf8");
-  for await (const chunk of request) body += chunk;
-  return body;
 }

@@ -1,9 +1,7 @@
 /** A sign-in at the test issuer, from the application's sign-in route to its callback. */
 import type { LightMyRequestResponse } from "fastify";
 import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
-import type { IssuerUser } from "./issuer_grants.ts";
-import { answerIssuer } from "./issuer_routes.ts";
-import type { IssuerState } from "./issuer_state.ts";
+import type { IssuerUser } from "./issuer_service.ts";
 
 /** Who signs in, and where. */
 export interface IssuerSignInOptions {
@@ -35,14 +33,21 @@ export interface IssuerSignInOptions {
 
 const FORM = { accept: "application/json", "content-type": "application/x-www-form-urlencoded" };
 
+/** Where the issuer is, and who signs in there. */
+interface Issuer {
+  readonly url: string;
+  /** By the path and query of the authorization request: sign-ins at the same time may be of several users. */
+  readonly users: Map<string, IssuerUser>;
+}
+
 /**
  * Signs in.
  *
- * @throws {Error} with what the application answered, where it failed.
+ * @throws {Error} with what the application answered, if it failed.
  */
 export async function signInAtIssuer(
   app: TestedApp,
-  issuer: IssuerState,
+  issuer: Issuer,
   { user, provider = "issuer", prefix = "/auth", parameters = {} }: IssuerSignInOptions,
 ): Promise<InjectWithCookies> {
   const inject = injectWith(app);
@@ -59,7 +64,7 @@ export async function signInAtIssuer(
   if (started.statusCode !== 200) {
     throw failed(started, `the application refused to start it with "${provider}"`);
   }
-  const callback = visitIssuer(started.json().url, issuer, user);
+  const callback = await visitIssuer(started.json().url, issuer, user);
   // Only the query counts: the public path may be another than that in the application.
   const url = `${prefix}/callback/${provider}${callback.search}`;
   const finished = await inject({ url, headers: { accept: FORM.accept } });
@@ -68,18 +73,18 @@ export async function signInAtIssuer(
 }
 
 /** What a browser is redirected to by the authorization endpoint. */
-function visitIssuer(url: string, issuer: IssuerState, user: IssuerUser | undefined): URL {
+async function visitIssuer(url: string, issuer: Issuer, user: IssuerUser | undefined): Promise<URL> {
   if (!url.startsWith(`${issuer.url}/`)) {
     throw new Error(
       `The sign-in leads to ${url}, and the issuer is ${issuer.url}: which \`provider\` uses it?`,
     );
   }
-  const { pathname: path, searchParams: query } = new URL(url);
-  const request = { method: "GET", path, query, body: new URLSearchParams(), authorization: "" };
-  // Not over the network: sign-ins at the same time may be of several users.
-  const { status, location, body } = answerIssuer(request, { ...issuer, ...(user && { user }) });
-  if (location !== undefined) return new URL(location);
-  throw new Error(`The issuer answered with ${status}: ${JSON.stringify(body)}`);
+  if (user !== undefined) issuer.users.set(url.slice(issuer.url.length), user);
+  const response = await fetch(url, { redirect: "manual" });
+  const body = await response.text();
+  const location = response.headers.get("location");
+  if (location !== null) return new URL(location);
+  throw new Error(`The issuer answered with ${response.status}: ${body}`);
 }
 
 function failed({ statusCode, body }: LightMyRequestResponse, why: string): Error {

@@ -8,7 +8,9 @@
  * test runner: they work with `node:test`, Vitest, Jest, `Deno.test` and `bun test`.
  *
  * Part of the package: `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or
- * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`. `startIssuer()` needs `oauth2-mock-server`:
+ * `npm install --save-dev oauth2-mock-server` (on Node 20 `oauth2-mock-server@8`), or
+ * `deno add npm:oauth2-mock-server`.
  *
  * @example
  * ```ts
@@ -30,6 +32,6 @@
  */
 export type { InjectWithCookies, TestedApp } from "./inject.ts";
 export { type IssuerOptions, startIssuer, type TestIssuer } from "./issuer.ts";
-export type { IssuerUser } from "./issuer_grants.ts";
+export type { IssuerUser } from "./issuer_service.ts";
 export type { IssuerSignInOptions } from "./issuer_sign_in.ts";
 export { type SignedIn, signedIn, type SignedInOptions } from "./signed_in.ts";

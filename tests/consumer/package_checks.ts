@@ -43,7 +43,11 @@ export async function checkContents(project: string): Promise<Result> {
 }
 
 /** Optional peers that core does not have. */
-const OWN_PEERS: ReadonlySet<string> = new Set(["@fastify/rate-limit", "@opentelemetry/api"]);
+const OWN_PEERS: ReadonlySet<string> = new Set([
+  "@fastify/rate-limit",
+  "@opentelemetry/api",
+  "oauth2-mock-server",
+]);
 
 /** Core names no major version after 8; the tests of mails run with later ones. */
 const LATER_THAN_CORE: ReadonlySet<string> = new Set(["nodemailer"]);

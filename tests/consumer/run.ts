@@ -109,9 +109,11 @@ async function checkRuntimes(runtimes: Runtime[], node: string, project: string)
   await check("password", "sign_in.mjs", "password");
   await check("OIDC", "sign_in.mjs", "oidc");
   await check("command", "command.mjs");
+  await check("no issuer", "issuer.mjs", "missing");
   await install(project, await optionalPeers(project));
   await check("import", "every_export.mjs");
   await check("require", "every_export.cjs");
+  await check("issuer", "issuer.mjs");
 }
 
 /** Signs in to an app with the oldest Fastify that package.json allows. */
