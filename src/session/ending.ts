@@ -8,8 +8,8 @@ import type { LoggerInstance } from "@auth/core/types";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { clearSessionCookie, type SessionCookie } from "./cookie.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
-import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import { openToken, sessionName } from "./open.ts";
+import { type SessionRead, SIGNED_OUT } from "./read.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
@@ -27,6 +27,9 @@ export interface EndingContext {
  */
 const LATE_REQUESTS_MS = 30_000;
 
+/** What the store has of a session that ended, and what its key is derived for. */
+const ENDED = "ended", PURPOSE = "state";
+
 /**
  * The read of a session that ended. A browser that still sends its token later got it from a late reply: it is
  * removed.
@@ -34,12 +37,13 @@ const LATE_REQUESTS_MS = 30_000;
 export function endedRead(
   name: string,
   { names }: SessionCookie,
-  { settings: { live, cookie } }: EndingContext,
+  { settings }: EndingContext,
 ): SessionRead | undefined {
-  const milliseconds = live.endedFor(name);
+  const milliseconds = settings.live.endedFor(name);
   if (milliseconds === undefined) return undefined;
-  if (milliseconds < LATE_REQUESTS_MS) return SIGNED_OUT;
-  return removal(names, name, live.endings(name), { live, cookie });
+  return milliseconds < LATE_REQUESTS_MS
+    ? SIGNED_OUT
+    : removal(names, name, settings.live.endings(name), settings);
 }
 
 /**
@@ -54,11 +58,8 @@ export function removal(
   endings: number,
   { live, cookie }: Pick<SessionSettings, "live" | "cookie">,
 ): SessionRead {
-  return {
-    session: null,
-    update: clearSessionCookie(names, cookie),
-    isOutdated: () => live.endings(name) !== endings,
-  };
+  const isOutdated = () => live.endings(name) !== endings;
+  return { session: null, update: clearSessionCookie(names, cookie), isOutdated };
 }
 
 /** A check by which a reply finds out whether the session ended after the read, here or in another process. */
@@ -68,10 +69,10 @@ export function endChecks(
 ): Pick<SessionRead, "isOutdated" | "checkOtherProcesses"> {
   const { live, refresh } = context.settings;
   const began = monotonicNow();
-  const isOutdated = () => live.hasEndedSince(name, began);
-  return refresh.store === undefined
-    ? { isOutdated }
-    : { isOutdated, checkOtherProcesses: () => hasEnded(name, context) };
+  return {
+    isOutdated: () => live.hasEndedSince(name, began),
+    ...(refresh.store && { checkOtherProcesses: () => hasEnded(name, context) }),
+  };
 }
 
 /**
@@ -86,8 +87,8 @@ export async function endSession(
   const { settings, logger } = context;
   const name = await sessionName(token, settings);
   settings.live.end(name);
-  const { name: key, seal } = placeOf(name, PURPOSE);
-  await sharedStore(context)?.set(key, seal(ENDED), REQUEST_LIMIT_MS);
+  const place = placeOf(name, PURPOSE);
+  await sharedStore(context)?.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
   const opened = settings.records && await openToken(token, settings).catch(() => undefined);
   try {
     if (opened !== undefined) await settings.records!.endClaimed(opened);
@@ -101,17 +102,12 @@ export async function endSession(
 export async function hasEnded(name: string, context: EndingContext): Promise<boolean> {
   const { live } = context.settings;
   if (live.endings(name) > 0) return true;
-  const store = sharedStore(context);
-  if (store === undefined) return false;
-  const { name: key, open } = placeOf(name, PURPOSE);
-  const [value] = await store.get([key]);
-  if (open(value) !== ENDED) return false;
+  const place = placeOf(name, PURPOSE);
+  const [value] = await sharedStore(context)?.get([place.name]) ?? [];
+  if (place.open(value) !== ENDED) return false;
   live.end(name);
   return true;
 }
-
-/** What the store has of a session that ended, and what its key is derived for. */
-const ENDED = "ended", PURPOSE = "state";
 
 /** The store as a read uses it, with its failures in the log. */
 export function sharedStore({ settings: { refresh }, logger }: EndingContext): OpenStore | undefined {

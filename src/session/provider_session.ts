@@ -1,6 +1,6 @@
 /**
  * Which session at an OpenID Provider a session was made from, so that either can end the other: a claim of
- * the session token (`providerSession`), or with sessions in a database the end of the row's session token.
+ * the session token, or with sessions in a database the end of the row's token.
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
@@ -16,21 +16,27 @@ export interface ProviderSession {
   readonly iss?: string;
   /** The user at the provider. */
   readonly sub?: string;
-  /** The session there (OpenID Connect Front-Channel Logout 1.0, section 3), where its ID tokens have it. */
+  /** The session there (OpenID Connect Front-Channel Logout 1.0, section 3), if its ID tokens have it. */
   readonly sid?: string;
   /** When the ID token was issued, in seconds since 1970 by the provider's clock. */
   readonly iat?: number;
-  /** The ID token, where it is kept for a sign-out at the provider. */
+  /** The ID token, if it is kept for a sign-out at the provider. */
   readonly idToken?: string;
 }
 
-/** The claim. It stays on the server: sessions are made without it. */
-export const PROVIDER_SESSION_CLAIM = "providerSession";
-
-type JwtCallback = NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>;
+/** What a provider ends, and when: a session, all sessions of a user, or both names of one. */
+export type EndedAtProvider =
+  & Pick<ProviderSession, "sub" | "sid">
+  & Required<Pick<ProviderSession, "iss" | "iat">>;
 
 /** A sign-in, as callbacks get it. */
-type SignedIn = Pick<Parameters<JwtCallback>[0], "account" | "profile">;
+type SignedIn = Pick<
+  Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0],
+  "account" | "profile"
+>;
+
+/** The claim. It stays on the server: sessions are made without it. */
+export const PROVIDER_SESSION_CLAIM = "providerSession";
 
 /** The session at the provider that these claims have. */
 export function providerSessionOf(claims: JWT): ProviderSession | undefined {
@@ -46,15 +52,16 @@ export function withProviderSession(claims: JWT, session: ProviderSession | unde
 /** The session at the provider that a sign-in is of; `undefined` for one without an OpenID Provider. */
 export function signedInAt({ account, profile }: SignedIn): ProviderSession | undefined {
   if (account?.type !== "oidc") return undefined;
+  const { provider, id_token: idToken } = account;
   // Core has validated it.
-  const { iss, sub, sid, iat } = (jwtPayload(account.id_token) ?? profile ?? {}) as Record<string, unknown>;
+  const { iss, sub, sid, iat } = (jwtPayload(idToken) ?? profile ?? {}) as Record<string, unknown>;
   return {
-    provider: account.provider,
+    provider,
     ...(typeof iss === "string" && { iss }),
     ...(typeof sub === "string" && { sub }),
     ...(typeof sid === "string" && sid !== "" && { sid }),
     ...(typeof iat === "number" && { iat }),
-    ...(account.id_token !== undefined && { idToken: account.id_token }),
+    ...(idToken !== undefined && { idToken }),
   };
 }
 
@@ -75,24 +82,12 @@ export function keepProviderSession(
   });
 }
 
-/** A name for what a provider may end, which does not show `sub` or `sid`. */
-function keyOf(iss: string, kind: "sid" | "sub" | "sub without sid", value: string): string {
-  return createHash("sha256").update(JSON.stringify([iss, kind, value])).digest("base64url");
-}
-
-/** Under which keys a session is found. */
+/** Under which keys a session is found. They do not show `sub` or `sid`. */
 export function keysOfSession({ iss, sub, sid }: Partial<ProviderSession> = {}): string[] {
   if (iss === undefined || sub === undefined) return [];
-  const own = sid === undefined ? keyOf(iss, "sub without sid", sub) : keyOf(iss, "sid", sid);
-  return [own, keyOf(iss, "sub", sub)];
+  const ofUser = keyOf(iss, "sub", sub);
+  return [sid === undefined ? keyOf(iss, "sub without sid", sub) : keyOf(iss, "sid", sid), ofUser];
 }
-
-/** What a provider ends: a session, all sessions of a user, or both names of one. */
-export type EndedAtProvider = Pick<ProviderSession, "sub" | "sid"> & {
-  readonly iss: string;
-  /** When, in seconds since 1970 by the provider's clock. */
-  readonly iat: number;
-};
 
 /**
  * The keys of the sessions to end. With a `sid` these are the sessions of that one; and those of the user of
@@ -100,44 +95,39 @@ export type EndedAtProvider = Pick<ProviderSession, "sub" | "sid"> & {
  */
 export function keysToEnd({ iss, sub, sid }: EndedAtProvider): string[] {
   if (sid === undefined) return sub === undefined ? [] : [keyOf(iss, "sub", sub)];
-  return [
-    keyOf(iss, "sid", sid),
-    ...(sub === undefined ? [] : [keyOf(iss, "sub without sid", sub)]),
-  ];
+  return [keyOf(iss, "sid", sid), ...(sub === undefined ? [] : [keyOf(iss, "sub without sid", sub)])];
 }
 
-/** Characters of the digests at the end of a session token. */
-const PROVIDER_LENGTH = 8, KEY_LENGTH = 22;
+function keyOf(iss: string, kind: "sid" | "sub" | "sub without sid", value: string): string {
+  return digest(JSON.stringify([iss, kind, value]));
+}
 
-/**
- * The end of a session token, which names the provider session: the adapters of Auth.js know no further
- * columns.
- */
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+/** What names the provider and the session there at the end of a session token. The MAC of a `tenant` may follow. */
+const TAG = /\.([\w-]{8})\.([\w-]{22})?(?=$|\.[0-9a-f]{32}$)/;
+
+/** The end of a session token: the adapters of Auth.js know no further columns. */
 export function tagFor(session: ProviderSession): string {
   const [key = ""] = keysOfSession(session);
-  return `.${providerTag(session.provider)}.${key.slice(0, KEY_LENGTH)}`;
+  return `.${digest(session.provider).slice(0, 8)}.${key.slice(0, 22)}`;
 }
 
-/**
- * The tag of a session token, for another token of the same provider session. The MAC of a `tenant` may
- * follow it.
- */
+/** The tag of a session token, for another token of the same provider session. */
 export function tagOf(token: string): string {
-  return /\.[\w-]{8}\.(?:[\w-]{22})?(?=$|\.[0-9a-f]{32}$)/.exec(token)?.[0] ?? "";
+  return TAG.exec(token)?.[0] ?? "";
 }
 
 /** Which of these providers a session token names. */
 export function providerOfToken(token: string, providers: Iterable<string>): string | undefined {
-  const tag = tagOf(token).split(".")[1];
-  return tag === undefined ? undefined : [...providers].find((id) => providerTag(id) === tag);
+  const [, tag] = TAG.exec(token) ?? [];
+  return tag === undefined ? undefined : [...providers].find((id) => digest(id).startsWith(tag));
 }
 
 /** Whether a session token is of one of the sessions with these keys. */
 export function hasKey(token: string, keys: readonly string[]): boolean {
-  const tag = tagOf(token).split(".")[2] ?? "";
-  return tag !== "" && keys.some((key) => key.startsWith(tag));
-}
-
-function providerTag(id: string): string {
-  return createHash("sha256").update(id).digest("base64url").slice(0, PROVIDER_LENGTH);
+  const [, , tag] = TAG.exec(token) ?? [];
+  return tag !== undefined && keys.some((key) => key.startsWith(tag));
 }

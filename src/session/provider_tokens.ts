@@ -12,19 +12,18 @@ export interface ProviderTokens {
   readonly refresh_token?: string;
   /** The id of the account that the refresh token is of. */
   readonly account?: string;
-  /** When the access token expires, in seconds since 1970; absent where the provider does not say. */
+  /** When the access token expires, in seconds since 1970; absent if the provider does not say. */
   readonly expires_at?: number;
 }
 
 type SignedIn = Pick<Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0], "account">;
 
-/** The claim. */
 const CLAIM = "providerTokens";
 
 /** How long before it expires an access token is refreshed, in milliseconds: it is still to be sent. */
 export const EARLY_MS = 30_000;
 
-/** The tokens of a provider, where the claims have them. */
+/** The tokens of a provider. */
 export function tokensOf(claims: JWT, provider: string): ProviderTokens | undefined {
   const all = allOf(claims);
   return Object.hasOwn(all, provider) ? all[provider] : undefined;
@@ -45,11 +44,10 @@ export function isExpired({ expires_at }: ProviderTokens, early: number): boolea
 }
 
 /**
- * The claims of a sign-in with the tokens of its account.
+ * The claims of a sign-in with the tokens of its account. If the same user signs in, those of other providers stay,
+ * and so does the refresh token of the account: some providers issue one only with the first sign-in.
  *
- * @param held The claims of the session that the browser had. The tokens of other providers stay if the same
- * user signs in, and so does the refresh token of the same account: some providers issue one only with the
- * first sign-in.
+ * @param held The claims of the session that the browser had.
  */
 export function keepTokens(claims: JWT, { account }: SignedIn, held: JWT | undefined): JWT {
   if (!account?.access_token) return claims;

@@ -21,7 +21,7 @@ export function refreshedElsewhere(): FastifyAuthError {
 }
 
 /** What is done once for a token. */
-export interface Refresh<Outcome extends { readonly sealed?: string | undefined }> {
+interface Refresh<Outcome extends { readonly sealed?: string | undefined }> {
   /** Refreshes the token; what it returns as `sealed` is left for the others. */
   work(): Promise<Outcome>;
   /** Whether the work is an update of the session. */
@@ -32,12 +32,6 @@ export interface Refresh<Outcome extends { readonly sealed?: string | undefined 
   leave(): Promise<Outcome>;
   /** The session of the token, and the outcome if it has ended. */
   readonly session?: { readonly name: string; readonly ended: Outcome };
-}
-
-/** What took the place of a token. */
-interface Result {
-  readonly token: string;
-  readonly isUpdate: boolean;
 }
 
 /**
@@ -72,8 +66,8 @@ export async function refreshOnce<Outcome extends { readonly sealed?: string | u
     const outcome = await work();
     const { sealed } = outcome;
     if (sealed !== undefined && !await isOver() && await isNewest(monotonicNow() - began)) {
-      const result: Result = { token: sealed, isUpdate };
-      await store.set(place.name, place.seal(JSON.stringify(result)), Math.max(grace, RESULT_LIFE_MS));
+      const result = place.seal(JSON.stringify({ token: sealed, isUpdate }));
+      await store.set(place.name, result, Math.max(grace, RESULT_LIFE_MS));
     }
     return outcome;
   } finally {
@@ -85,18 +79,20 @@ export async function refreshOnce<Outcome extends { readonly sealed?: string | u
   }
 
   async function joinOther(): Promise<Outcome | undefined> {
-    const result = await resultOfOther();
-    return result && await join(result.token, result.isUpdate);
+    const text = await resultOfOther();
+    if (text === undefined) return undefined;
+    const { token, isUpdate = false } = JSON.parse(text);
+    return await join(token, isUpdate);
   }
 
-  async function resultOfOther(): Promise<Result | undefined> {
+  async function resultOfOther(): Promise<string | undefined> {
     const [value] = await store!.get([place.name]);
     const text = place.open(value);
-    if (text !== undefined) return { isUpdate: false, ...JSON.parse(text) };
-    if (value) {
+    if (text === undefined && value) {
       const problem = "A value in the store was not written for its key; the session is refreshed anew.";
       logger().error(new Error(problem));
     }
+    return text;
   }
 
   /** Whether no other process has refreshed the token since the lock expired. */

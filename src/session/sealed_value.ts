@@ -1,9 +1,7 @@
 /**
  * Values in a store that others may read or write to. Each has a place, derived from a secret that all who
  * may read the value know: the name to keep it under, which does not reveal the secret, and the key that
- * seals it.
- *
- * A value that was forged, cut or moved to another place does not open.
+ * seals it. A value that was forged, cut or moved to another place does not open.
  */
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
@@ -42,12 +40,12 @@ export function placeOf(secret: string, purpose: string): Place {
     open(value) {
       const bytes = typeof value === "string" ? decodeBase64Url(value) : undefined;
       if (bytes === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+      const nonce = bytes.subarray(0, NONCE_BYTES);
+      const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES });
+      decipher.setAAD(context).setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
-        const nonce = bytes.subarray(0, NONCE_BYTES);
-        const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES });
-        decipher.setAAD(context).setAuthTag(bytes.subarray(-TAG_BYTES));
         const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
-        return Buffer.concat([text, decipher.final()]).toString("utf8");
+        return Buffer.concat([text, decipher.final()]).toString();
       } catch {
         return undefined;
       }

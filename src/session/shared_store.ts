@@ -15,6 +15,7 @@ const SILENCE_MS = 5_000;
 /** The calls that fail open: none of them rejects. */
 export type OpenStore = Pick<Store, "lock" | "unlock" | "get" | "set">;
 
+type Log = () => Pick<LoggerInstance, "error">;
 type Arguments<Name extends keyof Store> = Parameters<Store[Name]>;
 type Answer<Name extends keyof Store> = Awaited<ReturnType<Store[Name]>>;
 
@@ -39,11 +40,7 @@ export class SharedStore {
     this.#limit = limit;
   }
 
-  /**
-   * Fails closed: for what sessions may be ended by.
-   *
-   * @throws {SessionStoreFailure}
-   */
+  /** Fails closed, with a {@linkcode SessionStoreFailure}: for what sessions may be ended by. */
   async call<Name extends keyof Store>(name: Name, ...args: Arguments<Name>): Promise<Answer<Name>> {
     try {
       const late = () => new Error(`It took over ${this.#limit} ms.`);
@@ -54,37 +51,21 @@ export class SharedStore {
   }
 
   /** Fails open: while the store is down sessions are refreshed, and sign-in links used, without it. */
-  reportingTo(logger: () => Pick<LoggerInstance, "error">): OpenStore {
-    const attempt = <Name extends keyof OpenStore>(name: Name, otherwise: Answer<Name>): OpenStore[Name] => {
-      const call = async (...args: Arguments<Name>) => {
-        try {
-          return await this.#attempt(name, args, otherwise);
-        } catch (cause) {
-          const problem =
-            `The store's ${name}() failed; sessions are refreshed and sign-in links used without it.`;
-          if (!this.#isDown) logger().error(new Error(problem, { cause }));
-          this.#isDown = true;
-          return otherwise;
-        }
-      };
-      return call as OpenStore[Name];
-    };
+  reportingTo(log: Log): OpenStore {
     return {
-      lock: attempt("lock", true),
-      unlock: attempt("unlock", undefined),
-      set: attempt("set", undefined),
-      get: attempt("get", []),
+      lock: (...args) => this.#attempt("lock", args, true, log),
+      unlock: (...args) => this.#attempt("unlock", args, undefined, log),
+      set: (...args) => this.#attempt("set", args, undefined, log),
+      get: (...args) => this.#attempt("get", args, [], log),
     };
   }
 
-  /**
-   * A call that fails is tried again with the next one; while one has no answer, others are made only now and
-   * then.
-   */
+  /** While a call has no answer, others are made only now and then. One that fails is tried with the next one. */
   async #attempt<Name extends keyof OpenStore>(
     name: Name,
     args: Arguments<Name>,
     otherwise: Answer<Name>,
+    log: Log,
   ): Promise<Answer<Name>> {
     const now = monotonicNow();
     if (now < this.#silentUntil) return otherwise;
@@ -94,16 +75,25 @@ export class SharedStore {
     answer.then(hear, hear);
     const late = () => {
       this.#silentUntil = monotonicNow() + SILENCE_MS;
-      // What a lock was for goes on without it.
-      if (name === "lock") {
-        const [key, owner] = args as Arguments<"lock">;
-        answer.then((isAcquired) => isAcquired && this.#send("unlock", [key, owner])).catch(() => {});
-      }
+      if (name === "lock") this.#giveBack(answer, args as Arguments<"lock">).catch(() => {});
       return new Error(`no answer within ${LIMIT_MS} ms`);
     };
-    const result = await withDeadline(answer, LIMIT_MS, late);
-    this.#isDown = false;
-    return result;
+    try {
+      const result = await withDeadline(answer, LIMIT_MS, late);
+      this.#isDown = false;
+      return result;
+    } catch (cause) {
+      const problem =
+        `The store's ${name}() failed; sessions are refreshed and sign-in links used without it.`;
+      if (!this.#isDown) log().error(new Error(problem, { cause }));
+      this.#isDown = true;
+      return otherwise;
+    }
+  }
+
+  /** Releases a lock that comes too late: what it was for went on without it. */
+  async #giveBack(answer: Promise<unknown>, [key, owner]: Arguments<"lock">): Promise<void> {
+    if (await answer) await this.#send("unlock", [key, owner]);
   }
 
   async #send<Name extends keyof Store>(name: Name, args: Arguments<Name>): Promise<Answer<Name>> {
