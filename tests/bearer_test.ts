@@ -136,6 +136,21 @@ Deno.test("with a jwt callback that changes the claims, no cookie is written", a
   }
 });
 
+Deno.test("what the jwt callback adds to a token is for one request: another begins with the same claims", async () => {
+  const { app } = await setUp({
+    callbacks: {
+      jwt: ({ token }) => ({ ...token, count: ((token.count as number) ?? 0) + 1 }),
+      session: ({ session, token }) => ({ ...session, count: token.count }),
+    },
+  });
+  await using _ = app;
+  const { access_token } = await issue(await signedIn(app));
+  const count = async () => (await withBearer(app, "/me", access_token)).json().session.count;
+  const first = await count();
+  assert(first > 1, `${first}`);
+  assertEquals([await count(), await count()], [first, first]);
+});
+
 Deno.test("a token is only issued with a session cookie and a CSRF token, from a page of the application", async () => {
   const { app } = await setUp();
   await using _ = app;

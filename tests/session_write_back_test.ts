@@ -189,6 +189,21 @@ Deno.test("signing in wins over a read of the same request", async () => {
   assertEquals((await client.get("/me")).json().session.user.name, "grace");
 });
 
+Deno.test("a read after a sign-in of the same request takes the place of its cookie, and of no other", async () => {
+  const auth = createAuth(testConfig(counting));
+  await using app = Fastify() as unknown as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.post("/in", async (request, reply) => {
+    reply.header("set-cookie", "a=1");
+    await auth.signIn(request, reply, "credentials", { fields: ada, redirect: false });
+    return await auth.getSession(request);
+  });
+  const client = new Client(app);
+  const answer = await client.request("POST", "/in");
+  assertEquals(setCookies(answer).map((line) => line.split("=")[0]), ["a", "authjs.callback-url", NAME]);
+  assertEquals([answer.json().count, (await claimsOf(client))!.count], [2, 2]);
+});
+
 Deno.test("every kind of reply carries it: errors, not found, redirects, HEAD, empty ones, GET /auth/session", async () => {
   const config = testConfig(counting);
   await using app = await testApp(config);
