@@ -68,7 +68,7 @@ function toMarkdown(measured: Measured, checks: readonly Check[], date: string):
   const count = (number: number) => number.toLocaleString("en-US");
   const names = [...new Set(tally.windows.map(({ name }) => name))];
   return [
-    `The last full run: ${date}, ${machine}; ${count(tally.requests)} requests in ${minutes} minutes ` +
+    `The last measured run: ${date}, ${machine}; ${count(tally.requests)} requests in ${minutes} minutes ` +
     `(${
       Math.round(tally.requests / (milliseconds / 1000))
     } a second, with the load and the servers on the same machine). ` +
