@@ -1,20 +1,14 @@
 /** Signs a user in without a sign-in method: with the cookie that a sign-in would have ended with. */
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
-import type { JWT } from "@auth/core/jwt";
 import { stringifySetCookie } from "cookie";
 import { randomUUID } from "node:crypto";
-import { newExpiry } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { authInstance } from "../instance/auth_instance.ts";
-import { type SetCookie, writeSessionCookie } from "../session/cookie.ts";
-import { encodeWithin } from "../session/cookie_size.ts";
-import { keepProviderSession } from "../session/provider_session.ts";
-import { keepTokens } from "../session/provider_tokens.ts";
-import { newName, withName } from "../session/name.ts";
+import { createSession, type NewSession, type SignInParams } from "../session/create.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { toSignInCookie } from "../session/sign_in_cookie.ts";
-import { claimsOfSignIn, withSignIn } from "../session/sign_in_record.ts";
+import { claimsOfSignIn } from "../session/sign_in_record.ts";
 import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
 import { CookieJar } from "./cookie_jar.ts";
 import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
@@ -68,12 +62,6 @@ export interface SignedInOptions {
 /** The application's `inject()` for a signed-in user. */
 export interface SignedIn extends InjectWithCookies {
   /** The user: with sessions in a database the row, with the id that the adapter gave it. */
-  readonly user: User;
-}
-
-/** A session that was made. */
-interface NewSession {
-  readonly token: string;
   readonly user: User;
 }
 
@@ -135,16 +123,10 @@ export async function signedIn(
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
   const settings = instance.settings(instance.config.origin?.secure ?? options.secure ?? false);
-  const { token, user } = settings.strategy === "jwt"
-    ? await sealSession(settings, options, instance.config)
-    : await insertSession(settings, options);
+  const user = settings.strategy === "jwt" ? options.user : await userInDatabase(settings, options);
+  const { cookies } = await makeSession(user, options, instance.config, settings);
   const jar = new CookieJar();
-  if (settings.signInCookie !== undefined) {
-    const { name, value, options: attributes } = signInCookieFor(options, token, settings);
-    jar.keep([stringifySetCookie(name, value, attributes)]);
-  }
-  // A browser sends a cookie whose session has ended elsewhere, so this one never does.
-  jar.keep(writeSessionCookie([], token, settings.cookie, newExpiry(settings)).lines);
+  jar.keep(cookies.map(({ name, value, options }) => stringifySetCookie(name, value, options)));
   return Object.defineProperty(injectWith(app, jar), "user", { value: user, enumerable: true }) as SignedIn;
 }
 
@@ -188,38 +170,57 @@ function invalid(message: string): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
 }
 
-/** The session in a token, as core's callback makes it. */
-async function sealSession(
-  settings: SessionSettings,
-  options: SignedInOptions,
+/** Makes the session, as the end of a sign-in does. */
+async function makeSession(
+  user: User,
+  { account = accountOf(user), profile, claims, expires }: SignedInOptions,
   config: ResolvedConfig,
+  settings: SessionSettings,
 ): Promise<NewSession> {
-  const { user, account = accountOf(user), profile, claims, expires } = options;
-  const { cookie, cookieLimit, jwt, records } = settings;
-  const { jwt: own } = config.core.callbacks ?? {};
-  const subject = {
-    name: user.name,
-    email: user.email,
-    picture: user.image,
-    sub: user.id?.toString(),
-  } as JWT;
-  const signIn = { token: subject, user, account, profile, isNewUser: false, trigger: "signIn" };
-  let token = own ? await own(signIn as never) : subject;
-  if (token === null) {
-    throw invalid("`callbacks.jwt` returned null for this user, so there is no session.");
-  }
-  if (config.recordsSignIns) token = withSignIn(token, claimsOfSignIn(signIn));
-  if (settings.keepsProviderSessions) token = keepProviderSession(token, signIn as never, config);
-  if (config.keepsTokens) token = keepTokens(token, signIn as never, undefined);
-  const maxAge = expires && Math.floor((expires.getTime() - Date.now()) / 1000);
-  const name = newName();
-  const all = withName({ ...token, ...claims }, name);
-  const recorded = await records?.begin(all, name) ?? all;
-  const params = { ...jwt, token: recorded, salt: cookie.name, ...(expires && { maxAge: maxAge! }) };
-  const sealed = await encodeWithin(jwt, params, { limit: cookieLimit, warn: () => {} });
-  // One that has ended is not listed.
-  if (maxAge === undefined || maxAge > 0) await records?.put(recorded, undefined);
-  return { user, token: sealed };
+  const { core } = config;
+  const { jwt: own } = core.callbacks ?? {};
+  const jwt = async (params: SignInParams) => {
+    const token = own ? await own(params) : params.token;
+    if (token === null) throw invalid("`callbacks.jwt` returned null for this user, so there is no session.");
+    return { ...token, ...claims };
+  };
+  const { name, email, image: picture, id } = user;
+  const sub = id?.toString();
+  const signIn = {
+    token: { name, email, picture, sub },
+    user: sub === undefined ? user : { ...user, id: sub },
+    account,
+    profile,
+    isNewUser: false,
+    trigger: "signIn",
+  } as SignInParams;
+  const session = await createSession(signIn, {
+    config: { ...config, core: { ...core, callbacks: { ...core.callbacks, jwt } } },
+    settings: expires === undefined ? settings : endingAt(expires, settings),
+    held: { token: "", parts: [], names: [] },
+    cookies: "",
+    headers: {},
+    warnOnce: () => {},
+  }, { adapter: settings.adapter, linksAccount: false, goesOn: false }) as NewSession;
+  if (settings.strategy === "jwt") return session;
+  const sessionToken = session.token;
+  if (expires !== undefined) await settings.adapter!.updateSession!({ sessionToken, expires });
+  if (settings.signInCookie === undefined || claims === undefined) return session;
+  const cookie = toSignInCookie({ ...claimsOfSignIn(signIn), ...claims }, sessionToken, settings);
+  return { ...session, cookies: [...session.cookies, cookie] };
+}
+
+/**
+ * The settings for a token that ends then. The cookie does not: a browser sends one whose session has ended
+ * elsewhere. A session that has ended is not listed.
+ */
+function endingAt(expires: Date, settings: SessionSettings): SessionSettings {
+  const maxAge = Math.floor((expires.getTime() - Date.now()) / 1000);
+  return {
+    ...settings,
+    jwt: { ...settings.jwt, maxAge },
+    records: maxAge > 0 ? settings.records : undefined,
+  };
 }
 
 function accountOf({ id, email }: User): Account {
@@ -231,11 +232,8 @@ function accountOf({ id, email }: User): Account {
   };
 }
 
-/** The session in a row, as core's callback makes it. */
-async function insertSession(
-  settings: SessionSettings,
-  options: SignedInOptions,
-): Promise<NewSession> {
+/** Finds or creates the row of the user. */
+async function userInDatabase(settings: SessionSettings, options: SignedInOptions): Promise<AdapterUser> {
   const unused = (["account", "claims", "profile"] as const).find((name) => options[name] !== undefined);
   if (unused !== undefined && settings.signInCookie === undefined) {
     throw invalid(
@@ -243,25 +241,8 @@ async function insertSession(
     );
   }
   const adapter = settings.adapter as Required<Adapter>;
-  const user = await findOrCreateUser(adapter, options.user);
-  const sessionToken = settings.generateSessionToken();
-  const expires = options.expires ?? newExpiry(settings);
-  await adapter.createSession({ sessionToken, userId: user.id, expires });
-  return { token: sessionToken, user };
-}
-
-/** How the user signed in (`stepUp`), as it is kept beside a session in a database. */
-function signInCookieFor(
-  { user, account = accountOf(user), profile, claims }: SignedInOptions,
-  token: string,
-  settings: SessionSettings,
-): SetCookie {
-  return toSignInCookie({ ...claimsOfSignIn({ user, account, profile }), ...claims }, token, settings);
-}
-
-async function findOrCreateUser(adapter: Required<Adapter>, user: User): Promise<AdapterUser> {
-  const { id, email } = user;
+  const { id, email } = options.user;
   return (id === undefined ? null : await adapter.getUser(id)) ??
     (email ? await adapter.getUserByEmail(email) : null) ??
-    await adapter.createUser({ emailVerified: null, ...user, id: id ?? randomUUID() } as AdapterUser);
+    await adapter.createUser({ emailVerified: null, ...options.user, id: id ?? randomUUID() } as AdapterUser);
 }
