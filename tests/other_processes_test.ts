@@ -10,7 +10,7 @@ import { withEnvironment } from "./support/environment.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
 import { testStore } from "./support/test_store.ts";
 
-const CODE = "FST_AUTHJS_WARN_REFRESH_LOCK";
+const CODE = "FST_AUTHJS_WARN_NO_STORE";
 const refreshing: Partial<FastifyAuthConfig> = { callbacks: { jwt: ({ token }) => token } };
 
 /** The warnings of an application that starts as this process of several under PM2. */

@@ -18,7 +18,7 @@ import type { Log } from "../utils/log.ts";
  * - `FST_AUTHJS_WARN_ADAPTER`: The adapter returned what cannot be read.
  * - `FST_AUTHJS_WARN_SHARED_SESSIONS`: Two configurations of the process accept the same sessions.
  * - `FST_AUTHJS_WARN_RATE_LIMIT`: Attempts to sign in are not limited, or not as they should be.
- * - `FST_AUTHJS_WARN_REFRESH_LOCK`: Several processes serve the same users without a `store` that they share.
+ * - `FST_AUTHJS_WARN_NO_STORE`: Several processes serve the same users without a `store` that they share.
  * - `FST_AUTHJS_WARN_OPENAPI`: `openapi: true` has no effect.
  * - `FST_AUTHJS_WARN_ORIGIN`: A request contradicts the public origin in use, or that has no TLS in production.
  * - `FST_AUTHJS_WARN_CALLBACK_URL`: A `callbackUrl` was refused.
@@ -51,7 +51,7 @@ export type NoticeCode =
   | "FST_AUTHJS_WARN_ADAPTER"
   | "FST_AUTHJS_WARN_SHARED_SESSIONS"
   | "FST_AUTHJS_WARN_RATE_LIMIT"
-  | "FST_AUTHJS_WARN_REFRESH_LOCK"
+  | "FST_AUTHJS_WARN_NO_STORE"
   | "FST_AUTHJS_WARN_OPENAPI"
   | "FST_AUTHJS_WARN_ORIGIN"
   | "FST_AUTHJS_WARN_CALLBACK_URL"

@@ -30,7 +30,7 @@ export class OtherProcesses {
         "one session at the same time; a provider that takes each refresh token once then ends the user's grant. " +
         'Set `store: redisStore(client)` of "fastify-authjs/redis", or `store: false` if the ' +
         "`jwt` callback refreshes nothing.",
-      "FST_AUTHJS_WARN_REFRESH_LOCK",
+      "FST_AUTHJS_WARN_NO_STORE",
     );
   }
 }
