@@ -320,6 +320,27 @@ Deno.test("tokens from before the store was set are valid, and end with all sess
   });
 });
 
+Deno.test("a session whose record was lost ends all the same", () => {
+  const inner = memoryStore();
+  let isLost = false;
+  const get: Store["get"] = async (keys) => {
+    const values = await inner.get(keys);
+    return values.map((value, index) => isLost && keys[index]!.startsWith("record:") ? undefined : value);
+  };
+  return withSetup(
+    async ({ app, auth }) => {
+      await auth.revokeSessions(ADA);
+      const client = await signedIn(app);
+      const { id } = await currentOf(client);
+      isLost = true;
+      assertEquals([await reader(client), await auth.revokeSession(id)], ["ada", false]);
+      assertEquals(await reader(client), null);
+    },
+    {},
+    { ...inner, get },
+  );
+});
+
 Deno.test("while the store fails, reads are unavailable, and the cookie stays", () =>
   withSetup(async ({ app, auth, store }) => {
     const client = await signedIn(app);

@@ -55,12 +55,11 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
     throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", UPDATES_ITSELF);
   }
   if (settings.strategy === "database") return await updateToken(token, name, context);
-  return await settings.live.update(
-    name,
-    token,
-    (newest) => updateInTurn(newest, name, context),
-    (answer) => answer.session || undefined,
-  );
+  const { answer } = await settings.live.update(name, token, async (newest) => {
+    const answer = await updateInTurn(newest, name, context);
+    return { answer, sealed: answer.session || undefined };
+  });
+  return answer;
 }
 
 /**

@@ -33,15 +33,21 @@ interface End {
   until: number;
 }
 
+/** What a read or an update gives. */
+interface Outcome {
+  /** The token that the session has then, if it is a new one. */
+  readonly sealed?: string | undefined;
+}
+
 /** The sessions of one configuration in this process. */
-export class LiveSessions<Read extends { readonly sealed?: string | undefined }> {
+export class LiveSessions<Read extends Outcome> {
   readonly #grace: number;
   /** By a token the one that took its place. */
   readonly #successors: LRUCache<string, string>;
   /** By the tokens that are read. */
   readonly #reads = new Map<string, Promise<Read>>();
-  /** By the names of the sessions that are updated: the token that the update gives. */
-  readonly #updates = new Map<string, Promise<string | undefined>>();
+  /** By the names of the sessions that are updated. */
+  readonly #updates = new Map<string, Promise<Outcome>>();
   /** By names, in the order in which they are forgotten. */
   readonly #ends = new Map<string, End>();
   /** When an end was forgotten before its time. */
@@ -54,7 +60,6 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
       maxSize: MOST_REPLACED,
       sizeCalculation: (_by, token) => token.length,
       ttl: Math.ceil(grace),
-      // A time that is asked for is not that of a moment ago.
       ttlResolution: 0,
     });
   }
@@ -93,34 +98,25 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
   }
 
   /**
-   * Updates a session, once the updates and the read of its newest token that are under way are done. Reads
-   * that begin meanwhile are to wait for it: of two new tokens, one would lack what the other has.
-   *
-   * @param work Is given the newest token.
-   * @param given The token in its result.
+   * Updates a session by its newest token, once the updates and the read of that which are under way are done.
+   * Reads that begin meanwhile are to wait for it: of two new tokens, one would lack what the other has.
    */
-  async update<Result>(
+  async update<Result extends Outcome>(
     name: string,
     token: string,
     work: (newest: string) => Promise<Result>,
-    given: (result: Result) => string | undefined,
   ): Promise<Result> {
     let newest = this.newest(token);
-    for (let pending; (pending = this.#pending(name, newest)) !== undefined;) {
-      newest = this.newest(await pending ?? newest);
+    for (let pending; (pending = this.#updates.get(name) ?? this.#reads.get(newest)) !== undefined;) {
+      newest = await this.#after(pending, newest);
     }
-    const result = work(newest);
-    this.#updates.set(name, result.then(given).catch(() => undefined));
+    const updating = work(newest);
+    this.#updates.set(name, updating);
     try {
-      return await result;
+      return await updating;
     } finally {
       this.#updates.delete(name);
     }
-  }
-
-  /** The token that what is under way gives. A read that fails leaves the one that it read. */
-  #pending(name: string, token: string): Promise<string | undefined> | undefined {
-    return this.#updates.get(name) ?? this.#reads.get(token)?.then(({ sealed }) => sealed, () => undefined);
   }
 
   /** Whether the session is being updated. */
@@ -135,13 +131,18 @@ export class LiveSessions<Read extends { readonly sealed?: string | undefined }>
    */
   async updated(name: string, token: string, limit: number): Promise<string> {
     const until = monotonicNow() + limit;
-    let newest = this.newest(token);
     const late = () => new Error(`The session is being updated for over ${limit} ms.`);
+    let newest = this.newest(token);
     for (let left = limit; left > 0 && this.isUpdated(name); left = until - monotonicNow()) {
-      const update = withDeadline(this.#updates.get(name)!, left, late).catch(() => undefined);
-      newest = this.newest(await update ?? newest);
+      newest = await this.#after(withDeadline(this.#updates.get(name)!, left, late), newest);
     }
     return newest;
+  }
+
+  /** The newest token after what is under way. If that fails the one stays. */
+  async #after(underWay: Promise<Outcome>, token: string): Promise<string> {
+    const { sealed = token } = await underWay.catch((): Outcome => ({}));
+    return this.newest(sealed);
   }
 
   /** How often a session ended; 0 for one that has not ended or is not known. */

@@ -144,12 +144,12 @@ export class SessionRecords implements KnownSessions {
     if (claim !== undefined) await this.end(claim);
   }
 
-  async end({ user, id }: SessionKey): Promise<boolean> {
-    const { hasEnded, record } = await this.#stateOf({ user, id });
-    if (hasEnded) return false;
+  async end(session: SessionKey): Promise<boolean> {
+    const { user, id } = session;
+    const { hasEnded, record } = await this.#stateOf(session);
     await this.#set(this.#key("ended", user, id), "1");
     await this.#call("remove", this.#key("sessions", user), id);
-    return record !== undefined;
+    return record !== undefined && !hasEnded;
   }
 
   async endAll(user: string, except: string | undefined): Promise<void> {
