@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuthInstance } from "../instance/auth_instance.ts";
 import { pathsIn } from "../instance/mount.ts";
-import { type Answer, cookiesAfter, toSetCookieLine } from "../core/answer.ts";
+import type { Answer } from "../core/answer.ts";
 import type { AuthAction, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { AuthActionError, FastifyAuthError } from "../errors.ts";
@@ -17,6 +17,7 @@ import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/prefetch.ts";
 import { keepUnstored } from "../http/private_reply.ts";
+import { cookiesAfter, toSetCookieLine } from "../http/set_cookie.ts";
 import { publishFailure, runAction } from "../routes/outcome.ts";
 import { requestContext } from "../routes/context.ts";
 import { sendAnswer } from "../routes/reply.ts";
@@ -93,7 +94,7 @@ export async function perform(
   if (cookies.length > 0 || sends) keepUnstored(reply as FastifyReply);
   const read = error === undefined ? readOf?.(answer, context) : undefined;
   if (read !== undefined || cookies.length > 0) {
-    const carried = cookiesAfter(answer, context.headers.cookie ?? "");
+    const carried = cookiesAfter(cookies, context.headers.cookie ?? "");
     RequestReads.of(request).change(auth.config, carried, read);
   }
   if (error !== undefined) throw failed(what, answer);

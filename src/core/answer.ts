@@ -1,9 +1,8 @@
 /** The answer to an auth request, as data. The reply is written once the answer is complete. */
 import { AccessDenied } from "@auth/core/errors";
-import { type SerializeOptions, stringifyCookie, stringifySetCookie } from "cookie";
 import type { FastifyAuthError } from "../errors.ts";
+import type { SetCookie } from "../http/set_cookie.ts";
 import type { Page } from "../pages/types.ts";
-import type { SetCookie } from "../session/cookie.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import type { AuthEvents } from "../types.ts";
 import type { Checks } from "./checks.ts";
@@ -57,29 +56,4 @@ export function jsonAnswer(body: unknown, status = 200): Answer {
 /** An error that is thrown once these cookies are set. */
 export function failedAnswer(error: FastifyAuthError, cookies: Answer["cookies"] = []): Answer {
   return { status: 503, headers: {}, cookies, error };
-}
-
-/** The value of a Set-Cookie header. */
-export function toSetCookieLine({ name, value, options }: SetCookie): string {
-  return stringifySetCookie(name, value, options);
-}
-
-/** Removes the cookie of this name. */
-export function removalOf(name: string, options: SerializeOptions): SetCookie {
-  return { name, value: "", options: { ...options, maxAge: 0 } };
-}
-
-/** The Cookie header that a browser sends after the answer, in place of `header`. */
-export function cookiesAfter({ cookies }: Answer, header: string): string {
-  const changed = new Map<string, string>();
-  for (const { name, value } of cookies) changed.set(name, value);
-  const pairs: string[] = [];
-  for (const pair of header.split(";")) {
-    const name = pair.split("=")[0]!.trim();
-    if (pair.trim() !== "" && !changed.has(name)) pairs.push(pair.trim());
-  }
-  for (const [name, value] of changed) {
-    if (value !== "") pairs.push(stringifyCookie({ [name]: value }));
-  }
-  return pairs.join("; ");
 }

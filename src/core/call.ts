@@ -8,7 +8,7 @@ import { OAuthProfileParseError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
-import type { SetCookie } from "../session/cookie.ts";
+import type { SetCookie } from "../http/set_cookie.ts";
 import { watchAdapter } from "./adapter_failure.ts";
 import type { Answer } from "./answer.ts";
 import { CHECK_COOKIES, checkHeader, type Checks, checksIn } from "./checks.ts";

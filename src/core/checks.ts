@@ -5,7 +5,7 @@
 import type { AuthConfig } from "@auth/core";
 import type { User } from "@auth/core/types";
 import { decode, encode } from "../jwt/codec.ts";
-import type { SetCookie } from "../session/cookie.ts";
+import type { SetCookie } from "../http/set_cookie.ts";
 import type { ProviderContext } from "./context.ts";
 
 /** What one sign-in is checked by when it ends. */

@@ -6,7 +6,7 @@ import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Assets } from "../pages/assets.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
-import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { Log } from "../utils/log.ts";
 import type { SessionSettings } from "../session/settings.ts";
@@ -87,6 +87,20 @@ export type ProviderContext = RequestContext & { readonly provider: ProviderSumm
 export function addressOf({ origin, mountPath, action, provider, query }: RequestContext): string {
   const path = provider === undefined ? action : `${action}/${provider.id}`;
   return `${origin.href}${mountPath}/${path}${query && `?${query}`}`;
+}
+
+/** The cookies of a session that the browser may hold: also some that it has not sent. */
+export function sessionParts(
+  { action, method, provider, headers, settings }: RequestContext,
+): readonly string[] {
+  const { cookie: { name, options }, longestToken } = settings;
+  const { names } = readSessionCookie(headers.cookie, name);
+  const sameSite = String(options.sameSite).toLowerCase();
+  // With a form from another site the browser sends only cookies with `SameSite=None`, and after a link or
+  // redirect from another site none with `SameSite=Strict`.
+  const isWithheld = action === "callback" &&
+    (sameSite === "strict" || sameSite === "true" || (method === "POST" && provider?.formPost === true));
+  return isWithheld ? [...possibleParts(name, longestToken), ...names] : names;
 }
 
 /** The request without some of its cookies. */

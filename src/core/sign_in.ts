@@ -6,14 +6,14 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
+import { removalOf } from "../http/set_cookie.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import { SessionStoreFailure } from "../session/shared_store.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import { errorChain } from "../utils/error_chain.ts";
-import { type Answer, failedAnswer, removalOf, TURNED_AWAY } from "./answer.ts";
-import type { ProviderContext } from "./context.ts";
+import { type Answer, failedAnswer, TURNED_AWAY } from "./answer.ts";
+import { type ProviderContext, sessionParts } from "./context.ts";
 import { errorAnswer } from "./error_answer.ts";
-import { removeOldChunks } from "./session_cookies.ts";
 
 /** A sign-in: what core is given for it, and the answer. */
 export interface SignIn {
@@ -37,7 +37,7 @@ export function signInOf(
   adapter: Adapter | undefined,
   isSignedIn: boolean,
 ): SignIn {
-  const { config, settings, held, provider, logger } = context;
+  const { config, settings, provider, logger } = context;
   const { callbacks: { signIn: ownSignIn, redirect } = {}, events = {}, pages } = config.core;
   const updatesAccount = config.keepsTokens && settings.strategy === "database";
   const own = updatesAccount ? updateOnSignIn(events, adapter!) : events;
@@ -76,6 +76,7 @@ export function signInOf(
         const linksAccount = linked !== undefined;
         session = await createSession(given, context, {
           adapter,
+          parts: sessionParts(context),
           linksAccount,
           goesOn: isSignedIn && linksAccount,
         });
@@ -100,11 +101,12 @@ export function signInOf(
       };
       // The `jwt` callback returned null.
       const isRefused = signedIn !== undefined && session === undefined;
-      const removed = isRefused ? held.names.map((name) => removalOf(name, settings.cookie.options)) : [];
+      const removed = isRefused ? sessionParts(context) : [];
+      const removals = removed.map((name) => removalOf(name, settings.cookie.options));
       const newUser = signedIn?.isNewUser && redirect !== "" ? pages?.newUser : undefined;
-      return removeOldChunks({
+      return {
         ...answer,
-        cookies: [...answer.cookies, ...session?.cookies ?? removed],
+        cookies: [...answer.cookies, ...session?.cookies ?? removals],
         events: turnedAway ? TURNED_AWAY : published,
         ...(session && { session: session.token, goesOn: isSignedIn && linked !== undefined }),
         ...(newUser && {
@@ -112,7 +114,7 @@ export function signInOf(
             callbackUrl: redirect,
           })}`,
         }),
-      }, context);
+      };
     },
     fail(error) {
       const failure = [...errorChain(error)].find((each) => each instanceof SessionStoreFailure);

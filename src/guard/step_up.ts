@@ -9,7 +9,7 @@ import { beginSignIn } from "../actions/actions.ts";
 import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
 import { cookieSettings } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
-import { removalOf, toSetCookieLine } from "../core/answer.ts";
+import { removalOf, toSetCookieLine } from "../http/set_cookie.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { presentedToken } from "../instance/read_session.ts";
 import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../types.ts";

@@ -115,7 +115,7 @@ export function presentedToken(
   const token = auth.config.bearer && bearerToken(request.headers.authorization);
   return token === undefined
     ? { cookie: readSessionCookie(cookies ?? request.headers.cookie, settings.cookie.name), settings }
-    : { cookie: { token, parts: [], names: [] }, settings: settings.forBearer! };
+    : { cookie: { token, names: [] }, settings: settings.forBearer! };
 }
 
 /** The read, which leaves the cookies of the client alone: the token is no cookie. */
@@ -123,7 +123,6 @@ function withoutCookies(found: SessionRead): SessionRead {
   const {
     update: _update,
     newestUpdate: _newest,
-    replaced: _replaced,
     isOutdated: _isOutdated,
     checkOtherProcesses: _check,
     ...read
@@ -147,13 +146,13 @@ function warnOfLoss(auth: AuthInstance, request: SessionRequest): void {
  * As in core, which signs out and updates sessions, the first of two cookies counts, whether it is valid or
  * not. It has another domain or path, so this application can neither replace nor remove it.
  */
-function warnOfRepetition(auth: AuthInstance, request: SessionRequest, { parts }: SessionCookie): void {
+function warnOfRepetition(auth: AuthInstance, request: SessionRequest, { names }: SessionCookie): void {
   auth.once("repeated cookie", () => {
     const code: NoticeCode = "FST_AUTHJS_WARN_COOKIE";
     request.log.warn(
       { code },
       `Auth.js: a request has several cookies named ${
-        JSON.stringify(parts[0])
+        JSON.stringify(names[0])
       }, of which the first counts. Where ` +
         "`cookies.sessionToken` had another `domain` or `path` before, browsers keep the cookie that they have beside " +
         "the new one, and it can be neither replaced nor removed: give the session cookie another `name`, with which " +

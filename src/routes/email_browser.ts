@@ -8,9 +8,10 @@ import type { Adapter, VerificationToken } from "@auth/core/adapters";
 import { parseCookie } from "cookie";
 import { createHmac } from "node:crypto";
 import { cookieSettings } from "../config/cookies.ts";
-import { type Answer, removalOf } from "../core/answer.ts";
+import type { Answer } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
 import type { ProviderContext } from "../core/context.ts";
+import { removalOf } from "../http/set_cookie.ts";
 
 /** Has core mail a link, and sets the cookie if it did. */
 export async function rememberBrowser(context: ProviderContext): Promise<Answer> {

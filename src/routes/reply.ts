@@ -1,10 +1,11 @@
 /** Writes an answer to a Fastify reply. */
 import type { FastifyReply } from "fastify";
-import { type Answer, toSetCookieLine } from "../core/answer.ts";
+import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { prefersJson } from "../http/preferences.ts";
+import { toSetCookieLine } from "../http/set_cookie.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import type { Page } from "../pages/types.ts";
 import { leadsFormElsewhere, sendFormRedirect } from "./form_redirect.ts";

@@ -1,13 +1,13 @@
 /** `<prefix>/session`: reads the session as `getSession()` does, and updates it. */
 import { JWTSessionError } from "@auth/core/errors";
-import { type Answer, jsonAnswer, removalOf } from "../core/answer.ts";
-import type { RequestContext } from "../core/context.ts";
+import { type Answer, jsonAnswer } from "../core/answer.ts";
+import { type RequestContext, sessionParts } from "../core/context.ts";
 import { csrfError } from "../core/csrf.ts";
 import { errorAnswer } from "../core/error_answer.ts";
-import { removeOldChunks } from "../core/session_cookies.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry, withEnd } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { removalOf } from "../http/set_cookie.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import { CallbackFailure } from "../session/callback_failure.ts";
 import { sessionCookies } from "../session/cookie.ts";
@@ -100,7 +100,7 @@ async function updateToken(newest: string, name: string, context: RequestContext
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
   const own = await ownUpdate(newest, name, context);
   const update = settings.strategy === "jwt" ? updateClaims : updateRow;
-  const answer = removeOldChunks(await asOwn(own, update, newest, context, own), context);
+  const answer = await asOwn(own, update, newest, context, own);
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
   const { session: updated } = answer;
@@ -165,16 +165,17 @@ function failed(failure: FastifyAuthError, { fromApplication }: RequestContext):
 }
 
 /** The updated session, and its cookies. */
-function updated(session: unknown, token: string, { settings }: RequestContext): Answer {
+function updated(session: unknown, token: string, context: RequestContext): Answer {
+  const { settings } = context;
   const body = settings.hidesClaims ? JSON.parse(JSON.stringify(session, leaveOutTokens) ?? "null") : session;
-  const cookies = sessionCookies(token, settings.cookie, newExpiry(settings));
+  const cookies = sessionCookies(token, sessionParts(context), settings.cookie, newExpiry(settings));
   return { ...jsonAnswer(body), cookies, session: token };
 }
 
 /** No session: its cookies are removed. */
 function withoutSession(context: RequestContext): Answer {
   const { cookie } = context.settings;
-  const cookies = context.held.names.map((name) => removalOf(name, cookie.options));
+  const cookies = sessionParts(context).map((name) => removalOf(name, cookie.options));
   return { ...jsonAnswer(null), cookies };
 }
 

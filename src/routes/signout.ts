@@ -2,12 +2,12 @@
 import { AdapterError, EventError, SignOutError } from "@auth/core/errors";
 import type { Awaitable } from "@auth/core/types";
 import { unavailableError } from "../adapter/failure.ts";
-import { type Answer, failedAnswer, redirectAnswer, removalOf } from "../core/answer.ts";
-import type { RequestContext } from "../core/context.ts";
+import { type Answer, failedAnswer, redirectAnswer } from "../core/answer.ts";
+import { type RequestContext, sessionParts } from "../core/context.ts";
 import { csrfError } from "../core/csrf.ts";
 import { errorAnswer } from "../core/error_answer.ts";
 import { callbackUrlOf } from "../core/flow.ts";
-import { readSessionCookie } from "../session/cookie.ts";
+import { removalOf } from "../http/set_cookie.ts";
 import { rowName } from "../session/name.ts";
 import { openToken } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
@@ -40,8 +40,7 @@ async function signOut(context: RequestContext): Promise<Answer> {
     const { callbackUrl, cookies } = await callbackUrlOf(context);
     const { token } = context.held;
     // Also what is left of earlier sessions.
-    const { names } = readSessionCookie(context.headers.cookie, settings.cookie.name);
-    const removals = names.map((name) => removalOf(name, settings.cookie.options));
+    const removals = sessionParts(context).map((name) => removalOf(name, settings.cookie.options));
     if (settings.signInCookie !== undefined) removals.push(removeSignInCookie(settings));
     const answer = { ...redirectAnswer(callbackUrl), cookies: [...cookies, ...removals] };
     if (token === "") return answer;

@@ -6,7 +6,7 @@ import { AuthError } from "@auth/core/errors";
 import type { JWT, JWTEncodeParams, JWTOptions } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { FastifyAuthErrorCode } from "../errors.ts";
-import { CHUNK_SIZE, encodeValue } from "./cookie.ts";
+import { CHUNK_SIZE } from "./cookie.ts";
 import { withoutName } from "./name.ts";
 
 /** By default nginx answers 502 for replies with more than 4 KB of headers, which have other cookies too. */
@@ -14,7 +14,7 @@ const LARGE = 3.5 * 1024;
 
 /** The bytes that a token takes in a Cookie header, in as many cookies as it needs. */
 export function cookieSize(name: string, token: string): number {
-  const value = encodeValue(token).length;
+  const value = encodeURIComponent(token).length;
   const count = Math.ceil(value / CHUNK_SIZE);
   const pair = name.length + "=; ".length;
   return count <= 1 ? pair + value : count * (pair + ".0".length) + value;
@@ -26,15 +26,6 @@ export class SessionTooLarge extends AuthError {
   static type = "SessionTooLarge";
   /** The stable code, for the log. */
   readonly code: FastifyAuthErrorCode = "FST_AUTHJS_SESSION_TOO_LARGE";
-
-  constructor(size: number, limit: number, claims: JWT | undefined) {
-    const largest = largestClaims(claims);
-    super(
-      `The session cookie would have ${size} bytes, and \`sessionCookieLimit\` is ${limit}. The largest ` +
-        `claims: ${largest}. Put less in the token in \`callbacks.jwt\`, keep sessions in a database, or ` +
-        "raise the limit and that of the servers before the application",
-    );
-  }
 }
 
 /** How the size of a session is watched. */
@@ -48,7 +39,7 @@ export interface SizeWatch {
 /**
  * Encodes a token.
  *
- * @throws {SessionTooLarge} where its cookie would be larger than the limit.
+ * @throws {SessionTooLarge} If its cookie would be larger than the limit.
  */
 export async function encodeWithin(
   jwt: Pick<JWTOptions, "encode">,
@@ -57,25 +48,28 @@ export async function encodeWithin(
 ): Promise<string> {
   const token = await jwt.encode(params);
   const size = cookieSize(params.salt, token);
-  if (size > limit) throw new SessionTooLarge(size, limit, params.token);
+  if (size > limit) {
+    throw new SessionTooLarge(
+      `The session cookie would have ${size} bytes, and \`sessionCookieLimit\` is ${limit}. ` +
+        `${adviceOn(params.token)}, or raise the limit and that of the servers before the application`,
+    );
+  }
   if (size > LARGE) {
-    const largest = largestClaims(params.token);
     warn(
       `The session cookie has ${size} bytes. Servers before the application may refuse requests and ` +
         "replies with it: nginx answers 502 for replies with more than 4 KB of headers " +
-        `(\`proxy_buffer_size\`). The largest claims: ${largest}. Put less in the token in \`callbacks.jwt\`, ` +
-        "or keep sessions in a database.",
+        `(\`proxy_buffer_size\`). ${adviceOn(params.token)}.`,
     );
   }
   return token;
 }
 
-/** Names and sizes; values may be secret. */
-function largestClaims(claims: JWT = {}): string {
-  const sizes = Object.entries(withoutName(claims)).map(([name, value]) => [name, sizeOf(value)] as const);
-  return sizes.sort(([, a], [, b]) => b - a).slice(0, 3).map(([name, size]) =>
-    `${name.slice(0, 40)} (${size} bytes)`
-  ).join(", ");
+/** What takes the room, by names and sizes; values may be secret. */
+function adviceOn(claims: JWT = {}): string {
+  const sizes = Object.entries(withoutName(claims)).map(([name, value]) => ({ name, size: sizeOf(value) }));
+  const largest = sizes.sort((a, b) => b.size - a.size).slice(0, 3);
+  const listed = largest.map(({ name, size }) => `${name.slice(0, 40)} (${size} bytes)`).join(", ");
+  return `The largest claims: ${listed}. Put less in the token in \`callbacks.jwt\`, or keep sessions in a database`;
 }
 
 function sizeOf(value: unknown): number {

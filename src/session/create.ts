@@ -5,7 +5,8 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { type SessionCookie, sessionCookies, type SetCookie } from "./cookie.ts";
+import type { SetCookie } from "../http/set_cookie.ts";
+import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { encodeWithin } from "./cookie_size.ts";
 import { nameOf, newName, withName } from "./name.ts";
 import { openToken } from "./open.ts";
@@ -41,6 +42,8 @@ export interface SignInRequest {
 export interface SignInState {
   /** The adapter of the request, which undoes what a failed sign-in wrote. */
   readonly adapter: Adapter | undefined;
+  /** The cookies of a session that the browser may hold. */
+  readonly parts: readonly string[];
   /** Whether the account, or the passkey, was linked in this sign-in. */
   readonly linksAccount: boolean;
   /** Whether it was linked to the user of the session of the browser: then that session goes on. */
@@ -99,13 +102,13 @@ export async function createSession(
   });
   await records?.put(claims, headers["user-agent"]);
   await records?.assertNotEndedAtProvider(claims);
-  return { token: sealed, cookies: sessionCookies(sealed, cookie, end ?? newExpiry(settings)) };
+  return { token: sealed, cookies: sessionCookies(sealed, state.parts, cookie, end ?? newExpiry(settings)) };
 }
 
 async function createRow(
   params: SignInParams,
   request: SignInRequest,
-  { linksAccount, goesOn }: SignInState,
+  { parts, linksAccount, goesOn }: SignInState,
   adapter: Adapter,
 ): Promise<NewSession> {
   const { settings, held, cookies: sent } = request;
@@ -116,7 +119,7 @@ async function createRow(
       userId: await userIdOf(params, adapter),
       expires: new Date(Date.now() + settings.maxAge * 1000),
     });
-  const cookies = sessionCookies(token, settings.cookie, new Date(expires));
+  const cookies = sessionCookies(token, parts, settings.cookie, new Date(expires));
   if (settings.signInCookie === undefined) return { token, cookies };
   // How the user signed in, beside the row.
   const claims = claimsOfSignIn(params, linksAccount, signInClaims(sent, held.token, settings));

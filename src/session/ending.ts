@@ -6,7 +6,8 @@
  */
 import type { LoggerInstance } from "@auth/core/types";
 import { monotonicNow } from "../utils/monotonic.ts";
-import { clearSessionCookie, type SessionCookie } from "./cookie.ts";
+import { removalOf } from "../http/set_cookie.ts";
+import type { SessionCookie } from "./cookie.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type SessionRead, SIGNED_OUT } from "./read.ts";
@@ -58,8 +59,11 @@ export function removal(
   endings: number,
   { live, cookie }: Pick<SessionSettings, "live" | "cookie">,
 ): SessionRead {
-  const isOutdated = () => live.endings(name) !== endings;
-  return { session: null, update: clearSessionCookie(names, cookie), isOutdated };
+  return {
+    session: null,
+    update: { name: cookie.name, cookies: names.map((name) => removalOf(name, cookie.options)) },
+    isOutdated: () => live.endings(name) !== endings,
+  };
 }
 
 /** A check by which a reply finds out whether the session ended after the read, here or in another process. */

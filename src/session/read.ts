@@ -22,8 +22,6 @@ export interface SessionRead {
    * its reply may be with the browser already.
    */
   readonly newestUpdate?: () => SessionCookieUpdate;
-  /** The new token, and the cookies that held the one before. */
-  readonly replaced?: { readonly token: string; readonly parts: readonly string[] };
   /** Whether the session ended since, so that these cookies must not be set any more. */
   readonly isOutdated?: () => boolean;
   /** Asks whether the session ended in another process; {@linkcode isOutdated} then knows. */

@@ -4,7 +4,7 @@ import { AdapterError, SessionTokenError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry, rowEnd } from "../config/lifetime.ts";
 import { CallbackFailure } from "./callback_failure.ts";
-import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
+import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { endChecks, endedRead, hasEnded, removal } from "./ending.ts";
 import { rowName } from "./name.ts";
 import { asOwn, knownRead, ownReadOf } from "./own_read.ts";
@@ -77,7 +77,10 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     if (!due || update) return read;
     return {
       ...read,
-      update: writeSessionCookie(cookie.names, sessionToken, settings.cookie, expires),
+      update: {
+        name: settings.cookie.name,
+        cookies: sessionCookies(sessionToken, cookie.names, settings.cookie, expires),
+      },
       ...endChecks(name, context),
     };
   } catch (error) {

@@ -6,7 +6,7 @@ import type { NoticeCode } from "../config/notices.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { CallbackFailure } from "./callback_failure.ts";
-import { type SessionCookie, writeSessionCookie } from "./cookie.ts";
+import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { endChecks, endedRead, endSession, removal } from "./ending.ts";
 import { digestName } from "./name.ts";
 import { openKnown, type OpenToken, openToken, UnreadableToken } from "./open.ts";
@@ -95,14 +95,15 @@ async function readOpened(
   const found = { session: toSession(session, context), claims, refreshFailure };
   if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
   if (sealed === undefined) return found;
-  const write = (token: string) =>
-    writeSessionCookie(cookie.names, token, settings.cookie, newExpiry(settings));
+  const write = (token: string) => ({
+    name: settings.cookie.name,
+    cookies: sessionCookies(token, cookie.names, settings.cookie, newExpiry(settings)),
+  });
   return {
     ...found,
     update: write(sealed),
     // Another request may have replaced the token when the reply leaves.
     newestUpdate: () => write(live.newest(sealed)),
-    replaced: { token: sealed, parts: cookie.parts },
     ...endChecks(name, context),
   };
 }

@@ -3,6 +3,7 @@ import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastif
 import type { NoticeCode } from "../config/notices.ts";
 import { type Head, onHeaders, valuesOf } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
+import { toSetCookieLine } from "../http/set_cookie.ts";
 import { isSessionPart } from "./cookie.ts";
 import { type CookieChange, READS, RequestReads } from "./request_reads.ts";
 import type { SessionRequest } from "../types.ts";
@@ -94,13 +95,12 @@ function fail(error: Error, reply: FastifyReply, done: DoneFuncWithErrOrRes): vo
 /**
  * Adds the cookies, unless the reply has some of that session: signing out or in came later than the read.
  */
-function addCookies(reply: FastifyReply, { update: { name, lines }, replaces }: CookieChange): void {
+function addCookies(reply: FastifyReply, { update: { name, cookies }, replaces }: CookieChange): void {
   if (hasCookie(reply, name)) {
     if (!replaces) return;
     removeCookies(reply, name);
   }
-  // A copy: Fastify adds other cookies to the array that it is given first.
-  reply.header("set-cookie", [...lines]);
+  reply.header("set-cookie", cookies.map(toSetCookieLine));
   keepFromSharedCaches(reply, {
     getHeaderNames: () => Object.keys(reply.getHeaders()),
     removeHeader: (header) => void reply.removeHeader(header),
@@ -114,11 +114,11 @@ function addCookies(reply: FastifyReply, { update: { name, lines }, replaces }: 
 }
 
 /** As {@linkcode addCookies}, in the head that a handler writes. */
-function carryCookies(head: Head, { update: { name, lines }, replaces }: CookieChange): void {
-  const cookies = valuesOf(head, "set-cookie");
-  const others = cookies.filter((line) => !isLineOf(line, name));
-  if (others.length < cookies.length && !replaces) return;
-  writeCookies(head, [...others, ...lines]);
+function carryCookies(head: Head, { update: { name, cookies }, replaces }: CookieChange): void {
+  const lines = valuesOf(head, "set-cookie");
+  const others = lines.filter((line) => !isLineOf(line, name));
+  if (others.length < lines.length && !replaces) return;
+  writeCookies(head, [...others, ...cookies.map(toSetCookieLine)]);
 }
 
 function writeCookies(head: Head, lines: readonly string[]): void {

@@ -2,7 +2,8 @@
 import type { FastifyReply } from "fastify";
 import { FastifyAuthError } from "../errors.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
-import { type SessionCookieUpdate, withSessionToken } from "./cookie.ts";
+import { cookiesAfter } from "../http/set_cookie.ts";
+import type { SessionCookieUpdate } from "./cookie.ts";
 import { knownRead, ownReadOf, REFRESHES_ITSELF } from "./own_read.ts";
 import { type OwnRead, type SessionRead, SIGNED_OUT } from "./read.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
@@ -167,10 +168,9 @@ export class RequestReads {
   #note(of: Latest, found: Update, changes: number): void {
     const isLate = this.updates.some((other) => other.of === of && other.changes > changes);
     if (isLate) return;
-    const { replaced } = found;
-    if (replaced !== undefined && changes === of.changes) {
+    if (changes === of.changes && found.update.cookies.some(({ value }) => value !== "")) {
       // The configuration may not remember that the token was replaced.
-      of.cookies = withSessionToken(of.cookies ?? this.#headers.cookie ?? "", replaced.parts, replaced.token);
+      of.cookies = cookiesAfter(found.update.cookies, of.cookies ?? this.#headers.cookie ?? "");
     }
     const others = this.updates.filter((other) => other.update.name !== found.update.name);
     this.updates = [...others, { ...found, of, changes }];

@@ -8,9 +8,9 @@ import { parseCookie } from "cookie";
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { COOKIE_MAX_AGE } from "../config/lifetime.ts";
+import type { SetCookie } from "../http/set_cookie.ts";
 import { decodeBase64Url } from "../utils/base64url.ts";
 import { parseJsonObject } from "../utils/json.ts";
-import type { SetCookie } from "./cookie.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** The settings that it needs. */

@@ -197,11 +197,11 @@ async function makeSession(
   const session = await createSession(signIn, {
     config: { ...config, core: { ...core, callbacks: { ...core.callbacks, jwt } } },
     settings: expires === undefined ? settings : endingAt(expires, settings),
-    held: { token: "", parts: [], names: [] },
+    held: { token: "", names: [] },
     cookies: "",
     headers: {},
     warnOnce: () => {},
-  }, { adapter: settings.adapter, linksAccount: false, goesOn: false }) as NewSession;
+  }, { adapter: settings.adapter, linksAccount: false, parts: [], goesOn: false }) as NewSession;
   if (settings.strategy === "jwt") return session;
   const sessionToken = session.token;
   if (expires !== undefined) await settings.adapter!.updateSession!({ sessionToken, expires });

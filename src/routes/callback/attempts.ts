@@ -5,10 +5,10 @@
 import { parseCookie, stringifyCookie } from "cookie";
 import { createHash, randomBytes } from "node:crypto";
 import { cookieSettings } from "../../config/cookies.ts";
-import { type Answer, cookiesAfter, removalOf } from "../../core/answer.ts";
+import type { Answer } from "../../core/answer.ts";
 import type { Checks } from "../../core/checks.ts";
 import { type ProviderContext, withoutCookies } from "../../core/context.ts";
-import type { SetCookie } from "../../session/cookie.ts";
+import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
 import { type Place, placeOf } from "../../session/sealed_value.ts";
 import { parseJsonObject } from "../../utils/json.ts";
 
@@ -77,7 +77,7 @@ function keep(key: string, answer: Answer, context: ProviderContext, start: Star
   const { id: provider } = context.provider;
   const until = Math.floor(Date.now() / 1000) + MAX_AGE;
   const callbackUrl =
-    parseCookie(cookiesAfter(answer, context.cookies))[context.settings.callbackUrlCookie.name];
+    parseCookie(cookiesAfter(answer.cookies, context.cookies))[context.settings.callbackUrlCookie.name];
   const content = { provider, until, digest: digestOf(key), pkce, nonce, user, ...start };
   const full = seal({ ...content, callbackUrl }, context);
   const value = full.length > LONGEST ? seal(content, context) : full;

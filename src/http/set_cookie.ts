@@ -1,0 +1,35 @@
+/** Cookies that a reply sets, as data and as headers. */
+import { type SerializeOptions, stringifyCookie, stringifySetCookie } from "cookie";
+
+/** A cookie to set; with an empty value and `maxAge: 0`, one to remove. */
+export interface SetCookie {
+  readonly name: string;
+  readonly value: string;
+  readonly options: SerializeOptions;
+}
+
+/** Removes the cookie of this name. */
+export function removalOf(name: string, options: SerializeOptions): SetCookie {
+  return { name, value: "", options: { ...options, maxAge: 0 } };
+}
+
+/**
+ * The value of a Set-Cookie header.
+ *
+ * @throws {TypeError} If a name or an attribute is invalid.
+ */
+export function toSetCookieLine({ name, value, options }: SetCookie): string {
+  return stringifySetCookie(name, value, options);
+}
+
+/** The Cookie header that a browser sends once these are set, which sent `header` before. */
+export function cookiesAfter(cookies: readonly SetCookie[], header: string): string {
+  const pairs = new Map<string, string>();
+  for (const pair of header.split(";")) {
+    const name = pair.split("=")[0]!.trim();
+    // Of several cookies of one name the first counts.
+    if (!pairs.has(name)) pairs.set(name, pair.trim());
+  }
+  for (const { name, value } of cookies) pairs.set(name, value && stringifyCookie({ [name]: value }));
+  return [...pairs.values()].filter(Boolean).join("; ");
+}
