@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { customFetch } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
+import { acmeProvider } from "../support/token_provider.ts";
 import type { Gates } from "./gates.ts";
 
 /** In seconds. */
@@ -20,20 +20,7 @@ export class RotatingProvider {
   readonly #gates: Gates;
   #issued = 0;
 
-  readonly provider: Provider = {
-    id: "acme",
-    name: "Acme",
-    type: "oauth",
-    clientId: "id",
-    clientSecret: "secret",
-    authorization: "https://acme.example/authorize",
-    token: "https://acme.example/token",
-    userinfo: "https://acme.example/userinfo",
-    checks: ["state"],
-    profile: ({ name }: { name: string }) => ({ id: name, name, email: `${name}@acme.example` }),
-    [customFetch]: (input: string | URL | Request, init?: RequestInit) =>
-      this.#fetch(new Request(input, init)),
-  } as unknown as Provider;
+  readonly provider: Provider = acmeProvider((request) => this.#fetch(request));
 
   constructor(gates: Gates) {
     this.#gates = gates;
@@ -55,7 +42,8 @@ export class RotatingProvider {
 
   async #fetch(request: Request): Promise<Response> {
     if (new URL(request.url).pathname === "/userinfo") {
-      return Response.json({ name: request.headers.get("authorization")!.match(/\w+(?=\.)/)![0] });
+      const [name] = request.headers.get("authorization")!.match(/\w+(?=\.)/)!;
+      return Response.json({ id: name, name, email: `${name}@acme.example` });
     }
     const form = new URLSearchParams(await request.text());
     const refreshToken = form.get("refresh_token");

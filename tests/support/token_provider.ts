@@ -11,6 +11,23 @@ import { testConfig } from "./app.ts";
 import { type Answer, Client } from "./client.ts";
 import { withClock } from "./clock.ts";
 
+/** A provider whose requests go to a function. */
+export function acmeProvider(answer: (request: Request) => Promise<Response>): Provider {
+  return {
+    id: "acme",
+    name: "Acme",
+    type: "oauth",
+    clientId: "id",
+    clientSecret: "secret",
+    authorization: "https://acme.example/authorize",
+    token: "https://acme.example/token",
+    userinfo: "https://acme.example/userinfo",
+    checks: ["state"],
+    profile: ({ id, name, email }: { id: string; name: string; email?: string }) => ({ id, name, email }),
+    [customFetch]: (input: string | URL | Request, init?: RequestInit) => answer(new Request(input, init)),
+  } as unknown as Provider;
+}
+
 /** A token endpoint, whose refresh tokens can be used once. */
 export class Acme {
   /** How long its access tokens live, in seconds. */
@@ -25,20 +42,7 @@ export class Acme {
   #issued = 0;
   #valid = "";
 
-  readonly provider: Provider = {
-    id: "acme",
-    name: "Acme",
-    type: "oauth",
-    clientId: "id",
-    clientSecret: "secret",
-    authorization: "https://acme.example/authorize",
-    token: "https://acme.example/token",
-    userinfo: "https://acme.example/userinfo",
-    checks: ["state"],
-    profile: ({ id, name }: { id: string; name: string }) => ({ id, name }),
-    [customFetch]: (input: string | URL | Request, init?: RequestInit) =>
-      this.#fetch(new Request(input, init)),
-  } as unknown as Provider;
+  readonly provider: Provider = acmeProvider((request) => this.#fetch(request));
 
   async #fetch(request: Request): Promise<Response> {
     if (new URL(request.url).pathname === "/userinfo") return Response.json({ id: "1", name: "ada" });
