@@ -1,5 +1,6 @@
 /** Warns of times that look as if they were in another unit. */
 import type { FastifyAuthOptions } from "../types.ts";
+import { LIMIT_NAMES } from "./rate_limit.ts";
 
 /**
  * No request to a provider or a database on another machine is sure to be answered in less, in milliseconds.
@@ -11,13 +12,11 @@ const SHORTEST_WINDOW = 1000;
 
 const TIMEOUTS = ["providerTimeout", "adapterTimeout"] as const;
 
-const WINDOWS = ["address", "accountFromAddress", "account", "mail"] as const;
-
 /** Warnings of milliseconds that may be meant as seconds. */
 export function timeWarnings(options: FastifyAuthOptions): string[] {
   const { rateLimit } = options;
   const windows = typeof rateLimit === "object" && rateLimit !== null
-    ? WINDOWS.map((name) =>
+    ? LIMIT_NAMES.map((name) =>
       [`rateLimit.${name}.timeWindow`, (rateLimit[name] || undefined)?.timeWindow] as const
     )
     : [];

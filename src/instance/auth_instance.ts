@@ -89,10 +89,10 @@ export class AuthInstance {
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where `@fastify/rate-limit` is not installed.
    */
   limits(scope?: FastifyInstance): Promise<RateLimits> | undefined {
-    const { rateLimit, core: { secret } } = this.config;
+    const { rateLimit } = this.config;
     if (rateLimit !== undefined && scope !== undefined) {
       this.#limits ??= import("../routes/rate_limit/rate_limits.ts").then(({ RateLimits }) =>
-        RateLimits.open(scope, rateLimit, { secret, once: (what, tell) => this.once(what, tell) })
+        RateLimits.open(scope, rateLimit, this)
       );
     }
     return this.#limits;

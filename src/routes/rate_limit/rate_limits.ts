@@ -7,7 +7,7 @@ import { createHmac, hkdfSync } from "node:crypto";
 import type { NoticeCode } from "../../config/notices.ts";
 import type { LimitName, RateLimitSettings } from "../../config/rate_limit.ts";
 import type { Answer } from "../../core/answer.ts";
-import type { RequestContext } from "../../core/context.ts";
+import type { AuthInUse, RequestContext } from "../../core/context.ts";
 import { hashSecrets } from "../../config/hash_secrets.ts";
 import { InFlight } from "../../utils/in_flight.ts";
 import { type AttemptRequest, newestAttempt } from "../callback/attempts.ts";
@@ -15,14 +15,6 @@ import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort }
 import { hasFailed, sentBy, subjectOf } from "./attempt.ts";
 import { type Counters, loadRateLimit, openCounters } from "./counters.ts";
 import { TooManyRequests } from "./too_many_requests.ts";
-
-/** What the limits need of a configuration. */
-export interface RateLimitParts {
-  /** The secrets; keys depend on the first one. */
-  readonly secret: string | readonly string[] | undefined;
-  /** Runs `tell` once for each `what`. */
-  readonly once: (what: string, tell: () => void) => void;
-}
 
 const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
 
@@ -52,22 +44,22 @@ export class RateLimits {
   static async open(
     scope: FastifyInstance,
     settings: RateLimitSettings,
-    { secret, once }: RateLimitParts,
+    auth: AuthInUse,
   ): Promise<RateLimits> {
     const plugin = await loadRateLimit(settings.plugin);
     const counters = await openCounters(plugin, settings, scope.log);
     if (trustsEveryone(scope)) {
-      once("rate limit without proxy", () => scope.log.warn({ code: CODE }, EVERYONE_TRUSTED));
+      auth.once("rate limit without proxy", () => scope.log.warn({ code: CODE }, EVERYONE_TRUSTED));
     }
     const addressOf = (request: FastifyRequest) => {
       if (isUntrusted(request)) {
-        once("rate limit of a proxy", () => request.log.warn({ code: CODE }, UNTRUSTED));
+        auth.once("rate limit of a proxy", () => request.log.warn({ code: CODE }, UNTRUSTED));
       }
       return plugin.normalizeIP(withoutPort(request.ip ?? ""));
     };
     // So no address or name of a user is in Redis, and without the secret none can be guessed.
     const key = new Uint8Array(
-      hkdfSync("sha256", hashSecrets(secret).current, "", "fastify-authjs rate limit", 32),
+      hkdfSync("sha256", hashSecrets(auth.config.core.secret).current, "", "fastify-authjs rate limit", 32),
     );
     const digest = (text: string) => createHmac("sha256", key).update(text).digest("base64url");
     return new RateLimits(settings, counters, addressOf, digest);
