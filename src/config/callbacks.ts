@@ -21,10 +21,12 @@ const RETURNS = {
 export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callbacks {
   const watched = { ...callbacks } as Record<string, unknown>;
   for (const [name, consequence] of Object.entries(RETURNS)) {
-    const own = watched[name];
-    if (typeof own !== "function") continue;
+    if (!(name in watched)) continue;
+    const own = watched[name] as ((...args: unknown[]) => { user?: unknown } | null | undefined) | undefined;
     let told = false;
     watched[name] = async function (this: unknown, ...args: unknown[]) {
+      // As in core, one that is set to `undefined` replaces the default.
+      if (own === undefined) throw new TypeError(`callbacks.${name} is not a function`);
       const result = await own.apply(this, args);
       if (told) return result;
       const isEmpty = result === undefined || (name === "redirect" && !isAddress(result));

@@ -106,7 +106,7 @@ function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<
     /** Records of sessions in a JWT, if they are `revocable`. */
     records,
     /** The application's callbacks; without one, what core's default would return is made directly. */
-    callbacks: { jwt: callbackOf(core, "jwt"), session: callbackOf(core, "session") },
+    callbacks: core.callbacks ?? {},
     event: core.events?.session,
     /** The sessions that are in use. */
     live,
@@ -121,17 +121,4 @@ const WITHIN_COOKIES = ["encodedState", "encodedWebauthnChallenge"];
 export function otherSalts(core: CoreConfig, own: string): string[] {
   const names = [core, {}].flatMap((core) => [true, false].flatMap((secure) => cookieNames(core, secure)));
   return [...new Set([...names, ...WITHIN_COOKIES])].filter((salt) => salt !== own);
-}
-
-type Callbacks = NonNullable<AuthConfig["callbacks"]>;
-
-/** As in core, a callback that is set to `undefined` replaces the default, and its call fails. */
-function callbackOf<Name extends keyof Callbacks>(
-  { callbacks = {} }: AuthConfig,
-  name: Name,
-): Callbacks[Name] | undefined {
-  if (!(name in callbacks)) return;
-  return callbacks[name] ?? (() => {
-    throw new TypeError(`callbacks.${name} is not a function`);
-  });
 }
