@@ -7,7 +7,7 @@ import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./instance/read_session.ts";
-import { bootMessage, reportOf, reportPerRequest } from "./instance/boot_report.ts";
+import { bootMessage, reportOf } from "./instance/boot_report.ts";
 import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
 import { redactSpans } from "./http/redact_spans.ts";
 import { addRoutes, longestParameter } from "./routes/add_routes.ts";
@@ -183,7 +183,7 @@ function mountPerRequest(scope: FastifyInstance, choose: ConfigForRequest, mount
     (request as { [MOUNT]?: LimitedMount })[MOUNT] = await mounts.get(config)!;
   });
   // deno-lint-ignore require-await -- as above
-  scope.addHook("onReady", async () => scope.log.info({}, bootMessage(reportPerRequest(mountPath))));
+  scope.addHook("onReady", async () => scope.log.info({}, reportOf(undefined, mountPath).line));
   const bare = bareMount(mountPath);
   const mountOf: MountOf = (request) => (request as { [MOUNT]?: LimitedMount })[MOUNT] ?? bare;
   return { mountOf, served: bare.auth.config };

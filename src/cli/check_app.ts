@@ -1,5 +1,5 @@
 /** Checks the set-up of an application by loading it. */
-import { type Report, reportOf, reportPerRequest, toTable } from "../instance/boot_report.ts";
+import { type Report, reportOf } from "../instance/boot_report.ts";
 import { mountedIn } from "../instance/mount.ts";
 import { discoveryRedirect } from "../provider/discovery.ts";
 import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/summary.ts";
@@ -32,13 +32,11 @@ export async function checkApp(
   try {
     if (failure !== undefined) return { findings: [explain(failure)], text: "" };
     const reports = apps.flatMap(mountedIn).map(({ mountPath, auth, paths }) =>
-      auth === undefined ? reportPerRequest(mountPath) : reportOf(auth, paths.get(auth)!.mount)
+      reportOf(auth, auth === undefined ? mountPath : paths.get(auth)!.mount)
     );
     if (reports.length === 0) return { findings: [mount.error(NOT_MOUNTED)], text: "" };
     const findings = await Promise.all(reports.map((report) => checkReport(report, options)));
-    // Warnings are findings, which follow the table.
-    const tables = reports.map(({ rows }) => toTable({ rows, warnings: [] }));
-    return { findings: findings.flat(), text: tables.join("\n\n") };
+    return { findings: findings.flat(), text: reports.map(({ table }) => table).join("\n\n") };
   } finally {
     await close();
   }

@@ -8,6 +8,7 @@ import type {
 } from "fastify";
 import { GUARD, type Guarding, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "../instance/arguments.ts";
+import { rootOf } from "../instance/mount.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
 import {
@@ -305,12 +306,6 @@ function pathsOf(registrations: readonly Registration[], conjunction: string): s
 /** Names a route in an error. */
 function nameOf({ method, url }: Pick<FastifyRequest["routeOptions"], "method" | "url">): string {
   return `\`config.auth\` of ${method ? `${[method].flat().join(", ")} ${url}` : "the not-found handler"}`;
-}
-
-/** The instance around all scopes: each is the prototype of those within. */
-function rootOf(instance: FastifyInstance): FastifyInstance {
-  const around = Object.getPrototypeOf(instance);
-  return isInstance(around) ? rootOf(around) : instance;
 }
 
 function isInstance(value: unknown): value is FastifyInstance {

@@ -3,7 +3,7 @@ import { FastifyAuthError } from "../errors.ts";
 
 /** Whether a value is a request or a reply of Fastify, which have Node's as `raw`. */
 export function isRequestOrReply(value: unknown): boolean {
-  return typeof value === "object" && value !== null && typeof (value as { raw?: unknown }).raw === "object";
+  return typeof (value as { raw?: unknown } | null | undefined)?.raw === "object";
 }
 
 /**
@@ -13,21 +13,19 @@ export function isRequestOrReply(value: unknown): boolean {
  */
 export function assertSessionArguments(request: unknown, config: unknown): void {
   // Requests of Node and of the web have headers, too, but no log.
-  const { headers, log, server } = (request ?? {}) as { headers?: unknown; log?: unknown; server?: unknown };
-  const isRequest = typeof headers === "object" && headers !== null && Boolean(log) && Boolean(server);
-  const isConfig = typeof config === "object" && config !== null && !isRequestOrReply(config);
-  if (isConfig && isRequest) return;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    "getSession() takes the request and then the configuration that FastifyAuth() was given: " +
+  const { headers, log, server } = Object(request) as Record<string, unknown>;
+  const isRequest = Boolean(headers && log && server);
+  if (isRequest && typeof config === "object" && config !== null && !isRequestOrReply(config)) return;
+  throw invalid(
+    "getSession()",
+    "it takes the request and then the configuration that FastifyAuth() was given: " +
       "`await getSession(request, config)`. " +
-      (isRequest ? "The second argument is no configuration." : NO_REQUEST),
+      (isRequest
+        ? "The second argument is no configuration."
+        : "The first argument is no Fastify request. Where there is only that of Node (`request.raw`), such as in " +
+          "`verifyClient` of a WebSocket server, read the session in a hook of the route."),
   );
 }
-
-const NO_REQUEST =
-  "The first argument is no Fastify request. Where there is only that of Node (`request.raw`), such as in " +
-  "`verifyClient` of a WebSocket server, read the session in a hook of the route.";
 
 /**
  * Refuses what is no object: a value that may come from the body of a request.
@@ -40,12 +38,11 @@ export function assertObject(value: unknown, what: string): asserts value is obj
   throw new FastifyAuthError("FST_AUTHJS_BODY_INVALID", `The ${what} must be an object.`);
 }
 
-/**
- * An error of arguments or of a guard's declaration.
- *
- * @param statusCode 400 for an argument that may come from a request.
- */
+/** An error of arguments, with a status if they may come from a request, or of a guard's declaration. */
 export function invalid(where: string, message: string, statusCode?: 400): FastifyAuthError {
-  const options = statusCode === undefined ? {} : { statusCode };
-  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `${where}: ${message}`, options);
+  return new FastifyAuthError(
+    "FST_AUTHJS_CONFIG_INVALID",
+    `${where}: ${message}`,
+    statusCode && { statusCode },
+  );
 }

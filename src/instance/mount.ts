@@ -5,10 +5,7 @@ import { type PublicPaths, publicPaths } from "../config/public_path.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 
-/**
- * The decorator of the root instance that keeps its mounts. Scopes inherit it. The command reads it, which may
- * be of another copy of this package than the application's.
- */
+/** The decorator of the root instance that keeps its mounts. The doctor may be of another copy of this package. */
 const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
 
 /** A registration of the plugin. */
@@ -41,7 +38,7 @@ export function addMount(scope: FastifyInstance, mounted: Mounted): void {
 }
 
 /** The instance around all scopes: each is the prototype of those within. */
-function rootOf(instance: FastifyInstance): FastifyInstance {
+export function rootOf(instance: FastifyInstance): FastifyInstance {
   const around = Object.getPrototypeOf(instance);
   return typeof around?.addHook === "function" ? rootOf(around) : instance;
 }

@@ -1,9 +1,8 @@
 /**
  * The configurations that a function returns for requests, such as one for each tenant.
  *
- * What the function returns is known again by being the same object: it was copied and checked with its first
- * request. Another object for the same `tenant` takes over what is known of it, such as how often a password
- * was guessed.
+ * What it returns is known again by being the same object: it was copied and checked with its first request.
+ * Another object for the same `tenant` takes over what is known of it, such as how often a password was guessed.
  */
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
@@ -15,20 +14,24 @@ import { mountedIn } from "./mount.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
+import type { Log } from "../utils/log.ts";
 
-type TenantConfig = FastifyAuthConfig & { readonly tenant: string };
-
-/** What is remembered of a tenant. */
+/** The configuration of a tenant. */
 interface Known {
-  readonly config: TenantConfig;
+  readonly config: FastifyAuthConfig;
   /** When this object came first, in milliseconds since 1970. */
   readonly since: number;
   /** How many objects before it were in use for less than {@linkcode SOON_MS}, one after the other. */
   readonly hasty: number;
 }
 
-/** How many tenants are remembered, and how many messages. */
-const MOST_TENANTS = 1000;
+/** The request for which the function runs, until it is done: what it began may go on for longer. */
+interface Choosing {
+  request?: SessionRequest;
+}
+
+/** How many tenants are remembered, and how many messages: a function that makes up problems must not fill the memory. */
+const MOST = { max: 1000 };
 
 /** How many objects in a row, each in use for less time than this, show that the function makes them anew. */
 const MOST_HASTY = 10, SOON_MS = 60_000;
@@ -36,17 +39,12 @@ const MOST_HASTY = 10, SOON_MS = 60_000;
 /** The configurations of one function. */
 export class Tenants {
   readonly #choose: ConfigForRequest;
-  readonly #known = new LRUCache<string, Known>({ max: MOST_TENANTS });
+  readonly #known = new LRUCache<string, Known>(MOST);
+  readonly #said = new LRUCache<string, true>(MOST);
   readonly #requests = new WeakMap<object, Promise<FastifyAuthConfig>>();
   /** By adapter and id of a provider: whose accounts they are. */
-  readonly #issuers = new WeakMap<
-    Adapter,
-    Map<string, { readonly tenant: string; readonly issuer: string }>
-  >();
-  /** The request for which the function runs, until it is done. */
-  readonly #choosing = new AsyncLocalStorage<{ request: SessionRequest | undefined }>();
-  /** A function that makes up problems must not fill the memory. */
-  readonly #said = new LRUCache<string, true>({ max: MOST_TENANTS });
+  readonly #issuers = new WeakMap<Adapter, Map<string, { tenant: string | undefined; issuer: string }>>();
+  readonly #choosing = new AsyncLocalStorage<Choosing>();
 
   constructor(choose: ConfigForRequest) {
     this.#choose = choose;
@@ -66,7 +64,7 @@ export class Tenants {
    * cannot be used. An error of the function that has a `statusCode` stays.
    */
   async configOf(request: SessionRequest): Promise<FastifyAuthConfig> {
-    // The function asks for the session of the request, which would wait for the function.
+    // It would wait for the function, which waits for it.
     if (this.#choosing.getStore()?.request === request) throw this.#unusable(ASKS_FOR_SESSION, request);
     let config = this.#requests.get(request);
     if (config === undefined) this.#requests.set(request, config = this.#find(request));
@@ -74,16 +72,22 @@ export class Tenants {
   }
 
   async #find(request: SessionRequest): Promise<FastifyAuthConfig> {
-    const config = this.#require(await this.#call(request), request);
+    const { log, server } = request;
+    const config = await this.#call(request);
+    if (config === undefined || config === null) {
+      this.#warn("FST_AUTHJS_WARN_NO_TENANT", NO_TENANT, log);
+      throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no tenant for this request.");
+    }
+    if (typeof config !== "object" || isRequestOrReply(config)) throw this.#unusable(NO_CONFIG, request);
     const { tenant } = config;
+    if (tenant === undefined) throw this.#unusable(WITHOUT_TENANT, request);
     const before = this.#known.get(tenant);
-    const isNew = before?.config !== config;
-    const auth = authInstance(config, isNew && before ? authInstance(before.config) : undefined);
-    if (isNew) this.#remember(config, before, request);
-    const problem = await auth.problem() ?? this.#accountProblem(auth, config);
-    if (problem !== undefined) throw this.#unusable(problem.message, request);
+    const auth = authInstance(config, before && authInstance(before.config));
+    if (before?.config !== config) this.#remember(tenant, config, before, log);
+    const problem = (await auth.problem())?.message ?? this.#accountProblem(auth, config);
+    if (problem !== undefined) throw this.#unusable(problem, request);
     try {
-      for (const { choose, prepare } of mountedIn(request.server)) {
+      for (const { choose, prepare } of mountedIn(server)) {
         if (choose === this.#choose) await prepare!(auth, config);
       }
     } catch (error) {
@@ -91,75 +95,52 @@ export class Tenants {
     }
     // What a configuration that does not change has logged at boot.
     const { warnings, advice, notices } = auth.config;
-    notices.sendTo(request.log);
-    for (const { message, ...details } of warnings) {
-      auth.once(message, () => request.log.warn({ ...details, tenant }, message));
-    }
-    for (const { message, ...details } of advice) {
-      auth.once(message, () => request.log.info({ ...details, tenant }, message));
+    notices.sendTo(log);
+    for (const [level, said] of [["warn", warnings], ["info", advice]] as const) {
+      for (const { message, code } of said) auth.once(message, () => log[level]({ code, tenant }, message));
     }
     return config;
   }
 
   /** Calls the function. An error that names its status stays; any other is a failure that may pass. */
-  async #call(request: SessionRequest): Promise<unknown> {
-    const choosing: { request: SessionRequest | undefined } = { request };
+  async #call(request: SessionRequest): Promise<FastifyAuthConfig | null | undefined> {
+    const choosing: Choosing = { request };
     try {
       return await this.#choosing.run(choosing, () => this.#choose(request as FastifyRequest));
     } catch (cause) {
-      const { statusCode } = (cause ?? {}) as { statusCode?: unknown };
+      const { statusCode } = Object(cause) as { statusCode?: unknown };
       if (typeof statusCode === "number" && statusCode >= 400 && statusCode <= 599) throw cause;
       const problem = "The configuration for this request could not be loaded. Try again later.";
       throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", problem, { cause });
     } finally {
-      // What the function began may go on for longer.
-      choosing.request = undefined;
+      delete choosing.request;
     }
   }
 
-  #require(chosen: unknown, request: SessionRequest): TenantConfig {
-    if (chosen === undefined || chosen === null) {
-      this.#warn("FST_AUTHJS_WARN_NO_TENANT", NO_TENANT, request);
-      throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no tenant for this request.");
-    }
-    if (typeof chosen !== "object" || isRequestOrReply(chosen)) throw this.#unusable(NO_CONFIG, request);
-    if ((chosen as FastifyAuthConfig).tenant === undefined) throw this.#unusable(WITHOUT_TENANT, request);
-    return chosen as TenantConfig;
-  }
-
-  #remember(config: TenantConfig, before: Known | undefined, request: SessionRequest): void {
+  #remember(tenant: string, config: FastifyAuthConfig, before: Known | undefined, log: Log): void {
     const since = Date.now();
     const hasty = before !== undefined && since - before.since < SOON_MS ? before.hasty + 1 : 0;
-    if (hasty >= MOST_HASTY) this.#warn("FST_AUTHJS_WARN_TENANT_CONFIG", MADE_ANEW, request);
-    this.#known.set(config.tenant, { config, since, hasty });
+    if (hasty >= MOST_HASTY) this.#warn("FST_AUTHJS_WARN_TENANT_CONFIG", MADE_ANEW, log);
+    this.#known.set(tenant, { config, since, hasty });
   }
 
-  /**
-   * Accounts in a database are known by the id of their provider and the id of the user there: "1" at one
-   * issuer is another person than "1" at the other.
-   */
-  #accountProblem(
-    { config: { tenant = "", providers } }: AuthInstance,
-    { adapter }: FastifyAuthConfig,
-  ): FastifyAuthError | undefined {
-    if (adapter === undefined) return undefined;
+  /** Accounts are known by the id of their provider and of the user there, which is another one at another issuer. */
+  #accountProblem({ config }: AuthInstance, { adapter }: FastifyAuthConfig): string | undefined {
+    if (adapter === undefined) return;
+    const { tenant, providers } = config;
     const known = this.#issuers.get(adapter) ?? new Map();
     this.#issuers.set(adapter, known);
     for (const { id, type, server } of providers.values()) {
       const issuer = server.issuer ?? server.token;
       if ((type !== "oauth" && type !== "oidc") || issuer === undefined) continue;
-      const other = known.get(id);
-      if (other !== undefined && other.issuer !== issuer && other.tenant !== tenant) {
-        return new FastifyAuthError(
-          "FST_AUTHJS_CONFIG_INVALID",
-          `the tenants "${other.tenant}" and "${tenant}" have a provider "${id}" each, at different issuers, and one ` +
-            "adapter. A user at one issuer could be taken for another person at the other. Give the providers " +
-            "different ids, or each tenant an adapter of its own.",
-        );
+      const other = known.get(id) ?? { tenant, issuer };
+      if (other.issuer !== issuer && other.tenant !== tenant) {
+        return `the tenants "${other.tenant}" and "${tenant}" have a provider "${id}" each, at different issuers, and ` +
+          "one adapter. A user at one issuer could be taken for another person at the other. Give the providers " +
+          "different ids, or each tenant an adapter of its own.";
       }
       known.set(id, { tenant, issuer });
     }
-    return undefined;
   }
 
   /** Logs why a configuration cannot be used. Clients need not know. */
@@ -170,7 +151,7 @@ export class Tenants {
     return new FastifyAuthError(code, message, { statusCode: 500 });
   }
 
-  #warn(code: NoticeCode, message: string, { log }: SessionRequest): void {
+  #warn(code: NoticeCode, message: string, log: Log): void {
     this.#once(code, () => log.warn({ code }, message));
   }
 
@@ -185,22 +166,22 @@ export class Tenants {
 const all = new WeakMap<ConfigForRequest, Tenants>();
 
 const ASKS_FOR_SESSION =
-  "the function that chooses it asks for a session of the same request, which only the chosen configuration can read. " +
-  "Choose by the host, the path or a header.";
+  "the function that chooses it asks for a session of the same request, which only the chosen configuration " +
+  "can read. Choose by the host, the path or a header.";
 
 const NO_TENANT =
-  "The function that chooses the configuration returned none for a request. Such requests get a 404 " +
-  "from auth routes and guards, and have no session. Return the configuration of the tenant, or of a default one.";
+  "The function that chooses the configuration returned none for a request. Such requests get a 404 from auth " +
+  "routes and guards, and have no session. Return the configuration of the tenant, or of a default one.";
 
 const NO_CONFIG =
-  "the function returned something else than a configuration. Return an object with `providers` and " +
-  "`tenant`, a promise of one, or undefined where there is none.";
+  "the function returned something else than a configuration. Return an object with `providers` and `tenant`, " +
+  "a promise of one, or undefined if there is none.";
 
 const WITHOUT_TENANT =
   "the function returned one without `tenant`. Give each configuration the name of its tenant, " +
   '`tenant: "acme"`: cookies, tokens and mailed links are bound to it, so that no other tenant accepts them.';
 
 const MADE_ANEW =
-  "The function that chooses the configuration returns new objects for the same tenant: each is copied " +
-  "and checked anew, which takes a hundred times as long as reading a session. Keep the object of a tenant, such as in a Map, and " +
-  "return it for as long as nothing in it changes.";
+  "The function that chooses the configuration returns new objects for the same tenant: each is copied and " +
+  "checked anew, which takes a hundred times as long as reading a session. Keep the object of a tenant, such as " +
+  "in a Map, and return it for as long as nothing in it changes.";
