@@ -1,17 +1,43 @@
-/** What a client may know of a failed request: for the query of a page, and for a script. */
+/** What a client may know of a failed request, for the query of a page and for a script, and the answer to it. */
 import {
   AccessDenied,
+  type AuthError,
   CredentialsSignin,
   EmailSignInError,
-  InvalidCheck,
   OAuthCallbackError,
   OAuthProfileParseError,
 } from "@auth/core/errors";
-import type { FailureCode } from "../pages/page_error.ts";
-import { errorChain } from "../utils/error_chain.ts";
 import { CallbackFailure } from "../session/callback_failure.ts";
-import { SessionTooLarge } from "../session/cookie_size.ts";
-import { CsrfRefused } from "./csrf.ts";
+import { errorChain } from "../utils/error_chain.ts";
+import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
+import type { RequestContext } from "./context.ts";
+
+/** What is known of an error by its type. */
+interface KnownError {
+  /** The HTTP status of one whose type a client may know (`isClientError` of core 0.41.3, and ours). */
+  readonly status?: number;
+  /** "info" for everyday mistakes, "warn" if many of them may be an attack or a mistake in the configuration. */
+  readonly level?: "info" | "warn";
+}
+
+/** The errors that are known by their type. The others are faults: only the log says what they are. */
+export const KNOWN_ERRORS: Readonly<Record<string, KnownError>> = {
+  AccessDenied: { status: 403, level: "warn" },
+  AccountNotLinked: { status: 403, level: "warn" },
+  CredentialsSignin: { status: 401, level: "info" },
+  EmailAddressRefused: { level: "info" },
+  InvalidCheck: { level: "warn" },
+  LogoutTokenRefused: { level: "warn" },
+  MissingCSRF: { status: 403, level: "info" },
+  OAuthAccountNotLinked: { status: 403, level: "warn" },
+  OAuthCallbackError: { status: 401, level: "warn" },
+  SessionRequired: { status: 401 },
+  SessionTooLarge: { status: 500 },
+  TooManyRequests: { level: "info" },
+  UnfinishedUserFound: { level: "warn" },
+  Verification: { status: 401, level: "warn" },
+  WebAuthnVerificationError: { status: 401, level: "warn" },
+};
 
 /** What a client may know of an error. */
 export interface Failure {
@@ -19,10 +45,7 @@ export interface Failure {
   readonly status: number;
   /** The type of the error. */
   readonly error: string;
-  /**
-   * What is the matter in detail: the `code` of a `CredentialsSignin`, what is wrong with a CSRF token, or why
-   * a sign-in failed that core says nothing more of than "Configuration".
-   */
+  /** What is the matter in detail, such as the `code` of a `CredentialsSignin`. */
   readonly code?: string;
   /** For developers. */
   readonly message?: string;
@@ -30,123 +53,91 @@ export interface Failure {
   readonly retryAfter?: string;
 }
 
-/**
- * The errors whose type a client may know (`isClientError` of core 0.41.3, which is not in its types), with
- * their status.
- */
-const CLIENT_ERRORS: Readonly<Record<string, number>> = {
-  AccessDenied: 403,
-  AccountNotLinked: 403,
-  CredentialsSignin: 401,
-  MissingCSRF: 403,
-  OAuthAccountNotLinked: 403,
-  OAuthCallbackError: 401,
-  Verification: 401,
-  WebAuthnVerificationError: 401,
-  // Ours.
-  [SessionTooLarge.type]: 500,
-  SessionRequired: 401,
-};
-
-/**
- * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a
- * mistake in the configuration.
- */
-export class SignInExpired extends InvalidCheck {
-  static override readonly type = InvalidCheck.type;
+/** An error of the application that says a status, or one of ours that says more. */
+interface StatedError extends Error {
+  readonly statusCode?: number;
+  readonly headers?: object | null;
+  readonly type?: string;
+  readonly told?: Partial<Failure>;
 }
 
-/** What an application may say with the `statusCode` of an error that it throws. */
-const STATUS_CODES: ReadonlySet<unknown> = new Set([401, 403, 429, 503]);
-
-/** The errors for those statuses, where the application's error has no type of its own. */
-const TYPES_BY_STATUS: Readonly<Record<number, string>> = {
-  401: CredentialsSignin.type,
-  403: AccessDenied.type,
-  429: "TooManyRequests",
-};
-
-/** The errors that the sign-in page shows, whatever page is for the error that core made of them. */
-const SHOWN_AT_SIGN_IN: ReadonlySet<string> = new Set([CredentialsSignin.type, "TooManyRequests"]);
-
-/** Whether the sign-in page shows an error, whatever `kind` core gives it: it can be put right there. */
-export function isShownAtSignIn({ error, status }: Failure): boolean {
-  return status === 429 || SHOWN_AT_SIGN_IN.has(error);
-}
+/** What an application may say with the `statusCode` of an error, and its type if it has none of its own. */
+const TYPES_BY_STATUS: ReadonlyMap<unknown, string> = new Map([
+  [401, CredentialsSignin.type],
+  [403, AccessDenied.type],
+  [429, "TooManyRequests"],
+  [503, "Configuration"],
+]);
 
 /**
  * What a client may know of an error; of most errors only that the server has the reason in its log.
  *
- * The status is that of `statusCode`, as Fastify reads it, where an error of the application or a cause of it
+ * The status is that of `statusCode`, as Fastify reads it, if an error of the application or a cause of it
  * has one of 401, 403, 429 and 503.
  */
-export function failureOf(error: Error): Failure {
-  const own = statedIn(error);
-  const status = own?.statusCode;
-  const retryAfter = retryAfterOf(own?.headers);
+export function failureOf(error: StatedError): Failure {
+  // The status of a failed callback is for reads, whatever was thrown.
+  const own = ([...errorChain(error)] as StatedError[]).find((each) =>
+    TYPES_BY_STATUS.has(each.statusCode) && !(each instanceof CallbackFailure)
+  );
+  const code = [own, error].find((each) => each instanceof CredentialsSignin)?.code;
+  // What Fastify, too, adds to the reply.
+  const [, wait] = Object.entries(own?.headers ?? {}).find(([name]) => /^retry-after$/i.test(name)) ?? [];
   return {
     ...failureByType(error, own),
-    ...(status !== undefined && { status }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...codeOf(own instanceof CredentialsSignin ? own : error),
+    ...(code !== undefined && { code }),
+    ...error.told,
+    ...(own?.statusCode !== undefined && { status: own.statusCode }),
+    ...(/^[\w ,:]+$/.test(String(wait ?? "")) && { retryAfter: String(wait) }),
   };
 }
 
-/** An error that says a status. */
-interface StatedError {
-  readonly statusCode: number;
-  readonly headers?: unknown;
-  readonly type?: unknown;
-}
-
-/** The first of an error and its causes that says a status. */
-function statedIn(error: Error): StatedError | undefined {
-  for (const each of errorChain(error) as Iterable<{ statusCode?: unknown }>) {
-    // Its status is for reads, whatever was thrown.
-    if (each instanceof CallbackFailure) continue;
-    if (STATUS_CODES.has(each.statusCode)) return each as StatedError;
-  }
-}
-
-function failureByType(error: Error, own: StatedError | undefined): Failure {
+function failureByType(error: StatedError, own: StatedError | undefined): Failure {
   // A mistyped address is a mistake of the client, and a mail service that is down is none.
   if (error instanceof EmailSignInError) {
     return { error: "EmailSignin", status: error.type === "EmailAddressRefused" as string ? 400 : 503 };
   }
-  const { type } = clientErrorOf(error, own) ?? {};
-  if (type !== undefined) return { error: type, status: CLIENT_ERRORS[type]! };
+  // Core makes an `AccessDenied` of whatever the `signIn` callback throws, also of an error that says a status.
+  const isMade = error.type === AccessDenied.type && own !== undefined && own !== error;
+  for (const type of [own?.type, isMade ? undefined : error.type]) {
+    const { status } = KNOWN_ERRORS[type ?? ""] ?? {};
+    if (status !== undefined) return { error: type!, status };
+  }
   // The sign-in page has one text for all failures of a callback.
   const isProfile = error instanceof OAuthProfileParseError && own?.statusCode !== 429;
-  const known = isProfile ? OAuthCallbackError.type : TYPES_BY_STATUS[own?.statusCode ?? 0];
-  if (known !== undefined) return { error: known, status: 500 };
-  const expired: FailureCode = "sign_in_expired";
-  return error instanceof SignInExpired
-    ? { error: "Configuration", status: 401, code: expired }
-    : { error: "Configuration", status: 500 };
+  const type = isProfile ? OAuthCallbackError.type : TYPES_BY_STATUS.get(own?.statusCode);
+  return { error: type ?? "Configuration", status: 500 };
 }
 
 /**
- * The error whose type a client may know: that of the application, which core may have wrapped. Core makes an
- * `AccessDenied` of whatever the `signIn` callback throws, also of an error that says another status.
+ * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn",
+ * else to the error page, with the type of the error if a client may know it, else with "Configuration".
+ *
+ * Unlike in core, a sign-in link that could not be mailed is "EmailSignin", which core's sign-in page has a
+ * text for, and what can be put right at the sign-in page leads back to it.
  */
-function clientErrorOf(error: Error, own: StatedError | undefined): { readonly type: string } | undefined {
-  const known = (each: unknown) => Object.hasOwn(CLIENT_ERRORS, String((each as { type?: unknown }).type));
-  if (own !== undefined && known(own)) return own as { type: string };
-  const { type } = error as Error & { type: string };
-  const isMade = type === AccessDenied.type && own !== undefined && (own as unknown) !== error;
-  return known(error) && !isMade ? { type } : undefined;
+export function errorAnswer(error: Error, context: RequestContext): Answer {
+  // For a script, so there is no page.
+  if (context.action === "session" || context.action === "token") return { ...jsonAnswer(null, 400), error };
+  const { error: type, code, status } = failureOf(error);
+  const isOfSignIn = error instanceof OAuthProfileParseError || status === 429 ||
+    type === CredentialsSignin.type || type === "TooManyRequests";
+  const { kind = "error" } = error as AuthError & { kind?: PageKind };
+  const page = errorPage(isOfSignIn ? "signIn" : kind, { error: type, ...(code && { code }) }, context);
+  return { ...redirectAnswer(page), error };
 }
 
-function codeOf(error: object): Pick<Failure, "code" | "message"> {
-  if (error instanceof CredentialsSignin) return { code: error.code };
-  const { code, message } = error as Error & { code?: unknown };
-  if (code === "FST_AUTHJS_TOO_MANY_REQUESTS") return { code, message };
-  return error instanceof CsrfRefused ? { code: error.problem, message: error.explanation } : {};
-}
+/** The pages that show an error. */
+type PageKind = "error" | "signIn";
 
-/** `headers` of an error is what Fastify, too, adds to the reply. */
-function retryAfterOf(headers: unknown): string | undefined {
-  if (typeof headers !== "object" || headers === null) return undefined;
-  const [, value] = Object.entries(headers).find(([name]) => name.toLowerCase() === "retry-after") ?? [];
-  return /^[\w ,:]+$/.test(String(value)) ? String(value) : undefined;
+/** The URL of a page that shows an error: the application's own, or core's. */
+export function errorPage(
+  kind: PageKind,
+  parameters: Record<string, string>,
+  { config, mountPath, origin }: RequestContext,
+): string {
+  const own = config.core.pages?.[kind];
+  const page = new URL(own ?? `${mountPath}/${kind.toLowerCase()}`, origin.href);
+  for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value);
+  return page.href;
 }

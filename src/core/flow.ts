@@ -3,13 +3,14 @@
  * cookie.
  */
 import { skipCSRFCheck } from "@auth/core";
+import { MissingCSRF } from "@auth/core/errors";
 import { parseCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import { hashToken } from "../config/hash_secrets.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
+import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
-import { csrfCookieOf } from "./csrf.ts";
-import { allowedRedirect } from "./redirect.ts";
+import { errorAnswer } from "./failure.ts";
 
 /** The flow of a request. */
 export interface Flow {
@@ -53,4 +54,71 @@ export async function callbackUrlOf(
   const callbackUrl = asked ? await allowedRedirect(asked, context) : origin.href;
   const isNew = callbackUrl && callbackUrl !== sent;
   return { callbackUrl, cookies: isNew ? [{ name, value: callbackUrl, options }] : [] };
+}
+
+/**
+ * The result of the `redirect` callback. Without a callback, as in core, the URL itself, or the public origin
+ * if the URL is on another origin.
+ *
+ * @throws What the callback throws.
+ */
+export async function allowedRedirect(url: string, { origin, config }: RequestContext): Promise<string> {
+  const baseUrl = origin.href;
+  const { redirect } = config.core.callbacks ?? {};
+  if (redirect) return await redirect({ url, baseUrl });
+  if (url.startsWith("/")) return `${baseUrl}${url}`;
+  return URL.canParse(url) && new URL(url).origin === baseUrl ? url : baseUrl;
+}
+
+/** What is wrong with a CSRF token, and what to change. */
+const CSRF_PROBLEMS = {
+  csrf_token_missing:
+    "The body has no `csrfToken`. Get one from GET <prefix>/csrf, and send it in the body of the POST",
+  csrf_cookie_missing:
+    "The body has a `csrfToken`, but the request has no CSRF cookie. Send the cookies that GET <prefix>/csrf " +
+    'has set: `fetch` needs `credentials: "include"` on another origin, and a secure cookie needs https',
+  csrf_cookie_invalid:
+    "The CSRF cookie is not of this application: it was changed, or made with a secret that this process does " +
+    "not have. Get a new token from GET <prefix>/csrf",
+  csrf_token_mismatch:
+    "The `csrfToken` of the body is not that of the CSRF cookie, which a later page may have replaced. Get the " +
+    "token from GET <prefix>/csrf right before the POST",
+} as const;
+
+class CsrfRefused extends MissingCSRF {
+  static override readonly type = MissingCSRF.type;
+  /** The message of the error has a link of core as well. */
+  readonly told;
+
+  constructor(code: keyof typeof CSRF_PROBLEMS) {
+    super(CSRF_PROBLEMS[code]);
+    this.told = { code, message: `${CSRF_PROBLEMS[code]}.` };
+  }
+}
+
+/**
+ * The answer to a POST whose CSRF token is missing or is not accepted, unless none is needed: the application
+ * asks, or the configuration has `skipCSRFCheck`.
+ */
+export function csrfRefusal(context: RequestContext): Answer | undefined {
+  if (context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck) return undefined;
+  const { csrfToken } = context.body ?? {};
+  const { isSent, token } = csrfCookieOf(context);
+  if (csrfToken && csrfToken === token) return undefined;
+  const ofCookie = isSent ? "csrf_cookie_invalid" : "csrf_cookie_missing";
+  const ofBody = csrfToken ? "csrf_token_mismatch" : "csrf_token_missing";
+  return errorAnswer(new CsrfRefused(csrfToken && token === undefined ? ofCookie : ofBody), context);
+}
+
+/**
+ * The CSRF cookie of the request: a token, and its hash. There is a token if it was made with one of the
+ * secrets: a form that is open while they are rotated can be sent.
+ */
+function csrfCookieOf({ config, cookies, settings }: RequestContext): { isSent: boolean; token?: string } {
+  const { current, others } = config.hashSecrets;
+  const [token = "", hash] = parseCookie(cookies)[settings.csrfCookie.name]?.split("|") ?? [];
+  // Compared as in core: timing could only show a client the hash of its own token.
+  const isOurs = hash !== undefined &&
+    (hash === hashToken(token, current) || others.some((secret) => hash === hashToken(token, secret)));
+  return { isSent: hash !== undefined, ...(isOurs && { token }) };
 }

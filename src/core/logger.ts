@@ -8,6 +8,7 @@ import type { AuthLogger } from "../session/read.ts";
 import { reasonIn } from "../utils/error_chain.ts";
 import type { Log } from "../utils/log.ts";
 import { type ProviderError, providerErrorOf } from "../provider/provider_error.ts";
+import { KNOWN_ERRORS } from "./failure.ts";
 
 interface ErrorSummary extends Partial<ProviderError> {
   type: string;
@@ -19,37 +20,9 @@ interface ErrorSummary extends Partial<ProviderError> {
   cause?: ErrorSummary;
 }
 
-/** Errors logged as "info": everyday mistakes, such as a wrong password. */
-const INFORMATIVE = new Set([
-  "CredentialsSignin",
-  "EmailAddressRefused",
-  "MissingCSRF",
-  "TooManyRequests",
-]);
-
-/** Errors logged as "warn": many of them may be an attack or a mistake in the configuration. */
-const NOTEWORTHY = new Set([
-  "AccessDenied",
-  "AccountNotLinked",
-  "InvalidCallbackUrl",
-  "InvalidCheck",
-  "InvalidProvider",
-  "LogoutTokenRefused",
-  "OAuthAccountNotLinked",
-  "OAuthCallbackError",
-  "UnfinishedUserFound",
-  "UnknownAction",
-  "Verification",
-  "WebAuthnVerificationError",
-]);
-
-/** Names of the errors about a token that expired, is malformed or has another secret. */
-const REFUSED_TOKEN = /^(?:JWE|JWT|JOSE)\w*$/;
-
 /**
  * Makes the logger for core.
  *
- * @param log Fastify's logger: that of the request, or at boot that of the application.
  * @param own The configured `logger`; each of its methods replaces ours, as in core.
  * @param debug The configured `debug`. Metadata are never logged: they contain codes, tokens and passwords.
  */
@@ -71,14 +44,23 @@ export function toCoreLogger(
 
 /** Logs an error at its level. */
 export function logError(log: Log, error: Error): void {
-  const answer = providerErrorOf(withCauses(error));
-  const level = levelOf(error, answer);
+  const errors = withCauses(error);
+  const answer = providerErrorOf(errors);
+  const level = levelOf(errors, answer);
   // Not under `err`, whose serializer expects an Error. Formatting a stack costs more than the rest of a
   // refused request, so only the level "error" has one.
-  const summary = { ...summarize(error, level === "error"), ...answer };
+  const [outer, ...causes] = errors.map((each) => summarize(each, level === "error"));
+  const message = messageOf({ ...outer!, ...answer });
   // A refused token or a provider's answer says enough.
-  const explained = level === "error" || (level === "warn" && summary.message === "" && answer === undefined);
-  log[level]({ authjs: summary }, `Auth.js: ${messageOf(summary)}${explained ? causeIn(summary) : ""}`);
+  const isExplained = level === "error" || (level === "warn" && outer!.message === "" && !answer);
+  const why = isExplained ? reasonOf(causes) : "";
+  const isNew = why !== "" && !message.includes(why.replace(/\.$/, ""));
+  let cause: ErrorSummary | undefined;
+  for (const each of causes.reverse()) cause = { ...each, ...(cause && { cause }) };
+  log[level](
+    { authjs: { ...outer, ...(cause && { cause }), ...answer } },
+    `Auth.js: ${message}${isNew ? `: ${why}` : ""}`,
+  );
 }
 
 /** Logs what {@linkcode logError} would for a `JWTSessionError`, without making that error. */
@@ -87,16 +69,10 @@ function logRefusal(log: Log, { name, message }: Error): void {
   log.info({ authjs: { type: "JWTSessionError", message: "", cause } }, "Auth.js: JWTSessionError");
 }
 
-/** Why, where the message does not say it: an error of ours among the causes, else the innermost one. */
-function causeIn(summary: ErrorSummary): string {
-  const shown = messageOf(summary);
-  const causes: ErrorSummary[] = [];
-  for (let { cause } = summary; cause !== undefined; cause = cause.cause) {
-    if (cause.message !== "") causes.push(cause);
-  }
-  const why = causes.find(({ code }) => code !== undefined)?.message ??
-    reasonIn(causes.at(-1)?.message ?? "");
-  return why === "" || shown.includes(why.replace(/\.$/, "")) ? "" : `: ${why}`;
+/** The message of an error of ours among the causes, else of the innermost one. */
+function reasonOf(causes: readonly ErrorSummary[]): string {
+  const said = causes.filter(({ message }) => message !== "");
+  return said.find(({ code }) => code !== undefined)?.message ?? reasonIn(said.at(-1)?.message ?? "");
 }
 
 function messageOf({ type, message, provider, status, error, error_description }: ErrorSummary): string {
@@ -106,9 +82,6 @@ function messageOf({ type, message, provider, status, error, error_description }
   return `"${provider}" answered ${answer}${error_description ? `: ${error_description}` : ""}`;
 }
 
-/** Errors about the session token that a browser sent. */
-const OF_TOKENS = new Set(["JWTSessionError", "SignOutError"]);
-
 /** The user declined at the provider (RFC 6749 section 4.1.2.1; Apple and LinkedIn; LinkedIn). */
 const DECLINED: ReadonlySet<unknown> = new Set([
   "access_denied",
@@ -116,34 +89,29 @@ const DECLINED: ReadonlySet<unknown> = new Set([
   "user_cancelled_login",
 ]);
 
-function levelOf(error: Error, answer: Partial<ProviderError> | undefined): "error" | "warn" | "info" {
-  const { type = error.name } = error as { type?: string };
+function levelOf([error, cause]: readonly Error[], answer: Partial<ProviderError> | undefined) {
+  const { type = error!.name } = error as { type?: string };
   if (DECLINED.has(answer?.error) && type !== "InvalidCheck") return "info";
-  if (INFORMATIVE.has(type)) return "info";
-  if (NOTEWORTHY.has(type) || answer) return "warn";
-  const cause = causeOf(error);
-  const refused = OF_TOKENS.has(type) && cause !== undefined &&
-    (REFUSED_TOKEN.test(cause.name) ||
+  const { level = answer ? "warn" : undefined } = KNOWN_ERRORS[type] ?? {};
+  if (level !== undefined) return level;
+  // The token that a browser sent expired, is malformed or has another secret.
+  const isOfToken = (type === "JWTSessionError" || type === "SignOutError") && cause !== undefined &&
+    (/^(?:JWE|JWT|JOSE)\w*$/.test(cause.name) ||
       /^(?:no matching decryption secret|Invalid JWT)$/.test(cause.message));
-  return refused ? "info" : "error";
+  return isOfToken ? "info" : "error";
 }
 
-/**
- * Only the type, message and stack of an error and its causes. Other properties may be responses, token sets
- * or credentials.
- */
-function summarize(error: Error, withStack: boolean, depth = 0): ErrorSummary {
-  const { type = error.name } = error as { type?: string };
-  const message = error.message.replace(/\.? ?Read more at \S*$/, "");
-  const summary: ErrorSummary = { type, message: withoutQueries(message) };
-  if (withStack && error.stack !== undefined) summary.stack = withoutQueries(error.stack);
-  const { code } = error as { code?: unknown };
-  if (typeof code === "string" && code.startsWith("FST_AUTHJS_")) summary.code = code;
+/** Only the type, message and stack of an error. Other properties may be responses, token sets or credentials. */
+function summarize(error: Error, withStack: boolean): ErrorSummary {
+  const { type = error.name, code } = error as { type?: string; code?: unknown };
   const { provider } = (error.cause ?? {}) as { provider?: unknown };
-  if (typeof provider === "string") summary.provider = provider;
-  const cause = causeOf(error);
-  if (cause !== undefined && depth < 4) summary.cause = summarize(cause, withStack, depth + 1);
-  return summary;
+  return {
+    type,
+    message: withoutQueries(error.message.replace(/\.? ?Read more at \S*$/, "")),
+    ...(withStack && error.stack !== undefined && { stack: withoutQueries(error.stack) }),
+    ...(typeof code === "string" && code.startsWith("FST_AUTHJS_") && { code }),
+    ...(typeof provider === "string" && { provider }),
+  };
 }
 
 /** Deno writes the address of a request into its error, and some providers get an access token in one. */
@@ -154,17 +122,13 @@ function withoutQueries(text: string): string {
   );
 }
 
-/** Auth.js wraps what it caught as `cause.err`; others use `cause` itself. */
-function causeOf(error: Error): Error | undefined {
-  const { cause } = error;
-  const inner = cause instanceof Error ? cause : (cause as { err?: unknown } | undefined)?.err;
-  return inner instanceof Error ? inner : undefined;
-}
-
+/** The error and its causes. Auth.js wraps what it caught as `cause.err`; others use `cause` itself. */
 function withCauses(error: Error): Error[] {
   const errors: Error[] = [];
-  for (let next: Error | undefined = error; next && errors.length < 5; next = causeOf(next)) {
+  for (let next: unknown = error; next instanceof Error && errors.length < 5;) {
     errors.push(next);
+    const { cause } = next;
+    next = cause instanceof Error ? cause : (cause as { err?: unknown } | undefined)?.err;
   }
   return errors;
 }

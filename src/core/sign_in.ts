@@ -13,7 +13,7 @@ import type { EventDetails } from "../telemetry/events.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, TURNED_AWAY } from "./answer.ts";
 import { type ProviderContext, sessionParts } from "./context.ts";
-import { errorAnswer } from "./error_answer.ts";
+import { errorAnswer } from "./failure.ts";
 
 /** A sign-in: what core is given for it, and the answer. */
 export interface SignIn {

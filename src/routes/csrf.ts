@@ -1,7 +1,7 @@
 /** `GET <prefix>/csrf`: the CSRF token. */
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
-import { errorAnswer } from "../core/error_answer.ts";
+import { errorAnswer } from "../core/failure.ts";
 import { flowOf } from "../core/flow.ts";
 
 const HEADERS = {

@@ -1,8 +1,8 @@
 /** Where a failed sign-in leads. */
 import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
-import { errorPage } from "../core/error_answer.ts";
-import { allowedRedirect } from "../core/redirect.ts";
+import { errorPage } from "../core/failure.ts";
+import { allowedRedirect } from "../core/flow.ts";
 
 /**
  * The answer, with the callback URL in the address of the sign-in page: core leaves it out, so that the next

@@ -5,7 +5,7 @@
 import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
 import { type Answer, pageAnswer, redirectAnswer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
-import { errorAnswer } from "../core/error_answer.ts";
+import { errorAnswer } from "../core/failure.ts";
 import { type Flow, flowOf } from "../core/flow.ts";
 import { errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";

@@ -2,8 +2,7 @@
 import { JWTSessionError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts } from "../core/context.ts";
-import { csrfError } from "../core/csrf.ts";
-import { errorAnswer } from "../core/error_answer.ts";
+import { csrfRefusal } from "../core/flow.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry, withEnd } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -44,8 +43,8 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
  * updated one, and running requests with earlier tokens continue with it.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
-  const refused = csrfError(context);
-  if (refused !== undefined) return errorAnswer(refused, context);
+  const refused = csrfRefusal(context);
+  if (refused !== undefined) return refused;
   const { settings } = context;
   const { token } = context.held;
   // Another process may have the key.
@@ -119,7 +118,7 @@ async function updateClaims(newest: string, context: RequestContext, own: OwnRea
   try {
     const read = await runUpdate(newest, readContext(context, own));
     const { token, session, expires, sealed, error } = read;
-    if (error instanceof SessionTooLarge) return errorAnswer(error, context);
+    if (error instanceof SessionTooLarge) return tooLarge(error, context);
     if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
     if (token === null) return withoutSession(context);
     // When a token of the application's codec ends is known once it is opened.
@@ -170,6 +169,13 @@ function updated(session: unknown, token: string, context: RequestContext): Answ
   const body = settings.hidesClaims ? JSON.parse(JSON.stringify(session, leaveOutTokens) ?? "null") : session;
   const cookies = sessionCookies(token, sessionParts(context), settings.cookie, newExpiry(settings));
   return { ...jsonAnswer(body), cookies, session: token };
+}
+
+/** The session would be too large for its cookie. */
+function tooLarge(error: SessionTooLarge, { logger }: RequestContext): Answer {
+  logger.error(error);
+  const message = "The session would be too large for its cookie, and was not updated.";
+  return { ...jsonAnswer(null, 413), error: new FastifyAuthError("FST_AUTHJS_SESSION_TOO_LARGE", message) };
 }
 
 /** No session: its cookies are removed. */

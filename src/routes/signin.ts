@@ -2,9 +2,8 @@
 import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
-import { csrfError } from "../core/csrf.ts";
-import { errorAnswer } from "../core/error_answer.ts";
-import { callbackUrlOf } from "../core/flow.ts";
+import { errorAnswer } from "../core/failure.ts";
+import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
 import { keepRedirect } from "./callback/attempts.ts";
 import { signedInUser } from "./callback/started_by.ts";
 import { rememberBrowser } from "./email_browser.ts";
@@ -24,8 +23,8 @@ export async function handleSignIn(context: RequestContext): Promise<Answer> {
 
 /** A POST without a provider leads to the page. */
 async function leadToPage(context: RequestContext): Promise<Answer> {
-  const refused = csrfError(context);
-  if (refused !== undefined) return errorAnswer(refused, context);
+  const refused = csrfRefusal(context);
+  if (refused !== undefined) return refused;
   try {
     const { cookies } = await callbackUrlOf(context);
     return { ...redirectAnswer(`${context.origin.href}${context.mountPath}/signin`), cookies };
@@ -40,8 +39,8 @@ async function leadToPage(context: RequestContext): Promise<Answer> {
  * @param linkTo The id of the user to whom an account is to be linked, and nothing else done.
  */
 export async function beginSignIn(context: ProviderContext, linkTo?: string): Promise<Answer> {
-  const refused = csrfError(context);
-  if (refused !== undefined) return errorAnswer(refused, context);
+  const refused = csrfRefusal(context);
+  if (refused !== undefined) return refused;
   const answer = context.provider.type === "email"
     ? await rememberBrowser(context)
     : keepRedirect(await callCore(context), context, { startedBy: await signedInUser(context), linkTo });

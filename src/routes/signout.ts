@@ -4,9 +4,8 @@ import type { Awaitable } from "@auth/core/types";
 import { unavailableError } from "../adapter/failure.ts";
 import { type Answer, failedAnswer, redirectAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts } from "../core/context.ts";
-import { csrfError } from "../core/csrf.ts";
-import { errorAnswer } from "../core/error_answer.ts";
-import { callbackUrlOf } from "../core/flow.ts";
+import { errorAnswer } from "../core/failure.ts";
+import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import { rowName } from "../session/name.ts";
 import { openToken } from "../session/open.ts";
@@ -23,8 +22,8 @@ import { endRemovedSession } from "./session_change.ts";
  */
 export async function handleSignOut(context: RequestContext, atProvider?: boolean): Promise<Answer> {
   if (context.method === "GET") return await handleSignOutPage(context);
-  const refused = csrfError(context);
-  if (refused !== undefined) return errorAnswer(refused, context);
+  const refused = csrfRefusal(context);
+  if (refused !== undefined) return refused;
   const held = await providerSessionToEnd(context, atProvider);
   const answer = await signOut(context);
   const failure = await endRemovedSession(answer, context);

@@ -2,8 +2,7 @@
 import { unavailableError } from "../adapter/failure.ts";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
-import { csrfError } from "../core/csrf.ts";
-import { errorAnswer } from "../core/error_answer.ts";
+import { csrfRefusal } from "../core/flow.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { bearerToken } from "../http/bearer.ts";
 import { nameOf, newName, withName } from "../session/name.ts";
@@ -16,8 +15,8 @@ import { BEARER_TAG, forBearer } from "../session/token_use.ts";
 /** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */
 export async function handleToken(context: RequestContext): Promise<Answer> {
   const { config: { bearer }, headers } = context;
-  const refused = csrfError(context);
-  if (refused !== undefined) return errorAnswer(refused, context);
+  const refused = csrfRefusal(context);
+  if (refused !== undefined) return refused;
   // One that expires must not issue its successor.
   if (bearerToken(headers.authorization) !== undefined) return unauthenticated();
   const read = await context.readSession();

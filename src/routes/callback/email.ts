@@ -3,10 +3,8 @@ import type { Adapter } from "@auth/core/adapters";
 import { type Answer, pageAnswer, redirectAnswer } from "../../core/answer.ts";
 import { callCore } from "../../core/call.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
-import { csrfError } from "../../core/csrf.ts";
-import { flowOf } from "../../core/flow.ts";
-import { errorAnswer } from "../../core/error_answer.ts";
-import { allowedRedirect } from "../../core/redirect.ts";
+import { allowedRedirect, csrfRefusal, flowOf } from "../../core/flow.ts";
+import { errorAnswer } from "../../core/failure.ts";
 import { type HashSecrets, hashToken } from "../../config/hash_secrets.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { forgetBrowser, hasAsked } from "../email_browser.ts";
@@ -23,10 +21,8 @@ export async function handleEmailCallback(context: ProviderContext): Promise<Ans
     // The `redirect` callback may throw.
     return await confirm(link, context).catch((error) => errorAnswer(error as Error, context));
   }
-  const refused = emailConfirm && context.method === "POST" ? csrfError(context) : undefined;
-  return refused === undefined
-    ? forgetBrowser(await signIn(link, context), context)
-    : errorAnswer(refused, context);
+  const refused = emailConfirm && context.method === "POST" ? csrfRefusal(context) : undefined;
+  return refused ?? forgetBrowser(await signIn(link, context), context);
 }
 
 /** The parameters of the link, from the form of the page or from the query. */

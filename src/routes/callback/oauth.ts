@@ -6,13 +6,22 @@ import { InvalidCheck, OAuthCallbackError } from "@auth/core/errors";
 import type { Answer } from "../../core/answer.ts";
 import { callCore, type CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
-import { errorAnswer } from "../../core/error_answer.ts";
-import { SignInExpired } from "../../core/failure.ts";
+import { errorAnswer, type Failure } from "../../core/failure.ts";
+import type { FailureCode } from "../../pages/page_error.ts";
 import { errorIn, type ProviderError, toLoggable } from "../../provider/provider_error.ts";
 import { orUnavailable } from "../provider_unavailable.ts";
 import type { Attempt } from "./attempts.ts";
 import { checkIssuer, issuerProblem } from "./issuer.ts";
 import { handOn } from "./redirect_proxy.ts";
+
+/**
+ * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a
+ * mistake in the configuration.
+ */
+class SignInExpired extends InvalidCheck {
+  static override readonly type = InvalidCheck.type;
+  readonly told: Partial<Failure> = { status: 401, code: "sign_in_expired" satisfies FailureCode };
+}
 
 /** The `state` of a callback. */
 export function stateOf(context: ProviderContext): string | undefined {

@@ -3,7 +3,7 @@ import { MissingCSRF } from "@auth/core/errors";
 import type { EmailConfig } from "@auth/core/providers";
 import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
-import { csrfError } from "../../core/csrf.ts";
+import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { ownerOf } from "../../session/owner.ts";
@@ -27,7 +27,7 @@ export async function subjectOf(context: RequestContext): Promise<Subject | unde
     return { kind, account: account === undefined ? undefined : `${kind} ${id} ${account}` };
   };
   const mails = action === "signin" && method === "POST" && type === "email";
-  if ((action === "token" || mails) && csrfError(context) !== undefined) return undefined;
+  if ((action === "token" || mails) && csrfRefusal(context) !== undefined) return undefined;
   if (action === "token") return subject("token", await userOf(context));
   if (mails) return subject("mail", folded(recipientOf(context)));
   if (action !== "callback" || !mayBeGuess(context)) return undefined;

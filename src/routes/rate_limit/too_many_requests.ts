@@ -1,7 +1,7 @@
 /** The answer to a request that is one too many. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { redirectAnswer } from "../../core/answer.ts";
-import { errorPage } from "../../core/error_answer.ts";
+import { errorPage } from "../../core/failure.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { receivedRequest } from "../../http/received.ts";
 import { type Mount, requestContext } from "../context.ts";
@@ -13,6 +13,7 @@ import type { AuthRoute } from "../table.ts";
 export class TooManyRequests extends FastifyAuthError {
   /** The type for clients and for the log. */
   readonly type = "TooManyRequests";
+  readonly told = { code: this.code, message: this.message };
   /** After how many seconds the next attempt is allowed. */
   readonly wait: number;
   /** Fastify adds them to the reply. */
