@@ -3,7 +3,6 @@ import { FastifyAuthError } from "./errors.ts";
 import { assertSessionArguments } from "./instance/arguments.ts";
 import { readSession } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
-import { type SessionRead, SIGNED_OUT } from "./session/read.ts";
 import type {
   ConfigForRequest,
   FastifyAuthConfig,
@@ -50,22 +49,22 @@ export async function getSession(
   req: SessionRequest,
   config: FastifyAuthConfig | ConfigForRequest,
 ): Promise<Session | null> {
-  if (typeof config === "function") return (await readChosen(req, config)).session;
-  assertSessionArguments(req, config);
-  return (await readSession(req, config)).session;
+  const isChosen = typeof config === "function";
+  assertSessionArguments(req, isChosen ? {} : config);
+  const own = isChosen ? await chosenFor(req, config) : config;
+  return own === undefined ? null : (await readSession(req, own)).session;
 }
 
-/** Reads with the configuration that a function chooses. Where there is none, the log says so. */
-async function readChosen(request: SessionRequest, choose: ConfigForRequest): Promise<SessionRead> {
-  assertSessionArguments(request, {});
-  let config: FastifyAuthConfig;
+/** The configuration that a function chooses. If there is none, the log says so. */
+async function chosenFor(
+  request: SessionRequest,
+  choose: ConfigForRequest,
+): Promise<FastifyAuthConfig | undefined> {
   try {
-    config = await Tenants.of(choose).configOf(request);
+    return await Tenants.of(choose).configOf(request);
   } catch (error) {
     // That there is none, and what is wrong with one, was said once.
     const isSaid = error instanceof FastifyAuthError && error.code !== "FST_AUTHJS_UNAVAILABLE";
     if (!isSaid) request.log.error(error, "No session is read: there is no configuration for the request.");
-    return SIGNED_OUT;
   }
-  return await readSession(request, config);
 }

@@ -78,6 +78,15 @@ const JWT_FUNCTIONS: Record<string, (ask: Ask) => Partial<FastifyAuthConfig>> = 
       },
     },
   }),
+  "the decoder, after a while": (ask) => ({
+    jwt: {
+      async decode(params) {
+        await new Promise((resolve) => setImmediate(resolve));
+        await ask();
+        return await decode(params);
+      },
+    },
+  }),
   "the encoder": (ask) => ({
     session: { updateAge: 0 },
     jwt: {

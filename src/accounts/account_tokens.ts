@@ -5,12 +5,10 @@ import { fromAdapter, rowsOf } from "./account_rows.ts";
 import type { AccountTokens, AccountUpdateAdapter } from "../adapter/account_tokens.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
-import { requireOrigin } from "../http/origin.ts";
 import { isRefused, refreshTokens } from "../provider/refresh_tokens.ts";
 import { ownerOf } from "../session/owner.ts";
 import { EARLY_MS, isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
 import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
-import { RequestReads } from "../session/request_reads.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { SessionRequest } from "../types.ts";
 
@@ -50,20 +48,11 @@ export async function accessTokenOfAccount(
 }
 
 /** The id of the signed-in user. */
-async function signedInId(
-  { config, instance }: ActionAuth,
-  request: SessionRequest,
-): Promise<string | undefined> {
+async function signedInId({ config }: ActionAuth, request: SessionRequest): Promise<string | undefined> {
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   if (session === null) return undefined;
-  const ofScheme = instance.settings(requireOrigin(request, instance.config.origin).secure);
-  const { cookie, settings } = presentedToken(
-    instance,
-    request,
-    ofScheme,
-    RequestReads.of(request).cookies(config),
-  );
+  const { cookie, settings } = presentedToken(request, config)!;
   return await fromAdapter(ownerOf(cookie.token, settings));
 }
 

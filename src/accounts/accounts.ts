@@ -17,7 +17,6 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import { beginSignIn } from "../routes/signin.ts";
 import { ownerOf } from "../session/owner.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import { RequestReads } from "../session/request_reads.ts";
 import { eventsOf } from "../telemetry/events.ts";
 
 /** An account by which a user signs in. Its tokens stay on the server. */
@@ -202,16 +201,10 @@ async function signedInUser(
   if (adapter.getUser === undefined) throw invalid(caller, "the adapter has no `getUser()`.");
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
-  const ofScheme = instance.settings(requireOrigin(request, instance.config.origin).secure);
-  const { cookie, settings } = presentedToken(
-    instance,
-    request,
-    ofScheme,
-    RequestReads.of(request).cookies(config),
-  );
-  const id = session === null ? undefined : await fromAdapter(ownerOf(cookie.token, settings));
+  const presented = session === null ? undefined : presentedToken(request, config);
+  const id = presented && await fromAdapter(ownerOf(presented.cookie.token, presented.settings));
   const user = id === undefined ? null : await fromAdapter(adapter.getUser(id));
-  if (user !== null) return { user, adapter, settings };
+  if (user !== null) return { user, adapter, settings: presented!.settings };
   throw new FastifyAuthError(
     "FST_AUTHJS_UNAUTHENTICATED",
     session === null

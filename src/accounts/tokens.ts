@@ -7,7 +7,6 @@ import type { FastifyAuthError } from "../errors.ts";
 import { presentedToken, readRefreshing, readSession } from "../instance/read_session.ts";
 import { invalid } from "../instance/arguments.ts";
 import { bearerToken } from "../http/bearer.ts";
-import { originOf } from "../http/origin.ts";
 import { refreshTokens } from "../provider/refresh_tokens.ts";
 import { openToken } from "../session/open.ts";
 import {
@@ -20,32 +19,19 @@ import {
 import type { TokenRefresh } from "../session/read.ts";
 import { cloneClaims } from "../session/renew.ts";
 import { canCarryCookies } from "../session/reply.ts";
-import { RequestReads } from "../session/request_reads.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { JWT, SessionRequest } from "../types.ts";
 
 /** The claims of the session token, or null where there is no session or it is in a database. */
-export async function getToken(
-  { config, instance }: ActionAuth,
-  request: SessionRequest,
-): Promise<JWT | null> {
+export async function getToken({ config }: ActionAuth, request: SessionRequest): Promise<JWT | null> {
   const { session, claims } = await readSession(request, config);
   if (session === null) return null;
   // Callers may write to them, and requests with the same token share them.
   if (claims !== undefined) return cloneClaims(claims);
-  const origin = originOf(request, instance.config.origin);
-  const ofScheme = origin && instance.settings(origin.secure);
-  if (ofScheme?.strategy !== "jwt") return null;
-  const { cookie, settings } = presentedToken(
-    instance,
-    request,
-    ofScheme,
-    RequestReads.of(request).cookies(config),
-  );
+  const { cookie, settings } = presentedToken(request, config)!;
+  if (settings.strategy !== "jwt") return null;
   // Another request may have replaced it.
-  const opened = await openToken(cookie.token, settings);
-  const newest = settings.live.newest(opened.token);
-  return newest === opened.token ? opened.claims : (await openToken(newest, settings)).claims;
+  return (await openToken(settings.live.newest(cookie.token), settings)).claims;
 }
 
 /** How often one call reads at most: a read that others began does not refresh what it asks for. */

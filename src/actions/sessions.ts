@@ -5,12 +5,10 @@ import { eventsOf } from "../telemetry/events.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
-import { originOf } from "../http/origin.ts";
 import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "../session/known_session.ts";
 import { keyOf } from "../session/owner.ts";
 import { SessionRows } from "../session/session_rows.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import { RequestReads } from "../session/request_reads.ts";
 import type { SessionRequest } from "../types.ts";
 
 /** A session of a user, as `listSessions()` shows it. */
@@ -37,21 +35,14 @@ export interface RevokeSessionsOptions {
 
 /** The sessions of the signed-in user: that of the request first, then the one that was used last. */
 export async function listSessions(auth: ActionAuth, request: SessionRequest): Promise<UserSession[]> {
-  const { config, instance } = auth;
+  const { config } = auth;
   await requireReady(auth);
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
-  const origin = originOf(request, instance.config.origin);
-  if (session === null || origin === undefined) {
+  if (session === null) {
     throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");
   }
-  const ofScheme = instance.settings(origin.secure);
-  const { cookie, settings } = presentedToken(
-    instance,
-    request,
-    ofScheme,
-    RequestReads.of(request).cookies(config),
-  );
+  const { cookie, settings } = presentedToken(request, config)!;
   const known = knownSessions(settings);
   return await attempt(async () => {
     const own = await keyOf(cookie.token, settings);

@@ -37,13 +37,12 @@ export async function isSteppedUp(
  * cookie.
  */
 async function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Promise<JWT | null> {
-  const instance = authInstance(config);
-  const settings = instance.settings(requireOrigin(request, instance.config.origin).secure);
-  if (settings.signInCookie === undefined) return await getToken({ config, instance }, request);
-  const cookies = RequestReads.of(request).cookies(config);
+  const { cookie, settings } = presentedToken(request, config)!;
+  if (settings.signInCookie === undefined) {
+    return await getToken({ config, instance: authInstance(config) }, request);
+  }
   // A bearer token is of a session of its own, which no cookie is signed with.
-  const { cookie } = presentedToken(instance, request, settings, cookies);
-  return signInClaims(cookies ?? "", cookie.token, settings) ?? null;
+  return signInClaims(RequestReads.of(request).cookies(config) ?? "", cookie.token, settings) ?? null;
 }
 
 /** @param now Milliseconds since 1970. */

@@ -1,52 +1,57 @@
 /** Reads the session of a request with the instance of its configuration. */
-import { type AuthInstance, authInstance } from "./auth_instance.ts";
+import { strategyOf } from "../config/adapter_problem.ts";
+import { toCoreLogger } from "../core/logger.ts";
+import { bearerToken } from "../http/bearer.ts";
+import { originOf } from "../http/origin.ts";
+import { MALFORMED } from "../jwt/refusal.ts";
+import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import { asOwn } from "../session/own_read.ts";
+import {
+  type ReadContext,
+  type SessionRead,
+  SIGNED_OUT,
+  type TokenRefresh,
+  warnOnce,
+} from "../session/read.ts";
 import { readDatabaseSession } from "../session/read_database.ts";
 import { readJwtSession, refuseToken } from "../session/read_jwt.ts";
-import { toCoreLogger } from "../core/logger.ts";
-import { originOf } from "../http/origin.ts";
-import { observeRead } from "./observed_read.ts";
-import { sessionReads } from "../telemetry/operations.ts";
-import type { NoticeCode } from "../config/notices.ts";
-import { bearerToken } from "../http/bearer.ts";
-import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
-import type { SessionSettings } from "../session/settings.ts";
-import { type OwnRead, type SessionRead, SIGNED_OUT, type TokenRefresh } from "../session/read.ts";
-import { type AskedRead, RequestReads } from "../session/request_reads.ts";
-import { MALFORMED } from "../jwt/refusal.ts";
-import { warnOfOtherConfig } from "./other_config.ts";
-import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { canCarryCookies, isWrittenBack } from "../session/reply.ts";
+import { type LatestRead, RequestReads } from "../session/request_reads.ts";
+import type { SessionSettings } from "../session/settings.ts";
+import { sessionReads } from "../telemetry/operations.ts";
+import type { FastifyAuthConfig, SessionReadEvent, SessionRequest } from "../types.ts";
+import { monotonicNow } from "../utils/monotonic.ts";
+import { type AuthInstance, authInstance } from "./auth_instance.ts";
+import { warnOfOtherConfig } from "./other_config.ts";
 
 /** The session of a request, with the other results of the read. Never rejects. */
-export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
-  return RequestReads.of(request).once(config, read);
+export async function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  return await RequestReads.of(request).once(config, read);
 }
 
-/** Reads once more, and refreshes the tokens of a provider if that is due. Never rejects. */
-export function readRefreshing(
+/** Reads once more, and refreshes the tokens of a provider if that is due. */
+export async function readRefreshing(
   request: SessionRequest,
   config: FastifyAuthConfig,
   refresh: TokenRefresh,
 ): Promise<SessionRead> {
-  return RequestReads.of(request).anew(
-    config,
-    (request, config, asked) => read(request, config, { ...asked, refresh }),
-  );
+  return await RequestReads.of(request).refreshed(config, read, refresh);
 }
 
-/** What is asked for. */
-interface Asked extends AskedRead {
-  readonly refresh?: TokenRefresh;
-}
-
-async function read(request: SessionRequest, config: FastifyAuthConfig, asked: Asked): Promise<SessionRead> {
+async function read(
+  request: SessionRequest,
+  latest: LatestRead,
+  refresh?: TokenRefresh,
+): Promise<SessionRead> {
   try {
-    const auth = authInstance(config);
+    const auth = authInstance(latest.config);
     if (!auth.isReady && !await isUsable(auth, request)) return SIGNED_OUT;
-    const found = sessionReads.hasSubscribers
-      ? await observeRead(auth, () => readWith(auth, request, asked))
-      : await readWith(auth, request, asked);
-    if (found.update && !isWrittenBack(request)) warnOfLoss(auth, request);
+    const began = monotonicNow();
+    const found = await readHeld(auth, request, latest, refresh);
+    if (sessionReads.hasSubscribers) publish(auth, found, began);
+    if (found.update && !isWrittenBack(request)) {
+      warnOnce({ auth, log: request.log }, "lost renewal", "FST_AUTHJS_WARN_LOST_COOKIE", lostAt(request));
+    }
     return found;
   } catch (error) {
     request.log.error(error, "Auth.js: the session could not be read.");
@@ -66,102 +71,84 @@ async function isUsable(auth: AuthInstance, request: SessionRequest): Promise<bo
   return false;
 }
 
-async function readWith(
+async function readHeld(
   auth: AuthInstance,
   request: SessionRequest,
-  { of, again, cookies, refresh }: Asked,
+  latest: LatestRead,
+  refresh: TokenRefresh | undefined,
 ): Promise<SessionRead> {
-  const origin = originOf(request, auth.config.origin);
-  if (origin === undefined) return SIGNED_OUT;
-  const { cookie, settings } = presentedToken(auth, request, auth.settings(origin.secure), cookies);
-  const { isBearer } = settings;
-  if (cookie.names.length === 0 && !isBearer) return SIGNED_OUT;
-  if (cookie.isRepeated) warnOfRepetition(auth, request, cookie);
-  const { logger, debug } = auth.config.core;
-  const toLogger = () => toCoreLogger(request.log, logger, debug);
-  const toWarn = (message: string) => warnOfOwnRead(auth, request, message);
-  const own: OwnRead = { name: "", settings, logger: toLogger, warn: toWarn };
-  of.own = own;
-  const context = {
-    settings,
-    logger: toLogger,
-    headers: request.headers,
-    canSetCookie: () => !again && !isBearer && canCarryCookies(request),
-    refresh,
-    log: request.log,
-    own,
-    auth,
-  };
-  const { length } = cookie.token;
-  if (length === 0 || length > settings.longestToken) {
-    const found = refuseToken(cookie, MALFORMED, context);
-    return isBearer ? withoutCookies(found) : found;
+  const presented = presentedToken(request, latest.config);
+  if (presented === undefined) return SIGNED_OUT;
+  const { cookie, settings } = presented;
+  if (cookie.names.length === 0 && !settings.isBearer) return SIGNED_OUT;
+  const { log, headers } = request;
+  if (cookie.isRepeated) {
+    warnOnce({ auth, log }, "repeated cookie", "FST_AUTHJS_WARN_COOKIE", repeated(cookie));
   }
-  const found = settings.strategy === "jwt"
-    ? await readJwtSession(cookie, context)
-    : await readDatabaseSession(cookie, context);
-  return isBearer ? withoutCookies(found) : found;
-}
-
-/**
- * The session token of a request, and the settings for where it was. A bearer token counts alone, also an invalid one.
- */
-export function presentedToken(
-  auth: AuthInstance,
-  request: SessionRequest,
-  settings: SessionSettings,
-  cookies: string | undefined,
-): { readonly cookie: SessionCookie; readonly settings: SessionSettings } {
-  const token = auth.config.bearer && bearerToken(request.headers.authorization);
-  return token === undefined
-    ? { cookie: readSessionCookie(cookies ?? request.headers.cookie, settings.cookie.name), settings }
-    : { cookie: { token, names: [] }, settings: settings.forBearer! };
-}
-
-/** The read, which leaves the cookies of the client alone: the token is no cookie. */
-function withoutCookies(found: SessionRead): SessionRead {
-  const {
-    update: _update,
-    newestUpdate: _newest,
-    isOutdated: _isOutdated,
-    checkOtherProcesses: _check,
-    ...read
-  } = found;
+  const { logger, debug } = auth.config.core;
+  const context: ReadContext = {
+    settings,
+    headers,
+    auth,
+    log,
+    logger: () => toCoreLogger(log, logger, debug),
+    canSetCookie: () => !settings.isBearer && canCarryCookies(request),
+    refresh,
+    name: "",
+  };
+  latest.context = context;
+  const found = await asOwn(context, async () => {
+    const { length } = cookie.token;
+    if (length === 0 || length > settings.longestToken) return refuseToken(cookie, MALFORMED, context);
+    return await (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
+  });
+  if (!settings.isBearer) return found;
+  // The cookies of the client are those of another session, or of none.
+  const { update: _update, ...read } = found;
   return read;
 }
 
-function warnOfLoss(auth: AuthInstance, request: SessionRequest): void {
-  auth.once("lost renewal", () => {
-    const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
-    request.log.warn(
-      { code },
-      `Auth.js: the session was renewed at ${request.routeOptions?.url}, and its cookie is lost, since ` +
-        "that route is outside of the scope FastifyAuth is registered in. Register it in the scope of the " +
-        "routes that read sessions, or around it.",
-    );
-  });
+/** The session token of a request, and the settings for where it was. */
+export interface PresentedToken {
+  readonly cookie: SessionCookie;
+  readonly settings: SessionSettings;
 }
 
 /**
- * As in core, which signs out and updates sessions, the first of two cookies counts, whether it is valid or
- * not. It has another domain or path, so this application can neither replace nor remove it.
+ * The session token of a request, with what the request has changed so far. A bearer token counts alone, also an
+ * invalid one. `undefined` if the origin of the request is not known: then it has no session.
  */
-function warnOfRepetition(auth: AuthInstance, request: SessionRequest, { names }: SessionCookie): void {
-  auth.once("repeated cookie", () => {
-    const code: NoticeCode = "FST_AUTHJS_WARN_COOKIE";
-    request.log.warn(
-      { code },
-      `Auth.js: a request has several cookies named ${
-        JSON.stringify(names[0])
-      }, of which the first counts. Where ` +
-        "`cookies.sessionToken` had another `domain` or `path` before, browsers keep the cookie that they have beside " +
-        "the new one, and it can be neither replaced nor removed: give the session cookie another `name`, with which " +
-        "users sign in once more.",
-    );
-  });
+export function presentedToken(
+  request: SessionRequest,
+  config: FastifyAuthConfig,
+): PresentedToken | undefined {
+  const auth = authInstance(config);
+  const origin = originOf(request, auth.config.origin);
+  if (origin === undefined) return undefined;
+  const settings = auth.settings(origin.secure);
+  const token = auth.config.bearer && bearerToken(request.headers.authorization);
+  if (token !== undefined) return { cookie: { token, names: [] }, settings: settings.forBearer! };
+  const cookies = RequestReads.of(request).cookies(config);
+  return { cookie: readSessionCookie(cookies, settings.cookie.name), settings };
 }
 
-function warnOfOwnRead(auth: AuthInstance, { log }: SessionRequest, message: string): void {
-  const code: NoticeCode = "FST_AUTHJS_WARN_CALLBACK";
-  auth.once("own session", () => log.warn({ code }, `Auth.js: ${message}`));
+/** Publishes what was found, and how long it took. */
+function publish({ config }: AuthInstance, { session, failure }: SessionRead, began: number): void {
+  const event: SessionReadEvent = {
+    strategy: strategyOf(config.core),
+    result: failure !== undefined ? "unknown" : session === null ? "none" : "session",
+    duration: (monotonicNow() - began) / 1000,
+  };
+  sessionReads.publish(event);
 }
+
+const lostAt = ({ routeOptions }: SessionRequest) =>
+  `the session was renewed at ${routeOptions?.url}, and its cookie is lost, since that route is outside of the scope ` +
+  "FastifyAuth is registered in. Register it in the scope of the routes that read sessions, or around it.";
+
+/** As in core, the first counts, whether it is valid or not. The other one can be neither replaced nor removed. */
+const repeated = ({ names }: SessionCookie) =>
+  `a request has several cookies named ${JSON.stringify(names[0])}, of which the first counts. Where ` +
+  "`cookies.sessionToken` had another `domain` or `path` before, browsers keep the cookie that they have beside " +
+  "the new one, and it can be neither replaced nor removed: give the session cookie another `name`, with which " +
+  "users sign in once more.";

@@ -12,10 +12,10 @@ import { CallbackFailure } from "../session/callback_failure.ts";
 import { sessionCookies } from "../session/cookie.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
 import { hasEnded } from "../session/ending.ts";
-import { hasUnknownKey, openToken, sessionName, UnreadableToken } from "../session/open.ts";
+import { openToken, sessionName } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { leaveOutTokens } from "../session/provider_tokens.ts";
-import { emitSessionEvent, type OwnRead, type ReadContext, sessionOf, wrapError } from "../session/read.ts";
+import { emitSessionEvent, type ReadContext, wrapError } from "../session/read.ts";
 import { readRow } from "../session/read_database.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
 import { runCallbacks } from "../session/renew.ts";
@@ -47,8 +47,7 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
   if (refused !== undefined) return refused;
   const { settings } = context;
   const { token } = context.held;
-  // Another process may have the key.
-  if (token === "" || hasUnknownKey(token, settings)) return jsonAnswer(null);
+  if (token === "") return jsonAnswer(null);
   const name = await sessionName(token, settings);
   if (ownReadOf({ name, settings }) !== undefined) {
     throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", UPDATES_ITSELF);
@@ -97,9 +96,9 @@ async function updateToken(newest: string, name: string, context: RequestContext
   const { settings } = context;
   const { live } = settings;
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
-  const own = await ownUpdate(newest, name, context);
   const update = settings.strategy === "jwt" ? updateClaims : updateRow;
-  const answer = await asOwn(own, update, newest, context, own);
+  const reading = readContext(name, context);
+  const answer = await asOwn(reading, () => update(newest, reading, context));
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
   const { session: updated } = answer;
@@ -113,10 +112,14 @@ async function updateToken(newest: string, name: string, context: RequestContext
   return answer;
 }
 
-async function updateClaims(newest: string, context: RequestContext, own: OwnRead): Promise<Answer> {
+async function updateClaims(
+  newest: string,
+  reading: ReadContext,
+  context: RequestContext,
+): Promise<Answer> {
   const { settings, logger } = context;
   try {
-    const read = await runUpdate(newest, readContext(context, own));
+    const read = await runUpdate(newest, reading);
     const { token, session, expires, sealed, error } = read;
     if (error instanceof SessionTooLarge) return tooLarge(error, context);
     if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
@@ -125,8 +128,10 @@ async function updateClaims(newest: string, context: RequestContext, own: OwnRea
     const end = settings.ownTokens ? expires : (await openToken(sealed!, settings)).ends.kept;
     return updated(withEnd(session, expires, end), sealed!, context);
   } catch (error) {
-    if (error instanceof Refusal || error instanceof UnreadableToken) {
-      logger.error(wrapError(JWTSessionError, error));
+    if (error instanceof Refusal || error instanceof JWTSessionError) {
+      // Another process may have the key.
+      if (error instanceof Refusal && error.unknownKey) return jsonAnswer(null);
+      logger.error(error instanceof Refusal ? wrapError(JWTSessionError, error) : error);
       return withoutSession(context);
     }
     const failure = error instanceof FastifyAuthError ? error : unavailableError(error);
@@ -140,17 +145,18 @@ async function runUpdate(token: string, context: ReadContext): Promise<JwtRead> 
   const read = await runCallbacks(await openToken(token, context.settings), context);
   const { token: claims, session, error } = read;
   if (claims !== null && error === undefined) {
-    Object.assign(context.own, { known: { session, claims }, isMade: true });
-    if (context.settings.event !== undefined) await emitSessionEvent({ session, token: claims }, context);
+    context.known = { session, token: claims };
+    context.isMade = true;
+    if (context.settings.event !== undefined) await emitSessionEvent(context);
   }
   return read;
 }
 
-async function updateRow(token: string, context: RequestContext, own: OwnRead): Promise<Answer> {
-  const read = await readRow(context.held, readContext(context, own));
-  if (read.failure !== undefined) return failed(read.failure, context);
-  if ("returned" in read) return updated(read.returned, token, context);
-  return read.update === undefined ? jsonAnswer(null) : withoutSession(context);
+async function updateRow(token: string, reading: ReadContext, context: RequestContext): Promise<Answer> {
+  const { failure, update } = await readRow(context.held, reading);
+  if (failure !== undefined) return failed(failure, context);
+  if (reading.isMade) return updated(reading.known!.session, token, context);
+  return update === undefined ? jsonAnswer(null) : withoutSession(context);
 }
 
 /**
@@ -185,7 +191,7 @@ function withoutSession(context: RequestContext): Answer {
   return { ...jsonAnswer(null), cookies };
 }
 
-function readContext(context: RequestContext, own: OwnRead): ReadContext {
+function readContext(name: string, context: RequestContext): ReadContext {
   const { settings, logger, headers, body, log, auth } = context;
   return {
     settings,
@@ -194,29 +200,9 @@ function readContext(context: RequestContext, own: OwnRead): ReadContext {
     canSetCookie: () => true,
     update: { data: body?.data },
     log,
-    own,
     auth,
-  };
-}
-
-/** The update, for functions of the application that it calls and that ask for its session. */
-async function ownUpdate(
-  token: string,
-  name: string,
-  { settings, logger, warnOnce }: RequestContext,
-): Promise<OwnRead> {
-  const own: OwnRead = {
-    isUpdate: true,
     name,
-    settings,
-    logger: () => logger,
-    warn: (message) => warnOnce("own session", message, "FST_AUTHJS_WARN_CALLBACK"),
   };
-  if (settings.strategy === "database") return own;
-  const opened = await openToken(token, settings).catch(() => undefined);
-  if (opened === undefined) return own;
-  const { claims, ends } = opened;
-  return { ...own, known: { session: sessionOf(claims, ends.kept), claims } };
 }
 
 const UPDATES_ITSELF =

@@ -16,20 +16,10 @@ export class CallbackFailure extends FastifyAuthError {
   }
 }
 
-function statusOf(error: unknown): number | undefined {
+/** The status that an error of the application says, as Fastify reads it. */
+export function statusOf(error: unknown): number | undefined {
   const { statusCode } = (error ?? {}) as { statusCode?: unknown };
   return Number.isInteger(statusCode) && Number(statusCode) >= 400 && Number(statusCode) <= 599
     ? Number(statusCode)
     : undefined;
-}
-
-/**
- * What the failure of a `jwt` callback means for the session that exists.
- *
- * @returns null if that ends it.
- * @throws {CallbackFailure}
- */
-export function afterFailedJwt(error: unknown): null {
-  if (statusOf(error) === 401) return null;
-  throw new CallbackFailure("`jwt` callback", error);
 }

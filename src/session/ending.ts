@@ -10,7 +10,7 @@ import { removalOf } from "../http/set_cookie.ts";
 import type { SessionCookie } from "./cookie.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { openToken, sessionName } from "./open.ts";
-import { type SessionRead, SIGNED_OUT } from "./read.ts";
+import { type CookieUpdate, type SessionRead, SIGNED_OUT } from "./read.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
@@ -59,10 +59,10 @@ export function removal(
   endings: number,
   { live, cookie }: Pick<SessionSettings, "live" | "cookie">,
 ): SessionRead {
+  const cookies = () => names.map((name) => removalOf(name, cookie.options));
   return {
     session: null,
-    update: { name: cookie.name, cookies: names.map((name) => removalOf(name, cookie.options)) },
-    isOutdated: () => live.endings(name) !== endings,
+    update: { name: cookie.name, cookies, isOutdated: () => live.endings(name) !== endings },
   };
 }
 
@@ -70,7 +70,7 @@ export function removal(
 export function endChecks(
   name: string,
   context: EndingContext,
-): Pick<SessionRead, "isOutdated" | "checkOtherProcesses"> {
+): Pick<CookieUpdate, "isOutdated" | "checkOtherProcesses"> {
   const { live, refresh } = context.settings;
   const began = monotonicNow();
   return {

@@ -1,7 +1,6 @@
-/** What a read makes of the token of a session. */
+/** What a read makes of a session token, for all requests that carry it at the same time. */
 import type { JWT } from "@auth/core/jwt";
 
-/** What a read makes of a token, for all requests that carry it at the same time. */
 export interface JwtRead {
   /** What the `jwt` callback made of the claims; null ends the session. */
   readonly token: JWT | null;
@@ -21,14 +20,6 @@ export interface JwtRead {
 
 /** Why the tokens of a provider could not be refreshed. */
 export interface RefreshFailure {
-  /** The id of the provider. */
   readonly provider: string;
   readonly cause: unknown;
 }
-
-/** The read of a token whose session ended before the callbacks were done. */
-export const ENDED: JwtRead = Object.freeze({
-  token: null,
-  session: null,
-  expires: new Date(0).toISOString(),
-});

@@ -1,15 +1,17 @@
-/** Decoding a session token, and telling whether it has to be renewed. */
+/** Opening a session token, and telling whether it has to be renewed. */
+import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import { open, type Opened } from "../jwt/jwe.ts";
-import { parseClaims } from "../jwt/codec.ts";
 import { newEnd, tokenLife } from "../config/lifetime.ts";
+import { parseClaims } from "../jwt/codec.ts";
+import { open, type Opened } from "../jwt/jwe.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
-import { digestName, nameOf, rowName } from "./name.ts";
 import { ownString } from "../utils/own_string.ts";
+import { digestName, nameOf, rowName } from "./name.ts";
+import { wrapError } from "./read.ts";
 import type { SessionSettings } from "./settings.ts";
 import { BEARER } from "./token_use.ts";
 
-/** A decoded token. */
+/** A token that was opened. */
 export interface OpenToken {
   /** The token itself. */
   readonly token: string;
@@ -21,25 +23,56 @@ export interface OpenToken {
   readonly text: string | undefined;
   /** Whether it is to be renewed, whatever the callbacks do. */
   readonly due: boolean;
-  /** When the session ends, as it says so, if the token stays and if it is renewed now. */
+  /** When the session ends if the token stays, and if it is renewed now, as a session says it. */
   readonly ends: { readonly kept: string; readonly renewed: () => string };
 }
 
 /**
  * Opens a token.
  *
- * @throws {Refusal} where the token is not ours; {@linkcode UnreadableToken} where the decoder, which may be
- * the application's, does not accept it.
+ * @throws {Refusal} If the token is not ours; {@linkcode JWTSessionError} if the decoder, which may be the
+ * application's, does not accept it.
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
   const known = openKnown(token, settings);
-  if (known instanceof Refusal) throw known;
   if (known !== undefined) return known;
   const claims = await decoded(token, settings);
-  if ((claims.token_use === BEARER) !== settings.isBearer) throw OTHER_USE;
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
-  const current = settings.secrets === undefined;
-  return toOpenToken(token, claims, { text: toJson(claims), current }, settings);
+  return toOpenToken(
+    token,
+    claims,
+    { text: toJson(claims), current: settings.secrets === undefined },
+    settings,
+  );
+}
+
+/**
+ * Opens a token that is in core's format.
+ *
+ * @returns `undefined` for one that only the decoder can read.
+ * @throws {Refusal}
+ */
+export function openKnown(token: string, settings: SessionSettings): OpenToken | undefined {
+  const opened = openText(token, settings);
+  const claims = opened && parseClaims(opened.text);
+  if (claims instanceof Refusal) throw claims;
+  return claims && toOpenToken(token, claims, opened!, settings);
+}
+
+function toOpenToken(
+  token: string,
+  claims: JWT,
+  { text, current }: Pick<Opened, "current"> & Pick<OpenToken, "text">,
+  settings: SessionSettings,
+): OpenToken {
+  const { ownTokens, isBearer } = settings;
+  if ((claims.token_use === BEARER) !== isBearer) throw OTHER_USE;
+  const life = tokenLife(claims, settings, ownTokens);
+  // Before the callbacks, which may write to the claims.
+  const { exp } = claims;
+  const renewed = () => (ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
+  const ends = { kept: life.expires, renewed };
+  return { token, name: nameOf(claims, token), claims, text, due: !current || life.due, ends };
 }
 
 async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {
@@ -47,39 +80,28 @@ async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise
     const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
     if (claims) return claims;
   } catch (cause) {
-    throw new UnreadableToken(cause);
+    throw wrapError(JWTSessionError, cause);
   }
-  throw new UnreadableToken(new Error("Invalid JWT"));
+  throw wrapError(JWTSessionError, new Error("Invalid JWT"));
 }
 
-/** A token that core's decoder or the application's does not accept. */
-export class UnreadableToken extends Error {
-  constructor(cause: unknown) {
-    super("The session token cannot be read.", { cause });
-  }
-}
-
-/** Decodes a token that is in core's format; `undefined` for one that only the decoder can read. */
-export function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
-  const opened = openText(token, settings);
-  if (opened === undefined || opened instanceof Refusal) return opened;
-  const claims = parseClaims(opened.text);
-  if (claims === undefined || claims instanceof Refusal) return claims;
-  if ((claims.token_use === BEARER) !== settings.isBearer) return OTHER_USE;
-  return toOpenToken(token, claims, opened, settings);
-}
-
-/** What a token holds. Those opened lately are remembered: a browser sends the same one with every request. */
+/**
+ * What a token in core's format holds. Those opened lately are remembered: a browser sends the same one with every
+ * request.
+ *
+ * @returns `undefined` for one that only the decoder can read.
+ */
 function openText(
   token: string,
   { secrets, cookie, otherSalts, cache }: SessionSettings,
-): Opened | Refusal | undefined {
+): Opened | undefined {
   if (secrets === undefined) return undefined;
   const known = cache?.get(token);
   if (known !== undefined) return known;
   const opened = open(token, secrets, cookie.name, otherSalts);
+  if (opened instanceof Refusal) throw opened;
   // Only a token that authenticated is remembered.
-  if (opened === undefined || opened instanceof Refusal || cache === undefined) return opened;
+  if (opened === undefined || cache === undefined) return opened;
   const hasRoom = cache.calculatedSize + 2 * token.length <= cache.maxSize;
   if (hasRoom || Math.random() < ADMITTED) cache.set(ownString(token), opened);
   return opened;
@@ -91,21 +113,6 @@ function openText(
  */
 const ADMITTED = 1 / 8;
 
-function toOpenToken(
-  token: string,
-  claims: JWT,
-  { text, current }: Pick<Opened, "current"> & Pick<OpenToken, "text">,
-  settings: SessionSettings,
-): OpenToken {
-  const { ownTokens } = settings;
-  const life = tokenLife(claims, settings, ownTokens);
-  // Before the callbacks, which may write to the claims.
-  const { exp } = claims;
-  const renewed = () => (ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
-  const ends = { kept: life.expires, renewed };
-  return { token, name: nameOf(claims, token), claims, text, due: !current || life.due, ends };
-}
-
 /**
  * The application's encoder decides when its token ends, which is known only when the token comes back. It
  * may keep the `exp` of the claims, so until then the session is said to end no later than that.
@@ -113,15 +120,6 @@ function toOpenToken(
 function earlier(end: Date, exp: unknown): Date {
   const kept = typeof exp === "number" ? Math.floor(exp) * 1000 : NaN;
   return kept > Date.now() && kept < end.getTime() ? new Date(kept) : end;
-}
-
-/**
- * Whether the token was made with a secret that this process does not have, as another one may while secrets
- * are rotated.
- */
-export function hasUnknownKey(token: string, settings: SessionSettings): boolean {
-  const opened = openText(token, settings);
-  return opened instanceof Refusal && opened.unknownKey;
 }
 
 /** Whether the callbacks left the claims as they were: then the browser can keep its token. */

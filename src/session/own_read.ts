@@ -5,11 +5,11 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { FastifyAuthError } from "../errors.ts";
-import { type OwnRead, type SessionRead, toSession } from "./read.ts";
+import { type ReadContext, type SessionRead, toSession, warnOnce } from "./read.ts";
 
 /** A read or an update under way. Deno keeps it until its next collection of garbage, so it is emptied. */
 interface UnderWay {
-  own: OwnRead | undefined;
+  context: ReadContext | undefined;
   /** The one in which a function of the application began this one. */
   outer: UnderWay | undefined;
 }
@@ -17,38 +17,34 @@ interface UnderWay {
 const storage = new AsyncLocalStorage<UnderWay>();
 
 /** Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. */
-export async function asOwn<Arguments extends unknown[], Result>(
-  own: OwnRead,
-  work: (...args: Arguments) => Promise<Result>,
-  ...args: Arguments
-): Promise<Result> {
-  const underWay: UnderWay = { own, outer: storage.getStore() };
+export async function asOwn<Result>(context: ReadContext, work: () => Promise<Result>): Promise<Result> {
+  const underWay: UnderWay = { context, outer: storage.getStore() };
   try {
-    return await storage.run(underWay, work, ...args);
+    return await storage.run(underWay, work);
   } finally {
     // What was begun may go on for longer, such as a timer.
-    underWay.own = underWay.outer = undefined;
+    underWay.context = underWay.outer = undefined;
   }
 }
 
 /** The read or update in which this runs, if another one would wait for it: it is the same, or of the same session. */
-export function ownReadOf(asked: Pick<OwnRead, "name" | "settings">): OwnRead | undefined {
+export function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): ReadContext | undefined {
   for (let each = storage.getStore(); each !== undefined; each = each.outer) {
-    const { own } = each;
-    if (own === asked) return own;
-    if (own === undefined || own.isMade || own.settings.live !== asked.settings.live) continue;
-    if (own.name !== "" && own.name === asked.name) return own;
+    const { context } = each;
+    if (context === undefined || context === asked) return context;
+    const isOfSession = context.name !== "" && context.name === asked.name;
+    if (isOfSession && !context.isMade && context.settings.live === asked.settings.live) return context;
   }
 }
 
 /** What is known of a session in the middle of its read. */
-export function knownRead({ known, settings, logger, warn }: OwnRead): SessionRead {
-  warn(ASKS_FOR_ITSELF);
+export function knownRead(context: ReadContext): SessionRead {
+  warnOnce(context, "own session", "FST_AUTHJS_WARN_CALLBACK", ASKS_FOR_ITSELF);
+  const { known } = context;
   if (known === undefined) {
     return { session: null, failure: new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", ASKS_FOR_ITSELF) };
   }
-  const { session, claims } = known;
-  return { session: toSession(session, { logger, settings }), ...(claims && { claims }) };
+  return { session: toSession(known.session, context), ...(known.token && { claims: known.token }) };
 }
 
 /** Why `getAccessToken()` throws there: the read that refreshes would begin anew. */

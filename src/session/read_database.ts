@@ -7,7 +7,7 @@ import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { endChecks, endedRead, hasEnded, removal } from "./ending.ts";
 import { rowName } from "./name.ts";
-import { asOwn, knownRead, ownReadOf } from "./own_read.ts";
+import { knownRead, ownReadOf } from "./own_read.ts";
 import {
   emitSessionEvent,
   failedCallback,
@@ -17,29 +17,23 @@ import {
   toSession,
   wrapError,
 } from "./read.ts";
-import type { SessionSettings } from "./settings.ts";
-
-type SessionCallback = NonNullable<SessionSettings["callbacks"]["session"]>;
-
-type SessionMethod = "getSessionAndUser" | "deleteSession" | "updateSession";
 
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  const { own } = context;
-  own.name = rowName(cookie.token, context.settings.isBearer);
-  const ended = endedRead(own.name, cookie, context);
+  const { settings } = context;
+  const name = rowName(cookie.token, settings.isBearer);
+  const ended = endedRead(name, cookie, context);
   if (ended !== undefined) return ended;
-  const outer = ownReadOf(own);
-  // An update of the row is not waited for.
-  const isKnown = outer !== undefined && !(outer.isUpdate && outer.known === undefined);
-  return isKnown ? knownRead(outer) : await asOwn(own, readRow, cookie, context);
+  const own = ownReadOf({ name, settings });
+  if (own !== undefined) return knownRead(own);
+  context.name = name;
+  return await readRow(cookie, context);
 }
 
 /** Reads the row. */
 export async function readRow(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  const { settings, logger, update, own } = context;
+  const { settings, logger, update, name } = context;
   const { callbacks, maxAge, updateAge, live } = settings;
-  const { name } = own;
   const sessionToken = cookie.token;
   let expired = false;
   try {
@@ -63,25 +57,25 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
       user: { name: user?.name, email: user?.email, image: user?.image },
       expires: expires.toISOString(),
     };
-    own.known = { session: shown };
+    context.known = { session: shown };
     if (renewed) await renewRow({ sessionToken, expires }, context);
 
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.
     const trigger = update && { trigger: "update" };
     const params = { session: { ...session, expires, user }, user, newSession: update?.data, ...trigger };
-    const returned = callbacks.session ? await callSession(callbacks.session, params) : shown;
-    Object.assign(own, { known: { session: returned }, isMade: true });
-    if (settings.event !== undefined) await emitSessionEvent({ session: returned }, context);
+    context.known = { session: callbacks.session ? await callSession(callbacks.session, params) : shown };
+    context.isMade = true;
+    if (settings.event !== undefined) await emitSessionEvent(context);
     if (live.endings(name) > 0) return SIGNED_OUT;
-    const read = { session: toSession(returned, context), ...(update && { returned }) };
-    if (!due || update) return read;
+    const read = { session: toSession(context.known.session, context) };
+    if (!due) return read;
     return {
       ...read,
       update: {
         name: settings.cookie.name,
-        cookies: sessionCookies(sessionToken, cookie.names, settings.cookie, expires),
+        cookies: () => sessionCookies(sessionToken, cookie.names, settings.cookie, expires),
+        ...endChecks(name, context),
       },
-      ...endChecks(name, context),
     };
   } catch (error) {
     if (error instanceof CallbackFailure) return failedCallback(error, SessionTokenError, context);
@@ -91,7 +85,10 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
   }
 }
 
-async function callSession(callback: SessionCallback, params: unknown): Promise<unknown> {
+async function callSession(
+  callback: NonNullable<ReadContext["settings"]["callbacks"]["session"]>,
+  params: unknown,
+): Promise<unknown> {
   try {
     return await callback(params as never);
   } catch (error) {
@@ -108,20 +105,20 @@ async function renewRow(
   context: ReadContext,
 ): Promise<void> {
   await callAdapter(context, "updateSession", session);
-  if (context.settings.live.endings(context.own.name) === 0) return;
+  if (context.settings.live.endings(context.name) === 0) return;
   // Most adapters find nothing to delete, and some call that an error.
   const { deleteSession } = context.settings.adapter!;
   await (async () => await deleteSession?.(session.sessionToken))().catch(() => {});
 }
 
 /** Calls the adapter as core does, with the call in the debug log and a failure in the log. */
-async function callAdapter<Name extends SessionMethod>(
+async function callAdapter<Name extends "getSessionAndUser" | "deleteSession" | "updateSession">(
   { settings, logger }: ReadContext,
   name: Name,
   ...args: Parameters<NonNullable<Adapter[Name]>>
 ): Promise<Awaited<ReturnType<NonNullable<Adapter[Name]>>>> {
+  logger().debug(`adapter_${name}`, { args });
   try {
-    logger().debug(`adapter_${name}`, { args });
     const method = settings.adapter![name] as (...args: unknown[]) => unknown;
     return await method(...args) as Awaited<ReturnType<NonNullable<Adapter[Name]>>>;
   } catch (cause) {

@@ -2,15 +2,15 @@
 import { JWTSessionError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry } from "../config/lifetime.ts";
-import type { NoticeCode } from "../config/notices.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { endChecks, endedRead, endSession, removal } from "./ending.ts";
+import type { JwtRead } from "./jwt_read.ts";
 import { digestName } from "./name.ts";
-import { openKnown, type OpenToken, openToken, UnreadableToken } from "./open.ts";
-import { asOwn, knownRead, ownReadOf } from "./own_read.ts";
+import { openKnown, type OpenToken, openToken } from "./open.ts";
+import { knownRead, ownReadOf } from "./own_read.ts";
 import {
   emitSessionEvent,
   failedCallback,
@@ -18,11 +18,11 @@ import {
   type SessionRead,
   SIGNED_OUT,
   toSession,
+  warnOnce,
   wrapError,
 } from "./read.ts";
 import { refreshedElsewhere, refreshOnce } from "./refresh_once.ts";
-import { ENDED, type JwtRead } from "./jwt_read.ts";
-import { makeOwnSession, readAsItIs, runCallbacks } from "./renew.ts";
+import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
 
 /**
@@ -30,47 +30,39 @@ import { SessionStoreFailure } from "./shared_store.ts";
  * removed; if the application fails it stays.
  */
 export async function readJwtSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  const { settings, own } = context;
+  const { settings, logger } = context;
   try {
     const opened = openKnown(cookie.token, settings) ?? await openToken(cookie.token, settings);
-    if (opened instanceof Refusal) return refuseToken(cookie, opened, context);
     const ended = endedRead(opened.name, cookie, context);
     if (ended !== undefined) return ended;
-    own.name = opened.name;
-    const outer = ownReadOf(own);
-    if (outer !== undefined) return knownRead(outer);
-    return await asOwn(own, readOpened, opened, cookie, context);
+    const own = ownReadOf({ name: opened.name, settings });
+    if (own !== undefined) return knownRead(own);
+    context.name = opened.name;
+    return await readOpened(opened, cookie, context);
   } catch (error) {
-    return failedRead(error, cookie, context);
+    if (error instanceof Refusal || error instanceof JWTSessionError) {
+      return refuseToken(cookie, error, context);
+    }
+    if (error instanceof SessionStoreFailure) {
+      logger().error(error);
+      return { session: null, failure: unavailableError(error) };
+    }
+    const failure = error instanceof CallbackFailure ? error : new CallbackFailure("`jwt` callback", error);
+    return failedCallback(failure, JWTSessionError, context);
   }
 }
 
 /** Removes the cookie of a token that is not ours, unless another process may know its key. */
-export function refuseToken(cookie: SessionCookie, refusal: Refusal, context: ReadContext): SessionRead {
-  context.logger().refusal(refusal);
-  return refusal.unknownKey ? SIGNED_OUT : removeUnread(cookie, context);
-}
-
-/** Removes a cookie whose token does not open. */
-function removeUnread(cookie: SessionCookie, context: ReadContext): SessionRead {
-  const { live } = context.settings;
+export function refuseToken(
+  cookie: SessionCookie,
+  refusal: Refusal | JWTSessionError,
+  context: ReadContext,
+): SessionRead {
+  if (refusal instanceof Refusal) context.logger().refusal(refusal);
+  else context.logger().error(refusal);
+  if (refusal instanceof Refusal && refusal.unknownKey) return SIGNED_OUT;
   const name = digestName(cookie.token);
-  return endedRead(name, cookie, context) ??
-    removal(cookie.names, name, live.endings(name), context.settings);
-}
-
-function failedRead(error: unknown, cookie: SessionCookie, context: ReadContext): SessionRead {
-  if (error instanceof Refusal) return refuseToken(cookie, error, context);
-  if (error instanceof SessionStoreFailure) {
-    context.logger().error(error);
-    return { session: null, failure: unavailableError(error) };
-  }
-  if (error instanceof UnreadableToken) {
-    context.logger().error(wrapError(JWTSessionError, error.cause));
-    return removeUnread(cookie, context);
-  }
-  const failure = error instanceof CallbackFailure ? error : new CallbackFailure("`jwt` callback", error);
-  return failedCallback(failure, JWTSessionError, context);
+  return endedRead(name, cookie, context) ?? removal(cookie.names, name, 0, context.settings);
 }
 
 /** Reads the session, and says what becomes of the cookie. */
@@ -88,58 +80,45 @@ async function readOpened(
   if (claims === null) {
     return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
   }
-  Object.assign(context.own, { known: { session, claims }, isMade: true });
+  context.known = { session, token: claims };
+  context.isMade = true;
   if (error) logger().error(wrapError(JWTSessionError, error));
-  else if (settings.event !== undefined) await emitSessionEvent({ session, token: claims }, context);
+  else if (settings.event !== undefined) await emitSessionEvent(context);
   if (live.hasEndedSince(name, began)) return SIGNED_OUT;
   const found = { session: toSession(session, context), claims, refreshFailure };
   if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
   if (sealed === undefined) return found;
-  const write = (token: string) => ({
+  const update = {
     name: settings.cookie.name,
-    cookies: sessionCookies(token, cookie.names, settings.cookie, newExpiry(settings)),
-  });
-  return {
-    ...found,
-    update: write(sealed),
-    // Another request may have replaced the token when the reply leaves.
-    newestUpdate: () => write(live.newest(sealed)),
+    cookies: () => sessionCookies(live.newest(sealed), cookie.names, settings.cookie, newExpiry(settings)),
     ...endChecks(name, context),
   };
+  return { ...found, update };
 }
 
 /** Reads the newest token of the session, once for all requests that ask for it at the same time. */
 async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { live, callbacks, keepsTokens } = context.settings;
+  const { live, callbacks, keepsTokens, refresh: { waitLimit } } = context.settings;
   const { name, token } = opened;
   // Of two requests that renew a token, one could bring a refresh token back that the other has used.
   if (callbacks.jwt === undefined && !keepsTokens) return await renew(opened, context);
-  let newest = live.newest(token);
+  const newest = live.isUpdated(name) ? await live.updated(name, token, waitLimit) : live.newest(token);
+  // An update is ended by no read: its callback may wait for something slow.
   if (live.isUpdated(name)) {
-    newest = await updatedToken(opened, context);
-    if (live.endings(name) > 0) return ENDED;
+    const problem =
+      `a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or \`session\` ` +
+      "callback takes long.";
+    warnOnce(context, "long update", "FST_AUTHJS_WARN_CALLBACK", problem);
   }
   const work = async () => {
     const current = newest === token ? opened : await openToken(newest, context.settings);
     return await renew(current, context);
   };
-  const read = await live.read(newest, work, (other) => makeOwnSession(other, context));
+  const read = await live.read(newest, work, async (shared) => {
+    if (shared.token === null) return shared;
+    return { ...shared, ...await makeSession(cloneClaims(shared.token), shared.expires, context) };
+  });
   return newest === token ? read : { sealed: newest, ...read };
-}
-
-/** The newest token of the session, once the update of it is done. */
-async function updatedToken({ name, token }: OpenToken, context: ReadContext): Promise<string> {
-  const { settings: { live, refresh: { waitLimit } }, auth, log } = context;
-  const newest = await live.updated(name, token, waitLimit);
-  // An update is ended by no read: its callback may wait for something slow.
-  if (live.isUpdated(name)) {
-    const code: NoticeCode = "FST_AUTHJS_WARN_CALLBACK";
-    const problem =
-      `a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its ` +
-      "`jwt` or `session` callback takes long.";
-    auth.once("long update", () => log.warn({ code }, `Auth.js: ${problem}`));
-  }
-  return newest;
 }
 
 /**
@@ -151,7 +130,7 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   const { name, token } = opened;
   if (records !== undefined) {
     const use = { userAgent: headers["user-agent"], report: (error: Error) => logger().error(error) };
-    if (await records.hasEnded(opened, use)) return endedElsewhere(name, context);
+    if (await records.hasEnded(opened, use)) return { ...ENDED, endings: live.end(name) };
   }
   const began = monotonicNow();
   const read = refresh.store !== undefined && isRefreshDue(opened, context)
@@ -164,23 +143,16 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   }
   if (read.sealed === undefined) return read;
   // If it is not known whether it was ended from elsewhere meanwhile, a refresh must not be lost.
-  if (await records?.hasEnded({ claims: read.token, name }).catch(() => false)) {
-    return endedElsewhere(name, context);
-  }
-  if (context.settings.callbacks.jwt !== undefined || context.settings.keepsTokens) {
-    live.replace(token, read.sealed);
-  }
+  const isEnded = await records?.hasEnded({ claims: read.token, name }).catch(() => false);
+  if (isEnded) return { ...ENDED, endings: live.end(name) };
+  live.replace(token, read.sealed);
   return read;
-}
-
-/** The read of a session that was ended from elsewhere, which removes its cookie. */
-function endedElsewhere(name: string, { settings: { live } }: ReadContext): JwtRead {
-  return { ...ENDED, endings: live.end(name) };
 }
 
 /** Runs the callbacks, which may refresh the token, in one of several processes. */
 async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { settings } = context;
+  const { settings, refresh } = context;
+  const asItIs = ({ claims, ends }: OpenToken) => makeSession(claims, ends.kept, context);
   let updated: OpenToken | undefined;
   const read = await refreshOnce<JwtRead>(context, opened.token, {
     work: () => runCallbacks(opened, context),
@@ -188,9 +160,14 @@ async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<J
       const successor = await openToken(sealed, settings).catch(() => undefined);
       if (successor === undefined) return undefined;
       if (isUpdate) updated = successor;
-      return { ...await readAsItIs(successor, context), sealed };
+      return { ...await asItIs(successor), sealed };
     },
-    leave: () => readUnrefreshed(opened, context),
+    // Another process refreshes the session, and takes too long: nothing is renewed.
+    async leave() {
+      const read = await asItIs(opened);
+      if (!refresh?.isDue(opened.claims)) return read;
+      return { ...read, refreshFailure: { provider: refresh.provider, cause: refreshedElsewhere() } };
+    },
     session: { name: opened.name, ended: ENDED },
   });
   if (updated === undefined) return read;
@@ -198,14 +175,6 @@ async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<J
   const { token } = updated;
   settings.live.replace(opened.token, token);
   return { sealed: token, ...await refreshInTurn(updated, context) };
-}
-
-/** Another process refreshes the session, and takes too long. */
-async function readUnrefreshed(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { refresh } = context;
-  const read = await readAsItIs(opened, context);
-  if (!refresh?.isDue(opened.claims)) return read;
-  return { ...read, refreshFailure: { provider: refresh.provider, cause: refreshedElsewhere() } };
 }
 
 /**

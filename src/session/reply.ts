@@ -57,8 +57,10 @@ function carryLate(reads: RequestReads): void {
   onHeaders(reply.raw, () => {
     if (reads.isSent) return;
     // The other processes cannot be asked any more whether a session has ended.
-    for (const change of reads.sureChanges) carryCookies(reply.raw, change);
-    if (reads.hasUnsureChanges) warnOfLoss(reply, "unchecked");
+    for (const change of reads.changes) {
+      if (change.isUnsure) warnOfLoss(reply, "unchecked");
+      else carryCookies(reply.raw, change);
+    }
   });
 }
 

@@ -1,12 +1,18 @@
-/** The sessions that were read for a request, and the cookies that this changes. */
+/** The sessions that were read for a request, and the cookies that its reply is to carry. */
 import type { FastifyReply } from "fastify";
 import { FastifyAuthError } from "../errors.ts";
+import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
 import type { SessionCookieUpdate } from "./cookie.ts";
 import { knownRead, ownReadOf, REFRESHES_ITSELF } from "./own_read.ts";
-import { type OwnRead, type SessionRead, SIGNED_OUT } from "./read.ts";
-import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
+import {
+  type CookieUpdate,
+  type ReadContext,
+  type SessionRead,
+  SIGNED_OUT,
+  type TokenRefresh,
+} from "./read.ts";
 
 /**
  * The property of requests that keeps their reads: a decorator in the plugin's scopes. A request outside of
@@ -21,62 +27,51 @@ export const READS: unique symbol = Symbol("fastify-authjs.reads");
  */
 const READ_VALID_MS = 10_000;
 
-/** The latest read of a configuration. */
-interface Latest {
+/** The latest read of a configuration; another takes its place once the request signs in or out, or updates it. */
+export interface LatestRead {
   readonly config: FastifyAuthConfig;
-  /** The same, for functions of the application that it calls. */
-  own?: OwnRead;
-  /** When it began; `undefined` until there was one. */
-  at?: number;
+  /** The Cookie header, if it is not that of the request any more. */
+  cookies: string | undefined;
   /** What it gave, or will give. */
   result: Promise<SessionRead>;
-  /** The Cookie header, if this request has signed in or out, or has got another session token. */
-  cookies?: string;
-  /** How often it has signed in or out or has updated the session. */
-  changes: number;
+  /** When it began; -Infinity if there was none. */
+  at: number;
+  /** Whether it is of what the request itself has changed. */
+  readonly isOfChange: boolean;
+  /** The read itself, for functions of the application that it calls. */
+  context: ReadContext | undefined;
 }
 
 /** A read that changed something. */
-type Update = SessionRead & {
-  readonly update: SessionCookieUpdate;
-  readonly of: Latest;
-  /** How often the request had changed the session when it was read. */
-  readonly changes: number;
-};
+interface Update extends CookieUpdate {
+  readonly of: LatestRead;
+  readonly givesSession: boolean;
+}
 
 /** Cookies to set. */
 export interface CookieChange {
   readonly update: SessionCookieUpdate;
   /** Whether they replace those that the request has set before the read. */
   readonly replaces: boolean;
+  /** Whether the other processes have to be asked before. */
+  readonly isUnsure: boolean;
 }
 
-const NONE: readonly Update[] = Object.freeze([]);
 const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 
-/** A read that is asked for. */
-export interface AskedRead {
-  /** Where the read is to be found while it is under way. */
-  readonly of: { own?: OwnRead };
-  /** Whether the request has read before: its reply may have left since. */
-  readonly again: boolean;
-  /** The Cookie header, if it is not that of the request any more. */
-  readonly cookies: string | undefined;
-}
-
 /** Reads the session of a request. Never rejects. */
-type Read = (request: SessionRequest, config: FastifyAuthConfig, asked: AskedRead) => Promise<SessionRead>;
+type Read = (request: SessionRequest, latest: LatestRead, refresh?: TokenRefresh) => Promise<SessionRead>;
 
 /** What was read for one request, and what its reply is to carry. */
 export class RequestReads {
+  readonly #request: SessionRequest;
+  readonly #headers: SessionRequest["headers"];
   /** Of each configuration: mostly of one. */
-  readonly #latest: Latest[] = [];
+  readonly #latest: LatestRead[] = [];
   /** How many reads are under way. */
   underWay = 0;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
-  updates: readonly Update[] = NONE;
-  readonly #request: SessionRequest;
-  readonly #headers: SessionRequest["headers"];
+  updates: readonly Update[] = [];
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   isSent = false;
   /** Whether a reply whose handler writes the head is going to carry the cookies. */
@@ -96,7 +91,7 @@ export class RequestReads {
    * another user, so it has its own; it has no reply that could carry cookies.
    */
   static of(request: SessionRequest): RequestReads {
-    const holder = request as { [READS]?: RequestReads };
+    const holder = request as SessionRequest & { [READS]?: RequestReads };
     const known = holder[READS];
     if (known !== undefined && known.#headers === request.headers) return known;
     const reads = new RequestReads(request);
@@ -105,41 +100,46 @@ export class RequestReads {
   }
 
   /** One read for each configuration, however many hooks and handlers ask. */
-  once(config: FastifyAuthConfig, read: Read): Promise<SessionRead> {
+  async once(config: FastifyAuthConfig, read: Read): Promise<SessionRead> {
     const latest = this.#latestOf(config);
     // The one that asks may be a function of the application which the read calls.
-    const own = this.underWay === 0 || latest.own === undefined ? undefined : ownReadOf(latest.own);
-    if (own !== undefined) return Promise.resolve(knownRead(own));
-    const { at } = latest;
-    if (at !== undefined && monotonicNow() - at < READ_VALID_MS) return latest.result;
-    return latest.result = this.#read(latest, read, at !== undefined);
+    const own = latest.context && ownReadOf(latest.context);
+    if (own !== undefined) return knownRead(own);
+    if (monotonicNow() - latest.at >= READ_VALID_MS) latest.result = this.#read(latest, read);
+    return await latest.result;
   }
 
-  /** Reads once more, with other results than a read that may have been before: later ones see them, too. */
-  async anew(config: FastifyAuthConfig, read: Read): Promise<SessionRead> {
+  /** Reads once more, and refreshes the tokens of a provider if that is due. Later reads see the result, too. */
+  async refreshed(config: FastifyAuthConfig, read: Read, refresh: TokenRefresh): Promise<SessionRead> {
     const latest = this.#latestOf(config);
-    if (latest.own !== undefined && ownReadOf(latest.own) !== undefined) {
+    if (latest.context !== undefined && ownReadOf(latest.context) !== undefined) {
       throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", REFRESHES_ITSELF);
     }
-    return await (latest.result = this.#read(latest, read, false));
+    return await (latest.result = this.#read(latest, read, refresh));
   }
 
-  async #read(latest: Latest, read: Read, again: boolean): Promise<SessionRead> {
-    const { config, cookies, changes } = latest;
+  async #read(latest: LatestRead, read: Read, refresh?: TokenRefresh): Promise<SessionRead> {
     latest.at = monotonicNow();
     this.underWay++;
     try {
-      const found = await read(this.#request, config, { of: latest, again, cookies });
-      if (found.update !== undefined) this.#note(latest, found as Update, changes);
+      const found = await read(this.#request, latest, refresh);
+      if (found.update !== undefined) this.#note(latest, found.update, found.session !== null);
       return found;
     } finally {
       this.underWay--;
     }
   }
 
-  #latestOf(config: FastifyAuthConfig): Latest {
+  #latestOf(config: FastifyAuthConfig): LatestRead {
     for (const latest of this.#latest) if (latest.config === config) return latest;
-    const latest: Latest = { config, result: NOT_SIGNED_IN, changes: 0 };
+    const latest: LatestRead = {
+      config,
+      cookies: undefined,
+      result: NOT_SIGNED_IN,
+      at: -Infinity,
+      isOfChange: false,
+      context: undefined,
+    };
     this.#latest.push(latest);
     return latest;
   }
@@ -150,36 +150,35 @@ export class RequestReads {
   }
 
   /**
-   * Gives later reads of this request other cookies: its reply sets them.
+   * Gives later reads of this request other cookies: its reply sets them. An earlier read that is still under way is
+   * waited for where it was started.
    *
    * @param cookies The Cookie header with them.
    * @param known What a read gives from now on, if that is known.
    */
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
-    const latest = this.#latestOf(config);
-    latest.cookies = cookies;
-    latest.changes++;
-    // An earlier read that is still under way is waited for where it was started.
-    latest.at = known === undefined ? -Infinity : monotonicNow();
-    latest.result = known === undefined ? NOT_SIGNED_IN : Promise.resolve(known);
+    const index = this.#latest.indexOf(this.#latestOf(config));
+    const at = known === undefined ? -Infinity : monotonicNow();
+    const result = Promise.resolve(known ?? SIGNED_OUT);
+    this.#latest[index] = { config, cookies, result, at, isOfChange: true, context: undefined };
   }
 
-  /** Takes note of what a read changed. */
-  #note(of: Latest, found: Update, changes: number): void {
-    const isLate = this.updates.some((other) => other.of === of && other.changes > changes);
-    if (isLate) return;
-    if (changes === of.changes && found.update.cookies.some(({ value }) => value !== "")) {
+  /** Takes note of what a read changed. One that began before a change of the request does not undo a later one. */
+  #note(of: LatestRead, update: CookieUpdate, givesSession: boolean): void {
+    const before = this.updates.find(({ name }) => name === update.name);
+    if (before?.of.config === of.config && before.of !== of && !this.#latest.includes(of)) return;
+    const cookies = update.cookies();
+    if (cookies.some(({ value }) => value !== "")) {
       // The configuration may not remember that the token was replaced.
-      of.cookies = cookiesAfter(found.update.cookies, of.cookies ?? this.#headers.cookie ?? "");
+      of.cookies = cookiesAfter(cookies, of.cookies ?? this.#headers.cookie ?? "");
     }
-    const others = this.updates.filter((other) => other.update.name !== found.update.name);
-    this.updates = [...others, { ...found, of, changes }];
+    this.updates = [...this.updates.filter((other) => other !== before), { ...update, of, givesSession }];
     this.onUpdate?.(this);
   }
 
   /** Whether the newest read that changed something gave a session. */
   get givesSession(): boolean {
-    return this.updates.at(-1)?.session != null;
+    return this.updates.at(-1)?.givesSession === true;
   }
 
   /** Whether it is too late for cookies. */
@@ -198,24 +197,11 @@ export class RequestReads {
 
   /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
   get changes(): readonly CookieChange[] {
-    return toChanges(this.updates);
+    const current = this.updates.filter(({ isOutdated }) => !isOutdated());
+    return current.map(({ name, cookies, of, checkOtherProcesses }) => ({
+      update: { name, cookies: cookies() },
+      replaces: of.isOfChange && this.#latest.includes(of),
+      isUnsure: checkOtherProcesses !== undefined,
+    }));
   }
-
-  /** Those for which the other processes need not be asked. */
-  get sureChanges(): readonly CookieChange[] {
-    return toChanges(this.updates.filter(({ checkOtherProcesses }) => checkOtherProcesses === undefined));
-  }
-
-  /** Whether there are cookies for which the other processes have to be asked. */
-  get hasUnsureChanges(): boolean {
-    return this.updates.some(({ checkOtherProcesses }) => checkOtherProcesses !== undefined);
-  }
-}
-
-function toChanges(updates: readonly Update[]): readonly CookieChange[] {
-  const current = updates.filter(({ isOutdated }) => !isOutdated?.());
-  return current.map(({ update, newestUpdate, of, changes }) => ({
-    update: newestUpdate?.() ?? update,
-    replaces: changes > 0 && changes === of.changes,
-  }));
 }
