@@ -19,7 +19,7 @@ export class CookieJar {
     }
   }
 
-  /** The value of the Cookie header; empty where there is none. */
+  /** The value of the Cookie header; empty if there is none. */
   get header(): string {
     return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   }

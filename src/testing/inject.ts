@@ -23,7 +23,7 @@ export interface InjectWithCookies {
   (options: InjectOptions | string): Promise<LightMyRequestResponse>;
   /**
    * The Cookie header as it is now, for requests by other means: `fetch()`, a WebSocket, a browser. Empty
-   * where there are no cookies.
+   * if there are no cookies.
    */
   readonly cookie: string;
 }

@@ -60,7 +60,7 @@ export interface TestIssuer extends AsyncDisposable {
    * @param app The application; it may still be starting.
    * @param options The user, and the provider of the application.
    * @returns The application's `inject()` for the user who signed in.
-   * @throws {Error} with what the application answered, where the sign-in failed.
+   * @throws {Error} with what the application answered, if the sign-in failed.
    */
   signIn(app: TestedApp, options?: IssuerSignInOptions): Promise<InjectWithCookies>;
   /** Stops the provider. */
@@ -126,7 +126,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssu
   };
   const service = await issuerService(library, url, lifetime, issuer);
   server.on("request", (request, response) => {
-    requests.push(`${request.method} ${new URL(request.url ?? "/", url).pathname}`);
+    requests.push(`${request.method} ${request.url?.split("?")[0]}`);
     service.requestHandler(request, response);
   });
   return issuer;

@@ -51,7 +51,7 @@ export interface SignedInOptions {
    */
   readonly expires?: Date;
   /**
-   * Whether users reach the application over https. It counts only where neither `origin` nor `AUTH_URL` says
+   * Whether users reach the application over https. It counts only if neither `origin` nor `AUTH_URL` says
    * it: the name of the cookie depends on it.
    *
    * @default false
@@ -70,7 +70,7 @@ export interface SignedIn extends InjectWithCookies {
  *
  * The cookie is the one that a sign-in would have set: with the name, the key and the chunks that the
  * configuration says, and the claims that its `jwt` callback returns for a sign-in (`trigger: "signIn"`); or
- * with a row in the database, where sessions are kept there. With `revocable` the session has a record.
+ * with a row in the database, if sessions are kept there. With `revocable` the session has a record.
  * The `signIn` callback and events are not called, and no account is linked: `startIssuer()` is there for
  * tests of the sign-in itself.
  *
