@@ -6,14 +6,7 @@ import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/su
 import { variableOf } from "../provider/variables.ts";
 import { about, type Finding, NO_PROVIDER, reasonOf } from "./findings.ts";
 import { loadApp } from "./load_app.ts";
-
-/** How an application is checked. */
-export interface AppOptions {
-  /** How long loading (30 s), and each request to a provider (10 s), may take, in milliseconds. */
-  readonly timeout: number | undefined;
-  /** Whether providers are left alone. */
-  readonly offline: boolean;
-}
+import { newVisitor } from "./visitor.ts";
 
 const mount = about("mount");
 const provider = about("provider");
@@ -22,20 +15,23 @@ const provider = about("provider");
  * Checks an application.
  *
  * @param file The path of its module.
+ * @param offline Whether providers are left alone.
+ * @param timeout How long loading (30 s), and each request to a provider (10 s), may take, in milliseconds.
  * @throws {NoApp} If the module makes no application, or is not ready in time.
  */
 export async function checkApp(
   file: string,
-  options: AppOptions,
+  offline: boolean,
+  timeout: number | undefined,
 ): Promise<{ findings: Finding[]; text: string }> {
-  const { apps, failure, close } = await loadApp(file, options.timeout ?? 30_000);
+  const { apps, failure, close } = await loadApp(file, timeout ?? 30_000);
   try {
     if (failure !== undefined) return { findings: [explain(failure)], text: "" };
     const reports = apps.flatMap(mountedIn).map(({ mountPath, auth, paths }) =>
       reportOf(auth, auth === undefined ? mountPath : paths.get(auth)!.mount)
     );
     if (reports.length === 0) return { findings: [mount.error(NOT_MOUNTED)], text: "" };
-    const findings = await Promise.all(reports.map((report) => checkReport(report, options)));
+    const findings = await Promise.all(reports.map((report) => checkReport(report, offline, timeout)));
     return { findings: findings.flat(), text: reports.map(({ table }) => table).join("\n\n") };
   } finally {
     await close();
@@ -47,7 +43,8 @@ const NOT_MOUNTED = "The application does not register FastifyAuth(): " +
 
 async function checkReport(
   { mount: path, warnings, providers }: Report,
-  { timeout = 10_000, offline }: AppOptions,
+  offline: boolean,
+  timeout = 10_000,
 ): Promise<Finding[]> {
   const starts = `FastifyAuth is mounted at ${path}, and the application starts.`;
   if (providers === undefined) return [mount.ok(`${starts} ${PER_REQUEST}`)];
@@ -75,9 +72,13 @@ async function checkDiscovery(
   const what = `The discovery document of "${id}", ${url},`;
   const hint = `Check \`issuer\` (or ${variable}), and that this machine can reach it.`;
   try {
-    const response = await fetchDocument(new URL(url), timeout);
-    if (!response.ok) return [provider.error(`${what} is answered with ${response.status}. ${hint}`)];
-    const { issuer: found } = Object(await response.json()) as { issuer?: unknown };
+    const visit = newVisitor(timeout);
+    const reply = await visit(url);
+    // The sign-in follows one redirect, too.
+    const target = discoveryRedirect(reply, new URL(url));
+    const { status, json } = target === undefined ? reply : await visit(target.href);
+    if (status !== 200) return [provider.error(`${what} is answered with ${status}. ${hint}`)];
+    const { issuer: found } = Object(json) as { issuer?: unknown };
     if (typeof found !== "string") return [provider.error(`${what} names no issuer. ${hint}`)];
     // Providers of many tenants have a placeholder, as `{tenantid}`.
     const isSame = found.includes("{") || found.replace(/\/$/, "") === issuer.replace(/\/$/, "");
@@ -87,16 +88,6 @@ async function checkDiscovery(
   } catch (cause) {
     return [provider.error(`${what} cannot be had: ${reasonOf(cause)}. ${hint}`)];
   }
-}
-
-/** As the sign-in reads it, which follows one redirect. */
-async function fetchDocument(url: URL, timeout: number): Promise<Response> {
-  const options = { redirect: "manual", signal: AbortSignal.timeout(timeout) } as const;
-  const response = await fetch(url, options);
-  const target = discoveryRedirect(response, url);
-  if (target === undefined) return response;
-  await response.body?.cancel();
-  return await fetch(target, options);
 }
 
 /** An error of the set-up says what to change; any other is the application's own. */

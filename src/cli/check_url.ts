@@ -32,13 +32,13 @@ type Findings = AsyncGenerator<Finding, void>;
 
 const cache = about("cache");
 const cookies = about("cookies");
+const callback = about("callback");
 const headers = about("headers");
 const reach = about("reach");
 const session = about("session");
 const signIn = about("sign-in");
 const tls = about("tls");
 
-/** Where to look next. */
 const IN_LOG = "the reason is in the log of the application";
 
 /**
@@ -131,7 +131,7 @@ async function* checkOrigin({ origin, base, providers }: Deployment): Findings {
   else {
     yield about("origin").ok(`Callback URLs are made for ${origin}.`);
     for (const { id, callbackUrl } of providers.filter(isOAuth)) {
-      yield about("callback").ok(`${id}: register ${callbackUrl} at the provider.`);
+      yield callback.ok(`${id}: register ${callbackUrl} at the provider.`);
     }
   }
 }
@@ -181,7 +181,7 @@ async function* checkForwarded({ origin, isTls, base, providers, visit }: Deploy
 
 const tokenIn = ({ json }: Reply) => (Object(json) as { csrfToken?: unknown }).csrfToken;
 
-/** That cookies go back and forth, that browsers keep them to themselves, and that each visitor gets their own. */
+/** That cookies go back and forth, are kept from scripts and other sites, and are not shared by visitors. */
 async function* checkCookies({ isTls, base, visit, another }: Deployment): Findings {
   const url = `${base}/csrf`;
   const replies = [await visit(url), await visit(url), await another()(url)] as const;
@@ -232,9 +232,9 @@ function* cookieProblems(cookie: SetCookie, isTls: boolean): Generator<Finding> 
 
 async function* checkSession({ base, another }: Deployment): Findings {
   const { status, json } = await another()(`${base}/session`);
-  if (status !== 200 || json === undefined) {
-    yield session.error(`${base}/session answers ${status}: ${IN_LOG}.`);
-  } else if (json === null) yield session.ok("A visitor has no session.");
+  const isWrong = status !== 200 || json === undefined;
+  if (isWrong) yield session.error(`${base}/session answers ${status}: ${IN_LOG}.`);
+  else if (json === null) yield session.ok("A visitor has no session.");
   else yield session.error("A visitor without a cookie gets a session: a cache serves that of another user.");
 }
 
@@ -263,7 +263,7 @@ async function* checkHeaders({ base, visit }: Deployment): Findings {
   } else if (problems.length === 0) yield headers.ok("The sign-in page has its security headers.");
 }
 
-/** Begins a sign-in with each provider of OAuth or OpenID Connect, and looks at where its user would be sent. */
+/** Begins a sign-in with each provider of OAuth or OpenID Connect, and looks at where users are sent. */
 async function* checkSignIns({ origin, isTls, base, providers, visit }: Deployment): Findings {
   for (const { id, callbackUrl } of providers.filter(isOAuth)) {
     const csrfToken = tokenIn(await visit(`${base}/csrf`));
@@ -288,7 +288,7 @@ async function* checkSignIns({ origin, isTls, base, providers, visit }: Deployme
   }
 }
 
-/** The request to the provider (RFC 6749, section 4.1.1). A pushed one shows only the client id (RFC 9126). */
+/** The request to the provider (RFC 6749, section 4.1.1). A pushed one has only a client id (RFC 9126). */
 function* targetProblems(id: string, callbackUrl: string, target: URL, origin: string): Generator<Finding> {
   if (target.origin === origin && target.searchParams.has("error")) {
     return yield signIn.error(`${id}: users are sent to the error page: ${IN_LOG}.`);
@@ -300,17 +300,14 @@ function* targetProblems(id: string, callbackUrl: string, target: URL, origin: s
   const redirect = target.searchParams.get("redirect_uri") ?? callbackUrl;
   // A deployment of its own may receive callbacks for this one.
   if (redirect !== callbackUrl) {
-    yield about("callback").ok(
-      `${id}: callbacks go to ${redirect}, by \`redirectProxyUrl\`: register that one.`,
-    );
+    yield callback.ok(`${id}: callbacks go to ${redirect}, by \`redirectProxyUrl\`: register that one.`);
   }
 }
 
 function explainRefusal(status: number, code: unknown, origin: string): string {
   const what = `a sign-in is answered with ${status}${typeof code === "string" ? ` (${code})` : ""}`;
   const why: Readonly<Record<string, string>> = {
-    FST_AUTHJS_CROSS_SITE:
-      `the application takes its own page for that of another site. Set AUTH_URL=${origin}.`,
+    FST_AUTHJS_CROSS_SITE: `its own page is taken for that of another site. Set AUTH_URL=${origin}.`,
     FST_AUTHJS_UNAVAILABLE: "the application cannot reach the provider. Its log says which address.",
     FST_AUTHJS_TOO_MANY_REQUESTS: "the attempts of this machine are limited. Try again later.",
   };

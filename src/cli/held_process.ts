@@ -2,27 +2,16 @@
 import module from "node:module";
 import process from "node:process";
 
-/** What keeps an application, until it is released. */
-export interface HeldProcess {
-  /** Rejects if the application would end the process, or an error of it would. */
-  readonly failure: Promise<never>;
-  /** Resolves when nothing is left to wait for, which would end the process, too. */
-  idle(): Promise<void>;
-  /** Gives the process back what was replaced. */
-  release(): void;
-}
-
 /** An application that ends its process, as in `process.exit(1)`. */
 export class ProcessExit extends Error {
-  /** @param code The exit code that it chose. */
   constructor(code: unknown) {
     super(`it ends the process with exit code ${code ?? process.exitCode ?? 0}. Its output may say why.`);
   }
 }
 
-/** Holds the process. */
-export function holdProcess(): HeldProcess {
-  let fail: (error: unknown) => void = () => {};
+/** Holds the process, until it is released. */
+export function holdProcess() {
+  let fail = (_error: unknown): void => {};
   const failure = new Promise<never>((_resolve, reject) => fail = reject);
   failure.catch(() => {}); // not each caller waits for it
   for (const event of ["uncaughtException", "unhandledRejection"]) {
@@ -45,8 +34,11 @@ export function holdProcess(): HeldProcess {
   ];
   syncExports();
   return {
+    /** Rejects if the application would end the process, or an error of it would. */
     failure,
-    idle: () => new Promise((resolve) => process.once("beforeExit", () => resolve())),
+    /** Resolves when nothing is left to wait for, which would end the process, too. */
+    idle: () => new Promise<void>((resolve) => process.once("beforeExit", () => resolve())),
+    /** Gives the process back what was replaced. */
     release() {
       for (const each of restore) each?.();
       syncExports();

@@ -9,26 +9,8 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout } from "node:timers";
 import { pathToFileURL } from "node:url";
+import type { FastifyInstance } from "fastify";
 import { holdProcess, ProcessExit } from "./held_process.ts";
-
-/** The part of a Fastify instance that is used. */
-export interface App {
-  listen: (...args: unknown[]) => unknown;
-  readonly ready: () => PromiseLike<unknown>;
-  readonly close: () => PromiseLike<unknown>;
-  readonly log: object;
-  readonly server: object;
-}
-
-/** What loading gave. */
-export interface Loaded {
-  /** The applications, in the order they were made. */
-  readonly apps: readonly App[];
-  /** Why an application does not start: if it ends the process, what it logged before. */
-  readonly failure?: unknown;
-  /** Closes the applications, so that they let go of what they hold. */
-  close(): Promise<void>;
-}
 
 const HOW_TO_EXPORT = "Export the application, or a function that makes it, as in `export default app` or " +
   "`export default async () => app`; a module that makes it when it is loaded needs no export.";
@@ -43,7 +25,7 @@ export class NoApp extends Error {}
  * @param timeout In milliseconds.
  * @throws {NoApp} If it makes no application, or does not end in time.
  */
-export async function loadApp(file: string, timeout: number): Promise<Loaded> {
+export async function loadApp(file: string, timeout: number) {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) throw new NoApp(`There is no file ${file}.`);
   if (found.isDirectory()) {
@@ -60,63 +42,68 @@ export async function loadApp(file: string, timeout: number): Promise<Loaded> {
     });
     return Promise.race([waited, late, idle, held.failure]);
   };
-  const close = async () => {
-    // Not for ever
-    const late = new Promise((resolve) => setTimeout(resolve, 2000));
-    await Promise.race([Promise.allSettled(apps.map((app) => app.close())), late]);
-    held.release();
-  };
+  let failure: unknown;
   try {
     // Whatever follows `await app.listen()` is not run: an application is complete when it listens.
     const isComplete = await within(Promise.race([importApp(file, apps), listening]));
     // Its `main()` may still connect to a database, before it makes the application or registers plugins.
-    if (!isComplete) await Promise.race([listening, held.idle(), held.failure, later(patience(timeout))]);
+    const patience = IS_BUN ? Math.min(timeout, 5000) : timeout;
+    if (!isComplete) await Promise.race([listening, held.idle(), held.failure, later(patience)]);
     if (apps.length === 0) throw new NoApp(`${file} makes no Fastify application. ${HOW_TO_EXPORT}`);
     for (const app of apps) await within(app.ready());
-    return { apps, close };
-  } catch (failure) {
-    if (!(failure instanceof NoApp)) {
-      return { apps, close, failure: failure instanceof ProcessExit ? logged() ?? failure : failure };
+  } catch (error) {
+    if (error instanceof NoApp) {
+      held.release();
+      throw error;
     }
-    held.release();
-    throw failure;
+    failure = error instanceof ProcessExit ? logged() ?? error : error;
   }
+  return {
+    /** In the order they were made. */
+    apps,
+    /** Why an application does not start: if it ends the process, what it logged before. */
+    failure,
+    /** Closes the applications, so that they let go of what they hold. It does not wait for ever. */
+    async close() {
+      const late = new Promise((resolve) => setTimeout(resolve, 2000));
+      await Promise.race([Promise.allSettled(apps.map((app) => app.close())), late]);
+      held.release();
+    },
+  };
 }
 
 /** Bun 1.3 forgets a channel, with its subscribers, that nothing refers to. */
 const ANNOUNCEMENTS = channel("fastify.initialization");
 
-/** The applications of the process. */
-interface Watched {
-  readonly apps: readonly App[];
-  /** Resolves to true when one would listen. */
-  readonly listening: Promise<true>;
-  /** The last error that one logged. */
-  readonly logged: () => Error | undefined;
-}
-
-function watchApps(): Watched {
-  const apps: App[] = [];
+/** Watches for applications, and keeps them from listening. */
+function watchApps() {
+  const apps: FastifyInstance[] = [];
   let error: Error | undefined;
   let listens: (value: true) => void = () => {};
   const listening = new Promise<true>((resolve) => listens = resolve);
   ANNOUNCEMENTS.subscribe((message) => {
-    const { fastify } = message as { fastify: App };
+    const { fastify } = message as { fastify: FastifyInstance };
     apps.push(fastify);
     // Its own log would be mixed with the report. What it logs before it gives up is the reason.
     Reflect.set(fastify.log, "level", "silent");
     const keep = (...logged: unknown[]) => error = errorIn(logged) ?? error;
     for (const level of ["error", "fatal"]) Reflect.set(fastify.log, level, keep);
-    fastify.listen = () => {
+    Reflect.set(fastify, "listen", () => {
       listens(true);
       return new Promise(() => {});
-    };
+    });
     Reflect.set(fastify.server, "listen", () => {
       listens(true);
       return fastify.server;
     });
   });
-  return { apps, listening, logged: () => error };
+  return {
+    apps,
+    /** Resolves to true when one would listen. */
+    listening,
+    /** The last error that one logged. */
+    logged: () => error,
+  };
 }
 
 /** The error in the arguments of `log.error(error)`, `log.error({ err }, "text")` or `log.error("text")`. */
@@ -128,7 +115,7 @@ function errorIn(logged: readonly unknown[]): Error | undefined {
 }
 
 /** Imports the module. False if it may still be about to make its application. */
-async function importApp(file: string, apps: readonly App[]): Promise<boolean> {
+async function importApp(file: string, apps: readonly FastifyInstance[]): Promise<boolean> {
   const { href } = pathToFileURL(resolve(file));
   const module = await import(href);
   // A module of CommonJS has its exports in `default`.
@@ -140,7 +127,7 @@ async function importApp(file: string, apps: readonly App[]): Promise<boolean> {
     return [exported, ...values].some((value) => apps.includes(value));
   }
   if (exported.length === 0) await exported();
-  // One with parameters is a plugin, as fastify-cli loads it, or beside an application the handler of a platform.
+  // With parameters it is a plugin of fastify-cli, or, beside an application, the handler of a platform.
   else if (apps.length === 0) {
     const { default: Fastify } = await import("fastify");
     await Fastify().register(exported, {});
@@ -156,9 +143,4 @@ function later(milliseconds: number): Promise<void> {
     const timer = setTimeout(resolve, milliseconds);
     if (!IS_BUN) timer.unref();
   });
-}
-
-/** How long to wait for a module that may do nothing more. */
-function patience(timeout: number): number {
-  return IS_BUN ? Math.min(timeout, 5000) : timeout;
 }

@@ -1,9 +1,9 @@
 /** The commands, and what each of them takes. */
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs, type ParseArgsOptionsConfig, parseEnv } from "node:util";
 import { toText } from "./findings.ts";
-import { makeSecret } from "./secret.ts";
 
 /** What a command gives. */
 export interface Outcome {
@@ -75,7 +75,8 @@ function parse<Options extends ParseArgsOptionsConfig>(args: string[], options: 
 function secret(args: string[]): Outcome {
   const { values, positionals } = parse(args, { raw: { type: "boolean" } });
   if (positionals.length > 0) throw new UsageError("secret takes no arguments.");
-  return done(`${values.raw ? "" : "AUTH_SECRET="}${makeSecret()}`);
+  // 264 bits, in Base64 for URLs: it needs no quotes in a file of variables
+  return done(`${values.raw ? "" : "AUTH_SECRET="}${randomBytes(33).toString("base64url")}`);
 }
 
 async function init(args: string[]): Promise<Outcome> {
@@ -116,7 +117,7 @@ async function doctor(args: string[]): Promise<Outcome> {
   }
   if (values["env-file"] !== undefined) await readVariables(values["env-file"]);
   const { findings, text } = url === undefined
-    ? await (await import("./check_app.ts")).checkApp(file!, { timeout, offline })
+    ? await (await import("./check_app.ts")).checkApp(file!, offline, timeout)
     : { findings: await (await import("./check_url.ts")).checkUrl(toAddress(url), timeout), text: "" };
   const isBad = findings.some(({ level }) => level === "error" || strict && level === "warning");
   const report = [text, toText(findings)].filter(Boolean).join("\n\n");
@@ -142,7 +143,7 @@ function toAddress(url: string): URL {
     return address;
   } catch {
     throw new UsageError(
-      "--url has a % in its user name or password that stands for nothing: write it as %25.",
+      "--url has a % in its user or password that stands for nothing: write it as %25.",
     );
   }
 }

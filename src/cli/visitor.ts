@@ -10,15 +10,10 @@ export interface Reply {
   readonly json: unknown;
 }
 
-/** What a request sends. */
-export interface VisitOptions {
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Fields of a form, which is posted. */
-  readonly form?: Readonly<Record<string, string>>;
-}
+type Fields = Readonly<Record<string, string>>;
 
 /** Requests a page, or posts a form. Redirects are not followed. */
-export type Visit = (url: string, options?: VisitOptions) => Promise<Reply>;
+export type Visit = (url: string, options?: { headers?: Fields; form?: Fields }) => Promise<Reply>;
 
 /**
  * Makes a visitor without cookies.
@@ -44,15 +39,9 @@ export function newVisitor(timeout: number, authorization = ""): Visit {
     const lines = response.headers.getSetCookie();
     const cookies = lines.map((line) => parseSetCookie(line, { decode: (value) => value }));
     for (const { name, value = "" } of cookies) jar.set(name, value);
-    const { status, headers: received } = response;
-    return { status, headers: received, cookies, json: parseJson(await response.text()) };
+    // A body that breaks off is an error; one that is not JSON is none.
+    const body = new Response(await response.text());
+    const json = await body.json().catch(() => undefined);
+    return { status: response.status, headers: response.headers, cookies, json };
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -12,7 +12,10 @@ const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoin
  * Where a redirect of a document leads within its origin: some servers add a slash to each path. Only these
  * are followed, since another server could say anything of this one.
  */
-export function discoveryRedirect({ status, headers }: Response, url: URL): URL | undefined {
+export function discoveryRedirect(
+  { status, headers }: Pick<Response, "status" | "headers">,
+  url: URL,
+): URL | undefined {
   const location = headers.get("location");
   if (!REDIRECTS.has(status) || location === null || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);

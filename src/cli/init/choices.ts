@@ -61,13 +61,12 @@ function edits(one: string, other: string): number {
   return contains && a !== b ? 0.5 : editDistance(a, b);
 }
 
-/** The database that providers need if none is chosen. */
-export function defaultDatabase(providers: readonly Provider[]): Choices["database"] {
-  return providers.some(needsDatabase) ? "libsql" : "none";
-}
-
-/** @throws {ChoiceError} If no user could sign in. */
-export function assertFitting(providers: readonly Provider[], database: Choices["database"]): void {
+/**
+ * @returns The choices.
+ * @throws {ChoiceError} If no user could sign in with them.
+ */
+export function assertFitting<Some extends Pick<Choices, "providers" | "database">>(choices: Some): Some {
+  const { providers, database } = choices;
   const modules = (chosen: readonly Provider[]) => chosen.map(({ module }) => module);
   const needing = modules(providers.filter(needsDatabase));
   const webauthn = modules(providers.filter(({ type }) => type === "webauthn"));
@@ -85,6 +84,7 @@ export function assertFitting(providers: readonly Provider[], database: Choices[
       "A passkey is added by a user who has signed in: choose a provider beside it (--providers passkey,github).",
     );
   }
+  return choices;
 }
 
 function listed(names: readonly string[], word: string): string {

@@ -1,25 +1,13 @@
 /** `init`: writes a new project. */
 import { basename, resolve } from "node:path";
 import process from "node:process";
-import {
-  assertFitting,
-  ChoiceError,
-  type Choices,
-  DATABASES,
-  oneOf,
-  RUNTIMES,
-  toProviders,
-} from "./choices.ts";
+import { ChoiceError, type Choices } from "./choices.ts";
 import { filesOf } from "./project.ts";
-import { askForRest, type Terminal } from "./questions.ts";
+import { askForRest, type Given, type Terminal } from "./questions.ts";
 import { contentOf, writeFiles } from "./write_files.ts";
 
 /** What the command line says. */
-export interface InitOptions {
-  readonly directory?: string | undefined;
-  readonly runtime?: string | undefined;
-  readonly providers?: string | undefined;
-  readonly database?: string | undefined;
+export interface InitOptions extends Given {
   /** Whether it writes into a directory that has files. */
   readonly force?: boolean | undefined;
 }
@@ -32,17 +20,10 @@ export interface InitOptions {
  * @throws {ChoiceError} If the options do not fit together, or the directory has files.
  */
 export async function init(options: InitOptions, terminal: Terminal | undefined): Promise<string> {
-  const { directory, runtime, providers, database, force } = options;
-  const given = {
-    directory,
-    runtime: runtime === undefined ? undefined : oneOf("runtime", RUNTIMES, runtime),
-    providers: providers === undefined ? undefined : toProviders(providers),
-    database: database === undefined ? undefined : oneOf("database", DATABASES, database),
-  };
-  if (directory !== undefined) await assertEmpty(directory, force);
+  const { force, ...given } = options;
+  if (given.directory !== undefined) await assertEmpty(given.directory, force);
   const ownRuntime = "Deno" in globalThis ? "deno" : "node";
   const choices = await askForRest(given, ownRuntime, terminal);
-  assertFitting(choices.providers, choices.database);
   await assertEmpty(choices.directory, force);
   const files = filesOf(choices, nameOf(choices.directory));
   return [

@@ -1,11 +1,10 @@
 /** The files of a new project, made of templates. */
 import { randomBytes } from "node:crypto";
-import { makeSecret } from "../secret.ts";
 import type { Choices } from "./choices.ts";
 import { callbackUrl, entryOf, isOAuth, usesSmtp, variablesOf } from "./provider.ts";
 import { TEMPLATES } from "./templates.ts";
 
-/** What a template can have in place of `{{name}}`: lines that stand alone become as many as there are values. */
+/** What stands in place of `{{name}}` in templates. Of several values each is a line. */
 type Values = Readonly<Record<string, string | readonly string[]>>;
 
 /** The text of each file, by its path. */
@@ -32,11 +31,10 @@ export function filesOf({ runtime, providers, database }: Choices, name: string)
     callbacks: registered.map((provider) => `- ${provider.name}: \`${callbackUrl(provider)}\``),
     variables: variables.map(({ name, about, example }) => `\n# ${about}\n${name}=${example}`),
     testVariables: variables.map(({ name, test }) => `${name}=${test}`),
-    secret: "",
-    password: "",
   };
-  const made = { ...values, secret: makeSecret(), password: randomBytes(15).toString("base64url") };
-  const own = render(TEMPLATES[".env.example"]!, flags, made);
+  const random = (bytes: number) => randomBytes(bytes).toString("base64url");
+  const secrets = { secret: random(33), password: random(15) };
+  const own = render(TEMPLATES[".env.example"]!, flags, { ...values, ...secrets });
   const unset = [...own.matchAll(/^(\w+)=$/gm)].map(([, variable]) => `\`${variable}\``);
   if (unset.length > 0) flags.add("unset");
 
@@ -63,10 +61,10 @@ function finished(path: string, text: string, runtime: Choices["runtime"]): stri
 }
 
 /**
- * The text of a template. `//? libsql` at the end of a line keeps it with libSQL only, and on a line of its own all
- * lines until `//? end`. Of several words all must hold; `a|b` is either, `!a` is not. `#?` and `<!--? -->` do the
- * same in other languages. A line behind `//|` is one that the template itself leaves out. `{{name}}` is a value,
- * `{{libsql?text}}` a text that is kept as a line is.
+ * The text of a template. `//? libsql` at the end of a line keeps it with libSQL only, and on a line of its own
+ * all lines until `//? end`. Of several words all must hold; `a|b` is either, `!a` is not. `#?` and `<!--? -->`
+ * do the same in other languages. A line behind `//|` is one that the template itself leaves out. `{{name}}` is
+ * a value, `{{libsql?text}}` a text that is kept as a line is.
  */
 function render(template: string, flags: ReadonlySet<string>, values: Values): string {
   const isSet = (word: string) => word.startsWith("!") ? !flags.has(word.slice(1)) : flags.has(word);
@@ -91,7 +89,7 @@ function filled(line: string, holds: (condition: string) => boolean, values: Val
   return [
     line.replace(
       /\{\{(\w+)(?:\?(.*?))?\}\}/g,
-      (_, name, text) => text === undefined ? String(values[name]) : holds(name) ? text : "",
+      (_, name, text) => text === undefined ? values[name] ?? "" : holds(name) ? text : "",
     ),
   ];
 }

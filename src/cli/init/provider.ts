@@ -1,5 +1,4 @@
 /** A provider of Auth.js, as far as a new project has to know it. */
-import { variableOf } from "../../provider/variables.ts";
 
 /** What is known of a provider. */
 export interface Provider {
@@ -18,14 +17,6 @@ export interface Provider {
   readonly options?: readonly string[];
   /** Whether Auth.js advises against it. */
   readonly deprecated?: true;
-}
-
-/** A variable that a provider needs, and its values in `.env` (empty if its user has to find it) and `.env.test`. */
-interface Variable {
-  readonly name: string;
-  readonly about: string;
-  readonly example: string;
-  readonly test: string;
 }
 
 /** Whether its users come from another service, which has to know the callback URL. */
@@ -48,36 +39,42 @@ export function callbackUrl({ id }: Provider): string {
   return `http://localhost:3000/auth/callback/${id}`;
 }
 
-/** The variables of a provider: those that Auth.js reads itself, then those of its further options. */
-export function variablesOf(provider: Provider): Variable[] {
-  const { id, name, type, issuer, options = [] } = provider;
-  const own = [
-    isOAuth(provider) && ["ID", "the client id", "test"] as const,
-    isOAuth(provider) && ["SECRET", "the client secret", "test"] as const,
-    issuer &&
-    ["ISSUER", "the address that its discovery document is below", "https://issuer.example"] as const,
-    type === "email" && !usesSmtp(provider) && ["KEY", "the API key", "test"] as const,
+/** What the variables are that Auth.js itself reads. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  ID: "the client id",
+  SECRET: "the client secret",
+  ISSUER: "the address that its discovery document is below",
+  KEY: "the API key",
+};
+
+const TEST_VALUES: Readonly<Record<string, string>> = {
+  ISSUER: "https://issuer.example",
+  userinfo: "https://api.example/userinfo",
+};
+
+/** The variables of a provider: those that Auth.js itself reads, then those of its further options. */
+export function variablesOf(provider: Provider) {
+  const { name, type, issuer, options = [] } = provider;
+  const settings = [
+    ...isOAuth(provider) ? ["ID", "SECRET"] : [],
+    ...issuer ? ["ISSUER"] : [],
+    ...type === "email" && !usesSmtp(provider) ? ["KEY"] : [],
+    ...options,
   ];
-  return [
-    ...own.filter((row) => row !== false && row !== undefined).map(([setting, about, test]) => ({
-      name: variableOf(id, setting),
-      about: `${name}: ${about}`,
-      example: "",
-      test,
-    })),
-    ...options.map((option) => ({
-      name: optionVariable(provider, option),
-      about: `${name}: its option ${option}`,
-      ...option === "redirectUri"
-        ? { example: callbackUrl(provider), test: callbackUrl(provider) }
-        : { example: "", test: option === "userinfo" ? "https://api.example/userinfo" : "test" },
-    })),
-  ];
+  return settings.map((setting) => {
+    const example = setting === "redirectUri" ? callbackUrl(provider) : "";
+    return {
+      name: variableOf(provider, setting),
+      about: `${name}: ${SETTINGS[setting] ?? `its option ${setting}`}`,
+      example,
+      test: TEST_VALUES[setting] ?? (example || "test"),
+    };
+  });
 }
 
-/** The variable that a further option is kept in: `AUTH_LOOPS_TRANSACTIONAL_ID`. */
-function optionVariable({ id }: Provider, option: string): string {
-  const words = option.replace(/(?<=[a-z])(?=[A-Z])/g, "_");
+/** The variable of a setting: `AUTH_LOOPS_TRANSACTIONAL_ID`. */
+function variableOf({ id }: Provider, setting: string): string {
+  const words = setting.replace(/(?<=[a-z])(?=[A-Z])/g, "_");
   return `AUTH_${id}_${words}`.toUpperCase().replaceAll("-", "_");
 }
 
@@ -92,7 +89,7 @@ ${factory}({ getUserInfo: () => Promise.resolve(null) }),`;
   const members = [
     usesSmtp(provider) && `server: setting("EMAIL_SERVER"),`,
     type === "email" && `from: setting("EMAIL_FROM"),`,
-    ...options.map((option) => `${option}: setting("${optionVariable(provider, option)}"),`),
+    ...options.map((option) => `${option}: setting("${variableOf(provider, option)}"),`),
   ].filter((member) => member !== false);
   if (members.length === 0) return `${factory},`;
   if (type === "email") return [`${factory}({`, ...members.map((member) => `  ${member}`), "}),"].join("\n");

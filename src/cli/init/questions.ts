@@ -6,14 +6,14 @@ import {
   ChoiceError,
   type Choices,
   DATABASES,
-  defaultDatabase,
   oneOf,
   RUNTIMES,
   toProviders,
 } from "./choices.ts";
+import { needsDatabase } from "./provider.ts";
 
 /** What the command line says. */
-export type Given = { [Name in keyof Choices]: Choices[Name] | undefined };
+export type Given = { readonly [Name in keyof Choices]?: string | undefined };
 
 /** Where questions are asked. */
 export interface Terminal {
@@ -21,75 +21,75 @@ export interface Terminal {
   readonly output: NodeJS.WritableStream;
 }
 
-/** Asks for a value. An empty answer is the default, which is shown. */
-type Ask = <Value>(question: string, standard: string, toValue: (text: string) => Value) => Promise<Value>;
-
 /**
- * Asks for what is not given.
+ * What is given, and for the rest the answers to questions. An empty answer is the default, which is shown.
  *
  * @param terminal Without one the defaults are taken.
- * @throws {ChoiceError} If the input ends before the last answer.
+ * @throws {ChoiceError} If what is given does not fit together, or the input ends before the last answer.
  */
 export async function askForRest(
   given: Given,
   ownRuntime: Choices["runtime"],
   terminal: Terminal | undefined,
 ): Promise<Choices> {
-  if (terminal === undefined) {
-    return await askWith(
-      (_question, standard, toValue) => Promise.resolve(toValue(standard)),
-      given,
-      ownRuntime,
-    );
+  const toRuntime = (text: string) => oneOf("runtime", RUNTIMES, text);
+  const toDatabase = (text: string) => oneOf("database", DATABASES, text);
+  // What is wrong is said before anything is asked.
+  const said = {
+    runtime: given.runtime === undefined ? undefined : toRuntime(given.runtime),
+    providers: given.providers === undefined ? undefined : toProviders(given.providers),
+    database: given.database === undefined ? undefined : toDatabase(given.database),
+  };
+  const dialogue = terminal && openDialogue(terminal);
+  const ask = async <Value>(question: string, standard: string, toValue: (text: string) => Value) =>
+    dialogue ? await dialogue.ask(question, standard, toValue) : toValue(standard);
+  try {
+    const directory = given.directory ?? await ask("Directory", ".", withHome);
+    const runtime = said.runtime ?? await ask(`Runtime: ${RUNTIMES.join(" or ")}`, ownRuntime, toRuntime);
+    const providers = said.providers ??
+      await ask(
+        "Providers, such as github, google, credentials, nodemailer",
+        "github",
+        (text) =>
+          assertFitting({ providers: toProviders(text), database: said.database ?? "libsql" }).providers,
+      );
+    const standard = providers.some(needsDatabase) ? "libsql" : "none";
+    const database = said.database ??
+      await ask(
+        `Database: ${DATABASES.join(", ")}`,
+        standard,
+        (text) => assertFitting({ providers, database: toDatabase(text) }).database,
+      );
+    return assertFitting({ directory, runtime, providers, database });
+  } finally {
+    dialogue?.close();
   }
+}
+
+function openDialogue(terminal: Terminal) {
   const lines = createInterface(terminal);
   const ending = new AbortController();
   lines.once("close", () => ending.abort());
-  const answerTo = (question: string) =>
-    lines.question(question, { signal: ending.signal }).catch((cause) => {
-      throw new ChoiceError("Not all questions were answered, and nothing was written.", { cause });
-    });
-  try {
-    return await askWith(
-      async (question, standard, toValue) => {
-        for (;;) {
-          const text = await answerTo(`${question} (${standard}): `);
-          try {
-            return toValue(text.trim() || standard);
-          } catch (error) {
-            if (!(error instanceof ChoiceError)) throw error;
-            terminal.output.write(`${error.message}\n`);
-          }
+  const unanswered = (cause: unknown) => {
+    throw new ChoiceError("Not all questions were answered, and nothing was written.", { cause });
+  };
+  return {
+    close: () => lines.close(),
+    /** Asks until the answer can be used. */
+    async ask<Value>(question: string, standard: string, toValue: (text: string) => Value): Promise<Value> {
+      for (;;) {
+        const answer = lines.question(`${question} (${standard}): `, { signal: ending.signal });
+        const text = await answer.catch(unanswered);
+        try {
+          return toValue(text.trim() || standard);
+        } catch (error) {
+          if (!(error instanceof ChoiceError)) throw error;
+          terminal.output.write(`${error.message}\n`);
         }
-      },
-      given,
-      ownRuntime,
-    );
-  } finally {
-    lines.close();
-  }
+      }
+    },
+  };
 }
 
-async function askWith(ask: Ask, given: Given, ownRuntime: Choices["runtime"]): Promise<Choices> {
-  const directory = given.directory ?? await ask("Directory", ".", atHome);
-  const runtime = given.runtime ??
-    await ask(`Runtime: ${RUNTIMES.join(" or ")}`, ownRuntime, (text) => oneOf("runtime", RUNTIMES, text));
-  const providers = given.providers ??
-    await ask("Providers, such as github, google, credentials, nodemailer", "github", (text) => {
-      const providers = toProviders(text);
-      assertFitting(providers, given.database ?? "libsql");
-      return providers;
-    });
-  const database = given.database ??
-    await ask(`Database: ${DATABASES.join(", ")}`, defaultDatabase(providers), (text) => {
-      const database = oneOf("database", DATABASES, text);
-      assertFitting(providers, database);
-      return database;
-    });
-  return { directory, runtime, providers, database };
-}
-
-/** A shell makes `~` the home directory on the command line, and has no part in an answer. */
-function atHome(path: string): string {
-  return path.replace(/^~(?=$|[\\/])/, () => homedir());
-}
+/** As shells do on the command line. */
+const withHome = (path: string) => path.replace(/^~(?=$|[\\/])/, () => homedir());

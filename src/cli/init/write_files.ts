@@ -6,7 +6,7 @@ import { ChoiceError } from "./choices.ts";
 /** What may be in a directory that counts as empty. */
 const NO_CONTENT = [".git", ".DS_Store"];
 
-/** Has secrets: it is never replaced, and none but its owner may read it. */
+/** The file of secrets: it is never replaced, and none but its owner may read it. */
 const SECRETS = ".env";
 
 /**
@@ -58,7 +58,7 @@ export async function writeFiles(directory: string, files: ReadonlyMap<string, s
   ];
 }
 
-/** What is read, or nothing if there is no such file. An error that has a message here says what to change. */
+/** What is read, or nothing if there is no such file. Errors that have a message here say what to change. */
 async function unlessMissing<Content>(
   reading: Promise<Content>,
   messages: Readonly<Record<string, string>>,
