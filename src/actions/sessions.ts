@@ -5,8 +5,9 @@ import { eventsOf } from "../telemetry/events.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
-import { type KnownSession, type KnownSessions, namedBy, sessionIdOf } from "../session/known_session.ts";
+import { type KnownSession, namedBy, sessionIdOf } from "../session/known_session.ts";
 import { keyOf } from "../session/owner.ts";
+import type { SessionRecords } from "../session/session_records.ts";
 import { SessionRows } from "../session/session_rows.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { SessionRequest } from "../types.ts";
@@ -112,11 +113,11 @@ function publishRevoked(userId: string): void {
 }
 
 /** Without a request, its scheme is of no concern. */
-function allSessions({ instance }: ActionAuth): KnownSessions {
+function allSessions({ instance }: ActionAuth): SessionRows | SessionRecords {
   return knownSessions(instance.settings(true));
 }
 
-function knownSessions(settings: SessionSettings): KnownSessions {
+function knownSessions(settings: SessionSettings): SessionRows | SessionRecords {
   if (settings.strategy === "database") return new SessionRows(settings);
   if (settings.records !== undefined) return settings.records;
   throw invalid(

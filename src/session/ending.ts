@@ -1,8 +1,6 @@
 /**
- * The end of a session: nothing that was read before it may bring the session back.
- *
- * This process remembers the end by the name of the session; other processes learn of it through the `store`, if
- * there is one. Both last for as long as a request that was sent before may be under way.
+ * The end of a session: nothing that was read before it may bring the session back. This process remembers it by
+ * the name of the session, and others learn of it through the `store`, for as long as such a request may take.
  */
 import type { LoggerInstance } from "@auth/core/types";
 import { monotonicNow } from "../utils/monotonic.ts";

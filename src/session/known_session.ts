@@ -16,16 +16,6 @@ export interface KnownSession extends SessionKey {
   readonly userAgent?: string | undefined;
 }
 
-/** The sessions of all users. */
-export interface KnownSessions {
-  /** The sessions of a user, in any order. */
-  list(user: string): Promise<KnownSession[]>;
-  /** Ends a session. Resolves with whether there was one. */
-  end(session: SessionKey): Promise<boolean>;
-  /** Ends all sessions of a user but one. */
-  endAll(user: string, except: string | undefined): Promise<void>;
-}
-
 /** The id that an application is given: it names the user, too, by whom adapters and stores find sessions. */
 export function sessionIdOf({ user, id }: SessionKey): string {
   return `${Buffer.from(user).toString("base64url")}.${id}`;

@@ -1,10 +1,8 @@
 /**
  * What this process knows of the sessions in use: what took the place of their tokens, what is under way, and
- * which of them ended.
- *
- * A page sends its requests together, and those that left the browser before a new cookie came carry the old
- * token. A provider that rotates refresh tokens takes the second use of one for theft, and nothing that was
- * read before a session ended may bring it back.
+ * which of them ended. Requests that left the browser before a new cookie came carry the old token; a provider
+ * that rotates refresh tokens takes the second use of one for theft; and nothing that was read before a session
+ * ended may bring it back.
  */
 import { LRUCache } from "lru-cache";
 import { withDeadline } from "../utils/deadline.ts";
@@ -80,11 +78,7 @@ export class LiveSessions<Read extends Outcome> {
     this.#successors.set(ownString(token), ownString(by));
   }
 
-  /**
-   * Reads a token once for all requests that ask for it at the same time.
-   *
-   * @param join Makes of that read what another request gets.
-   */
+  /** Reads a token once for all requests that ask for it at the same time: the others join what it gave. */
   async read(token: string, work: () => Promise<Read>, join: (read: Read) => Promise<Read>): Promise<Read> {
     const underWay = this.#reads.get(token);
     if (underWay !== undefined) return await join(await underWay);
@@ -150,20 +144,12 @@ export class LiveSessions<Read extends Outcome> {
     return this.#ends.get(name)?.times ?? 0;
   }
 
-  /**
-   * Whether a session ended, for what began at a time: if an end was forgotten since, it may be that of this
-   * session.
-   *
-   * @param began By {@linkcode monotonicNow}.
-   */
+  /** Whether a session ended, for what began at a time: an end that was forgotten since may have been its own. */
   hasEndedSince(name: string, began: number): boolean {
     return this.#ends.has(name) || this.#forgotAt >= began;
   }
 
-  /**
-   * For how many milliseconds a session has ended. One of its tokens is still in use, so that this is
-   * remembered for longer.
-   */
+  /** For how many milliseconds a session has ended, one of whose tokens is used: that is remembered for longer. */
   endedFor(name: string): number | undefined {
     const end = this.#ends.get(name);
     if (end === undefined) return undefined;

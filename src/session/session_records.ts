@@ -4,13 +4,7 @@
  */
 import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import {
-  type KnownSession,
-  type KnownSessions,
-  namedBy,
-  sessionIdOf,
-  type SessionKey,
-} from "./known_session.ts";
+import { type KnownSession, namedBy, sessionIdOf, type SessionKey } from "./known_session.ts";
 import { type EndedAtProvider, keysOfSession, keysToEnd, providerSessionOf } from "./provider_session.ts";
 import type { SharedStore } from "./shared_store.ts";
 
@@ -20,7 +14,7 @@ const CLAIM = "sessionRecord";
 /** How old `lastSeenAt` may get, in milliseconds: a read writes to the store no more often. */
 const SEEN_EVERY_MS = 5 * 60_000;
 
-/** Browsers send any; more than this is of no use to users. */
+/** Characters of a `User-Agent` that are kept: browsers send any. */
 const USER_AGENT_LENGTH = 256;
 
 /** For how long a sign-in may be under way that the provider has ended the session of, in milliseconds. */
@@ -61,13 +55,13 @@ interface SessionRecord extends Pick<RecordClaim, "createdAt" | "generation"> {
 /** That the sessions of a user have ended but those of a generation, and but one. No clocks are compared. */
 interface Epoch {
   readonly generation?: string;
-  /** What earlier builds wrote in its place: that those have ended which began before, in milliseconds since 1970. */
+  /** What earlier builds wrote in its place: those have ended that began before, in milliseconds since 1970. */
   readonly before?: number;
   readonly except?: string | undefined;
 }
 
 /** The records of one configuration. Each method throws a `SessionStoreFailure` if the store fails. */
-export class SessionRecords implements KnownSessions {
+export class SessionRecords {
   readonly #settings: RecordSettings;
   readonly #space: string;
 
@@ -127,14 +121,21 @@ export class SessionRecords implements KnownSessions {
     return hasEnded;
   }
 
+  /** The sessions of a user, in any order. */
   async list(user: string): Promise<KnownSession[]> {
     const ids = await this.#call("members", this.#key("sessions", user));
     const states = await Promise.all(ids.map((id) => this.#stateOf({ user, id })));
     return states.flatMap(({ hasEnded, record }, index) => {
       if (hasEnded || record === undefined) return [];
       const { createdAt, lastSeenAt, expires, userAgent } = record;
-      const [began, used, ends] = [createdAt, lastSeenAt, expires].map((time) => new Date(time));
-      return [{ user, id: ids[index]!, createdAt: began, lastSeenAt: used, expires: ends!, userAgent }];
+      return [{
+        user,
+        id: ids[index]!,
+        expires: new Date(expires),
+        createdAt: new Date(createdAt),
+        lastSeenAt: new Date(lastSeenAt),
+        userAgent,
+      }];
     });
   }
 
@@ -144,6 +145,7 @@ export class SessionRecords implements KnownSessions {
     if (claim !== undefined) await this.end(claim);
   }
 
+  /** Ends a session. Resolves with whether it is known that it had not ended. */
   async end(session: SessionKey): Promise<boolean> {
     const { user, id } = session;
     const { hasEnded, record } = await this.#stateOf(session);
@@ -152,6 +154,7 @@ export class SessionRecords implements KnownSessions {
     return record !== undefined && !hasEnded;
   }
 
+  /** Ends all sessions of a user but one, tokens that are not listed too. */
   async endAll(user: string, except: string | undefined): Promise<void> {
     const key = this.#key("sessions", user);
     const ids = await this.#call("members", key);
@@ -219,8 +222,8 @@ export class SessionRecords implements KnownSessions {
     ]);
     const record = parse<SessionRecord>(text);
     const { createdAt = Infinity, generation = "" } = { ...record, ...session };
-    const isOver = ({ generation: current, before, except = "" }: Epoch = { generation }) =>
-      id !== except && (before === undefined ? generation !== current : createdAt <= before);
+    const isOver = ({ generation: current, before = 0, except }: Epoch = { generation }) =>
+      id !== except && (current === undefined ? createdAt <= before : generation !== current);
     const hasEnded = Boolean(ended ?? endedEarlier) || isOver(parse(epoch)) ||
       isOver(parse(epochEarlier?.slice(epochEarlier.indexOf(":") + 1)));
     return { hasEnded, record };
@@ -254,10 +257,8 @@ function parse<T>(text: string | null | undefined): T | undefined {
 
 /** The claim that a token has itself. */
 export function ownClaim(claims: JWT): RecordClaim | undefined {
-  const { id, user, createdAt } = (claims[CLAIM] ?? {}) as Partial<RecordClaim>;
-  return typeof id === "string" && typeof user === "string" && typeof createdAt === "number"
-    ? claims[CLAIM] as RecordClaim
-    : undefined;
+  const claim = claims[CLAIM] as RecordClaim | undefined;
+  return typeof claim?.user === "string" ? claim : undefined;
 }
 
 /** The claim, or what stands in for it in a token from before `revocable` was set. */

@@ -2,20 +2,21 @@
 import type { ListedSession, SessionListAdapter } from "../adapter/session_list.ts";
 import { toDate } from "../adapter/dates.ts";
 import { FastifyAuthError } from "../errors.ts";
-import type { KnownSession, KnownSessions } from "./known_session.ts";
+import type { KnownSession, SessionKey } from "./known_session.ts";
 import { rowName } from "./name.ts";
 import { type EndedAtProvider, hasKey, keysToEnd } from "./provider_session.ts";
 import type { SessionSettings } from "./settings.ts";
 import { isRowFor } from "./token_use.ts";
 
 /** The sessions in the database of a configuration. */
-export class SessionRows implements KnownSessions {
+export class SessionRows {
   readonly #settings: SessionSettings;
 
   constructor(settings: SessionSettings) {
     this.#settings = settings;
   }
 
+  /** The sessions of a user, in any order. */
   async list(user: string): Promise<KnownSession[]> {
     const { maxAge } = this.#settings;
     return (await this.#liveRows(user)).map((row) => ({
@@ -29,12 +30,14 @@ export class SessionRows implements KnownSessions {
     }));
   }
 
-  async end({ user, id }: { readonly user: string; readonly id: string }): Promise<boolean> {
+  /** Ends a session. Resolves with whether there was one. */
+  async end({ user, id }: SessionKey): Promise<boolean> {
     const row = (await this.#liveRows(user)).find((each) => nameOf(each) === id);
     if (row !== undefined) await this.#end([row]);
     return row !== undefined;
   }
 
+  /** Ends all sessions of a user but one. */
   async endAll(user: string, except: string | undefined): Promise<void> {
     // Twice: a bearer token may have been made of a session that was listed.
     for (let round = 0; round < 2; round++) {
