@@ -30,7 +30,7 @@ function command(
   flags: string[] = [],
 ): Promise<Run> {
   const options = { cwd: root, timeout: 60_000, env: { ...process.env, NO_COLOR: "1", ...environment } };
-  // Deno prints what it downloads where a machine has not seen the packages.
+  // Deno prints what it downloads if a machine has not seen the packages.
   const all = [
     "run",
     "--quiet",

@@ -112,7 +112,7 @@ Deno.test("init: projects for Deno have right types, are formatted, and pass the
   assertStringIncludes(output, "18 passed | 0 failed");
 });
 
-/** What `init` says where it writes nothing. */
+/** What `init` says if it writes nothing. */
 async function refusal(args: string[]): Promise<string> {
   await using directory = await temporary();
   const { code, output, complaint } = await run(["init", join(directory.path, "new"), "--yes", ...args]);
@@ -229,7 +229,7 @@ Deno.test("init takes every --providers, and quotes a directory as shells take i
   assertStringIncludes(output, "callback/google");
 });
 
-Deno.test("init writes nothing where a file is in the way", async () => {
+Deno.test("init writes nothing if a file is in the way", async () => {
   await using directory = await temporary();
   const path = join(directory.path, "src");
   await writeFile(path, "mine");
@@ -253,7 +253,7 @@ Deno.test("init writes nothing where a file is in the way", async () => {
   assertEquals(await readdir(directory.path), ["README.md"]);
 });
 
-Deno.test("init says where Auth.js advises against a provider", async () => {
+Deno.test("init says if Auth.js advises against a provider", async () => {
   await using directory = await temporary();
   const { module } = PROVIDERS.find(({ deprecated, type }) => deprecated && type === "oidc")!;
   const output = await init(join(directory.path, "old"), "--providers", `${module},github`);
@@ -283,7 +283,7 @@ async function ask(given: Partial<Given>, lines: string[]) {
   return { answers, shown: shown() };
 }
 
-Deno.test("init asks for what is not said, takes defaults, and asks again where an answer is wrong", async () => {
+Deno.test("init asks for what is not said, takes defaults, and asks again if an answer is wrong", async () => {
   const { answers, shown } = await ask({ directory: "here" }, [
     "",
     "githb",
@@ -320,7 +320,7 @@ Deno.test("init refuses a directory with files before it asks, or once it is ans
   assertEquals(await readdir(directory.path), ["notes.txt"]);
 });
 
-Deno.test("init writes nothing where its questions are left unanswered", async () => {
+Deno.test("init writes nothing if its questions are left unanswered", async () => {
   assertMatch(String((await ask({}, ["here", "deno"])).answers), /Not all questions were answered/);
 });
 
