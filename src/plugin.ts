@@ -76,15 +76,15 @@ export function FastifyAuth(
       instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
     }
     writeBack(instance);
-    const guards = RouteGuards.of(instance);
+    RouteGuards.of(instance);
     const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
       const mountPath = toMountPath(scope.prefix);
       // Before any other hook of the scope: one of them may refuse the request.
       redactSpans(scope);
-      guards.add({ scope: instance, config, mountPath });
+      const mounted: Omit<Mounted, "config"> = { scope: instance, mountPath, paths: new WeakMap() };
       const { mountOf, served } = auth === undefined
-        ? mountPerRequest(scope, config as ConfigForRequest, mountPath)
-        : await mountAtBoot(scope, config as FastifyAuthConfig, mountPath);
+        ? mountPerRequest(scope, { ...mounted, config: config as ConfigForRequest })
+        : await mountAtBoot(scope, { ...mounted, config: config as FastifyAuthConfig, auth });
       const describe = options.openapi ? (await import("./routes/openapi.ts")).authOperation : undefined;
       addRoutes(scope, mountOf, { config: served, describe, perRequest: auth === undefined });
       addNotFound(scope, mountOf, Boolean(options.prefix));
@@ -118,65 +118,60 @@ interface Serving {
 
 async function mountAtBoot(
   scope: FastifyInstance,
-  config: FastifyAuthConfig,
-  mountPath: string,
+  mounted: Mounted & { readonly config: FastifyAuthConfig; readonly auth: AuthInstance },
 ): Promise<Serving> {
-  const auth = authInstance(config);
-  const mounted: Mounted = { mountPath, auth, paths: new WeakMap() };
-  addMount(scope, mounted);
+  const { auth, config, mountPath } = mounted;
+  addMount(mounted);
   assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
   const limits = await auth.limits(scope);
   let mount: LimitedMount;
   // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
   scope.addHook("onReady", async () => {
-    mount = openMount({ scope, mounted, config, limits });
+    mount = openMount(mounted, config, limits);
   });
   return { mountOf: () => mount, served: auth.config };
 }
 
 /** What serves a configuration, now that the application has all its mounts. The log gets how it is set up. */
-function openMount({ scope, mounted, config, limits }: {
-  readonly scope: FastifyInstance;
-  readonly mounted: Mounted;
-  readonly config: FastifyAuthConfig;
-  readonly limits: LimitedMount["limits"];
-}): LimitedMount {
+function openMount(
+  mounted: Mounted,
+  config: FastifyAuthConfig,
+  limits: LimitedMount["limits"],
+): LimitedMount {
+  const { log } = mounted.scope;
   const auth = authInstance(config);
   const { origin, core } = auth.config;
-  const mountPath = publishMount(scope, mounted, auth);
+  const mountPath = publishMount(mounted, auth);
   assertOwnPages(config.pages, mountPath, origin);
-  const mount: LimitedMount = {
-    auth,
-    mountPath,
-    limits,
-    readSession: (request) => readSession(request, config),
-  };
-  if (origin !== undefined && core.cookies !== undefined) reportCookies(scope.log, origin, mount);
-  scope.log.info({}, bootMessage(reportOf(auth, mountPath)));
+  const mount = serve(config, mountPath, limits);
+  if (origin !== undefined && core.cookies !== undefined) reportCookies(log, origin, mount);
+  log.info({}, bootMessage(reportOf(auth, mountPath)));
   return mount;
 }
 
 /** The property of a request that keeps its mount, where a function chooses the configuration. */
 const MOUNT: unique symbol = Symbol("fastify-authjs.mount");
 
-function mountPerRequest(scope: FastifyInstance, choose: ConfigForRequest, mountPath: string): Serving {
-  const tenants = Tenants.of(choose);
+function mountPerRequest(
+  scope: FastifyInstance,
+  mounted: Mounted & { readonly config: ConfigForRequest },
+): Serving {
+  const { mountPath } = mounted;
+  const tenants = Tenants.of(mounted.config);
   const mounts = new WeakMap<FastifyAuthConfig, Promise<LimitedMount>>();
-  const open = async (auth: AuthInstance, config: FastifyAuthConfig) => {
+  const open = async (config: FastifyAuthConfig) => {
+    const auth = authInstance(config);
     assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
     assertShortIds(scope, auth.config);
-    return openMount({ scope, mounted, config, limits: await auth.limits(scope) });
+    return openMount(mounted, config, await auth.limits(scope));
   };
-  const mounted: Mounted = {
-    mountPath,
-    paths: new WeakMap(),
-    choose,
-    async prepare(auth, config) {
-      if (!mounts.has(config)) mounts.set(config, open(auth, config));
+  addMount({
+    ...mounted,
+    async prepare(config) {
+      if (!mounts.has(config)) mounts.set(config, open(config));
       await mounts.get(config);
     },
-  };
-  addMount(scope, mounted);
+  });
   scope.decorateRequest(MOUNT);
   scope.addHook("onRequest", async (request) => {
     const config = await tenants.configOf(request);
@@ -184,16 +179,16 @@ function mountPerRequest(scope: FastifyInstance, choose: ConfigForRequest, mount
   });
   // deno-lint-ignore require-await -- as above
   scope.addHook("onReady", async () => scope.log.info({}, reportOf(undefined, mountPath).line));
-  const bare = bareMount(mountPath);
+  // For the pages of requests that have no configuration.
+  const none: FastifyAuthConfig = { providers: [], secret: crypto.randomUUID(), trustHost: true };
+  const bare = serve(none, mountPath, undefined);
   const mountOf: MountOf = (request) => (request as { [MOUNT]?: LimitedMount })[MOUNT] ?? bare;
   return { mountOf, served: bare.auth.config };
 }
 
-/** For the pages of requests that have no configuration. */
-function bareMount(mountPath: string): LimitedMount {
-  const config: FastifyAuthConfig = { providers: [], secret: crypto.randomUUID(), trustHost: true };
+function serve(config: FastifyAuthConfig, mountPath: string, limits: LimitedMount["limits"]): LimitedMount {
   const auth = authInstance(config);
-  return { auth, mountPath, limits: undefined, readSession: (request) => readSession(request, config) };
+  return { auth, mountPath, limits, readSession: (request) => readSession(request, config) };
 }
 
 /** @throws {FastifyAuthError} For the id of a provider that the router cannot match. */

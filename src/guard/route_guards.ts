@@ -8,7 +8,7 @@ import type {
 } from "fastify";
 import { GUARD, type Guarding, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "../instance/arguments.ts";
-import { rootOf } from "../instance/mount.ts";
+import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
 import {
@@ -20,15 +20,6 @@ import {
 } from "./route_auth.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
 import { requiresStepUp } from "./step_up_options.ts";
-import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
-
-/** One registration of the plugin. */
-interface Registration {
-  /** The instance it was registered on: whose routes it is nearest to. */
-  readonly scope: object;
-  readonly config: FastifyAuthConfig | ConfigForRequest;
-  readonly mountPath: string;
-}
 
 /** A declared guard. Which registration it is for is known when all are there. */
 interface Declaration {
@@ -62,7 +53,7 @@ interface Decorated {
  * request.
  */
 export class RouteGuards {
-  readonly #registrations: Registration[] = [];
+  readonly #root: FastifyInstance;
   readonly #declarations: Declaration[] = [];
   /** The guards of routes that were not seen, by their `config`. */
   readonly #unseen = new WeakMap<object, Declaration | false>();
@@ -81,6 +72,7 @@ export class RouteGuards {
   }
 
   private constructor(root: FastifyInstance, mayMissRoutes: boolean) {
+    this.#root = root;
     root.decorate(GUARDS, this as object);
     if (mayMissRoutes) this.#guardUnseen(root);
     // deno-lint-ignore require-await -- what an async hook throws stops the boot
@@ -99,11 +91,6 @@ export class RouteGuards {
       const declaration = this.#declarationOf(config, request.server, nameOf(request.routeOptions));
       return declaration === false ? done() : this.#run(declaration, request, reply);
     });
-  }
-
-  /** Adds a registration of the plugin. */
-  add(registration: Registration): void {
-    this.#registrations.push(registration);
   }
 
   /**
@@ -199,8 +186,8 @@ export class RouteGuards {
     return await guard(request, reply);
   }
 
-  #registrationOf({ scope, options: { mountPath }, where }: Declaration): Registration {
-    const all = this.#registrations;
+  #registrationOf({ scope, options: { mountPath }, where }: Declaration): Mounted {
+    const all = mountedIn(this.#root);
     if (all.length === 0) {
       throw invalid(
         where,
@@ -291,7 +278,7 @@ function internal<T>(instance: object, description: string): T | undefined {
 }
 
 /** The registrations of a scope, or of the next one around it that has any; else all. */
-function nearest(all: readonly Registration[], scope: object): readonly Registration[] {
+function nearest(all: readonly Mounted[], scope: object): readonly Mounted[] {
   for (let around = scope; isInstance(around); around = Object.getPrototypeOf(around)) {
     const found = all.filter((registration) => registration.scope === around);
     if (found.length > 0) return found;
@@ -299,7 +286,7 @@ function nearest(all: readonly Registration[], scope: object): readonly Registra
   return all;
 }
 
-function pathsOf(registrations: readonly Registration[], conjunction: string): string {
+function pathsOf(registrations: readonly Mounted[], conjunction: string): string {
   return registrations.map(({ mountPath }) => `"${mountPath}"`).join(conjunction);
 }
 

@@ -6,11 +6,7 @@ export function isRequestOrReply(value: unknown): boolean {
   return typeof (value as { raw?: unknown } | null | undefined)?.raw === "object";
 }
 
-/**
- * Refuses arguments of `getSession()` that are not a request and a configuration.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
- */
+/** Refuses arguments of `getSession()` that are not a request and a configuration. */
 export function assertSessionArguments(request: unknown, config: unknown): void {
   // Requests of Node and of the web have headers, too, but no log.
   const { headers, log, server } = Object(request) as Record<string, unknown>;
@@ -27,12 +23,7 @@ export function assertSessionArguments(request: unknown, config: unknown): void 
   );
 }
 
-/**
- * Refuses what is no object: a value that may come from the body of a request.
- *
- * @param what The function and its argument, such as "`fields` of signIn()".
- * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400).
- */
+/** Refuses what is no object, with a 400: `what`, such as "`fields` of signIn()", may come from a body. */
 export function assertObject(value: unknown, what: string): asserts value is object {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
   throw new FastifyAuthError("FST_AUTHJS_BODY_INVALID", `The ${what} must be an object.`);

@@ -38,7 +38,6 @@ export class AuthInstance {
   #problem: Promise<FastifyAuthError | undefined> | undefined;
 
   /**
-   * @param config The application's configuration. It is read now, and never written to.
    * @param before The instance of an earlier configuration of the same tenant. What this process remembers of
    * sessions, sign-ins and attempts is taken over.
    */
@@ -82,12 +81,7 @@ export class AuthInstance {
     return this.#settings[secure ? "https" : "http"] ??= sessionSettings(this.config, secure, this.live);
   }
 
-  /**
-   * The limits on signing in, which all mounts and `auth.signIn()` share; `undefined` without `rateLimit`.
-   *
-   * @param scope The scope of the first mount, in which they are opened.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where `@fastify/rate-limit` is not installed.
-   */
+  /** The limits on signing in, which all mounts and `auth.signIn()` share: opened in the scope of the first mount. */
   limits(scope?: FastifyInstance): Promise<RateLimits> | undefined {
     const { rateLimit } = this.config;
     if (rateLimit !== undefined && scope !== undefined) {
@@ -108,12 +102,7 @@ export class AuthInstance {
 
 const instances = new WeakMap<FastifyAuthConfig, AuthInstance>();
 
-/**
- * The instance of a configuration: always the same for the same object, by which `getSession(request, config)`
- * finds what `FastifyAuth(config)` set up.
- *
- * @param before The instance of an earlier configuration of the same tenant, if this one is made now.
- */
+/** The instance of a configuration: the same for the same object, by which `getSession()` finds that of the plugin. */
 export function authInstance(config: FastifyAuthConfig, before?: AuthInstance): AuthInstance {
   let instance = instances.get(config);
   if (instance === undefined) instances.set(config, instance = new AuthInstance(config, before));

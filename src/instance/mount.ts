@@ -10,13 +10,15 @@ const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
 
 /** A registration of the plugin. */
 export interface Mounted {
+  /** The instance it was registered on: whose routes it is nearest to. */
+  readonly scope: FastifyInstance;
   readonly mountPath: string;
-  /** The configuration, unless a function chooses it. */
+  /** The configuration, or the function that chooses it. */
+  readonly config: FastifyAuthConfig | ConfigForRequest;
+  /** The instance of the configuration, unless a function chooses it. */
   readonly auth?: AuthInstance;
-  /** The function that chooses it. */
-  readonly choose?: ConfigForRequest;
   /** Makes the mount ready for a configuration that the function has chosen. */
-  readonly prepare?: (auth: AuthInstance, config: FastifyAuthConfig) => Promise<unknown>;
+  readonly prepare?: (config: FastifyAuthConfig) => Promise<unknown>;
   /** The paths as users see them, of each configuration that is ready. */
   readonly paths: WeakMap<AuthInstance, PublicPaths>;
 }
@@ -32,7 +34,8 @@ export function pathsIn(instance: object, auth: AuthInstance): PublicPaths | und
 }
 
 /** Adds a mount to its application. */
-export function addMount(scope: FastifyInstance, mounted: Mounted): void {
+export function addMount(mounted: Mounted): void {
+  const { scope } = mounted;
   if (!scope.hasDecorator(MOUNTED)) rootOf(scope).decorate(MOUNTED, []);
   (mountedIn(scope) as Mounted[]).push(mounted);
 }
@@ -43,17 +46,8 @@ export function rootOf(instance: FastifyInstance): FastifyInstance {
   return typeof around?.addHook === "function" ? rootOf(around) : instance;
 }
 
-/**
- * Finds out where users see a mount of a configuration, once the application has all its mounts.
- *
- * @returns The path.
- * @throws {FastifyAuthError} If users would see another mount of the configuration at the same path.
- */
-export function publishMount(
-  scope: FastifyInstance,
-  { mountPath, paths }: Mounted,
-  auth: AuthInstance,
-): string {
+/** Finds out at which path users see a mount of a configuration, once the application has all its mounts. */
+export function publishMount({ scope, mountPath, paths }: Mounted, auth: AuthInstance): string {
   const { origin } = auth.config;
   const mounts = mountedIn(scope);
   const found = publicPaths(mountPath, origin, (path) => mounts.some((other) => other.mountPath === path));

@@ -8,10 +8,7 @@ import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
 
-/**
- * The configurations in use. Kept for the process, since applications on two ports share cookies and nothing
- * else; the references are weak, since not every application is closed.
- */
+/** The configurations in use, for the process: applications on two ports share cookies. Not every one is closed. */
 const inUse = new Set<WeakRef<AuthInstance>>();
 
 /** Registers a configuration until its application closes. Warns if another one accepts the same sessions. */
@@ -24,11 +21,10 @@ export function registerSessions(instance: FastifyInstance, auth: AuthInstance):
   }
   if (isShared) {
     const code: NoticeCode = "FST_AUTHJS_WARN_SHARED_SESSIONS";
+    const cookie = JSON.stringify(cookieOf(auth));
     instance.log.warn(
       { code },
-      `Two configurations of this process have a secret and the session cookie "${
-        cookieOf(auth)
-      }" in common: a ` +
+      `Two configurations of this process have a secret and the session cookie ${cookie} in common: a ` +
         "user who signs in through one of them is signed in with the other. Give one of them its own `secret` " +
         "or its own `cookies.sessionToken.name`; where both are to be one, pass the same object to FastifyAuth().",
     );

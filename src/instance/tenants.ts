@@ -87,8 +87,8 @@ export class Tenants {
     const problem = (await auth.problem())?.message ?? this.#accountProblem(auth, config);
     if (problem !== undefined) throw this.#unusable(problem, request);
     try {
-      for (const { choose, prepare } of mountedIn(server)) {
-        if (choose === this.#choose) await prepare!(auth, config);
+      for (const mount of mountedIn(server)) {
+        if (mount.config === this.#choose) await mount.prepare!(config);
       }
     } catch (error) {
       throw this.#unusable((error as Error).message, request);
