@@ -1,5 +1,6 @@
 /** Counters of `@fastify/rate-limit`, in the memory of the process or in Redis. */
 import Fastify, { type FastifyPluginCallback } from "fastify";
+import { createHmac, hkdfSync } from "node:crypto";
 import type { NoticeCode } from "../../config/notices.ts";
 import { LIMIT_NAMES, type LimitName, type RateLimitSettings } from "../../config/rate_limit.ts";
 import { FastifyAuthError } from "../../errors.ts";
@@ -70,9 +71,14 @@ interface LimitedScope {
 export async function openCounters(
   plugin: RateLimitPlugin,
   settings: RateLimitSettings,
+  secret: string,
   log: Log,
 ): Promise<Counters> {
   const { redis, prefix } = settings;
+  // So no address or name of a user is in Redis, and without the secret none can be guessed.
+  const secretKey = hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32);
+  const digest = (key: string) =>
+    createHmac("sha256", new Uint8Array(secretKey)).update(key).digest("base64url");
   const commands = redis && redisCommands(redis, log);
   // An instance of Fastify that answers nothing: below one where the application has registered the plugin, it
   // makes no counters of its own, and one that has started takes no plugin. A configuration may come later.
@@ -90,7 +96,7 @@ export async function openCounters(
       });
       const count = (scope as unknown as LimitedScope).createRateLimit();
       // What it reads of a request. That of the client may have a `groupId`, of the application's own limits.
-      counters[name] = (key, options) => count({ key, routeOptions: {} }, options);
+      counters[name] = (key, options) => count({ key: digest(key), routeOptions: {} }, options);
     });
   }
   await host.ready();

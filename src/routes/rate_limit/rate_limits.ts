@@ -3,12 +3,10 @@
  * recipient, on tokens of a user, and on how much of it runs at the same time.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { createHmac, hkdfSync } from "node:crypto";
 import type { NoticeCode } from "../../config/notices.ts";
 import type { LimitName, RateLimitSettings } from "../../config/rate_limit.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { AuthInUse, RequestContext } from "../../core/context.ts";
-import { hashSecrets } from "../../config/hash_secrets.ts";
 import { InFlight } from "../../utils/in_flight.ts";
 import { type AttemptRequest, newestAttempt } from "../callback/attempts.ts";
 import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort } from "./address.ts";
@@ -30,9 +28,7 @@ export class RateLimits {
   private constructor(
     private readonly settings: RateLimitSettings,
     private readonly counters: Counters,
-    /** A key of an address. */
     private readonly addressOf: (request: FastifyRequest) => string,
-    private readonly digest: (text: string) => string,
   ) {}
 
   /**
@@ -47,7 +43,7 @@ export class RateLimits {
     auth: AuthInUse,
   ): Promise<RateLimits> {
     const plugin = await loadRateLimit(settings.plugin);
-    const counters = await openCounters(plugin, settings, scope.log);
+    const counters = await openCounters(plugin, settings, auth.config.hashSecrets.current, scope.log);
     if (trustsEveryone(scope)) {
       auth.once("rate limit without proxy", () => scope.log.warn({ code: CODE }, EVERYONE_TRUSTED));
     }
@@ -57,12 +53,7 @@ export class RateLimits {
       }
       return plugin.normalizeIP(withoutPort(request.ip ?? ""));
     };
-    // So no address or name of a user is in Redis, and without the secret none can be guessed.
-    const key = new Uint8Array(
-      hkdfSync("sha256", hashSecrets(auth.config.core.secret).current, "", "fastify-authjs rate limit", 32),
-    );
-    const digest = (text: string) => createHmac("sha256", key).update(text).digest("base64url");
-    return new RateLimits(settings, counters, addressOf, digest);
+    return new RateLimits(settings, counters, addressOf);
   }
 
   /**
@@ -89,7 +80,7 @@ export class RateLimits {
 
   /** Counts a refused request of an address. */
   async countRefusal(request: FastifyRequest): Promise<void> {
-    await this.#count("address", `refused ${this.addressOf(request)}`);
+    await this.counters.address?.(`refused ${this.addressOf(request)}`);
   }
 
   /**
@@ -111,7 +102,7 @@ export class RateLimits {
     }
     // While it runs, the same fields from the same browser are the same attempt: a user clicked twice.
     const address = `address ${this.addressOf(request)}`;
-    const key = this.digest(`${address} ${sentBy(context)}`);
+    const key = `${address} ${sentBy(context)}`;
     const same = this.#attempts.get(key);
     if (same !== undefined) return { ...await same, isReported: true };
     const attempt = this.#attempt(address, account, run);
@@ -137,26 +128,22 @@ export class RateLimits {
     try {
       await this.#lookAt(failures);
       const answer = await run();
-      if (hasFailed(answer)) await Promise.all(failures.map((failure) => this.#count(...failure)));
+      if (hasFailed(answer)) await Promise.all(failures.map(([limit, key]) => this.counters[limit]?.(key)));
       return answer;
     } finally {
       end();
     }
   }
 
-  async #count(...[limit, key]: CountedKey) {
-    return await this.counters[limit]?.(this.digest(key));
-  }
-
-  async #countOne(...counted: CountedKey): Promise<void> {
-    const count = await this.#count(...counted);
+  async #countOne(...[limit, key]: CountedKey): Promise<void> {
+    const count = await this.counters[limit]?.(key);
     if (count?.isExceeded) throw new TooManyRequests(count.ttlInSeconds);
   }
 
   /** @throws {TooManyRequests} If one of them is used up; with the time of the one that starts anew last. */
   async #lookAt(keys: readonly CountedKey[]): Promise<void> {
     const counts = await Promise.all(
-      keys.map(([limit, key]) => this.counters[limit]?.(this.digest(key), { increment: false })),
+      keys.map(([limit, key]) => this.counters[limit]?.(key, { increment: false })),
     );
     const waits = counts.flatMap((count) => count && count.remaining <= 0 ? [count.ttlInSeconds] : []);
     if (waits.length > 0) throw new TooManyRequests(Math.max(...waits));
