@@ -89,8 +89,11 @@ export async function endSession(
   const { settings, logger } = context;
   const name = await sessionName(token, settings);
   settings.live.end(name);
-  const place = placeOf(name, PURPOSE);
-  await sharedStore(context)?.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
+  const store = sharedStore(context);
+  if (store !== undefined) {
+    const place = placeOf(name, PURPOSE);
+    await store.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
+  }
   const opened = settings.records && await openToken(token, settings).catch(() => undefined);
   try {
     if (opened !== undefined) await settings.records!.endClaimed(opened);
@@ -104,8 +107,10 @@ export async function endSession(
 export async function hasEnded(name: string, context: EndingContext): Promise<boolean> {
   const { live } = context.settings;
   if (live.endings(name) > 0) return true;
+  const store = sharedStore(context);
+  if (store === undefined) return false;
   const place = placeOf(name, PURPOSE);
-  const [value] = await sharedStore(context)?.get([place.name]) ?? [];
+  const [value] = await store.get([place.name]);
   if (place.open(value) !== ENDED) return false;
   live.end(name);
   return true;

@@ -30,10 +30,7 @@ export type EndedAtProvider =
   & Required<Pick<ProviderSession, "iss" | "iat">>;
 
 /** A sign-in, as callbacks get it. */
-type SignedIn = Pick<
-  Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0],
-  "account" | "profile"
->;
+type SignedIn = Pick<Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0], "account">;
 
 /** The claim. It stays on the server: sessions are made without it. */
 export const PROVIDER_SESSION_CLAIM = "providerSession";
@@ -50,11 +47,11 @@ export function withProviderSession(claims: JWT, session: ProviderSession | unde
 }
 
 /** The session at the provider that a sign-in is of; `undefined` for one without an OpenID Provider. */
-export function signedInAt({ account, profile }: SignedIn): ProviderSession | undefined {
+export function signedInAt({ account }: SignedIn): ProviderSession | undefined {
   if (account?.type !== "oidc") return undefined;
   const { provider, id_token: idToken } = account;
   // Core has validated it.
-  const { iss, sub, sid, iat } = (jwtPayload(idToken) ?? profile ?? {}) as Record<string, unknown>;
+  const { iss, sub, sid, iat } = jwtPayload(idToken) ?? {};
   return {
     provider,
     ...(typeof iss === "string" && { iss }),
