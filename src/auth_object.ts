@@ -30,17 +30,17 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
   /** The plugin that adds the auth routes, for `register` with the mount path as `prefix`. */
   readonly plugin: FastifyPluginAsync<FastifyAuthPluginOptions>;
   /**
-   * The session of a request, or `null` where there is none.
+   * The session of a request, or `null` if there is none.
    *
    * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the argument is no request; nothing else.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is no request; nothing else.
    */
   readonly getSession: (request: SessionRequest) => Promise<OwnSession | null>;
   /**
    * Makes a hook that lets only signed-in users pass: see `requireSession()` of the package.
    *
    * @param options Which signed-in users may pass.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where an option is invalid.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an option is invalid.
    */
   readonly requireSession: (options?: RequireSessionOptions<OwnSession>) => SessionGuard;
   /** Signs in from a route of the application: see {@linkcode SignInAction}. */
@@ -57,10 +57,10 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
    * @param options Whether links of other programs may do this, too.
    * @returns The updated session.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session, or the `jwt`
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt`
    * callback returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413);
-   * `FST_AUTHJS_CONFIG_INVALID` (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) where the
-   * adapter failed; {@linkcode AuthActionError} where a callback
+   * `FST_AUTHJS_CONFIG_INVALID` (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the
+   * adapter failed; {@linkcode AuthActionError} if a callback
    * threw. The session then stays as it was.
    */
   readonly updateSession: (
@@ -74,7 +74,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * `refreshTokens` they have the tokens of providers.
    *
    * @param request The request, in any hook or handler.
-   * @returns The claims; `null` where there is no session, and with the strategy "database".
+   * @returns The claims; `null` if there is no session, and with the strategy "database".
    */
   readonly getToken: (request: SessionRequest) => Promise<JWT | null>;
   /**
@@ -85,13 +85,13 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    *
    * @param request The request, in any hook or handler.
    * @param provider The id of the provider.
-   * @returns The access token; `null` where there is no session, or the user has not signed in with the
+   * @returns The access token; `null` if there is no session, or the user has not signed in with the
    * provider.
-   * @throws {FastifyAuthError} `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401) where the provider issued no refresh
-   * token or refuses it: the user has to sign in again; `FST_AUTHJS_UNAVAILABLE` (503) where the provider or
-   * the database does not answer, or the provider with 429 or 5xx; `FST_AUTHJS_NOT_FOUND` (404) where there is
+   * @throws {FastifyAuthError} `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401) if the provider issued no refresh
+   * token or refuses it: the user has to sign in again; `FST_AUTHJS_UNAVAILABLE` (503) if the provider or
+   * the database does not answer, or the provider with 429 or 5xx; `FST_AUTHJS_NOT_FOUND` (404) if there is
    * no such provider;
-   * `FST_AUTHJS_CONFIG_INVALID` without `refreshTokens`; {@linkcode AuthActionError} (500) where the provider
+   * `FST_AUTHJS_CONFIG_INVALID` without `refreshTokens`; {@linkcode AuthActionError} (500) if the provider
    * refuses the client.
    */
   readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;
@@ -101,8 +101,8 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * sessions in a JWT.
    *
    * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where there is no session;
-   * `FST_AUTHJS_ADAPTER_INVALID` where the adapter cannot list sessions; `FST_AUTHJS_UNAVAILABLE` (503).
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session;
+   * `FST_AUTHJS_ADAPTER_INVALID` if the adapter cannot list sessions; `FST_AUTHJS_UNAVAILABLE` (503).
    */
   readonly listSessions: (request: SessionRequest) => Promise<UserSession[]>;
   /**
@@ -128,16 +128,16 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * Unlinks an account of the signed-in user, who then cannot sign in with it any more. Needs an adapter with
    * `listAccountsByUserId()`: see `withAccountList()`.
    *
-   * Refused where the user could not sign in any more. What is left counts where its provider is in the
-   * configuration: another account, a passkey, and sign-in links by e-mail where the address of the user is
+   * Refused if the user could not sign in any more. What is left counts if its provider is in the
+   * configuration: another account, a passkey, and sign-in links by e-mail if the address of the user is
    * verified.
    *
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param account The account, as `listAccounts()` returns it.
    * @param options Whether the user has another sign-in method.
-   * @throws {FastifyAuthError} `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409); `FST_AUTHJS_NOT_FOUND` (404) where the
+   * @throws {FastifyAuthError} `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409); `FST_AUTHJS_NOT_FOUND` (404) if the
    * user has no such account; `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_CROSS_SITE` (403);
-   * `FST_AUTHJS_UNAVAILABLE` (503) where the adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an
+   * `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an
    * adapter.
    */
   readonly unlinkAccount: (
@@ -150,7 +150,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * see `withAccountList()`.
    *
    * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_UNAVAILABLE` (503) where the
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_UNAVAILABLE` (503) if the
    * adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an adapter.
    */
   readonly listAccounts: (request: SessionRequest) => Promise<LinkedAccount[]>;
@@ -161,7 +161,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
  * session stays that user's, and the e-mail address and the name of the user stay as they are. There is no
  * CSRF token: a request that a page of another origin made the browser send is refused.
  *
- * Where it fails at the provider or in the callback, the user comes back to the callback URL with `error`:
+ * If it fails at the provider or in the callback, the user comes back to the callback URL with `error`:
  * `OAuthAccountNotLinked` (the account is linked to another user), `SessionRequired` (the user who started it
  * is not signed in any more), `AccessDenied` (of the `signIn` callback), `OAuthCallbackError` (the user
  * cancelled).
@@ -175,8 +175,8 @@ export interface LinkAccountAction {
    * @param provider The id of the provider.
    * @param options Where to go afterwards.
    * @returns Where the user goes: to the provider.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) where no user of the adapter is signed in
-   * by the session cookie; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_NOT_FOUND` (404) where there is no such
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if no user of the adapter is signed in
+   * by the session cookie; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_NOT_FOUND` (404) if there is no such
    * OAuth provider; `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`; `FST_AUTHJS_UNAVAILABLE` (503);
    * `FST_AUTHJS_CONFIG_INVALID` without an adapter, or for a provider that cannot be linked.
    */
@@ -212,8 +212,8 @@ export interface SignInAction {
    * @param provider The id of the provider; without one the user goes to the sign-in page.
    * @param options What the user entered, and where to go afterwards.
    * @returns Where the user goes, and whether the user is signed in now.
-   * @throws {AuthActionError} Where the sign-in is refused or fails, such as with a wrong password (401).
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) where there is no
+   * @throws {AuthActionError} If the sign-in is refused or fails, such as with a wrong password (401).
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no
    * such provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
    * `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
    */
@@ -247,7 +247,7 @@ export interface SignOutAction {
    * @param reply The reply.
    * @param options Where to go afterwards.
    * @returns Where the user goes.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) where the
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if the
    * adapter failed, with the session cookie removed.
    */
   (
@@ -265,7 +265,7 @@ export interface SignOutAction {
 /**
  * What {@linkcode createAuth} returns for a function: the same for the configurations that it chooses. Its
  * members are those of an {@linkcode AuthObject}, each with the configuration of its request. They reject
- * with a {@linkcode FastifyAuthError} where there is none (404), where the function failed (503) and where
+ * with a {@linkcode FastifyAuthError} if there is none (404), if the function failed (503) and if
  * the configuration cannot be used (500); only `getSession()` then resolves with `null`.
  */
 export interface TenantAuthObject<OwnSession = Session & { user: User }>
@@ -275,7 +275,7 @@ export interface TenantAuthObject<OwnSession = Session & { user: User }>
    * `auth.forConfig(config).revokeSessions(userId)`.
    *
    * @param config One that the function returns.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it has no `tenant`.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it has no `tenant`.
    */
   readonly forConfig: (config: FastifyAuthConfig) => AuthObject<OwnSession>;
 }

@@ -50,7 +50,7 @@ const getToken = later(async () => (await import("./accounts/tokens.ts")).getTok
  *
  * @param config The configuration; it is copied, never written to.
  * @returns The object.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the argument is no object. What else is wrong
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is no object. What else is wrong
  * with a configuration is said when the plugin is registered.
  *
  * @example

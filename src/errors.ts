@@ -118,7 +118,7 @@ export class FastifyAuthError extends Error {
    *
    * @param code The stable code.
    * @param message What is wrong and what to change.
-   * @param options The underlying error as `cause`, and the `statusCode` where it is not that of the code.
+   * @param options The underlying error as `cause`, and the `statusCode` if it is not that of the code.
    */
   constructor(
     code: FastifyAuthErrorCode,
@@ -154,7 +154,7 @@ export interface ActionFailure {
 /**
  * A sign-in or an update that the application asked for (`auth.signIn()`, `auth.updateSession()`) failed. Its
  * `code` is `FST_AUTHJS_ACTION_FAILED`, its `cause` the error of Auth.js, its status what a JSON client of
- * the auth routes gets: 401 for a wrong password, 403 where a callback denied access, 500 where the server is
+ * the auth routes gets: 401 for a wrong password, 403 if a callback denied access, 500 if the server is
  * at fault.
  *
  * @example
@@ -172,7 +172,7 @@ export class AuthActionError extends FastifyAuthError {
   readonly reason?: string;
   /** The page that shows the error, which the same request to an auth route would be redirected to. */
   readonly url?: string;
-  /** Headers that Fastify adds to the reply: `retry-after` where the error named one. */
+  /** Headers that Fastify adds to the reply: `retry-after` if the error named one. */
   readonly headers?: Readonly<Record<string, string>>;
 
   /**

@@ -12,15 +12,15 @@ import type {
 } from "./types.ts";
 
 /**
- * The session of a request by the configuration that a function chooses, or `null` where there is none.
+ * The session of a request by the configuration that a function chooses, or `null` if there is none.
  *
  * @param req The Fastify request, in any hook or handler.
  * @param choose The same function that was given to `FastifyAuth`.
- * @returns The session, or `null`: also where there is no configuration for the request, which the log says.
+ * @returns The session, or `null`: also if there is no configuration for the request, which the log says.
  */
 export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSessionResult;
 /**
- * The session of a request, or `null` where there is none.
+ * The session of a request, or `null` if there is none.
  *
  * An invalid configuration, an unreadable session token, a failing adapter and a failing callback are logged, and
  * the result is `null`.
@@ -28,7 +28,7 @@ export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSe
  * @param req The Fastify request, in any hook or handler.
  * @param config The same object that was given to `FastifyAuth`.
  * @returns The session, or `null`.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the arguments are not a request and a
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the arguments are not a request and a
  * configuration; nothing else.
  *
  * @example

@@ -12,7 +12,7 @@ export interface SessionCallbackParams {
   user: AdapterUser;
   /** The data of an update, unchecked: over HTTP anything that the browser sends. */
   newSession: unknown;
-  /** `"update"` where the session is updated. */
+  /** `"update"` if the session is updated. */
   trigger?: "update";
 }
 
@@ -30,16 +30,16 @@ export interface CreateAuthConfig<Returned extends DefaultSession = Session>
 }
 
 /**
- * The session that is read where `callbacks.session` returns `Returned`: as it arrives over HTTP, and with a
+ * The session that is read if `callbacks.session` returns `Returned`: as it arrives over HTTP, and with a
  * user, without which it is none.
  *
- * Where the callback says no more than core's types do, it is `Session`, which an application may extend.
+ * If the callback says no more than core's types do, it is `Session`, which an application may extend.
  */
 export type SessionOf<Returned extends DefaultSession> = [DefaultSession] extends [Returned]
   ? Session & { user: User }
   : JsonOf<Returned & { user: NonNullable<Returned["user"]> }>;
 
-/** A value as JSON delivers it: dates are strings, functions are gone, and `toJSON()` counts where there is one. */
+/** A value as JSON delivers it: dates are strings, functions are gone, and `toJSON()` counts if there is one. */
 export type JsonOf<Value> = 0 extends 1 & Value ? Value
   : Value extends { toJSON(...args: never[]): infer Own } ? JsonMembersOf<Own>
   : JsonMembersOf<Value>;

@@ -44,7 +44,7 @@ export function FastifyAuth(choose: ConfigForRequest): FastifyPluginAsync<Fastif
  *
  * @param config The configuration; it is copied, never written to.
  * @returns A plugin for `register`, with the mount path as its `prefix`.
- * @throws {FastifyAuthError} When it is registered, where the configuration is invalid.
+ * @throws {FastifyAuthError} When it is registered, if the configuration is invalid.
  *
  * @example
  * ```ts
@@ -149,7 +149,7 @@ function openMount(
   return mount;
 }
 
-/** The property of a request that keeps its mount, where a function chooses the configuration. */
+/** The property of a request that keeps its mount, if a function chooses the configuration. */
 const MOUNT: unique symbol = Symbol("fastify-authjs.mount");
 
 function mountPerRequest(

@@ -67,7 +67,7 @@ export interface Store {
 /** What the plugin adds to core's configuration. */
 export interface FastifyAuthOptions {
   /**
-   * The public origin, such as `"https://app.example"`. Overrides `AUTH_URL`. Where users see the auth routes
+   * The public origin, such as `"https://app.example"`. Overrides `AUTH_URL`. If users see the auth routes
    * at another path than Fastify, with that path: `"https://app.example/api/auth"` behind a proxy that
    * removes `/api`.
    *
@@ -93,7 +93,7 @@ export interface FastifyAuthOptions {
    */
   redirectProxyOrigins?: readonly string[];
   /**
-   * Ids of providers that may be reached without TLS where `NODE_ENV` is `production`: an identity provider
+   * Ids of providers that may be reached without TLS if `NODE_ENV` is `production`: an identity provider
    * on a private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. An attacker who can
    * read or change traffic between this server and the provider can then sign in as any of its users. At boot
    * a warning names them. No provider of any other id is reached without TLS.
@@ -221,7 +221,7 @@ export interface FastifyAuthOptions {
   stepUp?: boolean;
   /**
    * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions,
-   * cookies, CSRF tokens and mailed links are then valid for this tenant alone, also where others have the
+   * cookies, CSRF tokens and mailed links are then valid for this tenant alone, also if others have the
    * same secret, host and database, and the names of the cookies have the tenant in them. Users who were
    * signed in before it was set have to sign in again. A configuration that a function returns for a request
    * must have one.
@@ -335,7 +335,7 @@ export interface AuthEvent {
   readonly address?: string;
   /** The `User-Agent` header, at most 512 characters of it. */
   readonly userAgent?: string;
-  /** The id of the provider; for a sign-out only where that provider asked for it (`backchannelLogout`). */
+  /** The id of the provider; for a sign-out only if that provider asked for it (`backchannelLogout`). */
   readonly provider?: string;
 }
 
@@ -367,7 +367,7 @@ export interface SignInFailureEvent extends AuthEvent {
 
 /** `fastify-authjs:sign-out`: a user has signed out, or an OpenID Provider has ended the session. */
 export interface SignOutEvent extends AuthEvent {
-  /** The id of the user; none where the adapter's `deleteSession()` returns nothing. */
+  /** The id of the user; none if the adapter's `deleteSession()` returns nothing. */
   readonly userId?: string;
 }
 
@@ -404,7 +404,7 @@ export interface AccessRefusedEvent extends AuthEvent {
   readonly reason: string;
   /** The path of the route as it was declared, such as `/orders/:id`. */
   readonly route?: string;
-  /** The id of the user, where the session has it as `user.id`. */
+  /** The id of the user, if the session has it as `user.id`. */
   readonly userId?: string;
 }
 
@@ -439,13 +439,13 @@ export interface AuthEvents {
 
 /**
  * What subscribers of the tracing channels get: `tracing:<name>:start` before, `tracing:<name>:asyncEnd`
- * after, and `tracing:<name>:error` where it failed, each time the same object. No operation has a token, a
+ * after, and `tracing:<name>:error` if it failed, each time the same object. No operation has a token, a
  * code or an e-mail address.
  */
 export interface Operation {
   /**
    * After the end: what went wrong, as one word of few: the type of an error of Auth.js, the code of a
-   * `FastifyAuthError`, or the name of an error. Missing where nothing did.
+   * `FastifyAuthError`, or the name of an error. Missing if nothing did.
    */
   errorType?: string;
   /**
@@ -493,7 +493,7 @@ export interface ProviderRequestOperation extends Operation {
   /** The address, with `[redacted]` in place of the values of its parameters. */
   readonly url: string;
   /**
-   * After the end: the HTTP status; missing where there was no response. `errorType` is the status from 400
+   * After the end: the HTTP status; missing if there was no response. `errorType` is the status from 400
    * on, else `"timeout"`, `"unreachable"`, or what is wrong with the request.
    */
   readonly status?: number;
@@ -503,7 +503,7 @@ export interface ProviderRequestOperation extends Operation {
 export interface AdapterCallOperation extends Operation {
   /**
    * The method, such as `"getUserByEmail"`. `errorType` is `"unanswered"` for a database that cannot be
-   * reached or takes too long, `"conflict"` where there is a row with the same unique key, `"refused"` where
+   * reached or takes too long, `"conflict"` if there is a row with the same unique key, `"refused"` if
    * it refused the query for another reason, else `"failed"`.
    */
   readonly method: string;
@@ -516,7 +516,7 @@ export interface AdapterCallOperation extends Operation {
 export interface SessionReadEvent {
   /** How sessions are kept. */
   readonly strategy: "jwt" | "database";
-  /** `"session"`, `"none"`, or `"unknown"` where the adapter or a store failed. */
+  /** `"session"`, `"none"`, or `"unknown"` if the adapter or a store failed. */
   readonly result: "session" | "none" | "unknown";
   /** How long it took, in seconds. */
   readonly duration: number;
@@ -656,7 +656,7 @@ export interface EmailMessageParams {
 /** The pages of an application. */
 export interface FastifyAuthPages extends Partial<PagesOptions> {
   /**
-   * The page that a mailed sign-in link opens, where `emailConfirm` is on. Its query has the `provider`,
+   * The page that a mailed sign-in link opens, if `emailConfirm` is on. Its query has the `provider`,
    * `token`, `email` and `callbackUrl` of the link. Its form posts `token`, `email` and `callbackUrl` with a
    * `csrfToken` to `<mount path>/callback/<provider>`.
    *
@@ -687,15 +687,15 @@ export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, Fa
  * Chooses the configuration for a request, in place of one that does not change:
  * `(request) => tenants.get(request.host)`. It is called once for each request, before its body is read. Each
  * configuration needs a `tenant`, and is copied and checked with its first request: return the same object
- * for as long as nothing in it changes. Where there is none, auth routes and guards answer with 404, and
- * `getSession()` returns `null`; where the function throws, they answer with 503, or the `statusCode` of the
+ * for as long as nothing in it changes. If there is none, auth routes and guards answer with 404, and
+ * `getSession()` returns `null`; if the function throws, they answer with 503, or the `statusCode` of the
  * error.
  */
 export type ConfigForRequest<Config = FastifyAuthConfig> = (
   request: FastifyRequest,
 ) => Config | null | undefined | PromiseLike<Config | null | undefined>;
 
-/** What `getSession()` returns: the session of the request, or null where there is none. */
+/** What `getSession()` returns: the session of the request, or null if there is none. */
 export type GetSessionResult = Promise<Session | null>;
 
 /**

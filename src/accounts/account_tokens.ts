@@ -1,4 +1,4 @@
-/** The access tokens of providers where sessions are in a database: in the rows of accounts. */
+/** The access tokens of providers if sessions are in a database: in the rows of accounts. */
 import type { LoggerInstance } from "@auth/core/types";
 import type { ActionAuth } from "../actions/perform.ts";
 import { fromAdapter, rowsOf } from "./account_rows.ts";
@@ -19,7 +19,7 @@ interface TokenRow {
   readonly tokens: ProviderTokens;
 }
 
-/** A valid access token of an account of the signed-in user, or null where there is none. */
+/** A valid access token of an account of the signed-in user, or null if there is none. */
 export async function accessTokenOfAccount(
   auth: ActionAuth,
   request: SessionRequest,

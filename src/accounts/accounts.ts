@@ -186,7 +186,7 @@ interface SignedInUser {
   readonly settings: SessionSettings;
 }
 
-/** @throws {FastifyAuthError} Where no user of the adapter is signed in. */
+/** @throws {FastifyAuthError} If no user of the adapter is signed in. */
 async function signedInUser(
   { config, instance }: ActionAuth,
   request: SessionRequest,

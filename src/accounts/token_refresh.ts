@@ -12,7 +12,7 @@ import { isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
 /** How often tokens are refreshed for one call: others may change them at the same time. */
 export const ATTEMPTS = 3;
 
-/** @throws {FastifyAuthError} `FST_AUTHJS_NOT_FOUND` where there is no such OAuth provider. */
+/** @throws {FastifyAuthError} `FST_AUTHJS_NOT_FOUND` if there is no such OAuth provider. */
 export function oauthProvider(id: string, { core, providers }: ResolvedConfig): Provider {
   const { type } = providers.get(id) ?? {};
   if (type !== "oauth" && type !== "oidc") {

@@ -22,7 +22,7 @@ import { canCarryCookies } from "../session/reply.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { JWT, SessionRequest } from "../types.ts";
 
-/** The claims of the session token, or null where there is no session or it is in a database. */
+/** The claims of the session token, or null if there is no session or it is in a database. */
 export async function getToken({ config }: ActionAuth, request: SessionRequest): Promise<JWT | null> {
   const { session, claims } = await readSession(request, config);
   if (session === null) return null;
@@ -37,7 +37,7 @@ export async function getToken({ config }: ActionAuth, request: SessionRequest):
 /** How often one call reads at most: a read that others began does not refresh what it asks for. */
 const MOST_READS = 1000;
 
-/** A valid access token of a provider, or null where the user has none. */
+/** A valid access token of a provider, or null if the user has none. */
 export async function getAccessToken(
   auth: ActionAuth,
   request: SessionRequest,
@@ -81,7 +81,7 @@ export async function getAccessToken(
 }
 
 /**
- * Throws where it is not known whether there is a session: then it is not known either that there are no
+ * Throws if it is not known whether there is a session: then it is not known either that there are no
  * tokens.
  */
 async function assertAvailable({ config }: ActionAuth, request: SessionRequest): Promise<void> {

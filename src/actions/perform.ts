@@ -55,7 +55,7 @@ interface Action {
   readonly handle: Handler;
   /** Whether the reply is sent then, as by an auth route. */
   readonly isSent?: boolean;
-  /** What a read of the session gives from now on, where the answer says that. */
+  /** What a read of the session gives from now on, if the answer says that. */
   readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
 }
 
@@ -63,7 +63,7 @@ interface Action {
 interface Outcome {
   readonly context: RequestContext;
   readonly answer: Answer;
-  /** What a read of the session gives from now on, where that is known. */
+  /** What a read of the session gives from now on, if that is known. */
   readonly read: SessionRead | undefined;
 }
 

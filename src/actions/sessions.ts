@@ -20,11 +20,11 @@ export interface UserSession {
   readonly current: boolean;
   /** When it ends, unless it is used before. */
   readonly expires: Date;
-  /** When the user signed in, where that is kept. */
+  /** When the user signed in, if that is kept. */
   readonly createdAt?: Date;
   /** When it was last used, to some minutes; without a column for it when it was last renewed. */
   readonly lastSeenAt?: Date;
-  /** The `User-Agent` header of the browser, where that is kept. A client can send any. */
+  /** The `User-Agent` header of the browser, if that is kept. A client can send any. */
   readonly userAgent?: string;
 }
 
@@ -132,7 +132,7 @@ async function requireReady({ instance }: ActionAuth): Promise<void> {
   if (problem !== undefined) throw problem;
 }
 
-/** @throws {FastifyAuthError} With 503, where the database or the store failed. */
+/** @throws {FastifyAuthError} With 503, if the database or the store failed. */
 async function attempt<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -12,9 +12,9 @@ export interface AccountTokens {
   readonly providerAccountId: string;
   /** The access token. */
   readonly access_token: string;
-  /** The refresh token, or null where there is none. */
+  /** The refresh token, or null if there is none. */
   readonly refresh_token: string | null;
-  /** When the access token expires, in seconds since 1970, or null where the provider does not say. */
+  /** When the access token expires, in seconds since 1970, or null if the provider does not say. */
   readonly expires_at: number | null;
 }
 
@@ -28,7 +28,7 @@ export interface AccountUpdateAdapter extends Adapter {
 
 /**
  * Adds the method to an adapter by which `refreshTokens` keeps the tokens of providers in the rows of
- * accounts, where sessions are in a database: an update of one row. It is for an adapter of
+ * accounts, if sessions are in a database: an update of one row. It is for an adapter of
  * {@linkcode withAccountList}, by which the row is read.
  *
  * @param adapter An adapter of Auth.js; it is not changed.

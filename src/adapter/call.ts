@@ -23,7 +23,7 @@ export interface AdapterCall extends DatedCall {
 /**
  * Makes the call.
  *
- * @throws {AdapterFailure} Where it fails or takes too long.
+ * @throws {AdapterFailure} If it fails or takes too long.
  */
 export function callAdapter(call: AdapterCall): Promise<unknown> {
   if (!adapterCalls.isObserved) return callInTime(call);
@@ -72,7 +72,7 @@ const LOOKUPS = new Set([
 const ENDINGS = new Set(["deleteSession", "deleteUser", "unlinkAccount", "updateSession"]);
 
 /**
- * Whether a call failed because its row is gone, where the error does not say that: the adapter for MikroORM
+ * Whether a call failed because its row is gone, if the error does not say that: the adapter for MikroORM
  * fails with a TypeError. After the error of a database it is not asked again.
  */
 async function isGone({ isGone }: AdapterCall, error: unknown): Promise<boolean> {

@@ -19,9 +19,9 @@ const WRITTEN_KEYS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The result, where it is what the method is to return.
+ * The result, if it is what the method is to return.
  *
- * @throws {Error} Where core must not go on.
+ * @throws {Error} If core must not go on.
  */
 export function checked(call: CheckedCall, result: unknown): unknown {
   const { name, args: [key] } = call;

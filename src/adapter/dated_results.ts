@@ -21,9 +21,9 @@ type Row = Record<string, unknown>;
 const USER_METHODS = new Set(["createUser", "getUser", "getUserByEmail", "getUserByAccount", "updateUser"]);
 
 /**
- * The result with Dates in it; the same object where it has them already.
+ * The result with Dates in it; the same object if it has them already.
  *
- * Where a value is no date, a session or a sign-in link counts as expired, and an address as not verified. A
+ * If a value is no date, a session or a sign-in link counts as expired, and an address as not verified. A
  * session that was just written expires when it was told to.
  */
 export function withDates(call: DatedCall, result: unknown): unknown {
@@ -77,7 +77,7 @@ function warnOfValue({ name, warn }: DatedCall, field: string, value: unknown, e
 const digits = lazyPattern(String.raw`\p{N}`, "gu");
 const letters = lazyPattern(String.raw`\p{L}`, "gu");
 
-/** Describes a value without its letters and digits: where columns are mixed up, it may be a secret. */
+/** Describes a value without its letters and digits: if columns are mixed up, it may be a secret. */
 function describeShape(value: unknown): string {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") {
     return value === null ? "null" : `a value of type ${typeof value}`;

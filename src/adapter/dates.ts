@@ -31,7 +31,7 @@ const UNITS = [
  * @param value A Date; ISO 8601, SQL or JavaScript text; seconds to nanoseconds since 1970 as a number,
  * bigint or text; an object of Temporal, Luxon, Day.js or Firestore, or another that converts to one of
  * these.
- * @returns `undefined` where it names no time after 1970.
+ * @returns `undefined` if it names no time after 1970.
  */
 export function toDate(value: unknown): Date | undefined {
   if (value instanceof Date) return valid(value);

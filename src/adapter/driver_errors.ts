@@ -49,7 +49,7 @@ function detailsOf(error: object): ErrorDetails {
   };
 }
 
-/** An error matches where one of the patterns does. */
+/** An error matches if one of the patterns does. */
 interface Rule {
   readonly kind: FailureKind;
   /** The names of the errors that the rule is for. */

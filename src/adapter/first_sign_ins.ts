@@ -11,7 +11,7 @@ import { withDeadline } from "../utils/deadline.ts";
 import { DEFAULT_ADAPTER_TIMEOUT } from "./bind.ts";
 import { acquireInTurn, type Lock } from "./single_use.ts";
 
-/** How long a sign-in is waited for where calls of the adapter have no limit, in milliseconds. */
+/** How long a sign-in is waited for if calls of the adapter have no limit, in milliseconds. */
 const LONGEST_WAIT_MS = 120_000;
 
 /** The sign-ins under way that have found no user or account. */

@@ -1,5 +1,5 @@
 /**
- * Undoes what a sign-in wrote, where the sign-in fails.
+ * Undoes what a sign-in wrote, if the sign-in fails.
  *
  * Core creates a user first and links a sign-in method afterwards. A failure in between would leave a user
  * that blocks its e-mail address: every later sign-in with that address is refused with
@@ -254,7 +254,7 @@ export class SignInWrites {
     return owner !== null && owner.id === user.id;
   }
 
-  /** Deletes a user, or replaces its address where the adapter cannot delete or the database refuses to. */
+  /** Deletes a user, or replaces its address if the adapter cannot delete or the database refuses to. */
   async #deleteUser(user: AdapterUser): Promise<void> {
     const adapter = this.#adapter;
     try {
@@ -318,7 +318,7 @@ async function undoIfLate<T>(call: T | PromiseLike<T>, undo: (late: T) => Promis
   try {
     return await call;
   } catch (error) {
-    // Where the call fails in the end, there is nothing to undo.
+    // If the call fails in the end, there is nothing to undo.
     if (error instanceof AdapterFailure) error.late?.then((late) => undo(late as T), () => {});
     throw error;
   }

@@ -12,7 +12,7 @@ import { monotonicNow } from "../utils/monotonic.ts";
 import { DEFAULT_ADAPTER_TIMEOUT } from "./bind.ts";
 import { AdapterFailure } from "./failure.ts";
 
-/** How long a link may be in use where calls of the adapter have no limit, in milliseconds. */
+/** How long a link may be in use if calls of the adapter have no limit, in milliseconds. */
 const LONGEST_USE_MS = 120_000;
 
 /** How much longer than its work may take the lock is held, in milliseconds, if its process dies. */

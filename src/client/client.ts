@@ -48,7 +48,7 @@ interface PageLocation {
   reload(): void;
 }
 
-/** That of the page, where there is one: a worker has a location, too, but cannot go elsewhere. */
+/** That of the page, if there is one: a worker has a location, too, but cannot go elsewhere. */
 const { location } = (globalThis as { document?: { location?: PageLocation } }).document ?? {};
 
 /** Whether the body of an answer is one of the plugin's. */
@@ -199,7 +199,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
     const sent = await post("/signout", callbackOf(options));
-    // The browser has no session any more, also where the server could not end it.
+    // The browser has no session any more, also if the server could not end it.
     if (!sent.ok && sent.status === 503) tell();
     return finish(sent, options.redirect);
   }

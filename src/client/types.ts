@@ -60,7 +60,7 @@ export interface AuthFailure {
   readonly ok: false;
   /** What went wrong. */
   readonly error: AuthErrorType;
-  /** The HTTP status of the answer; 0 where there was none. */
+  /** The HTTP status of the answer; 0 if there was none. */
   readonly status: number;
   /**
    * The details: the `code` of the `CredentialsSignin` that `authorize()` threw, or a code of the plugin such
@@ -88,7 +88,7 @@ export type AuthResult = AuthRedirect | AuthFailure;
 export type SessionResult<S> = {
   /** It succeeded. */
   readonly ok: true;
-  /** The updated session; null where the user was signed out. */
+  /** The updated session; null if the user was signed out. */
   readonly session: S | null;
 } | AuthFailure;
 
@@ -186,8 +186,8 @@ export interface AuthClient<S = Session> {
   /**
    * Reads the session, and renews it as every read does.
    *
-   * @returns The session, or null where no user is signed in.
-   * @throws {AuthClientError} Where that is not known: the server does not answer, or its database fails.
+   * @returns The session, or null if no user is signed in.
+   * @throws {AuthClientError} If that is not known: the server does not answer, or its database fails.
    */
   getSession(): Promise<S | null>;
   /**
@@ -201,11 +201,11 @@ export interface AuthClient<S = Session> {
   /**
    * The sign-in methods of the application, by id.
    *
-   * @throws {AuthClientError} Where the server does not answer.
+   * @throws {AuthClientError} If the server does not answer.
    */
   getProviders(): Promise<Readonly<Record<string, AuthProvider>>>;
   /**
-   * Makes a passkey for the signed-in user, or for a new user where the provider allows that.
+   * Makes a passkey for the signed-in user, or for a new user if the provider allows that.
    *
    * @param options The provider.
    * @returns Where it leads, or what went wrong. Never rejects.

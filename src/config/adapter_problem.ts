@@ -8,7 +8,7 @@ import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
-/** The methods that core calls where sessions are rows. */
+/** The methods that core calls if sessions are rows. */
 const SESSION_METHODS = [
   "createUser",
   "getUser",
@@ -22,7 +22,7 @@ const SESSION_METHODS = [
   "deleteSession",
 ] as const satisfies readonly (keyof Adapter)[];
 
-/** Those of them that core does not call where every provider is an e-mail provider. */
+/** Those of them that core does not call if every provider is an e-mail provider. */
 const ACCOUNT_METHODS: readonly (keyof Adapter)[] = ["getUser", "getUserByAccount", "linkAccount"];
 
 const EMAIL_METHODS = [
@@ -45,7 +45,7 @@ const WEBAUTHN_METHODS = [
 ] as const satisfies readonly (keyof Adapter)[];
 
 /**
- * Checks that `adapter` is one, also where sessions are in a token and no method is called before a sign-in.
+ * Checks that `adapter` is one, also if sessions are in a token and no method is called before a sign-in.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_ADAPTER_INVALID`.
  */

@@ -10,7 +10,7 @@ export interface BearerSettings {
 }
 
 /**
- * The settings of a configuration; `undefined` where no such tokens are accepted.
+ * The settings of a configuration; `undefined` if no such tokens are accepted.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
  */

@@ -1,5 +1,5 @@
 /**
- * Says once where a callback of the application returns nothing, which mostly is a forgotten `return`, or a
+ * Says once if a callback of the application returns nothing, which mostly is a forgotten `return`, or a
  * session without its user.
  */
 import type { AuthConfig } from "@auth/core";
@@ -7,7 +7,7 @@ import type { Notices } from "./notices.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
-/** What happens where a callback returns nothing, and what to return. */
+/** What happens if a callback returns nothing, and what to return. */
 const RETURNS = {
   session: "so no user has a session. Return the session: `session({ session }) { …; return session; }`",
   jwt:

@@ -13,7 +13,7 @@ const LEAST_LIMIT = 1024;
 /**
  * The limit of a configuration, in bytes.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not a number of bytes.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not a number of bytes.
  */
 export function requireCookieLimit(limit: number | undefined): number {
   if (limit === undefined) return DEFAULT_LIMIT;

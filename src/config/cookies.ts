@@ -12,7 +12,7 @@ export interface CookieSettings {
 
 /** What core is given, and what its cookies are named after besides. */
 export interface CoreConfig extends AuthConfig {
-  /** A part of the names of cookies, where the configuration has a `tenant`. */
+  /** A part of the names of cookies, if the configuration has a `tenant`. */
   cookieTenant?: string;
 }
 

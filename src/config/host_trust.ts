@@ -5,7 +5,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 
-/** The Host header may decide during development, or where the configuration says so. */
+/** The Host header may decide during development, or if the configuration says so. */
 export function hostProblem(
   core: AuthConfig,
   origin: PublicOrigin | undefined,
@@ -61,7 +61,7 @@ export function originWarnings(
   ];
 }
 
-/** Warns where the Host header decides only because neither it nor NODE_ENV is configured. */
+/** Warns if the Host header decides only because neither it nor NODE_ENV is configured. */
 export function hostWarnings(
   config: FastifyAuthConfig,
   origin: PublicOrigin | undefined,

@@ -6,7 +6,7 @@ import type { Notice } from "./notices.ts";
 /**
  * Checks `insecureProviders`.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not an array of ids of the providers.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not an array of ids of the providers.
  */
 export function requireInsecureProviders(
   value: unknown,

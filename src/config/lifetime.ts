@@ -2,7 +2,7 @@
  * How long a session lasts, when it is renewed, and what a read says of its end.
  *
  * A session ends `maxAge` after the last request that read it. Core renews a token with every read and a row
- * after `updateAge`, which ends a session in use where `updateAge` is the longer of the two. Here both are
+ * after `updateAge`, which ends a session in use if `updateAge` is the longer of the two. Here both are
  * renewed once a twentieth of their life has passed, or `updateAge` if that is sooner: after every read at
  * least 95 % of `maxAge` are left, and most replies set no cookie. The `expires` of a session is the end of
  * what the browser holds.
@@ -46,7 +46,7 @@ export interface Lifetimes {
 /**
  * The lifetimes of a configuration.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where one is not a number of seconds.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if one is not a number of seconds.
  */
 export function requireLifetimes(
   { session, jwt, cookies }: Pick<AuthConfig, "session" | "jwt" | "cookies">,
@@ -146,7 +146,7 @@ export function tokenLife(
   return { due, expires: end.toISOString() };
 }
 
-/** What a session callback returned, with another end where it left the one that it was given. */
+/** What a session callback returned, with another end if it left the one that it was given. */
 export function withEnd(session: unknown, given: string | undefined, expires: string): unknown {
   if (typeof session !== "object" || session === null || !("expires" in session)) return session;
   const returned = session.expires instanceof Date ? session.expires.toISOString() : session.expires;

@@ -18,7 +18,7 @@ const ASCII_PREFIX = /^(?:\/[\w .~!&',;=@-]+)+$/;
  *
  * @param prefix The full prefix of the routes' scope.
  * @returns The path, percent-encoded, without a trailing slash.
- * @throws {FastifyAuthError} `FST_AUTHJS_PREFIX_INVALID` where routes cannot be mounted there.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PREFIX_INVALID` if routes cannot be mounted there.
  */
 export function toMountPath(prefix: string): string {
   const path = prefix.replace(/\/+$/, "");
@@ -48,7 +48,7 @@ function invalid(prefix: string, why: string): FastifyAuthError {
  * Checks that a configured `basePath` is the mount path, which the prefix of the registration decides, or the
  * public path.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is another.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is another.
  */
 export function assertBasePath(
   basePath: string | undefined,
@@ -76,7 +76,7 @@ const BUILT_IN = {
 export type BuiltInPage = keyof typeof BUILT_IN;
 
 /**
- * Says where a page of the application is the built-in page that it takes the place of, which would redirect
+ * Says if a page of the application is the built-in page that it takes the place of, which would redirect
  * to itself.
  *
  * @param mount The mount path as users see it.

@@ -34,7 +34,7 @@ export interface PageSettings {
  *
  * @param providers Its providers, completed from the environment.
  * @param summaries The same providers.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where a page or the theme is invalid.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if a page or the theme is invalid.
  */
 export function pageSettings(
   { pages = {}, theme = {}, siteName }: Pick<FastifyAuthConfig, "pages" | "siteName" | "theme">,

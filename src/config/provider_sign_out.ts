@@ -18,7 +18,7 @@ export function isOpenIdProvider({ type, server }: ProviderSummary): boolean {
 }
 
 /**
- * The settings of a configuration; `undefined` where sign-outs are local.
+ * The settings of a configuration; `undefined` if sign-outs are local.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
  */

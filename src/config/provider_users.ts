@@ -7,7 +7,7 @@ import type { Notices } from "./notices.ts";
 /** The functions of a provider that return a user, at the provider or among its `options`. */
 const FUNCTIONS = ["authorize", "profile"] as const;
 
-/** What a user without an id is a mistake of, where the application wrote no `profile()`. */
+/** What a user without an id is a mistake of, if the application wrote no `profile()`. */
 const NO_PROFILE = "No `sub` and no `id` came from the userinfo endpoint, so the default";
 
 type Users = Partial<Record<typeof FUNCTIONS[number], unknown>>;

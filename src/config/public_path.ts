@@ -16,7 +16,7 @@ export interface PublicPaths {
 /**
  * Finds out where users see a mount.
  *
- * Without a path the two are the same. Where the end of the path is a mount of the application, what is
+ * Without a path the two are the same. If the end of the path is a mount of the application, what is
  * before it is removed on the way from every request: `https://app.example/api/auth` and the mount `/auth`
  * mean that users see `/me` at `/api/me`. Any other path is that of the auth routes alone.
  *
@@ -45,7 +45,7 @@ export type AddressedRequest = Pick<FastifyRequest, "originalUrl" | "url">;
 /**
  * Path and query of a request as its user sees them.
  *
- * @param removed What is removed from it on its way. `originalUrl` still has that where the application
+ * @param removed What is removed from it on its way. `originalUrl` still has that if the application
  * itself removed it, with `rewriteUrl` or below a router of Express.
  */
 export function publicUrl({ originalUrl, url }: AddressedRequest, removed: string): string {

@@ -23,7 +23,7 @@ export interface RefreshSettings {
 const DEFAULT_GRACE_MS = 30_000;
 
 /**
- * How long another process is waited for where requests to providers have no limit of their own, in
+ * How long another process is waited for if requests to providers have no limit of their own, in
  * milliseconds.
  */
 const DEFAULT_WAIT_MS = 10_000;

@@ -91,7 +91,7 @@ import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 export interface ResolvedConfig {
   /** What core is given: a copy with the environment's defaults. */
   readonly core: Readonly<CoreConfig>;
-  /** The tenant that all of this is for; `undefined` where there is none. */
+  /** The tenant that all of this is for; `undefined` if there is none. */
   readonly tenant: string | undefined;
   /** The providers by id. */
   readonly providers: ReadonlyMap<string, ProviderSummary>;
@@ -105,13 +105,13 @@ export interface ResolvedConfig {
   readonly keepsTokens: boolean;
   /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
   readonly recordsSignIns: boolean;
-  /** How sign-outs end the session at the OpenID Provider; `undefined` where they do not. */
+  /** How sign-outs end the session at the OpenID Provider; `undefined` if they do not. */
   readonly providerSignOut: ProviderSignOutSettings | undefined;
-  /** What validates the logout tokens of OpenID Providers, where they may end sessions (`backchannelLogout`). */
+  /** What validates the logout tokens of OpenID Providers, if they may end sessions (`backchannelLogout`). */
   readonly logoutTokens: (() => Promise<LogoutTokens>) | undefined;
   /** Whether a provider may be reached without TLS. */
   readonly allowsPlainHttp: (provider: string) => boolean;
-  /** How session tokens are accepted in `Authorization: Bearer`, where they are. */
+  /** How session tokens are accepted in `Authorization: Bearer`, if they are. */
   readonly bearer: BearerSettings | undefined;
   /** The most bytes of a session cookie. */
   readonly sessionCookieLimit: number;
@@ -119,9 +119,9 @@ export interface ResolvedConfig {
   readonly tokenCacheSize: number;
   /** How requests and processes share the refresh of a session. */
   readonly refresh: RefreshSettings;
-  /** Warns of other processes, where these could refresh the same sessions without a lock. */
+  /** Warns of other processes, if these could refresh the same sessions without a lock. */
   readonly otherProcesses: OtherProcesses | undefined;
-  /** How attempts to sign in are limited; `undefined` where they are not. */
+  /** How attempts to sign in are limited; `undefined` if they are not. */
   readonly rateLimit: RateLimitSettings | undefined;
   /** The configured public origin; without one it follows the request. */
   readonly origin: PublicOrigin | undefined;
@@ -402,7 +402,7 @@ function withoutMaxAge({ sessionToken, ...cookies }: Cookies): Cookies {
 type Cookies = NonNullable<AuthConfig["cookies"]>;
 
 /**
- * A Location header is ASCII; the URL that a callback returns may not be. Where it returns none, the user is
+ * A Location header is ASCII; the URL that a callback returns may not be. If it returns none, the user is
  * led to the origin: core would answer a sign-in with an empty page.
  */
 function toAsciiRedirect(redirect: Redirect): Redirect {

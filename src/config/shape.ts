@@ -202,7 +202,7 @@ function checkValue(value: unknown, kind: Kind, name: string): string[] {
   throw invalid(`\`${name}\` is ${describe(value, Array.isArray(kind))}: write ${wanted}, or leave it out.`);
 }
 
-/** What to write in place of a value; nothing where it is as it should be. */
+/** What to write in place of a value; nothing if it is as it should be. */
 function problemOf(value: unknown, kind: Exclude<Kind, Shape>): string | undefined {
   const words = { boolean: "true or false", function: "a function", text: "a string" };
   switch (kind) {

@@ -53,7 +53,7 @@ export function forTenant(core: AuthConfig, tenant: string): CoreConfig {
 }
 
 /**
- * The part of the names of cookies that is the tenant's: its own name where a cookie can have it, else a
+ * The part of the names of cookies that is the tenant's: its own name if a cookie can have it, else a
  * hash.
  */
 function nameIn(tenant: string): string {
@@ -77,7 +77,7 @@ function withSecret<T extends object>(options: T, derive: Derive): T {
   return secret === undefined ? options : { ...options, secret: derive(secret) };
 }
 
-/** Core hashes the tokens of mailed links with the provider's own secret, where it has one. */
+/** Core hashes the tokens of mailed links with the provider's own secret, if it has one. */
 function withSecretOfMail(provider: Provider, derive: Derive): Provider {
   const { type, options } = provider as { type?: string; options?: object };
   if (type !== "email") return provider;

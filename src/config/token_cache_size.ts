@@ -7,7 +7,7 @@ const DEFAULT_SIZE = 4 * 1024 * 1024;
 /**
  * The size of a configuration's token cache, in bytes.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not a number of bytes.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not a number of bytes.
  */
 export function requireTokenCacheSize(size: number | undefined): number {
   if (size === undefined) return DEFAULT_SIZE;

@@ -6,7 +6,7 @@ import { invalid } from "../instance/arguments.ts";
 import type { Session } from "../types.ts";
 
 /**
- * Which signed-in users may pass a guard, that of `requireSession()` or one that a route declares. Where both
+ * Which signed-in users may pass a guard, that of `requireSession()` or one that a route declares. If both
  * are set, both must hold.
  */
 export interface RequireSessionOptions<OwnSession = Session> {
@@ -18,7 +18,7 @@ export interface RequireSessionOptions<OwnSession = Session> {
    */
   roles?: string | readonly string[];
   /**
-   * Decides about one request, which passes where the result is truthy. Where it throws, the request is
+   * Decides about one request, which passes if the result is truthy. If it throws, the request is
    * refused and the error logged. In an `onRequest` hook the body is not parsed yet.
    *
    * @param session The session, with a user.

@@ -7,7 +7,7 @@ import { errorSchema } from "../http/error_schema.ts";
 import type { Guarding } from "./guard.ts";
 import { toYaml } from "../utils/yaml.ts";
 
-/** What the guards of a route require; empty where it has no guard. */
+/** What the guards of a route require; empty if it has no guard. */
 export type GuardsOf = (route: RouteOptions, scope: FastifyInstance) => readonly Guarding[];
 
 /** The decorator of `@fastify/swagger`, which makes the document. */
@@ -67,7 +67,7 @@ export class OpenApi {
     this.#guardsOf = guardsOf;
   }
 
-  /** Takes a route that is added, where the scope has a document. */
+  /** Takes a route that is added, if the scope has a document. */
   add(route: RouteOptions, scope: FastifyInstance): void {
     if (!scope.hasDecorator(DECORATOR)) return;
     this.#routes.push({ route, scope });
@@ -171,7 +171,7 @@ class SecuritySchemes {
     );
   }
 
-  /** Adds a scheme, unless it is there; where another one has the key, under another. */
+  /** Adds a scheme, unless it is there; if another one has the key, under another. */
   #add(wanted: string, scheme: Scheme): string {
     const schemes = this.#schemes;
     let key = wanted;
@@ -211,7 +211,7 @@ function acceptsBearer(source: Guarding["source"]): boolean {
   return typeof source !== "function" && authInstance(source).config.bearer !== undefined;
 }
 
-/** Whether requests come by https: both are possible where a proxy may be in front of the server. */
+/** Whether requests come by https: both are possible if a proxy may be in front of the server. */
 function schemesOf({ initialConfig }: FastifyInstance): readonly boolean[] {
   return initialConfig.https ? [true] : [false, true];
 }

@@ -6,13 +6,13 @@ import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 
 /**
  * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each
- * request. Where there is none the answer is a 404, where the function failed a 503, where the configuration
+ * request. If there is none the answer is a 404, if the function failed a 503, if the configuration
  * cannot be used a 500.
  *
  * @param choose The same function that was given to `FastifyAuth`.
  * @param options Which signed-in users may pass.
  * @returns The hook.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where an option is invalid.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an option is invalid.
  */
 export function requireSession(choose: ConfigForRequest, options?: RequireSessionOptions): SessionGuard;
 /**
@@ -22,20 +22,20 @@ export function requireSession(choose: ConfigForRequest, options?: RequireSessio
  * As `onRequest` it refuses a request before the body is read. Without a session, a browser that requests a
  * page is redirected to the sign-in page and returns afterwards; every other request gets a 401 in Fastify's
  * error format. A signed-in user who fails `roles` or `authorize` gets a 403, one who fails `maxAge`, `acr`
- * or `amr` signs in again. Where the adapter failed, so that it is not known whether there is a session, the
- * answer is a 503 (`FST_AUTHJS_UNAVAILABLE`); where a callback threw a browser gets a page, on which its user
- * can sign in again. `reply.session` is set where the application has declared it
+ * or `amr` signs in again. If the adapter failed, so that it is not known whether there is a session, the
+ * answer is a 503 (`FST_AUTHJS_UNAVAILABLE`); if a callback threw a browser gets a page, on which its user
+ * can sign in again. `reply.session` is set if the application has declared it
  * (`app.decorateReply("session", null)`).
  *
  * On an instance it covers routes registered before and after it, HEAD, OPTIONS and unknown paths, but
- * neither the routes of `FastifyAuth` nor the page of `pages.signIn`: its path and, where that has a query,
+ * neither the routes of `FastifyAuth` nor the page of `pages.signIn`: its path and, if that has a query,
  * exactly these parameters, besides the `callbackUrl`, `error` and `code` that redirects add. For unknown
  * paths below a prefix Fastify runs the hooks of the root, unless that scope calls `setNotFoundHandler()`.
  *
  * @param config The same object that was given to `FastifyAuth`.
  * @param options Which signed-in users may pass.
  * @returns The hook.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where an argument is invalid.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an argument is invalid.
  *
  * @example One route, and a part of the application for some users
  * ```ts

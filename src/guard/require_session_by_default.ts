@@ -14,7 +14,7 @@ export interface GuardedScope {
 }
 
 /**
- * Lets only signed-in users use the routes of a scope, except where a route declares otherwise in its
+ * Lets only signed-in users use the routes of a scope, except if a route declares otherwise in its
  * `config`: `auth: false` opens it, `auth: { roles: "admin" }` restricts it to others.
  *
  * It is an `onRequest` hook of the scope, so call it after plugins whose hooks are to run before, such as
@@ -24,8 +24,8 @@ export interface GuardedScope {
  *
  * @param scope The instance of the scope.
  * @param options Which signed-in users may pass.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where an argument is invalid or the scope has a
- * default; at boot where it cannot be said which registration of `FastifyAuth` guards the scope.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an argument is invalid or the scope has a
+ * default; at boot if it cannot be said which registration of `FastifyAuth` guards the scope.
  *
  * @example
  * ```ts

@@ -8,7 +8,7 @@ import { invalid } from "../instance/arguments.ts";
  */
 export interface RouteAuthOptions extends RequireSessionOptions {
   /**
-   * The mount path of the `FastifyAuth` whose sessions count, such as `"/staff/auth"`: needed only where
+   * The mount path of the `FastifyAuth` whose sessions count, such as `"/staff/auth"`: needed only if
    * several configurations are registered in one scope.
    *
    * @default the registration in the scope of the route, else in the next scope around it, else the only one of
@@ -62,7 +62,7 @@ export interface RouteAuthConfig {
  * What the `config` of a route declares.
  *
  * @param where The route, for the error.
- * @returns `undefined` where it declares nothing, `false` where all users may use it.
+ * @returns `undefined` if it declares nothing, `false` if all users may use it.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for anything that cannot be meant.
  */
 export function declaredAuth(config: unknown, where: string): RouteAuthOptions | false | undefined {

@@ -48,7 +48,7 @@ interface Decorated {
  * The guards of one application.
  *
  * A route gets its guard as an `onRequest` hook when it is added (`onRoute`), so that other routes are not
- * slowed down. Where the application has routes before, these are not seen: for them a hook of the root
+ * slowed down. If the application has routes before, these are not seen: for them a hook of the root
  * instance, which Fastify adds to all routes of all scopes, looks at the `config` of the route of each
  * request.
  */
@@ -265,11 +265,11 @@ function mayMissRoutes(instance: FastifyInstance): boolean {
   return false;
 }
 
-/** What Fastify prints where there is no route. */
+/** What Fastify prints if there is no route. */
 const NO_ROUTES = "(empty tree)";
 
 /**
- * What Fastify keeps of an instance under a symbol of its own. Callers do without where it keeps nothing
+ * What Fastify keeps of an instance under a symbol of its own. Callers do without if it keeps nothing
  * there.
  */
 function internal<T>(instance: object, description: string): T | undefined {

@@ -29,7 +29,7 @@ const ADDED_PARAMETERS = ["callbackUrl", "code", "error"];
 /**
  * The URL of the sign-in page, with a callback URL.
  *
- * @returns `undefined` where the configuration has no such page and is not mounted in this application.
+ * @returns `undefined` if the configuration has no such page and is not mounted in this application.
  */
 export function signInAddress(request: PageRequest, config: FastifyAuthConfig): string | undefined {
   const page = signInPage(request, config);
@@ -50,7 +50,7 @@ function isAdded(parameter: string): boolean {
 /**
  * Whether the request is for the sign-in page of the configuration: guarded, it would redirect to itself.
  *
- * Where the page has a query, other pages may share its path, so the parameters have to be the same.
+ * If the page has a query, other pages may share its path, so the parameters have to be the same.
  */
 export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): boolean {
   if (request.method !== "GET" && request.method !== "HEAD") return false;
@@ -80,7 +80,7 @@ function ownParameters(query: string): string {
   return parameters.toString();
 }
 
-/** The sign-in page: a percent-encoded path where it is on this origin. */
+/** The sign-in page: a percent-encoded path if it is on this origin. */
 function signInPage(request: PageRequest, config: FastifyAuthConfig): string | undefined {
   const auth = authInstance(config);
   const { core, origin } = auth.config;
@@ -95,7 +95,7 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
   return `${url.pathname}${url.search}${url.hash}`;
 }
 
-/** The path of the request, or its URL where the sign-in page is on another origin. */
+/** The path of the request, or its URL if the sign-in page is on another origin. */
 function callbackUrlOf(request: PageRequest, config: FastifyAuthConfig, page: string): string | undefined {
   const path = returnPath(request, config);
   if (path === undefined || page.startsWith("/")) return path;

@@ -57,10 +57,10 @@ function meets({ auth_time, acr, amr }: JWT, required: StepUp, now: number): boo
 }
 
 /**
- * Sends the user to sign in again, where that can help.
+ * Sends the user to sign in again, if that can help.
  *
  * @returns Whether the reply was sent; without this, the sign-in page is to be shown.
- * @throws {FastifyAuthError} `FST_AUTHJS_FORBIDDEN` where the user has just done so, and in vain.
+ * @throws {FastifyAuthError} `FST_AUTHJS_FORBIDDEN` if the user has just done so, and in vain.
  */
 export async function startStepUp(
   stepUp: StepUp,
@@ -129,7 +129,7 @@ function providerOf(id: string | undefined, { config }: AuthInstance): string | 
 const ATTEMPT_SECONDS = 600;
 
 /**
- * A sign-in that a guard has begun, in a cookie: where it does not help, the browser must not be sent to and
+ * A sign-in that a guard has begun, in a cookie: if it does not help, the browser must not be sent to and
  * fro without end. A forged one gets its user a refusal or another sign-in.
  */
 class Attempt {
@@ -143,7 +143,7 @@ class Attempt {
     this.#cookie = cookieSettings("stepUp", config.core, requireOrigin(request, config.origin).secure);
   }
 
-  /** In milliseconds since 1970; `Infinity` where none was begun for this requirement. */
+  /** In milliseconds since 1970; `Infinity` if none was begun for this requirement. */
   begunAt(): number {
     const [, at = "", requirement] =
       /^(\d+) (.*)$/s.exec(parseCookie(this.#header ?? "")[this.#cookie.name] ?? "") ??

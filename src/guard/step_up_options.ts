@@ -7,7 +7,7 @@ import { type RequireSessionOptions, toList } from "./guard_options.ts";
 export interface StepUp {
   /** Seconds. */
   readonly maxAge: number | undefined;
-  /** One of these, where there are any. */
+  /** One of these, if there are any. */
   readonly acr: readonly string[];
   /** All of these. */
   readonly amr: readonly string[];
@@ -22,7 +22,7 @@ export function requiresStepUp(options: RequireSessionOptions): boolean {
  * What checked options require.
  *
  * @param where What they belong to, for the error.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where the configuration does not record sign-ins.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the configuration does not record sign-ins.
  */
 export function stepUpOf(
   options: RequireSessionOptions,

@@ -7,7 +7,7 @@ const CREDENTIALS = /^bearer +([\w.~+/-]+=*) *$/i;
 /**
  * The token of an `Authorization` header.
  *
- * @returns `undefined` where the header is missing or of another scheme, an empty string for what cannot be a
+ * @returns `undefined` if the header is missing or of another scheme, an empty string for what cannot be a
  * token.
  */
 export function bearerToken(authorization: string | undefined): string | undefined {

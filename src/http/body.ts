@@ -128,7 +128,7 @@ export function assertPlainEncoding(request: FastifyRequest): void {
  *
  * @param parsed The result of the parsers of {@linkcode useAuthBodyParsers}.
  * @param action The auth action: a session update may carry any JSON as `data`.
- * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) where a value is neither text nor a number or a
+ * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) if a value is neither text nor a number or a
  * boolean.
  */
 export function authBody(parsed: unknown, action: string): AuthBody {

@@ -23,7 +23,7 @@ export function namedCallbackUrl(value: unknown, frontPage: string | undefined):
  * The callback URL as core, a `redirect` callback and a Location header need it: a percent-encoded path with
  * one leading slash, or a percent-encoded absolute http(s) URL.
  *
- * @returns `undefined` where it is neither, or too long.
+ * @returns `undefined` if it is neither, or too long.
  */
 export function normalizeCallbackUrl(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAXIMUM_LENGTH || CONTROL_CHARACTERS.test(value)) {
@@ -55,7 +55,7 @@ export function toAsciiUrl(url: string): string {
 }
 
 /**
- * The Cookie header with its callback-url cookie normalised, or without that cookie where it is malformed:
+ * The Cookie header with its callback-url cookie normalised, or without that cookie if it is malformed:
  * core would refuse the whole request.
  *
  * @param origin The public origin, which mostly is its value.

@@ -15,7 +15,7 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*,]+$/;
  * The `trustedOrigins` of a configuration.
  *
  * @returns The origins as browsers write them.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is not an array of origins.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not an array of origins.
  */
 export function toTrustedOrigins(value: unknown): ReadonlySet<string> {
   if (value === undefined) return new Set();
@@ -88,7 +88,7 @@ function originHint(from: string): string {
  * Refuses a request to a route of the application, unless the user of a page of ours, or no page at all, sent
  * it.
  *
- * Where a browser sends neither `Sec-Fetch-Site` nor `Origin` (an old one, or a link over http), the
+ * If a browser sends neither `Sec-Fetch-Site` nor `Origin` (an old one, or a link over http), the
  * `Referer` must be a page of ours. A GET needs one, since links of every site reach it; without one, a POST
  * does not come from a browser.
  *

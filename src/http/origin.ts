@@ -10,7 +10,7 @@ export interface PublicOrigin {
   readonly href: string;
   /** Host and port. */
   readonly host: string;
-  /** The path of the auth routes as users see it, where it is configured, without a trailing slash. */
+  /** The path of the auth routes as users see it, if it is configured, without a trailing slash. */
   readonly path?: string;
   /** Whether it is https, which decides the `__Secure-` and `__Host-` prefixes of cookies. */
   readonly secure: boolean;
@@ -46,7 +46,7 @@ const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
  * The origin in the configuration or `AUTH_URL`. Its path, if it has one, is that of the auth routes as users
  * see it.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_ORIGIN_INVALID` where it is not an http or https URL.
+ * @throws {FastifyAuthError} `FST_AUTHJS_ORIGIN_INVALID` if it is not an http or https URL.
  */
 export function configuredOrigin(value: string | undefined): PublicOrigin | undefined {
   if (!value) return undefined;
@@ -74,9 +74,9 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
 
 /**
  * The public origin of a request: the configured one, else that of the request. Forwarded headers count only
- * where Fastify's `trustProxy` does.
+ * if Fastify's `trustProxy` does.
  *
- * @returns `undefined` where the request names no valid host, or more than one.
+ * @returns `undefined` if the request names no valid host, or more than one.
  */
 export function originOf(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin | undefined {
   if (pinned !== undefined) return pinned;
@@ -151,7 +151,7 @@ function schemeOf(protocol: string): "http" | "https" | undefined {
 /**
  * As {@linkcode originOf}, for routes that need an origin.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_HOST_INVALID` (400); for several `Host` headers also where an origin
+ * @throws {FastifyAuthError} `FST_AUTHJS_HOST_INVALID` (400); for several `Host` headers also if an origin
  * is configured.
  */
 export function requireOrigin(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin {

@@ -1,5 +1,5 @@
 /**
- * Notices where a request contradicts the public origin in use: a proxy whose headers are not trusted or do
+ * Notices if a request contradicts the public origin in use: a proxy whose headers are not trusted or do
  * not come, or an AUTH_URL of another host, scheme or port. Sign-ins then fail at the provider, by cookies
  * that do not come back, or as requests of another site.
  *
@@ -22,7 +22,7 @@ export interface OriginContradiction {
   readonly certain: boolean;
 }
 
-/** Where a request says something else about its origin; `undefined` where they agree. */
+/** Where a request says something else about its origin; `undefined` if they agree. */
 export function originContradiction(
   request: OriginRequest,
   used: OriginInUse,
@@ -94,8 +94,8 @@ function explain(what: string, claimed: string, { origin: { href }, from }: Orig
 }
 
 /**
- * The origin of the page that sent the request, where it is one of this server: the browser says so (Fetch
- * Metadata, section 2.3), or, where it does not send that, the page has the host of the request.
+ * The origin of the page that sent the request, if it is one of this server: the browser says so (Fetch
+ * Metadata, section 2.3), or, if it does not send that, the page has the host of the request.
  *
  * @param from The page, as the browser names it.
  */
@@ -133,7 +133,7 @@ function first(header: string | string[] | undefined): string | undefined {
 }
 
 /**
- * The scheme of the connection, where it says something: without a word of a proxy, http may be the
+ * The scheme of the connection, if it says something: without a word of a proxy, http may be the
  * connection of a proxy that users reach by https.
  */
 function ownScheme({ protocol, host }: OriginRequest): string | undefined {

@@ -76,7 +76,7 @@ function sendRecorded(this: FastifyReply, payload?: unknown): FastifyReply {
   return kept.send.call(this, payload as never);
 }
 
-/** The value of a header as one text, also where there are several. */
+/** The value of a header as one text, also if there are several. */
 function toText(value: unknown): string {
   if (value === undefined || value === null) return "";
   return Array.isArray(value) ? value.join(", ") : String(value);

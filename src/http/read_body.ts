@@ -41,7 +41,7 @@ function toPayload(body: Buffer, { headers }: FastifyRequest): Readable {
   return Object.assign(Readable.from([body]), { receivedEncodedLength: length });
 }
 
-/** @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) where the body is lost. */
+/** @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) if the body is lost. */
 function readBody({ raw, headers }: FastifyRequest): Buffer {
   const { rawBody, body } = raw as ReadRequest;
   const kept = rawBody ?? body;

@@ -21,7 +21,7 @@ export interface Received {
   readonly origin: PublicOrigin;
   readonly headers: IncomingHttpHeaders;
   readonly params: AuthParams;
-  /** The parsed body; `undefined` where there is none. */
+  /** The parsed body; `undefined` if there is none. */
   body?: unknown;
 }
 

@@ -63,7 +63,7 @@ interface ReplyParts {
   getHeaders?(): object;
 }
 
-/** The reply with its request and its headers redacted, where they are read; it inherits the rest. */
+/** The reply with its request and its headers redacted when they are read; it inherits the rest. */
 function redactReply(reply: unknown): unknown {
   if (typeof reply !== "object" || reply === null) return reply;
   const parts = reply as ReplyParts;

@@ -42,7 +42,7 @@ interface Holder {
   [PROTECTED]?: boolean;
 }
 
-/** Sets the headers of an auth reply, also where the application sets others for all of its pages. */
+/** Sets the headers of an auth reply, also if the application sets others for all of its pages. */
 export function protectReply(reply: FastifyReply): void {
   reply.headers(HEADERS);
   if ((reply as Holder)[PROTECTED]) return;

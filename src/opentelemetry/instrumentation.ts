@@ -84,7 +84,7 @@ export class FastifyAuthInstrumentation {
     if (this.#config.enabled) this.enable();
   }
 
-  /** Subscribes. Nothing happens where it is enabled already. */
+  /** Subscribes. Nothing happens if it is enabled already. */
   enable(): void {
     if (this.#subscriptions.length > 0) return;
     this.#observe("fastify-authjs.action", actionSpan, (...ended) => this.#metrics.action(...ended));

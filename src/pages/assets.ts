@@ -33,7 +33,7 @@ export interface AssetOptions {
   readonly passkeys: boolean;
 }
 
-/** Makes the assets. Logos and the passkey script are only loaded where they are needed. */
+/** Makes the assets. Logos and the passkey script are only loaded if they are needed. */
 export async function loadAssets({ theme, logos, passkeys }: AssetOptions): Promise<Assets> {
   const { svg, css, ids } = await logoSprite(logos);
   const assets = new Map<AssetName, Asset>();

@@ -5,7 +5,7 @@ import { icon } from "./icon.ts";
 import { fill } from "./texts/texts.ts";
 import type { ConfirmPage, PageContent, PageView } from "./types.ts";
 
-/** The page that confirms a sign-in with a POST: by a click or, where it is `automatic`, by a script. */
+/** The page that confirms a sign-in with a POST: by a click or, if it is `automatic`, by a script. */
 export function confirmPage(page: ConfirmPage, view: PageView): PageContent {
   const { texts } = view.language;
   const { action, fields, email, automatic } = page;

@@ -105,7 +105,7 @@ const BUILT_IN: readonly string[] = ["en", ...PACKED_LANGUAGES];
 /** Scripts that are written from right to left (ISO 15924). */
 const RIGHT_TO_LEFT = /^(?:Adlm|Arab|Hebr|Mand|Nkoo|Rohg|Samr|Syrc|Thaa)$/;
 
-/** The direction of the script of a language: of the usual one, where the tag names none. */
+/** The direction of the script of a language: of the usual one, if the tag names none. */
 function directionOf(tag: string): Language["direction"] {
   return RIGHT_TO_LEFT.test(new Intl.Locale(tag).maximize().script ?? "") ? "rtl" : "ltr";
 }

@@ -1,4 +1,4 @@
-/** The HTML of the pages that the plugin shows where the application has none of its own. */
+/** The HTML of the pages that the plugin shows if the application has none of its own. */
 import { html } from "@remix-run/html-template";
 import { confirmPage } from "./confirm.ts";
 import { errorPage } from "./error.ts";

@@ -43,7 +43,7 @@ const SHOWN_FOR_CODE: Readonly<Record<FailureCode, PageError>> = {
   sign_in_expired: "SignInExpired",
 };
 
-/** The error that is shown for a query, where its `code` says more than its `error`. */
+/** The error that is shown for a query, if its `code` says more than its `error`. */
 export function errorForCode(error: string | null, code: string | null): PageError | undefined {
   if (error !== "Configuration" || code === null || !Object.hasOwn(SHOWN_FOR_CODE, code)) return undefined;
   return SHOWN_FOR_CODE[code as FailureCode];

@@ -80,7 +80,7 @@ function submitButton(provider: ProviderView, first: boolean, view: PageView): S
   return fragment`<button${attributes(button)}>${mark}<span>${label}</span></button>`;
 }
 
-/** What browsers and password managers need to know of a field, where the application does not say it. */
+/** What browsers and password managers need to know of a field, if the application does not say it. */
 function completed(
   field: FieldView,
   { email, passkeys }: { email: string | undefined; passkeys: boolean },

@@ -16,7 +16,7 @@ export type Page =
 export interface SignInPage {
   readonly kind: "signIn";
   readonly providers: readonly ProviderView[];
-  /** `undefined` where CSRF tokens are switched off. */
+  /** `undefined` if CSRF tokens are switched off. */
   readonly csrfToken: string | undefined;
   /** Where the browser goes after the sign-in. */
   readonly callbackUrl: string | undefined;
@@ -94,7 +94,7 @@ export interface ErrorPage {
   readonly callbackUrl?: string | undefined;
   /** Where a link leads to sign in again; without one to the built-in page. */
   readonly signInUrl?: string | undefined;
-  /** After how many seconds another try is allowed, where that is known. */
+  /** After how many seconds another try is allowed, if that is known. */
   readonly wait?: number | undefined;
 }
 

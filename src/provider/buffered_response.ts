@@ -21,7 +21,7 @@ export class BufferedResponse extends Response {
     this.#body = body;
   }
 
-  /** @throws {TypeError} where the body has been read, as every response does. */
+  /** @throws {TypeError} if the body has been read, as every response does. */
   override clone(): BufferedResponse {
     if (this.bodyUsed) throw new TypeError("The body of the response has been read already.");
     const { status, statusText, headers } = this;

@@ -1,9 +1,9 @@
-/** The user that is made of a provider's claims where it has no `profile`. */
+/** The user that is made of a provider's claims if it has no `profile`. */
 import type { Provider } from "@auth/core/providers";
 import type { Profile } from "@auth/core/types";
 
 /**
- * Core's default for `profile` (`defaultProfile` of 0.41.3), which it does not export. Where there is no id,
+ * Core's default for `profile` (`defaultProfile` of 0.41.3), which it does not export. If there is no id,
  * core makes one up from the user as well.
  */
 export function defaultProfile(claims: Profile): Record<string, unknown> {

@@ -123,7 +123,7 @@ function wrapNormalizer({ id, normalizeIdentifier }: EmailConfig): (identifier: 
   };
 }
 
-/** @throws {TypeError} Where it is no text: core would mail to "undefined", or to "[object Promise]". */
+/** @throws {TypeError} If it is no text: core would mail to "undefined", or to "[object Promise]". */
 function assertAddress(address: unknown, provider: string): asserts address is string {
   if (address === "") throw new EmailAddressRefused("That is no e-mail address");
   if (typeof address === "string") return;
@@ -160,7 +160,7 @@ function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest
 }
 
 /**
- * Replaces the SMTP settings that core merged into its default: they have an empty user name where none was
+ * Replaces the SMTP settings that core merged into its default: they have an empty user name if none was
  * set, which servers refuse, and a certificate in a Buffer does not survive the merge.
  */
 function withConfiguredServer(params: SendParams, { server }: EmailConfig): SendParams {

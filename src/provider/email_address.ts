@@ -23,7 +23,7 @@ const domainName = lazyPattern(String.raw`^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p
  * dropped. Stricter than core, it has to be one mailbox: a comma before the "@" makes two recipients, and a
  * key-value store may cut its keys at "?" or "/".
  *
- * @returns `undefined` where it is no address.
+ * @returns `undefined` if it is no address.
  */
 export function normalizeAddress(typed: string): string | undefined {
   if (typed.length > LONGEST_TYPED) return undefined;

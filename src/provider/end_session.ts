@@ -16,8 +16,8 @@ export interface EndSessionParameters {
  * The address to send the browser to.
  *
  * @param tls Whether it must be https.
- * @returns `undefined` where the provider publishes no `end_session_endpoint` that can be used.
- * @throws Where the discovery document cannot be had.
+ * @returns `undefined` if the provider publishes no `end_session_endpoint` that can be used.
+ * @throws If the discovery document cannot be had.
  */
 export async function endSessionUrl(
   providers: readonly Provider[],

@@ -45,7 +45,7 @@ export interface ConfiguredProvider {
 }
 
 /**
- * `fetch`, or a function that replaces it. Not `typeof fetch`: where an application loads the types of Node,
+ * `fetch`, or a function that replaces it. Not `typeof fetch`: if an application loads the types of Node,
  * that has overloads with options of another, empty type on Deno 2.8.
  */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;

@@ -15,7 +15,7 @@ interface Metadata {
  * `wellKnown` names this issuer, or the issuer's own document, on the host of the token endpoint, names the
  * configured endpoints. The issuer of another server, as in a mix-up attack, fails.
  *
- * @throws {ProviderUnavailable} where the provider does not answer.
+ * @throws {ProviderUnavailable} if the provider does not answer.
  */
 export async function isIssuerOf(iss: string, server: ProviderServer, send: Fetch): Promise<boolean> {
   if (server.wellKnown !== undefined) {
@@ -31,7 +31,7 @@ export async function isIssuerOf(iss: string, server: ProviderServer, send: Fetc
   return false;
 }
 
-/** The addresses of an issuer's documents; none where it is not on the host of the token endpoint. */
+/** The addresses of an issuer's documents; none if it is not on the host of the token endpoint. */
 function metadataUrls(iss: string, { token }: ProviderServer): string[] {
   if (token === undefined || !URL.canParse(iss) || !URL.canParse(token)) return [];
   const { origin, pathname, search, hash } = new URL(iss);

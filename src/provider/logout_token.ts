@@ -62,7 +62,7 @@ export class LogoutTokens {
    * Validates a token of a provider. Whether it was used before is not checked.
    *
    * @throws {LogoutTokenRefused}
-   * @throws {FastifyAuthError} Where the provider's metadata or keys cannot be had.
+   * @throws {FastifyAuthError} If the provider's metadata or keys cannot be had.
    */
   async verify(provider: string, token: string): Promise<LogoutClaims> {
     const client = openIdClient(this.#providers, provider);

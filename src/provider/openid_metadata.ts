@@ -48,7 +48,7 @@ interface ProviderShape {
 /**
  * The provider's metadata. They are kept for ten minutes, as for sign-ins.
  *
- * @throws {ProviderUnavailable} Where the provider does not answer.
+ * @throws {ProviderUnavailable} If the provider does not answer.
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`, `FST_AUTHJS_UNAVAILABLE` for an answer that is no
  * such document.
  */

@@ -184,7 +184,7 @@ export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError
     ) {
       return withStatus(details, details.status);
     }
-    // Errors of oauth4webapi have codes; `instanceof` fails where a process has two copies of the package.
+    // Errors of oauth4webapi have codes; `instanceof` fails if a process has two copies of the package.
     if (code === "OAUTH_RESPONSE_BODY_ERROR") return withStatus(details, details.cause?.status ?? status);
     if (code === "OAUTH_WWW_AUTHENTICATE_CHALLENGE") return withStatus({}, status);
     if (code === "OAUTH_RESPONSE_IS_NOT_CONFORM" && cause instanceof Response) {

@@ -9,7 +9,7 @@ import { unverifiedConform } from "./verify_id_tokens.ts";
 /** What a refresh gives. */
 export interface RefreshedTokens {
   readonly access_token: string;
-  /** A new refresh token, where the provider issues one. The one before may then be of no use any more. */
+  /** A new refresh token, if the provider issues one. The one before may then be of no use any more. */
   readonly refresh_token?: string;
   /** When the access token expires, in seconds since 1970. */
   readonly expires_at?: number;
@@ -37,7 +37,7 @@ interface TokenEndpoint {
  * Exchanges a refresh token at the provider's token endpoint, with the client authentication of the sign-in.
  *
  * @param provider The prepared provider, whose `fetch` is limited in time and size.
- * @throws {ProviderUnavailable} Somewhere in the causes, where the provider did not answer; the errors of
+ * @throws {ProviderUnavailable} Somewhere in the causes, if the provider did not answer; the errors of
  * oauth4webapi.
  */
 export async function refreshTokens(provider: Provider, refreshToken: string): Promise<RefreshedTokens> {

@@ -40,7 +40,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
  * Checks the settings of a provider, those among its `options` included. As core takes them, null is the same
  * as unset.
  *
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` where one has another type.
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` if one has another type.
  */
 export function requireSettingTypes(provider: Provider): void {
   const { options, ...own } = provider as unknown as Record<string, unknown> & { options?: object };

@@ -35,7 +35,7 @@ export function withSmtp(provider: EmailConfig, createTransport: unknown): Email
 /**
  * The parts for a provider that was imported from core itself.
  *
- * @returns `undefined` where they cannot be loaded, as in a bundle.
+ * @returns `undefined` if they cannot be loaded, as in a bundle.
  */
 export async function loadSmtp(): Promise<SmtpParts | undefined> {
   const load = async (name: string) => await import(/* webpackIgnore: true */ name);

@@ -299,7 +299,7 @@ function hasUndefined(url: string): boolean {
   return /(?:^|[/.@])undefined(?:$|[/.:?])/.test(url);
 }
 
-/** What the example of an address is made of: the given text, where it looks like a host and a path. */
+/** What the example of an address is made of: the given text, if it looks like a host and a path. */
 function exampleHost(given: string): string {
   return /^[a-z0-9.-]+(?::\d+)?(?:\/[\w./~-]*)?$/i.test(given) ? given : "idp.example";
 }

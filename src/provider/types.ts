@@ -116,7 +116,7 @@ export interface OpenIDCallbackChecks extends OAuthCallbackChecks {
 /** What a callback is checked against. */
 export type OAuthChecks = OpenIDCallbackChecks | OAuthCallbackChecks;
 
-/** An OAuth endpoint in detail, where its URL alone does not do. */
+/** An OAuth endpoint in detail, if its URL alone does not do. */
 export interface EndpointHandler<Params extends UrlParams, Context = unknown, Result = unknown> {
   /** The endpoint, query parameters included or in `params`. */
   url?: string;
@@ -180,7 +180,7 @@ export interface OAuth2Config<Profile> extends CommonProviderOptions {
   /** Secret of the application at the provider. */
   clientSecret?: string;
   /**
-   * How the callback is protected. `state` is added where a `redirectProxyUrl` is set.
+   * How the callback is protected. `state` is added if a `redirectProxyUrl` is set.
    *
    * @default ["pkce"]
    */
@@ -230,7 +230,7 @@ export interface OIDCConfig<Profile> extends Omit<OAuth2Config<Profile>, "type" 
    * Where the user's claims come from. `true`: the ID token alone. `false`: the userinfo endpoint alone; an
    * ID token must still be returned.
    *
-   * @default the ID token, and the userinfo endpoint as well where the ID token has no `name`, `nickname`,
+   * @default the ID token, and the userinfo endpoint as well if the ID token has no `name`, `nickname`,
    * `preferred_username`, `picture` or `email` although the scope `profile` or `email` was granted
    */
   idToken?: boolean;

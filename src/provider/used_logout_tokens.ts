@@ -27,7 +27,7 @@ export class UsedLogoutTokens {
    * Takes a token for use.
    *
    * @param milliseconds For how long it is valid at most.
-   * @returns `undefined` where it was used before.
+   * @returns `undefined` if it was used before.
    */
   async begin(
     { iss, jti }: { readonly iss: string; readonly jti: string },

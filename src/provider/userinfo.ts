@@ -1,5 +1,5 @@
 /**
- * Reads the user's claims from the userinfo endpoint where the ID token has none: many servers return them
+ * Reads the user's claims from the userinfo endpoint if the ID token has none: many servers return them
  * there only (OpenID Connect Core section 5.4).
  */
 import { customFetch } from "@auth/core";
@@ -23,8 +23,8 @@ const DEFAULT_SCOPE = "openid profile email";
 const PLACEHOLDER_HOST = "authjs.dev";
 
 /**
- * Gives `profile` the claims of the userinfo endpoint as well, where the ID token has none although the scope
- * `profile` or `email` was granted. Not where `idToken` is set: with `false` core always reads userinfo, with
+ * Gives `profile` the claims of the userinfo endpoint as well, if the ID token has none although the scope
+ * `profile` or `email` was granted. Not if `idToken` is set: with `false` core always reads userinfo, with
  * `true` never.
  */
 export function completeFromUserinfo(provider: Provider): Provider {
@@ -74,9 +74,9 @@ function addClaims(claims: Profile, userinfo: Profile): void {
 }
 
 /**
- * The claims of the userinfo endpoint; none where the provider has no such endpoint.
+ * The claims of the userinfo endpoint; none if the provider has no such endpoint.
  *
- * @throws {Error} where `sub` is not that of the ID token (OpenID Connect Core section 5.3.2).
+ * @throws {Error} if `sub` is not that of the ID token (OpenID Connect Core section 5.3.2).
  */
 async function readUserinfo(provider: Configured, { sub }: Profile, tokens: TokenSet): Promise<Profile> {
   const { id, clientId, client, userinfo } = provider;
@@ -112,7 +112,7 @@ async function serverOf(provider: Configured): Promise<oauth.AuthorizationServer
       await oauth.discoveryRequest(url, requestOptions(provider)),
     );
   } catch (error) {
-    // Where the token endpoint is configured, there may be no discovery document.
+    // If the token endpoint is configured, there may be no discovery document.
     const { status } = (error as { cause?: { status?: number } }).cause ?? {};
     if (isSet(token?.url) && status === 404) return { issuer };
     throw error;

@@ -17,7 +17,7 @@ interface ProviderShape {
 }
 
 /**
- * The view of a provider, or `undefined` where the page has no form for it: as in core, one without
+ * The view of a provider, or `undefined` if the page has no form for it: as in core, one without
  * `credentials` or `formFields`, or of another type.
  *
  * @param provider Completed from the environment.

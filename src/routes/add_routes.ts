@@ -32,7 +32,7 @@ type Describe = typeof authOperation;
 interface RoutesSetup {
   /** What they are served for. */
   readonly config: ResolvedConfig;
-  /** Describes them for the document of the application, where that has them. */
+  /** Describes them for the document of the application, if that has them. */
   readonly describe: Describe | undefined;
   /** Whether configurations may have others. */
   readonly perRequest?: boolean;
@@ -150,7 +150,7 @@ export function protectOnSend(
 /** What a route is made with. */
 interface RouteSetup {
   readonly mountOf: MountOf;
-  /** The provider, where the path is for that one alone. */
+  /** The provider, if the path is for that one alone. */
   readonly id: string | undefined;
   /** The methods that the document of the application describes. */
   readonly operations: ReturnType<typeof operationsOf>;
@@ -199,7 +199,7 @@ function operationsOf(
   });
 }
 
-/** Registers a route, and says where the application has it already. */
+/** Registers a route. Says so if the application has it already. */
 export function register(scope: FastifyInstance, options: RouteOptions): void {
   try {
     scope.route(options);

@@ -22,7 +22,7 @@ export type MountOf = (request: FastifyRequest) => LimitedMount;
 /**
  * The hook of a route that refuses what needs no body, and keeps the rest as it came.
  *
- * @param id The provider, where the path is for that one alone.
+ * @param id The provider, if the path is for that one alone.
  */
 export function admission(route: AuthRoute, mountOf: MountOf, id: string | undefined): onRequestHookHandler {
   return (request, reply, done) => {

@@ -39,8 +39,8 @@ export async function answerRequest({ route, mount, request, reply }: RouteReque
 /**
  * The error handler of a route.
  *
- * @param id The provider, where the path is for that one alone.
- * @throws The error, where the application's error handler is to answer it.
+ * @param id The provider, if the path is for that one alone.
+ * @throws The error, if the application's error handler is to answer it.
  */
 export async function refuseRequest(
   { route, mount, request, reply }: RouteRequest,

@@ -16,7 +16,7 @@ import {
 import type { EndedAtProvider } from "../session/provider_session.ts";
 import { SessionRows } from "../session/session_rows.ts";
 
-/** Answers as section 2.8 says: 200, or 400 with an error, also where the sessions could not be ended. */
+/** Answers as section 2.8 says: 200, or 400 with an error, also if the sessions could not be ended. */
 export async function handleBackchannelLogout(context: ProviderContext): Promise<Answer> {
   try {
     await endSessions(await requireToken(context), context);

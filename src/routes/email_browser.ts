@@ -40,7 +40,7 @@ export function hasAsked(context: ProviderContext, address: string): boolean {
   return [current, ...others].some((secret) => held === hashOf(address, secret, context));
 }
 
-/** The answer to a link that was used, which removes the cookie where it has done its work. */
+/** The answer to a link that was used, which removes the cookie if it has done its work. */
 export function forgetBrowser(answer: Answer, context: ProviderContext): Answer {
   const { name, options } = cookieOf(context);
   if (answer.error !== undefined || parseCookie(context.cookies)[name] === undefined) return answer;

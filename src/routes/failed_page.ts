@@ -22,7 +22,7 @@ const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
  * The error handler of the routes. A browser gets a page, unless the application has an error page of its
  * own; every other error is for the application's error handler.
  *
- * @throws The error, where there is no page for it.
+ * @throws The error, if there is no page for it.
  */
 export function sendFailedPage(
   { auth, mountPath }: Mount,

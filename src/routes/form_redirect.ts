@@ -23,7 +23,7 @@ export function leadsFormElsewhere({ method, headers, origin }: RequestContext, 
 }
 
 /**
- * Redirects a form. Where a policy of the reply, which the page with the form has as well, blocks that, the
+ * Redirects a form. If a policy of the reply, which the page with the form has as well, blocks that, the
  * reply is a page that goes on by itself: a new navigation, which no `form-action` applies to.
  *
  * @param url A URL that {@linkcode leadsFormElsewhere}.

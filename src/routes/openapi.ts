@@ -23,7 +23,7 @@ type Fields = Readonly<Record<string, JsonSchema>>;
  * The operation of an auth route.
  *
  * @param method One that the route serves.
- * @returns `undefined` where it is for no configured provider, or no more than a redirect to another route.
+ * @returns `undefined` if it is for no configured provider, or no more than a redirect to another route.
  */
 export function authOperation(
   route: AuthRoute,
@@ -225,7 +225,7 @@ function posted(summary: string, fields: Fields): AuthOperation {
   };
 }
 
-/** An operation whose path names one of these providers; none where there is none. */
+/** An operation whose path names one of these providers; none if there is none. */
 function ofProvider(ids: readonly string[], operation: AuthOperation): AuthOperation | undefined {
   if (ids.length === 0) return undefined;
   return { ...operation, params: object("", { provider: { type: "string", enum: ids } }, ["provider"]) };

@@ -1,5 +1,5 @@
 /**
- * The pages: sign-in, sign-out, error and verify-request. Where the configuration names one of the
+ * The pages: sign-in, sign-out, error and verify-request. If the configuration names one of the
  * application's own, core redirects there.
  */
 import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
@@ -53,7 +53,7 @@ export function handleErrorPage(context: RequestContext): Promise<Answer> {
 }
 
 /**
- * Whether the application has a page of this name. Where the origin follows the request, only now can a URL
+ * Whether the application has a page of this name. If the origin follows the request, only now can a URL
  * be told from that of the built-in page.
  */
 function hasOwnPage(

@@ -55,7 +55,7 @@ async function sessionOfRow(token: string, context: RequestContext): Promise<Pro
  * Has the answer to a sign-out lead to the provider.
  *
  * @param answer One that has ended the session here.
- * @returns The answer as it was, where the provider cannot be asked: the log says why.
+ * @returns The answer as it was, if the provider cannot be asked: the log says why.
  */
 export async function endAtProvider(
   { provider, idToken }: ProviderSession,

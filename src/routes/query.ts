@@ -13,7 +13,7 @@ export interface QueryRoute {
   readonly action: AuthAction;
   /** `GET` or `POST`. */
   readonly method: string;
-  /** The type of the provider, where the route names one. */
+  /** The type of the provider, if the route names one. */
   readonly type?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ const PAGES: Readonly<Record<string, Filter>> = {
 };
 
 /**
- * The query of an auth request for core. Where a name comes several times, the last one counts, as in core.
+ * The query of an auth request for core. If a name comes several times, the last one counts, as in core.
  *
  * @param frontPage In place of a callback URL that is refused.
  * @throws {FastifyAuthError} `FST_AUTHJS_QUERY_TOO_LONG` (414) from 16,385 characters.
@@ -131,7 +131,7 @@ function isAuthorizationParameter(name: string): boolean {
 
 /**
  * Replaces an unknown error, since any site can link to a page with one. Core looks it up among the
- * properties of an object, and passes it on to an application's error page, or "undefined" where there is
+ * properties of an object, and passes it on to an application's error page, or "undefined" if there is
  * none.
  */
 function setError(parameters: URLSearchParams, action: string): void {

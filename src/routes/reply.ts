@@ -12,7 +12,7 @@ import { leadsFormElsewhere, sendFormRedirect } from "./form_redirect.ts";
 import { sendPage } from "./send_page.ts";
 
 /**
- * Sends an answer. A script gets a redirect as JSON, and an error with its status where
+ * Sends an answer. A script gets a redirect as JSON, and an error with its status if
  * it asks for that.
  *
  * @throws {FastifyAuthError} The error of the answer, if it is one and there is no redirect, for the
@@ -54,7 +54,7 @@ async function sendRedirect(
       : reply.redirect(url, 302);
   }
   if (error !== undefined && kind === "status") return sendFailure(reply, error);
-  // As core, which sends the header with JSON only where the request succeeded.
+  // As core, which sends the header with JSON only if the request succeeded.
   if (error === undefined) reply.header("location", url);
   return sendJson(reply, 200, { url });
 }
@@ -105,8 +105,8 @@ function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyRe
  * How a client is told where a request leads:
  *
  * - `redirect`: by a redirect, as browsers follow it.
- * - `url`: by `{ url }` with the status 200, also where the request failed, as core's clients read it.
- * - `status`: by `{ url }` where the request succeeded, else by `{ error, code }` with the error's status.
+ * - `url`: by `{ url }` with the status 200, also if the request failed, as core's clients read it.
+ * - `status`: by `{ url }` if the request succeeded, else by `{ error, code }` with the error's status.
  *
  * The header of core decides where it is sent: HTTP libraries accept JSON unasked, and the page in `url` is
  * what programs with that header read.

@@ -23,7 +23,7 @@ import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
 import { endingContext, endRemovedSession, mayBeSession, sessionHasEnded } from "./session_change.ts";
 
 /**
- * Answers with the session or `null`, or with 503 where the adapter failed: after `null` a client would sign
+ * Answers with the session or `null`, or with 503 if the adapter failed: after `null` a client would sign
  * its user out.
  */
 export async function handleSession(context: RequestContext): Promise<Answer> {

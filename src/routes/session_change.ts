@@ -19,7 +19,7 @@ export function endingContext({ settings, logger }: RequestContext): EndingConte
 }
 
 /**
- * Ends the session of the request where the answer removes its cookie, as a sign-out does. An answer that
+ * Ends the session of the request if the answer removes its cookie, as a sign-out does. An answer that
  * sets a new token and removes chunks that it does not need continues the session.
  *
  * @returns Why copies of the cookie may still be accepted.
@@ -110,7 +110,7 @@ async function publishReplaced(token: string, { publish, settings }: RequestCont
 /**
  * Whether the session of a token ended. Other processes are only asked about a token that may be a session.
  *
- * @throws {SessionStoreFailure} Where that is not known.
+ * @throws {SessionStoreFailure} If that is not known.
  */
 export async function sessionHasEnded(token: string, context: RequestContext): Promise<boolean> {
   const { settings } = context;
@@ -123,7 +123,7 @@ export async function sessionHasEnded(token: string, context: RequestContext): P
   return records !== undefined && await records.hasEnded(await openToken(token, settings));
 }
 
-/** The request without its session where that ended, so that no account is linked to its user. */
+/** The request without its session if that ended, so that no account is linked to its user. */
 export async function withoutEndedSession<Context extends RequestContext>(
   context: Context,
 ): Promise<Context> {

@@ -37,7 +37,7 @@ function refuse(error: string): Answer {
 }
 
 /**
- * As for sign-in links: "Ada@…" and "ada@…" are one user. Returns false where it is not an e-mail address.
+ * As for sign-in links: "Ada@…" and "ada@…" are one user. Returns false if it is not an e-mail address.
  */
 function normalizeEmail(parameters: URLSearchParams): boolean {
   const typed = parameters.get("email");

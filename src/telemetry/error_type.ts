@@ -1,7 +1,7 @@
 /** What went wrong, as one word of few: for metrics, spans and events. */
 
 /**
- * Where an error has no name that could be one of few (`error.type` of OpenTelemetry's semantic conventions).
+ * If an error has no name that could be one of few (`error.type` of OpenTelemetry's semantic conventions).
  */
 const OTHER = "_OTHER";
 

@@ -1,6 +1,6 @@
 /**
  * What can be observed of the plugin's work while it runs: operations on tracing channels of
- * `node:diagnostics_channel`. Where nothing listens, an operation costs the question whether something does.
+ * `node:diagnostics_channel`. If nothing listens, an operation costs the question whether something does.
  */
 import { type Channel, channel, type TracingChannel, tracingChannel } from "node:diagnostics_channel";
 import type {

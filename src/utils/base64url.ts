@@ -9,7 +9,7 @@ const LAST_OF_THREE = "AEIMQUYcgkosw048";
  * Decodes base64url. `Buffer` skips invalid characters, accepts those of base64, reads only eight bits of a
  * character, and ignores unused bits at the end.
  *
- * @returns `undefined` where the text is not strict base64url.
+ * @returns `undefined` if the text is not strict base64url.
  */
 export function decodeBase64Url(text: string): Buffer | undefined {
   if (!hasCanonicalEnd(text) || text.includes("+") || text.includes("/")) return undefined;

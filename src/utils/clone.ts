@@ -28,7 +28,7 @@ export function clonePlain<T>(value: T, seen: Map<object, unknown> = new Map()):
  * Merges as core merges the `options` of a provider: deeply, and arrays by index.
  *
  * @param target Is written to and returned.
- * @param source Overrides `target`, except where it is `undefined`.
+ * @param source Overrides `target`, except if it is `undefined`.
  */
 export function mergeAsCore<T extends object>(target: T, source: object): T {
   const merged = target as Record<string, unknown>;

@@ -8,7 +8,7 @@ const LONGEST = 2 ** 31 - 1;
  * Checks a timeout of the configuration.
  *
  * @param value Milliseconds; 0 for no limit.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` where it is invalid.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is invalid.
  */
 export function requireTimeout(option: string, value: number | undefined): number | undefined {
   if (value === undefined || (typeof value === "number" && value >= 0 && value <= LONGEST)) return value;

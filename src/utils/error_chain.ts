@@ -21,7 +21,7 @@ export function* errorChain(error: unknown, seen: Set<unknown> = new Set()): Gen
 /** Characters of a message that fit in a line of a log. */
 const LONGEST_MESSAGE = 300;
 
-/** What the innermost error says, on one line: that of the driver, where an ORM wraps it. */
+/** What the innermost error says, on one line: that of the driver, if an ORM wraps it. */
 export function rootMessage(error: unknown): string | undefined {
   const messages = [...errorChain(error)].map(({ message }: { message?: unknown }) => message);
   const last = messages.filter((message) => typeof message === "string" && message.trim() !== "").at(-1);

@@ -10,7 +10,7 @@ export class InFlight {
   /**
    * Begins something that several bounds apply to.
    *
-   * @returns What ends it; `undefined` where one of the bounds is reached.
+   * @returns What ends it; `undefined` if one of the bounds is reached.
    */
   begin(bounds: readonly Bound[]): (() => void) | undefined {
     if (bounds.some(([key, max]) => this.#count(key) >= max)) return undefined;

@@ -4,7 +4,7 @@
  */
 
 /**
- * A function that is loaded with its first call. Where that fails, the call rejects, and the next one tries
+ * A function that is loaded with its first call. If that fails, the call rejects, and the next one tries
  * again.
  *
  * @param load Imports the module, and gives the function.

@@ -10,7 +10,7 @@ export class RecentValues<Value> {
     this.#most = most;
   }
 
-  /** The value of a key, made where it is not kept. */
+  /** The value of a key, made if it is not kept. */
   get(key: string, make: () => Value): Value {
     const known = this.#values.get(key);
     if (known !== undefined) return known;
@@ -19,7 +19,7 @@ export class RecentValues<Value> {
     return value;
   }
 
-  /** The value of a key, where it is kept. */
+  /** The value of a key, if it is kept. */
   find(key: string): Value | undefined {
     return this.#values.get(key);
   }

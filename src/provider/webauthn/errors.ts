@@ -26,7 +26,7 @@ export class SignInRedirect extends AccessDenied {
 }
 
 /**
- * The refusal in an error of core's, where the client is at fault: browsers still offer a passkey that was
+ * The refusal in an error of core's, if the client is at fault: browsers still offer a passkey that was
  * removed, for example. Core would answer most of them with its "Configuration" page and status 500.
  */
 export function refusalIn(error: Error): PasskeyRefused | undefined {

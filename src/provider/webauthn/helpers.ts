@@ -1,9 +1,9 @@
 /** The helpers of core's verifier, which is installed only for passkeys. */
 
 /**
- * Loads them. Within `try` bundlers accept that the package is not there; where it is, it is in the bundle.
+ * Loads them. Within `try` bundlers accept that the package is not there; if it is, it is in the bundle.
  *
- * @throws {Error} Where it is not installed.
+ * @throws {Error} If it is not installed.
  */
 export async function loadHelpers(): Promise<typeof import("@simplewebauthn/server/helpers")> {
   try {

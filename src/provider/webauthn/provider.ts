@@ -1,6 +1,6 @@
 /**
  * WebAuthn providers for core: a challenge is accepted once, valid signatures are accepted, and attestations
- * only where the application asked for one.
+ * only if the application asked for one.
  */
 import type { Provider } from "@auth/core/providers";
 import type { PublicOrigin } from "../../http/origin.ts";

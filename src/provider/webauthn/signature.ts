@@ -1,7 +1,7 @@
 /**
  * Verifies valid signatures that `@simplewebauthn/server` 9 refuses; core supports no later version of it.
  *
- * An ECDSA signature is two numbers. Where one of them has a byte less than the curve, the library misreads
+ * An ECDSA signature is two numbers. If one of them has a byte less than the curve, the library misreads
  * it: one sign-in in 128 fails.
  */
 import { Buffer } from "node:buffer";

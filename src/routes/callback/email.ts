@@ -91,7 +91,7 @@ function acceptOlderTokens(adapter: Adapter, token: string, { current, others }:
 }
 
 /**
- * The query of a sign-in link, with an invalid token where there is none: for a link without a token core
+ * The query of a sign-in link, with an invalid token if there is none: for a link without a token core
  * would report a mistake in the configuration.
  */
 function withToken(query: string): string {

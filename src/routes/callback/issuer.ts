@@ -20,8 +20,8 @@ interface ResolvedProvider {
  * Checks the `iss` of an authorization response for a provider without a configured issuer, for which core
  * compares a placeholder.
  *
- * @returns `providers` for core, where the issuer is the provider's; a `problem` where it is not; a `failure`
- * where the provider does not answer; nothing where there is nothing to check.
+ * @returns `providers` for core, if the issuer is the provider's; a `problem` if it is not; a `failure`
+ * if the provider does not answer; nothing if there is nothing to check.
  */
 export async function checkIssuer(
   { provider: { id, server }, config }: ProviderContext,
@@ -51,7 +51,7 @@ interface IssuerMismatch extends Error {
   };
 }
 
-/** The problem, where an error of core's is about an unexpected issuer. */
+/** The problem, if an error of core's is about an unexpected issuer. */
 export function issuerProblem({ cause }: Error, { provider }: ProviderContext): string | undefined {
   const { err } = (cause ?? {}) as { err?: IssuerMismatch };
   const { expected, claim, claims, parameters } = err?.cause ?? {};
