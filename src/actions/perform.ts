@@ -17,13 +17,13 @@ import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/prefetch.ts";
 import { keepUnstored } from "../http/private_reply.ts";
-import { cookiesAfter, toSetCookieLine } from "../http/set_cookie.ts";
+import { cookiesAfter } from "../http/set_cookie.ts";
 import { publishFailure, runAction } from "../routes/outcome.ts";
 import { requestContext } from "../routes/context.ts";
 import { sendAnswer } from "../routes/reply.ts";
 import type { Handler } from "../routes/table.ts";
 import type { SessionRead } from "../session/read.ts";
-import { carryActionCookies } from "../session/reply.ts";
+import { setCookies } from "../session/reply.ts";
 import { RequestReads } from "../session/request_reads.ts";
 
 /** The part of a request that the functions read, so that it fits instances of every type. */
@@ -90,7 +90,7 @@ export async function perform(
   }
   const { error, cookies } = answer;
   const sends = isSent && error === undefined;
-  if (cookies.length > 0) setCookies(reply as FastifyReply, cookies, sends);
+  if (cookies.length > 0) setCookies(reply as FastifyReply, cookies);
   if (cookies.length > 0 || sends) keepUnstored(reply as FastifyReply);
   const read = error === undefined ? readOf?.(answer, context) : undefined;
   if (read !== undefined || cookies.length > 0) {
@@ -165,20 +165,6 @@ function assertPassed(parameters: URLSearchParams, { query }: RequestContext): v
     "signIn()",
     `\`authorizationParams\` cannot have "${refused}": only the configuration decides about it.`,
   );
-}
-
-/** Adds the cookies of the answer to the reply, in place of those that an earlier action has set. */
-function setCookies(reply: FastifyReply, cookies: Answer["cookies"], isSent: boolean): void {
-  const names = new Set<string>();
-  for (const { name } of cookies) names.add(name);
-  const lines = [reply.getHeader("set-cookie") ?? []].flat() as string[];
-  reply.removeHeader("set-cookie");
-  for (const line of lines) {
-    if (!names.has(line.slice(0, line.indexOf("=")))) reply.header("set-cookie", line);
-  }
-  for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
-  // The handler of the route may write the head itself.
-  if (!isSent) carryActionCookies(reply, names);
 }
 
 function failed(what: string, { error, redirect }: Answer): FastifyAuthError {

@@ -3,16 +3,20 @@
  * of on-headers. By then Node's response has all headers, also those that Fastify or a handler passes to
  * `writeHead()`.
  */
-import type { ServerResponse } from "node:http";
 import onHeadersUntyped from "on-headers";
 
-/** The head of a reply, as far as it is changed. */
-export type Head = Pick<ServerResponse, "getHeader" | "getHeaderNames" | "removeHeader" | "setHeader">;
+/** The head of a reply, as far as it is changed: Node's response, or what stands for it. */
+export interface Head {
+  getHeader(name: string): unknown;
+  getHeaderNames(): string[];
+  removeHeader(name: string): void;
+  setHeader(name: string, value: string | string[]): unknown;
+}
 
 /** Calls `change` when the head is written. Of several, the one that was given last is called first. */
 export const onHeaders = onHeadersUntyped as (response: Head, change: () => void) => void;
 
 /** The values of a header. */
-export function valuesOf(head: Head, name: string): string[] {
+export function valuesOf(head: Pick<Head, "getHeader">, name: string): string[] {
   return [head.getHeader(name) ?? []].flat().map(String);
 }

@@ -73,10 +73,8 @@ export function seal(text: string, secret: string, salt: string): string {
   const iv = randomBytes(16);
   const cipher = createCipheriv("aes-256-cbc", key.cipher, iv);
   const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-  const encoded = [iv, ciphertext, tagOf(key, key.header, iv, ciphertext)].map((bytes) =>
-    bytes.toString("base64url")
-  );
-  return `${key.header}..${encoded.join(".")}`;
+  const tag = tagOf(key, key.header, iv, ciphertext).toString("base64url");
+  return `${key.header}..${iv.toString("base64url")}.${ciphertext.toString("base64url")}.${tag}`;
 }
 
 /** A header has some 170 characters; no library writes a much longer one. */

@@ -3,16 +3,13 @@ import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastif
 import type { NoticeCode } from "../config/notices.ts";
 import { type Head, onHeaders, valuesOf } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
-import { toSetCookieLine } from "../http/set_cookie.ts";
+import { type SetCookie, toSetCookieLine } from "../http/set_cookie.ts";
 import { isSessionPart } from "./cookie.ts";
 import { type CookieChange, READS, RequestReads } from "./request_reads.ts";
 import type { SessionRequest } from "../types.ts";
 
-/** The decorator of scopes whose replies carry what reads changed. Scopes within inherit it. */
+/** The decorator of scopes whose replies carry what reads changed: which losses were told. */
 const WRITES_BACK: unique symbol = Symbol("fastify-authjs.writesBack");
-
-/** What is kept of such a scope: why cookies were lost, as far as it was said. */
-type WritesBack = Set<Loss>;
 
 /** Whether the replies of this route carry what a read changes. */
 export function isWrittenBack({ server }: SessionRequest): boolean {
@@ -29,9 +26,8 @@ export function canCarryCookies(request: SessionRequest): boolean {
 export function writeBack(scope: FastifyInstance): void {
   // A second registration in the scope, or one in a scope within: the hook is there already.
   if (scope.hasDecorator(WRITES_BACK)) return;
-  scope.decorate<WritesBack>(WRITES_BACK, new Set());
+  scope.decorate<Set<Loss>>(WRITES_BACK, new Set());
   scope.decorateRequest(READS);
-  // A handler that writes the head of its reply has no `onSend` hook run.
   scope.addHook("onRequest", (request, reply, done) => {
     const reads = RequestReads.of(request);
     reads.reply = reply;
@@ -47,7 +43,7 @@ export function writeBack(scope: FastifyInstance): void {
   });
 }
 
-/** Sets what reads change also on a reply whose handler writes the head. */
+/** Sets what reads change also on a reply whose handler writes the head, for which no `onSend` hook runs. */
 function carryLate(reads: RequestReads): void {
   const reply = reads.reply!;
   // The cookie of a session that has ended is removed with the next request.
@@ -59,7 +55,7 @@ function carryLate(reads: RequestReads): void {
     // The other processes cannot be asked any more whether a session has ended.
     for (const change of reads.changes) {
       if (change.isUnsure) warnOfLoss(reply, "unchecked");
-      else carryCookies(reply.raw, change);
+      else carry(change, reply.raw);
     }
   });
 }
@@ -77,57 +73,96 @@ async function finish(
 ): Promise<void> {
   await reads.settled();
   try {
-    for (const change of reads.changes) addCookies(reply, change);
+    for (const change of reads.changes) carryWith(change, reply);
     reads.isSent = true;
     done(null, payload);
   } catch (error) {
-    fail(error as Error, reply, done);
+    try {
+      done(error as Error);
+    } catch (unanswerable) {
+      reply.log.error(unanswerable, "The reply could not be sent.");
+      reply.raw.destroy();
+    }
   }
 }
 
-function fail(error: Error, reply: FastifyReply, done: DoneFuncWithErrOrRes): void {
-  try {
-    done(error);
-  } catch (unanswerable) {
-    reply.log.error(unanswerable, "The reply could not be sent.");
-    reply.raw.destroy();
+function carryWith(change: CookieChange, reply: FastifyReply): void {
+  const { raw } = reply;
+  const head = headOf(reply);
+  if (!carry(change, head)) return;
+  // A hook that runs after this one may make the reply public, or take the cookie out of it.
+  onHeaders(raw, () => {
+    if (hasPart(raw, change.update.name)) [head, raw].forEach(keepFromSharedCaches);
+  });
+}
+
+/** Sets the cookies, unless the head has some of that session: signing out or in came later than the read. */
+function carry({ update: { name, cookies }, replaces }: CookieChange, head: Head): boolean {
+  const isCarried = replaces || !hasPart(head, name);
+  if (isCarried) {
+    head.setHeader("set-cookie", linesWith(cookies, head, (other) => isSessionPart(other, name)));
+    keepFromSharedCaches(head);
   }
+  return isCarried;
 }
 
 /**
- * Adds the cookies, unless the reply has some of that session: signing out or in came later than the read.
+ * Sets the cookies of an action in place of those of the same names, also on a reply whose handler writes the
+ * head, which has none of the headers that Fastify would send.
  */
-function addCookies(reply: FastifyReply, { update: { name, cookies }, replaces }: CookieChange): void {
-  if (hasCookie(reply, name)) {
-    if (!replaces) return;
-    removeCookies(reply, name);
-  }
-  reply.header("set-cookie", cookies.map(toSetCookieLine));
-  keepFromSharedCaches(reply, {
-    getHeaderNames: () => Object.keys(reply.getHeaders()),
-    removeHeader: (header) => void reply.removeHeader(header),
-  });
-  // A hook that runs after this one may make the reply public, or take the cookie out of it.
+export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): void {
+  const lines = linesWith(cookies, reply, (name) => cookies.some((cookie) => cookie.name === name));
+  reply.removeHeader("set-cookie").header("set-cookie", lines);
   onHeaders(reply.raw, () => {
-    if (!hasCookie(reply, name)) return;
-    keepFromSharedCaches(reply, reply.raw);
-    reply.raw.setHeader("cache-control", reply.getHeader("cache-control")!);
+    if (RequestReads.of(reply.request).isSent) return;
+    const written = new Set(valuesOf(reply.raw, "set-cookie").map(nameIn));
+    const lost = cookies.filter(({ name }) => !written.has(name));
+    if (lost.length > 0) reply.raw.setHeader("set-cookie", linesWith(lost, reply.raw, () => false));
   });
 }
 
-/** As {@linkcode addCookies}, in the head that a handler writes. */
-function carryCookies(head: Head, { update: { name, cookies }, replaces }: CookieChange): void {
-  const lines = valuesOf(head, "set-cookie");
-  const others = lines.filter((line) => !isLineOf(line, name));
-  if (others.length < lines.length && !replaces) return;
-  writeCookies(head, [...others, ...cookies.map(toSetCookieLine)]);
+/** The cookies that a head sets with these. */
+function linesWith(
+  cookies: readonly SetCookie[],
+  head: Pick<Head, "getHeader">,
+  replaces: (name: string) => boolean,
+): string[] {
+  const others = valuesOf(head, "set-cookie").filter((line) => !replaces(nameIn(line)));
+  return [...others, ...cookies.map(toSetCookieLine)];
 }
 
-function writeCookies(head: Head, lines: readonly string[]): void {
-  head.setHeader("set-cookie", lines);
-  removeCdnCaching(head);
-  if (!isPrivate(valuesOf(head, "cache-control").join(", "))) head.setHeader("cache-control", "no-store");
+/** The headers of a reply that Fastify sends. */
+function headOf(reply: FastifyReply): Head {
+  return {
+    getHeader: (name) => reply.getHeader(name),
+    getHeaderNames: () => Object.keys(reply.getHeaders()),
+    removeHeader: (name) => void reply.removeHeader(name),
+    // Fastify adds cookies to those that it has.
+    setHeader: (name, value) => reply.removeHeader(name).header(name, value),
+  };
 }
+
+/** Whether a head sets or removes that session's cookie. */
+function hasPart(head: Head, name: string): boolean {
+  return valuesOf(head, "set-cookie").some((line) => isSessionPart(nameIn(line), name));
+}
+
+function nameIn(line: string): string {
+  return line.slice(0, line.indexOf("="));
+}
+
+/** A shared cache would hand one user's session to the next. */
+function keepFromSharedCaches(head: Head): void {
+  removeCdnCaching(head);
+  const cacheControl = valuesOf(head, "cache-control").join(", ");
+  if (!PRIVATE.test(cacheControl) || SHARED.test(cacheControl)) head.setHeader("cache-control", "no-store");
+}
+
+/** `private="set-cookie"` concerns one header only and is not honoured everywhere. */
+const PRIVATE = /(?:^|[\s,])(?:private|no-store)\s*(?:,|$)/i;
+
+/** Beside `private` it is a mistake, of which a cache takes the one or the other. */
+const SHARED = /(?:^|[\s,])(?:public|s-maxage)\b/i;
 
 /** Why a cookie cannot be sent. */
 type Loss = keyof typeof LOSSES;
@@ -141,71 +176,11 @@ const LOSSES = {
     "the session, and wait for that, before the head is sent.",
 };
 
-/**
- * Sets the cookies of an action also on a reply whose handler writes the head, which has none of the headers
- * that Fastify would send.
- */
-export function carryActionCookies(reply: FastifyReply, names: ReadonlySet<string>): void {
-  if (!isWrittenBack(reply.request)) return;
-  onHeaders(reply.raw, () => {
-    if (RequestReads.of(reply.request).isSent) return;
-    const written = valuesOf(reply.raw, "set-cookie");
-    const known = new Set(written.map(cookieName));
-    const lost = cookieLines(reply).filter((line) => {
-      const name = cookieName(line);
-      return names.has(name) && !known.has(name);
-    });
-    if (lost.length > 0) writeCookies(reply.raw, [...written, ...lost]);
-  });
-}
-
 /** Says once that a cookie is lost. */
 function warnOfLoss({ log, server }: FastifyReply, loss: Loss): void {
-  const said = (server as unknown as { readonly [WRITES_BACK]: WritesBack })[WRITES_BACK];
+  const { [WRITES_BACK]: said } = server as unknown as { readonly [WRITES_BACK]: Set<Loss> };
   if (said.has(loss)) return;
   said.add(loss);
   const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
   log.warn({ code }, `Auth.js: ${LOSSES[loss]}`);
 }
-
-/** Whether the reply sets or removes that session's cookie. */
-function hasCookie(reply: FastifyReply, name: string): boolean {
-  return cookieLines(reply).some((line) => isLineOf(line, name));
-}
-
-function removeCookies(reply: FastifyReply, name: string): void {
-  const others = cookieLines(reply).filter((line) => !isLineOf(line, name));
-  reply.removeHeader("set-cookie");
-  reply.header("set-cookie", others);
-}
-
-function cookieLines(reply: FastifyReply): string[] {
-  return [reply.getHeader("set-cookie") ?? []].flat().map(String);
-}
-
-function isLineOf(line: string, name: string): boolean {
-  return isSessionPart(cookieName(line), name);
-}
-
-function cookieName(line: string): string {
-  return line.slice(0, line.indexOf("="));
-}
-
-/** A shared cache would hand one user's session to the next. */
-function keepFromSharedCaches(
-  reply: FastifyReply,
-  head: Pick<Head, "getHeaderNames" | "removeHeader">,
-): void {
-  removeCdnCaching(head);
-  if (!isPrivate(String(reply.getHeader("cache-control") ?? ""))) reply.header("cache-control", "no-store");
-}
-
-function isPrivate(cacheControl: string): boolean {
-  return PRIVATE.test(cacheControl) && !SHARED.test(cacheControl);
-}
-
-/** `private="set-cookie"` concerns one header only and is not honoured everywhere. */
-const PRIVATE = /(?:^|[\s,])(?:private|no-store)\s*(?:,|$)/i;
-
-/** Beside `private` it is a mistake, of which a cache takes the one or the other. */
-const SHARED = /(?:^|[\s,])(?:public|s-maxage)\b/i;
