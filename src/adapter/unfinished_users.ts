@@ -4,7 +4,7 @@
  * it has created for which account, and the next one with that account goes on with that user.
  */
 import type { AdapterAccount } from "@auth/core/adapters";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { LRUCache } from "lru-cache";
 
 /** An account at a provider. */
 export type AccountId = Pick<AdapterAccount, "provider" | "providerAccountId">;
@@ -15,26 +15,12 @@ export const RECORD_LIFE_MS = 60 * 60_000;
 /** Where records are kept: texts by their keys. An empty one is none. */
 export interface RecordPlaces {
   get(key: string): string | undefined | Promise<string | undefined>;
-  put(key: string, value: string): void | Promise<void>;
+  set(key: string, value: string): unknown;
 }
 
-/** The most texts that are kept in memory; the oldest is dropped first. */
-const MAXIMUM = 2000;
-
-/** Records in this process, if processes share no store. */
-export class MemoryPlaces implements RecordPlaces {
-  readonly #values = new Map<string, { readonly value: string; readonly until: number }>();
-
-  get(key: string): string | undefined {
-    const kept = this.#values.get(key);
-    return kept === undefined || kept.until <= monotonicNow() ? undefined : kept.value;
-  }
-
-  put(key: string, value: string): void {
-    this.#values.delete(key);
-    if (value !== "") this.#values.set(key, { value, until: monotonicNow() + RECORD_LIFE_MS });
-    if (this.#values.size > MAXIMUM) this.#values.delete(this.#values.keys().next().value!);
-  }
+/** Places in this process, if processes share no store. */
+export function memoryPlaces(): RecordPlaces {
+  return new LRUCache<string, string>({ max: 2000, ttl: RECORD_LIFE_MS, ttlResolution: 0 });
 }
 
 /** The records, each under its account and under its user. */
@@ -47,8 +33,8 @@ export class UnfinishedUsers {
 
   /** Records that a user was created for an account. */
   async add(account: AccountId, userId: string): Promise<void> {
-    await this.#places.put(keyOfAccount(account), userId);
-    await this.#places.put(keyOfUser(userId), keyOfAccount(account));
+    await this.#places.set(keyOfAccount(account), userId);
+    await this.#places.set(keyOfUser(userId), keyOfAccount(account));
   }
 
   /** The id of the user that was created for an account, and has none yet as far as is recorded. */
@@ -61,7 +47,7 @@ export class UnfinishedUsers {
 
   /** The user is finished: an account was linked to it, or it was deleted. */
   async delete(userId: string): Promise<void> {
-    await this.#places.put(keyOfUser(userId), "");
+    await this.#places.set(keyOfUser(userId), "");
   }
 }
 

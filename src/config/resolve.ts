@@ -18,7 +18,7 @@ import {
 import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
 import type { FirstSignIns } from "../adapter/first_sign_ins.ts";
 import { SingleUse } from "../adapter/single_use.ts";
-import { MemoryPlaces } from "../adapter/unfinished_users.ts";
+import { memoryPlaces, type RecordPlaces } from "../adapter/unfinished_users.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { requireTimeout } from "../utils/deadline.ts";
@@ -142,7 +142,7 @@ export interface ResolvedConfig {
   /** The built-in pages. */
   readonly pages: PageSettings;
   /** The users that sign-ins have created, and not finished, if processes share no store. */
-  readonly unfinishedUsers: MemoryPlaces;
+  readonly unfinishedUsers: RecordPlaces;
   /** The sign-in links that are in use. */
   readonly linkUses: SingleUse;
   /** The sign-ins under way that have found no user or account. */
@@ -250,7 +250,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     ],
     advice: toNotices("FST_AUTHJS_WARN_RATE_LIMIT", rateLimitAdvice(config, production)),
     pages,
-    unfinishedUsers: new MemoryPlaces(),
+    unfinishedUsers: memoryPlaces(),
     linkUses: new SingleUse(config.adapterTimeout),
     firstSignIns: { underWay: new Map(), timeout: config.adapterTimeout },
     notices,

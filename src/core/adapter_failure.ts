@@ -11,13 +11,6 @@ import { placeOf } from "../session/sealed_value.ts";
 import { type Answer, failedAnswer } from "./answer.ts";
 import type { ProviderContext } from "./context.ts";
 
-/** The adapter for one call of core. */
-export interface WatchedAdapter {
-  readonly adapter: Adapter;
-  /** The answer, once core has given one, and what a failed sign-in wrote is undone. */
-  finish(answer: Answer): Promise<Answer>;
-}
-
 /**
  * The adapter of a configuration, with which a link signs in once, and first sign-ins of one user come one
  * after the other.
@@ -25,7 +18,7 @@ export interface WatchedAdapter {
  * It is not called again after it failed. Core treats some failures as "not found" and goes on: it would
  * create a second user if it could not read the first.
  */
-export function watchAdapter(context: ProviderContext): WatchedAdapter {
+export function watchAdapter(context: ProviderContext) {
   const { config, settings, provider, logger } = context;
   const store = sharedStore({ settings, logger: () => logger });
   let adapter = settings.adapter!;
@@ -51,8 +44,9 @@ export function watchAdapter(context: ProviderContext): WatchedAdapter {
     }
   }]);
   return {
-    adapter: Object.fromEntries(watched),
-    async finish(answer) {
+    adapter: Object.fromEntries(watched) as Adapter,
+    /** The answer, once core has given one, and what a failed sign-in wrote is undone. */
+    async finish(answer: Answer): Promise<Answer> {
       const { error } = answer;
       try {
         await writes?.cleanUp(failure !== undefined);
@@ -79,7 +73,7 @@ function placesOf({ config }: ProviderContext, store: OpenStore | undefined): Re
       const [value] = await store.get([name]);
       return open(value);
     },
-    async put(key, value) {
+    async set(key, value) {
       const { name, seal } = place(key);
       await store.set(name, seal(value), value === "" ? 1 : RECORD_LIFE_MS);
     },

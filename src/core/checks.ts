@@ -3,6 +3,7 @@
  * sealed as core expects them. The browser has one cookie for each attempt (`callback/attempts.ts`).
  */
 import type { AuthConfig } from "@auth/core";
+import type { JWT } from "@auth/core/jwt";
 import type { User } from "@auth/core/types";
 import { decode, encode } from "../jwt/codec.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
@@ -40,9 +41,6 @@ export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
 /** What core seals the content of the cookie of a challenge for, once more (0.41.3). */
 const CHALLENGE_SALT = "encodedWebauthnChallenge";
 
-/** Seconds: what is sealed here is opened by the same call. */
-const MAX_AGE = 60;
-
 /** The checks that core's answer sets. */
 export async function checksIn(cookies: readonly SetCookie[], context: ProviderContext): Promise<Checks> {
   const { settings: { jwt: { secret } } } = context;
@@ -55,17 +53,18 @@ export async function checksIn(cookies: readonly SetCookie[], context: ProviderC
   return { pkce: await open(NAMES.pkce), nonce: await open(NAMES.nonce), challenge, user };
 }
 
-/** The check cookies for core, as a Cookie header. */
+/** The check cookies for core, as a Cookie header. The same call opens them. */
 export async function checkHeader(
-  { challenge, user: registerData, ...values }: Checks,
+  { challenge, user: registerData, ...checks }: Checks,
   { provider, settings: { jwt: { secret } } }: ProviderContext,
 ): Promise<string> {
-  const content = challenge &&
-    await encode({ token: { challenge, registerData }, secret, salt: CHALLENGE_SALT, maxAge: MAX_AGE });
-  const pairs = Object.entries({ ...values, challenge: content }).map(async ([check, value]) => {
-    const salt = NAMES[check as keyof typeof NAMES];
-    const token = { value, provider: provider.id };
-    return value === undefined ? "" : `${salt}=${await encode({ token, secret, salt, maxAge: MAX_AGE })}; `;
-  });
-  return (await Promise.all(pairs)).join("");
+  const seal = (token: JWT, salt: string) => encode({ token, secret, salt, maxAge: 60 });
+  const content = challenge && await seal({ challenge, registerData }, CHALLENGE_SALT);
+  const values: Readonly<Record<string, string | undefined>> = { ...checks, challenge: content };
+  let header = "";
+  for (const [check, name] of Object.entries(NAMES)) {
+    const { [check]: value } = values;
+    if (value !== undefined) header += `${name}=${await seal({ value, provider: provider.id }, name)}; `;
+  }
+  return header;
 }

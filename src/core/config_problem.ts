@@ -1,7 +1,6 @@
 /** Core's checks of a configuration, at boot instead of with the first request. */
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import type { LoggerInstance } from "@auth/core/types";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -17,14 +16,9 @@ const REQUEST = {
   headers: new Map<string, string>(),
 } as unknown as Request;
 
-/**
- * Lets core check the configuration.
- *
- * @returns An error with core's message, or `undefined` where core accepts it.
- */
+/** Lets core check the configuration. Resolves with an error if core refuses it. */
 export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuthError | undefined> {
-  const errors: Error[] = [];
-  const logger: LoggerInstance = { error: (error) => errors.push(error), warn: () => {}, debug: () => {} };
+  let error: Error | undefined;
   const { adapter: _checkedByUs, experimental, providers, ...core } = resolved.core;
   const needsWebAuthn = [...resolved.providers.values()].some(({ type }) => type === "webauthn");
   const config: AuthConfig = {
@@ -34,30 +28,23 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
     session: { strategy: "jwt" },
     experimental: { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn },
     basePath: "/auth",
-    // Which makes no token: Node loads WebCrypto for the first.
+    // So that it makes no token and no `Response`: Node loads WebCrypto and all of its `fetch` for the first.
     skipCSRFCheck,
-    // Which makes no `Response`: Node loads all of its `fetch` for the first.
     raw,
-    logger,
+    logger: { error: (first) => error ??= first, warn: () => {}, debug: () => {} },
   };
-
   await Auth(REQUEST, config).catch(() => {});
-  const [error] = errors;
   if (error === undefined) return undefined;
-  return new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `Auth.js refuses the configuration: ${error.message}${issuerHint(error.message, resolved)}`,
-    { cause: error },
+  // Core names neither the option of the factory nor the variable that an OpenID Provider lacks.
+  const id = /Provider "([^"]+)" is missing both `issuer` and/.exec(error.message)?.[1];
+  const found = [...resolved.providers.values()].find(({ factoryId, type }) =>
+    factoryId === id && type === "oidc"
   );
-}
-
-/** Core names neither the option of the factory nor the variable that an OpenID Provider lacks. */
-function issuerHint(message: string, { providers }: ResolvedConfig): string {
-  const id = /Provider "([^"]+)" is missing both `issuer` and/.exec(message)?.[1];
-  // Core means the id of the factory.
-  const provider = [...providers.values()].find(({ factoryId }) => factoryId === id);
-  if (provider?.type !== "oidc") return "";
-  return `. Set ${variableOf(provider.factoryId, "ISSUER")} (or \`issuer\`) to the address of the provider.`;
+  const hint = found === undefined
+    ? ""
+    : `. Set ${variableOf(found.factoryId, "ISSUER")} (or \`issuer\`) to the address of the provider.`;
+  const message = `Auth.js refuses the configuration: ${error.message}${hint}`;
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message, { cause: error });
 }
 
 /**

@@ -42,26 +42,25 @@ export interface AuthInUse {
 export interface RequestContext {
   readonly auth: AuthInUse;
   readonly config: ResolvedConfig;
-  /** The session settings for the scheme of the request. */
+  /** Those for the scheme of the request. */
   readonly settings: SessionSettings;
-  /** The mount path as users see it, percent-encoded, without a trailing slash. */
+  /** As users see it, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
   readonly origin: PublicOrigin;
   readonly action: AuthAction;
   /** The provider that the path names. */
   readonly provider: ProviderSummary | undefined;
   readonly method: "GET" | "POST";
-  /** The headers as Node gives them. */
+  /** The headers as Node gives them; what follows of the request is normalised. */
   readonly headers: IncomingHttpHeaders;
-  /** The normalised Cookie header. */
   readonly cookies: string;
   /** The session cookie. */
   readonly held: SessionCookie;
-  /** The normalised query, without its `?`. */
+  /** Without its `?`. */
   readonly query: string;
-  /** The normalised body; `undefined` for a GET. */
+  /** `undefined` for a GET. */
   readonly body: AuthBody | undefined;
-  /** The normalised `callbackUrl` of the body. */
+  /** That of the body. */
   readonly callbackUrl: string | undefined;
   /**
    * Whether the application's own code asks, from a route of its own. Its request was checked by its headers,
@@ -72,9 +71,8 @@ export interface RequestContext {
   readonly publish: Publish | undefined;
   /** Reads the session of the request, once however often it is called. */
   readonly readSession: () => Promise<SessionRead>;
-  /** Where messages about this request go. */
+  /** For messages of Auth.js: the configured `logger`, else that of the request. */
   readonly logger: AuthLogger;
-  /** The logger of the request. */
   readonly log: Log;
   /** Logs a warning about the configuration, once for each `what`. */
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;

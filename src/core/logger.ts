@@ -1,6 +1,4 @@
-/**
- * Core's logger on top of Fastify's. Mistakes of a client are not logged as errors, and no secret is logged.
- */
+/** Core's logger on top of Fastify's. Mistakes of a client are not logged as errors, and no secret is logged. */
 import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
 import { redactUrl } from "../http/redact.ts";
@@ -35,7 +33,12 @@ export function toCoreLogger(
     error: own?.error ?? ((error: Error) => logError(log, error)),
     refusal: own?.error
       ? (reason: Error) => own.error!(new JWTSessionError(reason as unknown as string))
-      : (reason: Error) => logRefusal(log, reason),
+      // What `logError()` would for that error, without making it: any client can cause this at will.
+      : ({ name: type, message }: Error) =>
+        log.info(
+          { authjs: { type: "JWTSessionError", message: "", cause: { type, message } } },
+          "Auth.js: JWTSessionError",
+        ),
     // Core warns about the configuration with every request; here that is done once, at boot.
     warn: own?.warn ?? (() => {}),
     debug: debug ? own?.debug ?? ((message: string) => log.debug({}, `Auth.js: ${message}`)) : () => {},
@@ -61,12 +64,6 @@ export function logError(log: Log, error: Error): void {
     { authjs: { ...outer, ...(cause && { cause }), ...answer } },
     `Auth.js: ${message}${isNew ? `: ${why}` : ""}`,
   );
-}
-
-/** Logs what {@linkcode logError} would for a `JWTSessionError`, without making that error. */
-function logRefusal(log: Log, { name, message }: Error): void {
-  const cause: ErrorSummary = { type: name, message };
-  log.info({ authjs: { type: "JWTSessionError", message: "", cause } }, "Auth.js: JWTSessionError");
 }
 
 /** The message of an error of ours among the causes, else of the innermost one. */

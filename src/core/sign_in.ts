@@ -15,16 +15,8 @@ import { type Answer, failedAnswer, TURNED_AWAY } from "./answer.ts";
 import { type ProviderContext, sessionParts } from "./context.ts";
 import { errorAnswer } from "./failure.ts";
 
-/** A sign-in: what core is given for it, and the answer. */
-export interface SignIn {
-  readonly adapter: Adapter;
-  readonly callbacks: Partial<NonNullable<AuthConfig["callbacks"]>>;
-  readonly events: NonNullable<AuthConfig["events"]>;
-  /** The answer to a sign-in that did not fail, with its session. */
-  complete(answer: Answer): Answer;
-  /** The answer to a sign-in that failed. */
-  fail(error: Error): Answer;
-}
+type Callbacks = Partial<NonNullable<AuthConfig["callbacks"]>>;
+type Events = NonNullable<AuthConfig["events"]>;
 
 /**
  * Begins or ends a sign-in.
@@ -36,7 +28,7 @@ export function signInOf(
   context: ProviderContext,
   adapter: Adapter | undefined,
   isSignedIn: boolean,
-): SignIn {
+) {
   const { config, settings, provider, logger } = context;
   const { callbacks: { signIn: ownSignIn, redirect } = {}, events = {}, pages } = config.core;
   const updatesAccount = config.keepsTokens && settings.strategy === "database";
@@ -48,52 +40,55 @@ export function signInOf(
   let signedIn: EventDetails<"fastify-authjs:sign-in"> | undefined;
   let session: NewSession | undefined;
 
+  const callbacks: Callbacks = {
+    ...(redirect && { redirect }),
+    async signIn(params) {
+      user = params.user as User;
+      if (adapter === undefined && (provider.type === "oauth" || provider.type === "oidc")) {
+        user.id = userIdOf(params.account!, context);
+      }
+      const answer = ownSignIn === undefined ? true : await ownSignIn(params);
+      turnedAway = typeof answer === "string";
+      return answer;
+    },
+    async jwt(params) {
+      const given = adapter === undefined
+        ? { ...withoutNewUser(params), trigger: "signIn" as const }
+        : params;
+      signedIn = { ...idsOf(given), isNewUser: given.isNewUser === true };
+      const linksAccount = linked !== undefined;
+      const goesOn = isSignedIn && linksAccount;
+      const parts = sessionParts(context);
+      session = await createSession(given, context, { adapter, parts, linksAccount, goesOn });
+      return params.token;
+    },
+  };
+  const withDatabase: Events = {
+    ...own,
+    linkAccount(message) {
+      linked = idsOf(message);
+      return own.linkAccount?.(message);
+    },
+  };
+  // Core writes no user and no account then.
+  const withoutDatabase: Events = {
+    ...(own.signIn && { signIn: (message) => own.signIn!(withoutNewUser(message)) }),
+  };
+  // Core wants an adapter of every configuration, once one of the process had mails or passkeys. With this one
+  // the user stays the object that the `signIn` callback saw.
+  const stateless: Adapter = {
+    getUserByAccount: () => null,
+    getUserByEmail: () => null,
+    createUser: () => user as AdapterUser,
+    linkAccount: () => undefined,
+  };
+
   return {
-    // Core wants an adapter of every configuration, once one of the process had mails or passkeys. With this one
-    // the user stays the object that the `signIn` callback saw.
-    adapter: adapter ?? {
-      getUserByAccount: () => null,
-      getUserByEmail: () => null,
-      createUser: () => user as AdapterUser,
-      linkAccount: () => undefined,
-    },
-    callbacks: {
-      ...(redirect && { redirect }),
-      async signIn(params) {
-        user = params.user as User;
-        if (adapter === undefined && (provider.type === "oauth" || provider.type === "oidc")) {
-          user.id = userIdOf(params.account!, context);
-        }
-        const answer = ownSignIn === undefined ? true : await ownSignIn(params);
-        turnedAway = typeof answer === "string";
-        return answer;
-      },
-      async jwt(params) {
-        const given = adapter === undefined
-          ? { ...withoutNewUser(params), trigger: "signIn" as const }
-          : params;
-        signedIn = { ...idsOf(given), isNewUser: given.isNewUser === true };
-        const linksAccount = linked !== undefined;
-        session = await createSession(given, context, {
-          adapter,
-          parts: sessionParts(context),
-          linksAccount,
-          goesOn: isSignedIn && linksAccount,
-        });
-        return params.token;
-      },
-    },
-    // Without a database core writes no user and no account.
-    events: adapter === undefined
-      ? own.signIn === undefined ? {} : { signIn: (message) => own.signIn!(withoutNewUser(message)) }
-      : {
-        ...own,
-        linkAccount(message) {
-          linked = idsOf(message);
-          return own.linkAccount?.(message);
-        },
-      },
-    complete(answer) {
+    adapter: adapter ?? stateless,
+    callbacks,
+    events: adapter === undefined ? withoutDatabase : withDatabase,
+    /** The answer to a sign-in that did not fail, with its session. */
+    complete(answer: Answer): Answer {
       const { redirect = "" } = answer;
       const published = {
         ...(linked && { "fastify-authjs:link": linked }),
@@ -103,20 +98,18 @@ export function signInOf(
       const isRefused = signedIn !== undefined && session === undefined;
       const removed = isRefused ? sessionParts(context) : [];
       const removals = removed.map((name) => removalOf(name, settings.cookie.options));
+      const query = new URLSearchParams({ callbackUrl: redirect });
       const newUser = signedIn?.isNewUser && redirect !== "" ? pages?.newUser : undefined;
       return {
         ...answer,
         cookies: [...answer.cookies, ...session?.cookies ?? removals],
         events: turnedAway ? TURNED_AWAY : published,
         ...(session && { session: session.token, goesOn: isSignedIn && linked !== undefined }),
-        ...(newUser && {
-          redirect: `${newUser}${newUser.includes("?") ? "&" : "?"}${new URLSearchParams({
-            callbackUrl: redirect,
-          })}`,
-        }),
+        ...(newUser && { redirect: `${newUser}${newUser.includes("?") ? "&" : "?"}${query}` }),
       };
     },
-    fail(error) {
+    /** The answer to a sign-in that failed. */
+    fail(error: Error): Answer {
       const failure = [...errorChain(error)].find((each) => each instanceof SessionStoreFailure);
       if (failure === undefined) return errorAnswer(error, context);
       logger.error(failure);
@@ -133,8 +126,8 @@ function withoutNewUser<T extends { isNewUser?: boolean; account?: { type: strin
 
 /** Whom an event is about. The account of an e-mail provider is an address, which the id of the user stands for. */
 function idsOf({ user, account }: {
-  readonly user: { readonly id?: string | undefined };
-  readonly account?: { readonly type: string; readonly providerAccountId: string } | null | undefined;
+  readonly user: Pick<User, "id">;
+  readonly account?: { readonly type: string; readonly providerAccountId: string } | null;
 }): EventDetails<"fastify-authjs:link"> {
   const accountId = account?.type === "email" ? undefined : account?.providerAccountId;
   return { userId: user.id, accountId };
