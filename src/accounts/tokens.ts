@@ -95,8 +95,8 @@ async function assertAvailable({ config }: ActionAuth, request: SessionRequest):
 function replyHasLeft(): FastifyAuthError {
   return invalid(
     "getAccessToken()",
-    "call it before the reply is sent, in a scope of the plugin and not for a WebSocket: the access token has expired, " +
-      "and the reply must set the cookie that has its successor.",
+    "call it before the reply is sent, in a scope of the plugin and not for a WebSocket: the access token has " +
+      "expired, and the reply must set the cookie that has its successor.",
   );
 }
 

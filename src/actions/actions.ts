@@ -165,8 +165,8 @@ export async function signOut(
   if (providerSignOut === true && auth.instance.config.providerSignOut === undefined) {
     throw invalid(
       "signOut()",
-      "`providerSignOut: true` needs `providerSignOut` in the configuration, which keeps with which provider the user " +
-        "signed in. With `{ byDefault: false }` other sign-outs stay local.",
+      "`providerSignOut: true` needs `providerSignOut` in the configuration, which keeps with which provider the " +
+        "user signed in. With `{ byDefault: false }` other sign-outs stay local.",
     );
   }
   const outcome = await perform(auth, request, reply, {

@@ -4,8 +4,14 @@
  */
 
 /** SQL and ISO 8601. Time, fraction and zone may be missing; an annotation (RFC 9557) may follow. */
-const SQL_OR_ISO =
-  /^(\d{4}-\d{2}-\d{2})(?:[T ] ?(\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d+))?)?(?: ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)(?:\[.*\])?)?$/i;
+const SQL_OR_ISO = new RegExp(
+  [
+    /^(\d{4}-\d{2}-\d{2})/,
+    /(?:[T ] ?(\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d+))?)?/,
+    /(?: ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)(?:\[.*\])?)?$/,
+  ].map(({ source }) => source).join(""),
+  "i",
+);
 
 /** What `toUTCString()` and `toString()` write, always with a zone. */
 const JAVASCRIPT_TEXT =

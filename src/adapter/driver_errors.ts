@@ -81,8 +81,11 @@ const RULES: readonly Rule[] = [
   // Network errors of Node, Deno and Bun.
   {
     kind: "unanswered",
-    code:
-      /^(?:E(?:CONN\w+|PIPE|TIMEDOUT|TIMEOUT|SOCKET\w*|(?:HOST|NET)(?:UNREACH|DOWN)|NOTFOUND|AI_\w+)|UND_ERR_\w+|ConnectionRefused|ConnectionClosed|FailedToOpenSocket)$/,
+    code: /^E(?:CONN\w+|PIPE|TIMEDOUT|TIMEOUT|SOCKET\w*|(?:HOST|NET)(?:UNREACH|DOWN)|NOTFOUND|AI_\w+)$/,
+  },
+  {
+    kind: "unanswered",
+    code: /^(?:UND_ERR_\w+|ConnectionRefused|ConnectionClosed|FailedToOpenSocket)$/,
     name:
       /^(?:AbortError|TimeoutError|TimedOut|NotConnected|BrokenPipe|Connection(?:Refused|Reset|Aborted))$/,
   },
@@ -95,8 +98,13 @@ const RULES: readonly Rule[] = [
   {
     kind: "unanswered",
     code:
-      /^(?:PROTOCOL_\w+|POOL_CLOSED|POOL_\w*(?:EXHAUSTED|TIMEOUT)|ER_(?:\w*(?:TIMEOUT|DEADLOCK)|\w*CON_COUNT_ERROR|TOO_MANY_USER_CONNECTIONS|SERVER_SHUTDOWN|QUERY_INTERRUPTED|DISK_FULL|OUT_OF_RESOURCES|OUTOFMEMORY|SOCKET_\w+|GET_CONNECTION_TIMEOUT|CONNECTION_\w+))$/,
+      /^(?:PROTOCOL_\w+|POOL_CLOSED|POOL_\w*(?:EXHAUSTED|TIMEOUT)|ER_\w*(?:TIMEOUT|DEADLOCK|CON_COUNT_ERROR))$/,
   },
+  {
+    kind: "unanswered",
+    code: /^ER_(?:TOO_MANY_USER_CONNECTIONS|SERVER_SHUTDOWN|QUERY_INTERRUPTED|SOCKET_\w+|CONNECTION_\w+)$/,
+  },
+  { kind: "unanswered", code: /^ER_(?:DISK_FULL|OUT_OF_RESOURCES|OUTOFMEMORY)$/ },
   // SQLSTATE (ISO 9075, and PostgreSQL's appendix A): the class is the first two characters.
   { kind: "unanswered", code: /^(?:(?:08|40|53|57)[0-9A-Z]{3}|55P03)$/ },
   { kind: "refused", code: /^(?:(?:0A|21|22|23|28|2F|38|3D|3F|42|44|54)[0-9A-Z]{3}|ER_\w+)$/ },
@@ -115,8 +123,12 @@ const RULES: readonly Rule[] = [
   {
     kind: "unanswered",
     code: /^(?:CONNECT\w*_(?:CLOSED|ENDED|DESTROYED|TIMEOUT)|CONNECT_TIMEOUT|PGRST00[0-3])$/,
+    message: /^(?:timeout exceeded when trying to connect|timeout expired|Query read timeout)/,
+  },
+  {
+    kind: "unanswered",
     message:
-      /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/,
+      /^(?:Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end)/,
   },
   { kind: "refused", code: /^PGRST\d{3}$/ },
   // SQL Server (tedious).
@@ -135,10 +147,13 @@ const RULES: readonly Rule[] = [
   // Redis: ioredis and node-redis.
   {
     kind: "unanswered",
-    name:
-      /^(?:MaxRetriesPerRequestError|ClusterAllFailedError|SocketClosedUnexpectedlyError|(?:Connection|Socket)TimeoutError|Client(?:Closed|Offline)Error|DisconnectsClientError)$/,
-    message:
-      /^(?:Connection is closed|Stream isn't writeable|Command timed out|(?:LOADING|BUSY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|NOREPLICAS|OOM) )/,
+    name: /^(?:MaxRetriesPerRequest|ClusterAllFailed|SocketClosedUnexpectedly|DisconnectsClient)Error$/,
+    message: /^(?:Connection is closed|Stream isn't writeable|Command timed out)/,
+  },
+  {
+    kind: "unanswered",
+    name: /^(?:(?:Connection|Socket)TimeoutError|Client(?:Closed|Offline)Error)$/,
+    message: /^(?:LOADING|BUSY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|NOREPLICAS|OOM) /,
   },
   {
     kind: "refused",
@@ -161,9 +176,9 @@ const RULES: readonly Rule[] = [
   },
   {
     kind: "refused",
-    name:
-      /^(?:Sequelize\w+|(?:Unique|ForeignKey|NotNull|Check)\w*ConstraintViolationException|(?:TableNotFound|InvalidFieldName|SyntaxError)Exception)$/,
+    name: /^(?:Sequelize\w+|(?:Unique|ForeignKey|NotNull|Check)\w*ConstraintViolationException)$/,
   },
+  { kind: "refused", name: /^(?:TableNotFound|InvalidFieldName|SyntaxError)Exception$/ },
   // Databases over HTTP.
   {
     kind: "unanswered",

@@ -48,7 +48,7 @@ const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined
     "or the database takes texts for equal that the adapter's look-ups tell apart, such as by their case.",
   refused: (method, why) =>
     `The database refused the adapter's ${method}()${because(why)} ` +
-    (why !== undefined && NO_TABLE.test(why)
+    (why !== undefined && NO_TABLE.some((pattern) => pattern.test(why))
       ? "Create the tables of the adapter: run its migration on the database that this process is connected to."
       : "Compare its tables, columns and permissions with those that the adapter documents."),
   failed: (method, why) => `The adapter's ${method}() failed${because(why)}`,
@@ -57,8 +57,10 @@ const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined
 /**
  * A table or column that is not there, as SQLite, PostgreSQL, MySQL, SQL Server, Prisma and MongoDB say it.
  */
-const NO_TABLE =
-  /no such (?:table|column|collection)|(?:relation|table|column|collection)\b.* (?:does not|doesn't) exist|invalid (?:object|column) name|unknown column/i;
+const NO_TABLE = [
+  /no such (?:table|column|collection)|invalid (?:object|column) name|unknown column/i,
+  /(?:relation|table|column|collection)\b.* (?:does not|doesn't) exist/i,
+];
 
 /** The reason and the end of the sentence. */
 function because(why: string | undefined): string {

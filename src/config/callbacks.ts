@@ -11,7 +11,8 @@ type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 const RETURNS = {
   session: "so no user has a session. Return the session: `session({ session }) { …; return session; }`",
   jwt:
-    "so the session cannot be read. Return the token: `jwt({ token }) { …; return token; }`, or null to end the session",
+    "so the session cannot be read. Return the token, `jwt({ token }) { …; return token; }`, or null to end " +
+    "the session",
   signIn: "so the sign-in is refused. Return true, false or a URL: `signIn() { …; return true; }`",
   redirect:
     "so users are led to the origin of the application. Return a URL: `redirect({ url }) { …; return url; }`",

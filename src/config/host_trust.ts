@@ -55,8 +55,8 @@ export function originWarnings(
   if (env.NODE_ENV !== "production" || origin === undefined || origin.secure || isLoopback(origin)) return [];
   const { setting } = originSource(config, origin, env);
   return [
-    `${setting} is ${origin.href} in production: whoever is on the way to it can read and change passwords, codes and ` +
-    "sessions, and cookies are not `Secure`. If users reach it over https, as by a proxy that has TLS, write " +
+    `${setting} is ${origin.href} in production: whoever is on the way to it can read and change passwords, codes ` +
+    "and sessions, and cookies are not `Secure`. If users reach it over https, as by a proxy that has TLS, write " +
     `${origin.href.replace("http:", "https:")}.`,
   ];
 }

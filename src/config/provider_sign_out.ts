@@ -59,8 +59,8 @@ export function providerSignOutProblem(
   const strategy = session?.strategy ?? (adapter ? "database" : "jwt");
   if (strategy === "jwt") {
     return store && revocable ? undefined : invalid(
-      "`backchannelLogout` needs a `store` and `revocable: true`, since a session in a JWT is valid until it expires: set " +
-        'redisStore() of "fastify-authjs/redis" or memoryStore(), or keep sessions in a database.',
+      "`backchannelLogout` needs a `store` and `revocable: true`, since a session in a JWT is valid until it " +
+        'expires: set redisStore() of "fastify-authjs/redis" or memoryStore(), or keep sessions in a database.',
     );
   }
   if (adapter !== undefined && "listSessionsByUserId" in adapter) return undefined;

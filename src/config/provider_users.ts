@@ -95,6 +95,6 @@ function problemOf(user: unknown): string | undefined {
   if (!user) return undefined;
   const { id } = user as { id?: unknown };
   if (id !== undefined && id !== null && id !== "") return undefined;
-  return "a user without `id`, so Auth.js makes one up, another with each sign-in: the same person is a new user each " +
-    "time. Return the user's id.";
+  return "a user without `id`, so Auth.js makes one up, another with each sign-in: the same person is a new user " +
+    "each time. Return the user's id.";
 }

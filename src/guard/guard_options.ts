@@ -138,7 +138,8 @@ interface UserWithRoles {
 const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `session.user.role` and " +
   "`session.user.roles`, each a string or an array of strings. Have `callbacks.session` set one of them, as in " +
   "`session({ session, token }) { session.user.role = token.role; return session; }`; with sessions in a token, " +
-  "`callbacks.jwt` has to put it there at sign-in, and with sessions in a database the role is `user.role`. Where some users are to have no role, nothing is wrong.";
+  "`callbacks.jwt` has to put it there at sign-in, and with sessions in a database the role is `user.role`. " +
+  "If some users are to have no role, nothing is wrong.";
 
 function rolesOf({ user }: Session): string[] {
   const { role, roles } = user as UserWithRoles;

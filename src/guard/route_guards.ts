@@ -191,7 +191,8 @@ export class RouteGuards {
     if (all.length === 0) {
       throw invalid(
         where,
-        'no FastifyAuth is registered in this application. Register one: `app.register(FastifyAuth(config), { prefix: "/auth" })`.',
+        "no FastifyAuth is registered in this application. Register one: " +
+          '`app.register(FastifyAuth(config), { prefix: "/auth" })`.',
       );
     }
     if (mountPath !== undefined) {

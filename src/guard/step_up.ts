@@ -102,11 +102,10 @@ function returnTo(request: GuardedRequest, config: FastifyAuthConfig): { callbac
 }
 
 function inVain(provider: string, { auth_time, acr, amr }: JWT): string {
-  return `A user signed in again with "${provider}", and a guard with \`maxAge\`, \`acr\` or \`amr\` still refuses the ` +
-    `session: its claims are ${
-      JSON.stringify({ auth_time, acr, amr })
-    }. The provider must put these claims into ` +
-    "the ID token, or `callbacks.jwt` must set them.";
+  const claims = JSON.stringify({ auth_time, acr, amr });
+  return `A user signed in again with "${provider}", and a guard with \`maxAge\`, \`acr\` or \`amr\` still refuses ` +
+    `the session: its claims are ${claims}. The provider must put these claims into the ID token, or ` +
+    "`callbacks.jwt` must set them.";
 }
 
 /** The parameters of the authorization request. There is none for `amr`: the user is to sign in actively. */

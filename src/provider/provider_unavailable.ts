@@ -43,31 +43,34 @@ export async function waitForProvider<T>(
 /** How a failed connection is recognised. */
 interface ConnectionFailure {
   /** The codes of Node, its `fetch` (undici) and Bun. */
-  readonly code: RegExp;
+  readonly codes: readonly RegExp[];
   /** Deno's errors have no code. */
   readonly message: RegExp;
 }
 
 const NO_CONNECTION: ConnectionFailure = {
-  code:
-    /^(?:E(?:CONNREFUSED|TIMEDOUT|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/,
+  codes: [
+    /^E(?:CONNREFUSED|TIMEDOUT|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))$/,
+    /^(?:UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/,
+  ],
   message: /client error \(Connect\)/,
 };
 
 /** It broke off, or what came over it is not HTTP. */
 const BROKEN_CONNECTION: ConnectionFailure = {
-  code:
+  codes: [
     /^(?:ECONN(?:RESET|ABORTED)|EPIPE|UND_ERR_(?:SOCKET|HEADERS_OVERFLOW|RES_\w+)|HPE_\w+|Z_\w+|ConnectionClosed)$/,
+  ],
   message: /client error \(|error reading a body|connection reset|broken pipe/i,
 };
 
 /** A certificate that is not trusted has to be looked at, whoever it is at fault. */
 const BAD_TLS = /certificate|handshake|tls/i;
 
-function hasFailed(error: unknown, { code, message }: ConnectionFailure): boolean {
+function hasFailed(error: unknown, { codes, message }: ConnectionFailure): boolean {
   const chain = [...errorChain(error) as Iterable<{ code?: unknown; message?: unknown }>];
   return chain.some((each) =>
-    code.test(String(each.code)) ||
+    codes.some((code) => code.test(String(each.code))) ||
     (message.test(String(each.message)) && !BAD_TLS.test(String(each.message)))
   );
 }

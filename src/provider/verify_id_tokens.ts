@@ -68,8 +68,8 @@ export function unverifiedWarnings(verifyIdTokens: boolean | undefined): string[
   if (verifyIdTokens !== false) return [];
   return [
     "The signatures of ID tokens are not verified, by `verifyIdTokens: false`, so whoever can change what an " +
-    "OpenID Provider's token endpoint answers signs in as any of its users. Leave it out: if the keys of a provider are not " +
-    "found, set its `jwks_endpoint`.",
+    "OpenID Provider's token endpoint answers signs in as any of its users. Leave it out: if the keys of a provider " +
+    "are not found, set its `jwks_endpoint`.",
   ];
 }
 

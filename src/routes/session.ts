@@ -206,5 +206,5 @@ function readContext(name: string, context: RequestContext): ReadContext {
 }
 
 const UPDATES_ITSELF =
-  "updateSession(): it was called by a function that is called while this very session is read or updated, such as the " +
-  "`jwt` or `session` callback. Return what is to change from the callback instead.";
+  "updateSession(): it was called by a function that is called while this very session is read or updated, such as " +
+  "the `jwt` or `session` callback. Return what is to change from the callback instead.";

@@ -59,8 +59,8 @@ async function assertOpens(token: string, { settings }: RequestContext): Promise
   await openToken(token, settings.forBearer!).catch((cause) => {
     throw new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
-      "`jwt.encode` and `jwt.decode` lose the claim `token_use`, by which bearer tokens are told from session cookies: " +
-        "have them keep all claims.",
+      "`jwt.encode` and `jwt.decode` lose the claim `token_use`, by which bearer tokens are told from session " +
+        "cookies: have them keep all claims.",
       { cause },
     );
   });
