@@ -132,7 +132,7 @@ async function mountAtBoot(
   return { mountOf: () => mount, served: auth.config };
 }
 
-/** What serves a configuration, now that the application has all its mounts. The log gets how it is set up. */
+/** What serves a configuration, now that the application has all its mounts. Logs how it is set up. */
 function openMount(
   mounted: Mounted,
   config: FastifyAuthConfig,

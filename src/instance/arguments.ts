@@ -18,7 +18,7 @@ export function assertSessionArguments(request: unknown, config: unknown): void 
       "`await getSession(request, config)`. " +
       (isRequest
         ? "The second argument is no configuration."
-        : "The first argument is no Fastify request. Where there is only that of Node (`request.raw`), such as in " +
+        : "The first argument is no Fastify request. If there is only that of Node (`request.raw`), as in " +
           "`verifyClient` of a WebSocket server, read the session in a hook of the route."),
   );
 }

@@ -76,12 +76,12 @@ export class AuthInstance {
     this.config.notices.warn(problem, "FST_AUTHJS_WARN_CODEC");
   }
 
-  /** The session settings for https (`secure`) or http: they differ in the name of the cookie, and so in its key. */
+  /** The session settings for https (`secure`) or http, which differ in the names of cookies. */
   settings(secure: boolean): SessionSettings {
     return this.#settings[secure ? "https" : "http"] ??= sessionSettings(this.config, secure, this.live);
   }
 
-  /** The limits on signing in, which all mounts and `auth.signIn()` share: opened in the scope of the first mount. */
+  /** The limits on signing in, which all mounts and `auth.signIn()` share: the first mount opens them. */
   limits(scope?: FastifyInstance): Promise<RateLimits> | undefined {
     const { rateLimit } = this.config;
     if (rateLimit !== undefined && scope !== undefined) {
@@ -102,7 +102,7 @@ export class AuthInstance {
 
 const instances = new WeakMap<FastifyAuthConfig, AuthInstance>();
 
-/** The instance of a configuration: the same for the same object, by which `getSession()` finds that of the plugin. */
+/** The instance of a configuration, by which `getSession(request, config)` finds what the plugin set up. */
 export function authInstance(config: FastifyAuthConfig, before?: AuthInstance): AuthInstance {
   let instance = instances.get(config);
   if (instance === undefined) instances.set(config, instance = new AuthInstance(config, before));

@@ -5,7 +5,7 @@ import { type PublicPaths, publicPaths } from "../config/public_path.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 
-/** The decorator of the root instance that keeps its mounts. The doctor may be of another copy of this package. */
+/** The decorator of the root instance that keeps its mounts. The doctor may be of another copy of us. */
 const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
 
 /** A registration of the plugin. */
@@ -55,8 +55,8 @@ export function publishMount({ scope, mountPath, paths }: Mounted, auth: AuthIns
   if (mounts.some((other) => other.paths.get(auth)?.mount === mount)) {
     throw new FastifyAuthError(
       "FST_AUTHJS_ORIGIN_INVALID",
-      `The path "${mount}" of AUTH_URL (or \`origin\`) is where users see the auth routes, and they are mounted ` +
-        "more than once, each at another path. Leave the path out, or let it end with one of the mount paths.",
+      `The path "${mount}" of AUTH_URL (or \`origin\`) is where users see the auth routes, and they are ` +
+        "mounted more than once, each at another path. Leave it out, or let it end with a mount path.",
     );
   }
   paths.set(auth, found);

@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
 
-/** The configurations in use, for the process: applications on two ports share cookies. Not every one is closed. */
+/** The configurations in use, for the process: applications on two ports share cookies. */
 const inUse = new Set<WeakRef<AuthInstance>>();
 
 /** Registers a configuration until its application closes. Warns if another one accepts the same sessions. */
@@ -16,7 +16,7 @@ export function registerSessions(instance: FastifyInstance, auth: AuthInstance):
   let isShared = false;
   for (const each of inUse) {
     const other = each.deref();
-    if (other === undefined) inUse.delete(each);
+    if (other === undefined) inUse.delete(each); // Its application was not closed.
     else if (other !== auth && shareSessions(other, auth)) isShared = true;
   }
   if (isShared) {
@@ -25,8 +25,8 @@ export function registerSessions(instance: FastifyInstance, auth: AuthInstance):
     instance.log.warn(
       { code },
       `Two configurations of this process have a secret and the session cookie ${cookie} in common: a ` +
-        "user who signs in through one of them is signed in with the other. Give one of them its own `secret` " +
-        "or its own `cookies.sessionToken.name`; where both are to be one, pass the same object to FastifyAuth().",
+        "user who signs in through one of them is signed in with the other. Give one of them its own " +
+        "`secret` or `cookies.sessionToken.name`; if both are to be one, pass FastifyAuth() the same object.",
     );
   }
   const entry = new WeakRef(auth);
@@ -37,7 +37,7 @@ export function registerSessions(instance: FastifyInstance, auth: AuthInstance):
   });
 }
 
-/** Whether two configurations accept the same sessions. Those in a database are only known to their adapter. */
+/** Whether two configurations accept the same sessions. Only an adapter knows those in its database. */
 export function shareSessions(a: AuthInstance, b: AuthInstance): boolean {
   if ([a, b].some((auth) => auth.settings(false).strategy !== "jwt")) return false;
   return cookieOf(a) === cookieOf(b) && secretsOf(a).some((secret) => secretsOf(b).includes(secret));

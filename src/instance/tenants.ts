@@ -2,7 +2,7 @@
  * The configurations that a function returns for requests, such as one for each tenant.
  *
  * What it returns is known again by being the same object: it was copied and checked with its first request.
- * Another object for the same `tenant` takes over what is known of it, such as how often a password was guessed.
+ * Another object for the same `tenant` takes over what is known of it, such as failed attempts to sign in.
  */
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
@@ -30,7 +30,7 @@ interface Choosing {
   request?: SessionRequest;
 }
 
-/** How many tenants are remembered, and how many messages: a function that makes up problems must not fill the memory. */
+/** How many tenants are remembered, and how many messages: a function may make up new ones. */
 const MOST = { max: 1000 };
 
 /** How many objects in a row, each in use for less time than this, show that the function makes them anew. */
@@ -124,7 +124,7 @@ export class Tenants {
     this.#known.set(tenant, { config, since, hasty });
   }
 
-  /** Accounts are known by the id of their provider and of the user there, which is another one at another issuer. */
+  /** Accounts are known by the ids of provider and user: "1" at one issuer is another person at the other. */
   #accountProblem({ config }: AuthInstance, { adapter }: FastifyAuthConfig): string | undefined {
     if (adapter === undefined) return;
     const { tenant, providers } = config;
@@ -135,9 +135,9 @@ export class Tenants {
       if ((type !== "oauth" && type !== "oidc") || issuer === undefined) continue;
       const other = known.get(id) ?? { tenant, issuer };
       if (other.issuer !== issuer && other.tenant !== tenant) {
-        return `the tenants "${other.tenant}" and "${tenant}" have a provider "${id}" each, at different issuers, and ` +
-          "one adapter. A user at one issuer could be taken for another person at the other. Give the providers " +
-          "different ids, or each tenant an adapter of its own.";
+        return `the tenants "${other.tenant}" and "${tenant}" have a provider "${id}" each, at different ` +
+          "issuers, and one adapter. A user at one issuer could be taken for another person at the other. " +
+          "Give the providers different ids, or each tenant an adapter of its own.";
       }
       known.set(id, { tenant, issuer });
     }
@@ -166,22 +166,22 @@ export class Tenants {
 const all = new WeakMap<ConfigForRequest, Tenants>();
 
 const ASKS_FOR_SESSION =
-  "the function that chooses it asks for a session of the same request, which only the chosen configuration " +
-  "can read. Choose by the host, the path or a header.";
+  "the function that chooses it asks for a session of the same request, which only the chosen one can " +
+  "read. Choose by the host, the path or a header.";
 
 const NO_TENANT =
-  "The function that chooses the configuration returned none for a request. Such requests get a 404 from auth " +
-  "routes and guards, and have no session. Return the configuration of the tenant, or of a default one.";
+  "The function that chooses the configuration returned none for a request. Such requests get a 404 from " +
+  "auth routes and guards, and have no session. Return the configuration of the tenant, or a default one.";
 
 const NO_CONFIG =
-  "the function returned something else than a configuration. Return an object with `providers` and `tenant`, " +
-  "a promise of one, or undefined if there is none.";
+  "the function returned something else than a configuration. Return an object with `providers` and " +
+  "`tenant`, a promise of one, or undefined if there is none.";
 
 const WITHOUT_TENANT =
   "the function returned one without `tenant`. Give each configuration the name of its tenant, " +
-  '`tenant: "acme"`: cookies, tokens and mailed links are bound to it, so that no other tenant accepts them.';
+  '`tenant: "acme"`: cookies, tokens and mailed links are bound to it, so that no other accepts them.';
 
 const MADE_ANEW =
-  "The function that chooses the configuration returns new objects for the same tenant: each is copied and " +
-  "checked anew, which takes a hundred times as long as reading a session. Keep the object of a tenant, such as " +
-  "in a Map, and return it for as long as nothing in it changes.";
+  "The function that chooses the configuration returns new objects for the same tenant: each is copied " +
+  "and checked anew, which takes a hundred times as long as reading a session. Keep the object of a " +
+  "tenant, such as in a Map, and return it for as long as nothing in it changes.";

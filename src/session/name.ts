@@ -27,7 +27,7 @@ export function namedBy(claims: JWT): string | undefined {
   return typeof name === "string" && name !== "" ? name : undefined;
 }
 
-/** The name of a session in a database: ending a bearer token that is sent as a cookie ends nothing. */
+/** The name of a row. A bearer token that is sent as a cookie has another, so ending that ends nothing. */
 export function rowName(token: string, isBearer: boolean): string {
   return digestName(isBearer ? `bearer ${token}` : token);
 }
@@ -50,8 +50,8 @@ export function withoutName({ [CLAIM]: _name, ...claims }: JWT): JWT {
 }
 
 /**
- * Whether a codec of the application keeps the name, without which each token is a session of its own. One that
- * fails is left alone: it may need what is not there yet, and says so when a session is read.
+ * Whether a codec of the application keeps the name, without which each token is a session of its own. One
+ * that fails is left alone: it may need what is not there yet, and says so when a session is read.
  */
 export async function keepsName(
   { jwt, cookie }: { jwt: JWTOptions & { secret: string | string[] }; cookie: { name: string } },

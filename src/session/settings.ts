@@ -26,7 +26,7 @@ export interface SessionSettings extends Readonly<ReturnType<typeof settingsOf>>
 }
 
 /**
- * The settings for requests over https (`secure`) or http, which differ in the names of cookies, and so in keys.
+ * The settings for https (`secure`) or http, which differ in the names of cookies, and so in keys.
  *
  * @param live The sessions of this configuration that are in use, over either.
  */
@@ -76,14 +76,14 @@ function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<
     /** The cookies of what continues from one request of a browser to the next, besides the session. */
     csrfCookie: cookieSettings("csrfToken", core, secure),
     callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
-    /** The name of the cookie that says how users signed in, if that is kept beside sessions in a database. */
+    /** The name of the cookie that says how users signed in, if it is kept beside rows of sessions. */
     signInCookie: keepsSignIns ? cookieSettings("signIn", core, secure).name : undefined,
-    /** The most bytes of the cookie if it holds a token, and the most characters of a token that is looked at. */
+    /** The most bytes of a cookie with a token, and the most characters of one that is looked at. */
     cookieLimit: sessionCookieLimit,
     longestToken: longestToken(sessionCookieLimit),
     /** What core hands to `encode` and `decode`, which may be the application's. */
     jwt,
-    /** Whether tokens are sealed and opened as core does it, so that their times are what the configuration says. */
+    /** Whether tokens are sealed and opened as core does it: their times are as configured. */
     ownTokens,
     /** The secrets, if tokens are in core's format. */
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
@@ -114,10 +114,10 @@ function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<
   };
 }
 
-/** What core encrypts and puts inside of a cookie has a salt of its own. For others it is the name of the cookie. */
+/** The salts of what core encrypts and puts inside of a cookie. Else it is the name of the cookie. */
 const WITHIN_COOKIES = ["encodedState", "encodedWebauthnChallenge"];
 
-/** What keys are derived for besides one session cookie: a token sealed with such a key is ours, but not a session. */
+/** The salts of all keys but those of one session cookie: what such a key sealed is ours, but no session. */
 export function otherSalts(core: CoreConfig, own: string): string[] {
   const names = [core, {}].flatMap((core) => [true, false].flatMap((secure) => cookieNames(core, secure)));
   return [...new Set([...names, ...WITHIN_COOKIES])].filter((salt) => salt !== own);
