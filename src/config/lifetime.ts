@@ -109,10 +109,12 @@ export function rowEnd(expires: Date, { maxAge }: Lifetimes): Date {
   return outlived === 0 ? expires : new Date(expires.valueOf() - outlived * 1000);
 }
 
-/** What the claims of a token say. */
+/** What the claims of a token say, in milliseconds since 1970. */
 export interface TokenLife {
-  /** Whether a read renews it. */
-  readonly due: boolean;
+  /** From when on a read renews it. */
+  readonly renewFrom: number;
+  /** When it was issued: one from the future would live for as long as the clock was wrong. */
+  readonly issued: number;
   /** When it or its cookie ends, whichever is first, as a session says it. */
   readonly expires: string;
 }
@@ -134,16 +136,21 @@ export function tokenLife(
   const end = new Date(ends * 1000);
   // Nothing is known of the cookie of a token that does not say when it was issued. As core renews all tokens, it
   // is always renewed.
-  if (Number.isNaN(end.getTime())) return { due: true, expires: newEnd(lifetimes).toISOString() };
+  if (Number.isNaN(end.getTime())) {
+    return { renewFrom: 0, issued: 0, expires: newEnd(lifetimes).toISOString() };
+  }
   // The application's encoder may give its tokens a shorter life than the configuration says.
   const life = own ? lifetimes.life : Math.min(lifetimes.life, expires - issued);
   // Issued when the configuration gave longer lives: it would outlive its session.
   const isOutdated = own && expires - issued > tokenMaxAge + 1;
-  const renewFrom = 1000 * Math.min(issued + updateAge, ends - MIN_LEFT * life);
+  const renewFrom = isOutdated || updateAge === 0 ? 0 : Math.min(issued + updateAge, ends - MIN_LEFT * life);
+  return { renewFrom: renewFrom * 1000, issued: issued * 1000, expires: end.toISOString() };
+}
+
+/** Whether a read renews a token. */
+export function isDue({ renewFrom, issued }: TokenLife): boolean {
   const now = Date.now();
-  // One from the future would live for as long as the clock was wrong.
-  const due = isOutdated || updateAge === 0 || now >= renewFrom || now < issued * 1000 - CLOCK_TOLERANCE;
-  return { due, expires: end.toISOString() };
+  return now >= renewFrom || now < issued - CLOCK_TOLERANCE;
 }
 
 /** What a session callback returned, with another end if it left the one that it was given. */

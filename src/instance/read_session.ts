@@ -25,8 +25,8 @@ import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { warnOfOtherConfig } from "./other_config.ts";
 
 /** The session of a request, with the other results of the read. Never rejects. */
-export async function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
-  return await RequestReads.of(request).once(config, read);
+export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
+  return RequestReads.of(request).once(config, read);
 }
 
 /** Reads once more, and refreshes the tokens of a provider if that is due. */
@@ -97,11 +97,11 @@ async function readHeld(
     name: "",
   };
   latest.context = context;
-  const found = await asOwn(context, async () => {
-    const { length } = cookie.token;
-    if (length === 0 || length > settings.longestToken) return refuseToken(cookie, MALFORMED, context);
-    return await (settings.strategy === "jwt" ? readJwtSession : readDatabaseSession)(cookie, context);
-  });
+  const readToken = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
+  const { length } = cookie.token;
+  const found = length > 0 && length <= settings.longestToken
+    ? await asOwn(context, readToken, cookie, context)
+    : refuseToken(cookie, MALFORMED, context);
   if (!settings.isBearer) return found;
   // The cookies of the client are those of another session, or of none.
   const { update: _update, ...read } = found;

@@ -98,7 +98,7 @@ async function updateToken(newest: string, name: string, context: RequestContext
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
   const update = settings.strategy === "jwt" ? updateClaims : updateRow;
   const reading = readContext(name, context);
-  const answer = await asOwn(reading, () => update(newest, reading, context));
+  const answer = await asOwn(reading, update, newest, reading, context);
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
   const { session: updated } = answer;

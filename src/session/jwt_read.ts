@@ -1,6 +1,14 @@
-/** What a read makes of a session token, for all requests that carry it at the same time. */
+/** What is known of a session token, and what a read makes of it. */
 import type { JWT } from "@auth/core/jwt";
+import type { TokenLife } from "../config/lifetime.ts";
+import type { Opened } from "../jwt/jwe.ts";
 
+/** What is remembered of a token that was opened. */
+export interface KnownToken extends Opened, TokenLife {
+  readonly token: string;
+}
+
+/** What a read makes of a token, for all requests that carry it at the same time. */
 export interface JwtRead {
   /** What the `jwt` callback made of the claims; null ends the session. */
   readonly token: JWT | null;

@@ -1,11 +1,12 @@
 /** Opening a session token, and telling whether it has to be renewed. */
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import { newEnd, tokenLife } from "../config/lifetime.ts";
+import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { parseClaims } from "../jwt/codec.ts";
-import { open, type Opened } from "../jwt/jwe.ts";
+import { open } from "../jwt/jwe.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
 import { ownString } from "../utils/own_string.ts";
+import type { KnownToken } from "./jwt_read.ts";
 import { digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
 import type { SessionSettings } from "./settings.ts";
@@ -37,42 +38,61 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   const known = openKnown(token, settings);
   if (known !== undefined) return known;
   const claims = await decoded(token, settings);
+  const life = tokenLife(claims, settings, settings.ownTokens);
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
-  return toOpenToken(
-    token,
-    claims,
-    { text: toJson(claims), current: settings.secrets === undefined },
-    settings,
-  );
+  const current = settings.secrets === undefined;
+  return toOpenToken({ ...life, token, text: toJson(claims), current }, claims, settings);
 }
 
 /**
- * Opens a token that is in core's format.
+ * Opens a token that is in core's format. Those opened lately are remembered: a browser sends the same one with every
+ * request.
  *
  * @returns `undefined` for one that only the decoder can read.
  * @throws {Refusal}
  */
 export function openKnown(token: string, settings: SessionSettings): OpenToken | undefined {
-  const opened = openText(token, settings);
+  const { secrets, cookie, otherSalts, cache, ownTokens } = settings;
+  if (secrets === undefined) return undefined;
+  // Of a part that is short and differs for each token, its end, a hash is worked out sooner.
+  const known = cache?.get(token.slice(-KEY_LENGTH));
+  const isKnown = known?.token === token;
+  const opened = isKnown ? known : open(token, secrets, cookie.name, otherSalts);
+  if (opened instanceof Refusal) throw opened;
   const claims = opened && parseClaims(opened.text);
   if (claims instanceof Refusal) throw claims;
-  return claims && toOpenToken(token, claims, opened!, settings);
+  if (claims === undefined) return undefined;
+  if (isKnown) return toOpenToken(known, claims, settings);
+  const found = { ...opened!, ...tokenLife(claims, settings, ownTokens), token };
+  if (cache && (cache.calculatedSize + 2 * token.length <= cache.maxSize || Math.random() < ADMITTED)) {
+    found.token = ownString(token);
+    cache.set(found.token.slice(-KEY_LENGTH), found);
+  }
+  return toOpenToken(found, claims, settings);
 }
 
+/** The characters of a tag (RFC 7518, section 5.2.5). */
+const KEY_LENGTH = 43;
+
+/**
+ * The share of tokens that displace others. If all did, more users in turn than there is room for would displace one
+ * another, and none would be found.
+ */
+const ADMITTED = 1 / 8;
+
 function toOpenToken(
-  token: string,
+  known: Omit<KnownToken, "text"> & Pick<OpenToken, "text">,
   claims: JWT,
-  { text, current }: Pick<Opened, "current"> & Pick<OpenToken, "text">,
   settings: SessionSettings,
 ): OpenToken {
   const { ownTokens, isBearer } = settings;
   if ((claims.token_use === BEARER) !== isBearer) throw OTHER_USE;
-  const life = tokenLife(claims, settings, ownTokens);
+  const { token, text, current, expires } = known;
   // Before the callbacks, which may write to the claims.
   const { exp } = claims;
   const renewed = () => (ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
-  const ends = { kept: life.expires, renewed };
-  return { token, name: nameOf(claims, token), claims, text, due: !current || life.due, ends };
+  const due = !current || isDue(known);
+  return { token, name: nameOf(claims, token), claims, text, due, ends: { kept: expires, renewed } };
 }
 
 async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {
@@ -84,34 +104,6 @@ async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise
   }
   throw wrapError(JWTSessionError, new Error("Invalid JWT"));
 }
-
-/**
- * What a token in core's format holds. Those opened lately are remembered: a browser sends the same one with every
- * request.
- *
- * @returns `undefined` for one that only the decoder can read.
- */
-function openText(
-  token: string,
-  { secrets, cookie, otherSalts, cache }: SessionSettings,
-): Opened | undefined {
-  if (secrets === undefined) return undefined;
-  const known = cache?.get(token);
-  if (known !== undefined) return known;
-  const opened = open(token, secrets, cookie.name, otherSalts);
-  if (opened instanceof Refusal) throw opened;
-  // Only a token that authenticated is remembered.
-  if (opened === undefined || cache === undefined) return opened;
-  const hasRoom = cache.calculatedSize + 2 * token.length <= cache.maxSize;
-  if (hasRoom || Math.random() < ADMITTED) cache.set(ownString(token), opened);
-  return opened;
-}
-
-/**
- * The share of tokens that displace others. If all did, more users in turn than there is room for would displace one
- * another, and none would be found.
- */
-const ADMITTED = 1 / 8;
 
 /**
  * The application's encoder decides when its token ends, which is known only when the token comes back. It

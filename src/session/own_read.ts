@@ -17,10 +17,14 @@ interface UnderWay {
 const storage = new AsyncLocalStorage<UnderWay>();
 
 /** Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. */
-export async function asOwn<Result>(context: ReadContext, work: () => Promise<Result>): Promise<Result> {
+export async function asOwn<Arguments extends unknown[], Result>(
+  context: ReadContext,
+  work: (...args: Arguments) => Promise<Result>,
+  ...args: Arguments
+): Promise<Result> {
   const underWay: UnderWay = { context, outer: storage.getStore() };
   try {
-    return await storage.run(underWay, work);
+    return await storage.run(underWay, work, ...args);
   } finally {
     // What was begun may go on for longer, such as a timer.
     underWay.context = underWay.outer = undefined;

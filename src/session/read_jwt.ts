@@ -26,19 +26,37 @@ import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
 
 /**
- * Reads the session of a token. Never throws: a failure is logged. The cookie of a token that cannot be read is
- * removed; if the application fails it stays.
+ * Reads the session of a token, and says what becomes of the cookie. Never throws: a failure is logged. The cookie of a
+ * token that cannot be read is removed; if the application fails it stays.
  */
 export async function readJwtSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings, logger } = context;
+  const { live } = settings;
   try {
     const opened = openKnown(cookie.token, settings) ?? await openToken(cookie.token, settings);
-    const ended = endedRead(opened.name, cookie, context);
+    const { name } = opened;
+    const ended = endedRead(name, cookie, context);
     if (ended !== undefined) return ended;
-    const own = ownReadOf({ name: opened.name, settings });
+    const own = ownReadOf({ name, settings });
     if (own !== undefined) return knownRead(own);
-    context.name = opened.name;
-    return await readOpened(opened, cookie, context);
+    context.name = name;
+    const began = monotonicNow();
+    const read = await readNewest(opened, context);
+    const { token: claims, session, sealed, error, refreshFailure, endings } = read;
+    if (claims === null) {
+      return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
+    }
+    context.known = { session, token: claims };
+    context.isMade = true;
+    if (error) logger().error(wrapError(JWTSessionError, error));
+    else if (settings.event !== undefined) await emitSessionEvent(context);
+    if (live.hasEndedSince(name, began)) return SIGNED_OUT;
+    const found = { session: toSession(session, context), claims, refreshFailure };
+    if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
+    if (sealed === undefined) return found;
+    const cookies = () =>
+      sessionCookies(live.newest(sealed), cookie.names, settings.cookie, newExpiry(settings));
+    return { ...found, update: { name: settings.cookie.name, cookies, ...endChecks(name, context) } };
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {
       return refuseToken(cookie, error, context);
@@ -65,37 +83,6 @@ export function refuseToken(
   return endedRead(name, cookie, context) ?? removal(cookie.names, name, 0, context.settings);
 }
 
-/** Reads the session, and says what becomes of the cookie. */
-async function readOpened(
-  opened: OpenToken,
-  cookie: SessionCookie,
-  context: ReadContext,
-): Promise<SessionRead> {
-  const { settings, logger } = context;
-  const { live } = settings;
-  const { name } = opened;
-  const began = monotonicNow();
-  const read = await readNewest(opened, context);
-  const { token: claims, session, sealed, error, refreshFailure, endings } = read;
-  if (claims === null) {
-    return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
-  }
-  context.known = { session, token: claims };
-  context.isMade = true;
-  if (error) logger().error(wrapError(JWTSessionError, error));
-  else if (settings.event !== undefined) await emitSessionEvent(context);
-  if (live.hasEndedSince(name, began)) return SIGNED_OUT;
-  const found = { session: toSession(session, context), claims, refreshFailure };
-  if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
-  if (sealed === undefined) return found;
-  const update = {
-    name: settings.cookie.name,
-    cookies: () => sessionCookies(live.newest(sealed), cookie.names, settings.cookie, newExpiry(settings)),
-    ...endChecks(name, context),
-  };
-  return { ...found, update };
-}
-
 /** Reads the newest token of the session, once for all requests that ask for it at the same time. */
 async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { live, callbacks, keepsTokens, refresh: { waitLimit } } = context.settings;
@@ -110,11 +97,8 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
       "callback takes long.";
     warnOnce(context, "long update", "FST_AUTHJS_WARN_CALLBACK", problem);
   }
-  const work = async () => {
-    const current = newest === token ? opened : await openToken(newest, context.settings);
-    return await renew(current, context);
-  };
-  const read = await live.read(newest, work, async (shared) => {
+  const current = newest === token ? opened : await openToken(newest, context.settings);
+  const read = await live.read(newest, () => renew(current, context), async (shared) => {
     if (shared.token === null) return shared;
     return { ...shared, ...await makeSession(cloneClaims(shared.token), shared.expires, context) };
   });

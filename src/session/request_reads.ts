@@ -100,13 +100,13 @@ export class RequestReads {
   }
 
   /** One read for each configuration, however many hooks and handlers ask. */
-  async once(config: FastifyAuthConfig, read: Read): Promise<SessionRead> {
+  once(config: FastifyAuthConfig, read: Read): Promise<SessionRead> {
     const latest = this.#latestOf(config);
     // The one that asks may be a function of the application which the read calls.
     const own = latest.context && ownReadOf(latest.context);
-    if (own !== undefined) return knownRead(own);
+    if (own !== undefined) return Promise.resolve(knownRead(own));
     if (monotonicNow() - latest.at >= READ_VALID_MS) latest.result = this.#read(latest, read);
-    return await latest.result;
+    return latest.result;
   }
 
   /** Reads once more, and refreshes the tokens of a provider if that is due. Later reads see the result, too. */

@@ -7,9 +7,8 @@ import { COOKIE_MAX_AGE, requireLifetimes } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { TokenGenerator } from "../config/session_token.ts";
 import { decode, encode } from "../jwt/codec.ts";
-import type { Opened } from "../jwt/jwe.ts";
 import { longestToken } from "./cookie.ts";
-import type { JwtRead } from "./jwt_read.ts";
+import type { JwtRead, KnownToken } from "./jwt_read.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { SessionRecords } from "./session_records.ts";
 import { SharedStore } from "./shared_store.ts";
@@ -89,9 +88,9 @@ function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
     otherSalts: otherSalts(core, cookie.name),
     /** What tokens opened lately held; `undefined` if none is remembered. */
-    cache: tokenCacheSize < 1 ? undefined : new LRUCache<string, Opened>({
+    cache: tokenCacheSize < 1 ? undefined : new LRUCache<string, KnownToken>({
       maxSize: Math.floor(tokenCacheSize),
-      sizeCalculation: ({ text }, token) => token.length + text.length,
+      sizeCalculation: ({ text, token }) => token.length + text.length,
     }),
     /** Makes the token of a new session in a database. `resolveConfig()` has set it. */
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
