@@ -1,8 +1,9 @@
-/** Validates the logout tokens of OpenID Providers (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
+/** Validates the logout tokens of OpenID Providers (OpenID Connect Back-Channel Logout 1.0, section 2.6), for one use. */
 import type { Provider } from "@auth/core/providers";
 import { errors, type JWTPayload, jwtVerify } from "jose";
+import { LRUCache } from "lru-cache";
+import { createHash } from "node:crypto";
 import { isJsonObject } from "../utils/json.ts";
-import { UsedLogoutTokens } from "./used_logout_tokens.ts";
 import { openIdClient } from "./openid_metadata.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import { publishedKeys, secretKey } from "./token_keys.ts";
@@ -34,18 +35,29 @@ export interface LogoutClaims {
   readonly jti: string;
 }
 
-/** How old a token may be, in seconds: so long its id has to be remembered. */
-export const LOGOUT_TOKEN_AGE = 600;
+/** How old a token may be, in seconds. */
+const LOGOUT_TOKEN_AGE = 600;
 
 /** How much clocks may differ, in seconds. */
-export const CLOCK_TOLERANCE = 30;
+const CLOCK_TOLERANCE = 30;
+
+/** For how long a token that was used has to be remembered, in milliseconds. */
+const REMEMBERED_MS = (LOGOUT_TOKEN_AGE + 2 * CLOCK_TOLERANCE) * 1000;
+
+/** The most used tokens in the memory of a process: with more, the oldest are forgotten. */
+const MOST_USED = 10_000;
+
+/** What several processes know of used tokens. */
+interface SharedUses {
+  isUsed(token: string): Promise<boolean>;
+  setUsed(token: string, milliseconds: number): Promise<void>;
+}
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
 /** The logout tokens for the clients of one configuration. */
 export class LogoutTokens {
-  /** Those that were used. */
-  readonly used: UsedLogoutTokens = new UsedLogoutTokens();
+  readonly #used = new LRUCache<string, true>({ maxSize: MOST_USED, sizeCalculation: () => 1 });
   readonly #providers: readonly Provider[];
   readonly #keys: SigningKeys;
 
@@ -59,7 +71,7 @@ export class LogoutTokens {
   }
 
   /**
-   * Validates a token of a provider. Whether it was used before is not checked.
+   * Validates a token of a provider. Whether it was used before {@linkcode use} checks.
    *
    * @throws {LogoutTokenRefused}
    * @throws {FastifyAuthError} If the provider's metadata or keys cannot be had.
@@ -88,6 +100,33 @@ export class LogoutTokens {
       throw error;
     }
   }
+
+  /**
+   * Does the work of a token. One whose work fails may come again.
+   *
+   * @throws {LogoutTokenRefused} If it was used before.
+   */
+  async use(
+    { iss, jti }: LogoutClaims,
+    shared: SharedUses | undefined,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    const name = createHash("sha256").update(JSON.stringify([iss, jti])).digest("base64url");
+    if (this.#used.has(name)) throw usedBefore();
+    this.#used.set(name, true, { ttl: REMEMBERED_MS });
+    try {
+      if (await shared?.isUsed(name)) throw usedBefore();
+      await work();
+      await shared?.setUsed(name, REMEMBERED_MS);
+    } catch (error) {
+      this.#used.delete(name);
+      throw error;
+    }
+  }
+}
+
+function usedBefore(): LogoutTokenRefused {
+  return new LogoutTokenRefused("it was used before");
 }
 
 /** Other kinds of tokens are signed with the same keys. Not all providers say that it is a logout token. */

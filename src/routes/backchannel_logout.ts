@@ -7,12 +7,7 @@ import { SignOutError } from "@auth/core/errors";
 import type { FastifyReply } from "fastify";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import type { ProviderContext } from "../core/context.ts";
-import {
-  CLOCK_TOLERANCE,
-  LOGOUT_TOKEN_AGE,
-  type LogoutClaims,
-  LogoutTokenRefused,
-} from "../provider/logout_token.ts";
+import { type LogoutClaims, LogoutTokenRefused } from "../provider/logout_token.ts";
 import type { EndedAtProvider } from "../session/provider_session.ts";
 import { SessionRows } from "../session/session_rows.ts";
 
@@ -54,17 +49,8 @@ async function requireToken(
 
 async function endSessions(claims: LogoutClaims, context: ProviderContext): Promise<void> {
   const { config, settings } = context;
-  const lifetime = (LOGOUT_TOKEN_AGE + 2 * CLOCK_TOLERANCE) * 1000;
-  const { used } = await config.logoutTokens!();
-  const use = await used.begin(claims, lifetime, settings.records);
-  if (use === undefined) throw new LogoutTokenRefused("it was used before");
-  try {
-    await (settings.strategy === "jwt" ? endTokens(claims, context) : endRows(claims, context));
-    await use.done();
-  } catch (error) {
-    use.failed();
-    throw error;
-  }
+  const end = settings.strategy === "jwt" ? endTokens : endRows;
+  await (await config.logoutTokens!()).use(claims, settings.records, () => end(claims, context));
 }
 
 async function endTokens(ended: EndedAtProvider, context: ProviderContext): Promise<void> {
