@@ -10,7 +10,7 @@ import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { watchAdapter } from "./adapter_failure.ts";
-import type { Answer } from "./answer.ts";
+import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import { CHECK_COOKIES, checkHeader, type Checks, checksIn } from "./checks.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
@@ -91,7 +91,12 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     if (result.redirect === `${request.url}/signin`) {
       throw [...errors].at(-1) ?? new OAuthProfileParseError(`"${provider.id}" gave no data of the user`);
     }
-    answer = signIn.complete(await toAnswer(result, context));
+    const { status = 200, body, cookies = [], redirect } = result;
+    answer = signIn.complete({
+      ...(redirect ? redirectAnswer(redirect) : jsonAnswer(body, status)),
+      cookies: cookies.filter(({ name }) => !name.startsWith(INTERNAL)),
+      ...(context.action !== "callback" && { checks: await checksIn(cookies, context) }),
+    });
   } catch (error) {
     errors.delete(error as Error);
     answer = signIn.fail(error as Error);
@@ -106,20 +111,6 @@ interface RawAnswer {
   readonly body?: unknown;
   readonly cookies?: readonly SetCookie[];
   readonly redirect?: string;
-}
-
-async function toAnswer(
-  { status = 200, body, cookies = [], redirect }: RawAnswer,
-  context: ProviderContext,
-): Promise<Answer> {
-  return {
-    status,
-    headers: body === undefined ? {} : { "content-type": "application/json" },
-    body,
-    cookies: cookies.filter(({ name }) => !name.startsWith(INTERNAL)),
-    ...(context.action !== "callback" && { checks: await checksIn(cookies, context) }),
-    ...(redirect && { redirect }),
-  };
 }
 
 /** Headers about the connection, the length of the body that was received, and the form of our answer. */

@@ -59,7 +59,7 @@ export function signInOf(
       const linksAccount = linked !== undefined;
       const goesOn = isSignedIn && linksAccount;
       const parts = sessionParts(context);
-      session = await createSession(given, context, { adapter, parts, linksAccount, goesOn });
+      session = await createSession(given, { ...context, adapter, parts, linksAccount, goesOn });
       return params.token;
     },
   };

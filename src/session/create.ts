@@ -36,10 +36,6 @@ export interface SignInRequest {
   readonly cookies: string;
   readonly headers: { readonly "user-agent"?: string | undefined };
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
-}
-
-/** What core has done before. */
-export interface SignInState {
   /** The adapter of the request, which undoes what a failed sign-in wrote. */
   readonly adapter: Adapter | undefined;
   /** The cookies of a session that the browser may hold. */
@@ -66,11 +62,9 @@ export interface NewSession {
 export async function createSession(
   params: SignInParams,
   request: SignInRequest,
-  state: SignInState,
 ): Promise<NewSession | undefined> {
-  const { config, settings, held: { token }, headers, warnOnce } = request;
-  const { linksAccount, goesOn, adapter } = state;
-  if (settings.strategy === "database") return await createRow(params, request, state, adapter!);
+  const { config, settings, held: { token }, warnOnce, linksAccount, goesOn } = request;
+  if (settings.strategy === "database") return await createRow(params, request);
   const { jwt: codec, records, cookie, cookieLimit } = settings;
   const { jwt } = config.core.callbacks ?? {};
   let claims = jwt === undefined ? params.token : await jwt(params);
@@ -100,19 +94,18 @@ export async function createSession(
     limit: cookieLimit,
     warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
   });
-  await records?.put(claims, headers["user-agent"]);
+  await records?.put(claims, request.headers["user-agent"]);
   await records?.assertNotEndedAtProvider(claims);
-  return { token: sealed, cookies: sessionCookies(sealed, state.parts, cookie, end ?? newExpiry(settings)) };
+  return {
+    token: sealed,
+    cookies: sessionCookies(sealed, request.parts, cookie, end ?? newExpiry(settings)),
+  };
 }
 
-async function createRow(
-  params: SignInParams,
-  request: SignInRequest,
-  { parts, linksAccount, goesOn }: SignInState,
-  adapter: Adapter,
-): Promise<NewSession> {
-  const { settings, held, cookies: sent } = request;
-  const { sessionToken: token, expires } = goesOn
+async function createRow(params: SignInParams, request: SignInRequest): Promise<NewSession> {
+  const { settings, held, cookies: sent, parts, linksAccount } = request;
+  const adapter = request.adapter!;
+  const { sessionToken: token, expires } = request.goesOn
     ? (await adapter.getSessionAndUser!(held.token))!.session
     : await adapter.createSession!({
       sessionToken: settings.generateSessionToken(tagOf(params, request)),

@@ -201,7 +201,11 @@ async function makeSession(
     cookies: "",
     headers: {},
     warnOnce: () => {},
-  }, { adapter: settings.adapter, linksAccount: false, parts: [], goesOn: false }) as NewSession;
+    adapter: settings.adapter,
+    parts: [],
+    linksAccount: false,
+    goesOn: false,
+  }) as NewSession;
   if (settings.strategy === "jwt") return session;
   const sessionToken = session.token;
   if (expires !== undefined) await settings.adapter!.updateSession!({ sessionToken, expires });
