@@ -21,7 +21,7 @@ import {
 } from "node:crypto";
 import { decodeBase64Url } from "../utils/base64url.ts";
 import { parseJsonObject } from "../utils/json.ts";
-import { MALFORMED, NOT_ALLOWED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
+import { MALFORMED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
 /** What a token held. */
 export interface Opened {
@@ -51,13 +51,10 @@ export function open(
   if (header === "" || wrappedKey !== "" || encoded.length !== 3 || !iv || !ciphertext || !tag) {
     return MALFORMED;
   }
-  const keys = secrets.map((secret) => derivedKey(secret, salt));
+  const keysFor = (salt: string) => secrets.map((secret) => derivedKey(secret, salt));
+  const keys = keysFor(salt);
   const key = keys.find((key) => key.header === header) ??
-    keyOf(
-      header,
-      keys,
-      () => otherSalts.flatMap((salt) => secrets.map((secret) => derivedKey(secret, salt))),
-    );
+    keyOf(header, keys, () => otherSalts.flatMap(keysFor));
   if (key === undefined || key instanceof Refusal) return key;
   const expected = tagOf(key, header, iv, ciphertext);
   if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) return UNAUTHENTIC;
@@ -77,60 +74,42 @@ export function seal(text: string, secret: string, salt: string): string {
   return `${key.header}..${iv.toString("base64url")}.${ciphertext.toString("base64url")}.${tag}`;
 }
 
-/** A header has some 170 characters; no library writes a much longer one. */
-const LONGEST_HEADER = 2048;
-
-/**
- * The key that an unusual header asks for, as in core: by `kid`, or the first if there is none. `undefined`
- * if only core has such keys.
- */
+/** The key that an unusual header asks for, as in core; `undefined` if only core has such keys. */
 function keyOf(
   header: string,
   keys: readonly DerivedKey[],
   others: () => readonly DerivedKey[],
 ): DerivedKey | Refusal | undefined {
-  const text = header.length > LONGEST_HEADER ? undefined : decodeBase64Url(header)?.toString();
-  const parsed = text === undefined ? undefined : parseJsonObject(text);
-  if (parsed === undefined) return MALFORMED;
-  const { alg, enc, kid } = parsed;
-  if (alg !== "dir") return NOT_ALLOWED;
-  if (enc !== "A256CBC-HS512") return enc === "A256GCM" ? undefined : NOT_ALLOWED;
+  const { alg, enc, kid } = parseJsonObject(String(decodeBase64Url(header))) ?? {};
+  if (alg === "dir" && enc === "A256GCM") return undefined;
+  if (alg !== "dir" || enc !== "A256CBC-HS512") return MALFORMED;
   const known = kid === undefined ? keys[0] : keys.find((key) => key.kid === kid);
   if (known !== undefined) return known;
-  const mayBeKnownElsewhere = THUMBPRINT.test(String(kid)) && !others().some((key) => key.kid === kid);
-  return mayBeKnownElsewhere ? UNKNOWN_KEY : OTHER_USE;
+  const isThumbprint = /^[\w-]{86}$/.test(String(kid));
+  return isThumbprint && !others().some((key) => key.kid === kid) ? UNKNOWN_KEY : OTHER_USE;
 }
 
-/** RFC 7638, of SHA-512. */
-const THUMBPRINT = /^[\w-]{86}$/;
-
-/**
- * RFC 7518, 5.2.2.1: the first half of HMAC-SHA-512 over header, iv, ciphertext and the header's length in
- * bits.
- */
+/** RFC 7518, 5.2.2.1: the first half of an HMAC, also over the length of the header in bits. */
 function tagOf({ mac }: DerivedKey, header: string, iv: Buffer, ciphertext: Buffer): Buffer {
   const bits = Buffer.alloc(8);
   bits.writeUInt32BE(header.length * 8, 4);
-  return createHmac("sha512", mac).update(header).update(iv).update(ciphertext).update(bits).digest()
-    .subarray(0, 32);
+  const hmac = createHmac("sha512", mac).update(header).update(iv).update(ciphertext).update(bits);
+  return hmac.digest().subarray(0, 32);
 }
 
-/** What is derived from a secret for a salt. */
+/** What is derived from a secret for a salt. Node imports a key that is no `KeyObject` again with each use. */
 interface DerivedKey {
-  /** Its thumbprint, which core puts in `kid` to tell rotated secrets apart. */
+  /** Its thumbprint, by which core tells rotated secrets apart. */
   readonly kid: string;
   /** The header of the tokens that core and we seal with it. */
   readonly header: string;
-  /** Encrypts. A `KeyObject`, since Node imports a raw key again with each use, in some 8 µs. */
   readonly cipher: KeyObject;
-  /** Authenticates. */
   readonly mac: KeyObject;
 }
 
 /**
  * Kept for the process, since core and applications have only the secret and the salt: deriving a key takes
- * more than ten times as long as opening a token with it. There are a few secrets for each tenant, with a
- * dozen salts each.
+ * more than ten times as long as opening a token. There are a few secrets for each tenant, with a dozen salts.
  */
 const derivedKeys = new LRUCache<string, DerivedKey>({ max: 20_000 });
 
@@ -138,9 +117,8 @@ function derivedKey(secret: string, salt: string): DerivedKey {
   const id = `${salt}\n${secret}`;
   const known = derivedKeys.get(id);
   if (known !== undefined) return known;
-  const bytes = Buffer.from(
-    hkdfSync("sha256", secret, salt, `Auth.js Generated Encryption Key (${salt})`, 64),
-  );
+  const info = `Auth.js Generated Encryption Key (${salt})`;
+  const bytes = Buffer.from(hkdfSync("sha256", secret, salt, info, 64));
   // RFC 7638: the members in lexicographic order, no white space.
   const jwk = JSON.stringify({ k: bytes.toString("base64url"), kty: "oct" });
   const kid = createHash("sha512").update(jwk).digest("base64url");

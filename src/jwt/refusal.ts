@@ -1,14 +1,9 @@
-/** Why a token is refused, in the words of `jose`, which core's log has. */
-
 /**
- * A token that is not a session of ours.
- *
- * There is one of each kind, without a stack: a client can send any number of such tokens.
+ * Why a token is not a session of ours, in the words of `jose`, which core's log has. There is one of each kind,
+ * without a stack: a client can send any number of such tokens.
  */
 export class Refusal extends Error {
-  /**
-   * @param unknownKey Whether another process may know the key: then the token is left in the browser.
-   */
+  /** @param unknownKey Whether another process may know the key: then the token is left in the browser. */
   constructor(name: string, message: string, readonly unknownKey: boolean = false) {
     super(message);
     this.name = name;
@@ -17,14 +12,8 @@ export class Refusal extends Error {
   }
 }
 
-/** It cannot be a token: other characters, other parts, too long. */
+/** It cannot be a token: other characters, parts or algorithms, too long. */
 export const MALFORMED: Refusal = new Refusal("JWEInvalid", "Invalid Compact JWE");
-
-/** It is encrypted in a way that core does not write and does not read. */
-export const NOT_ALLOWED: Refusal = new Refusal(
-  "JOSEAlgNotAllowed",
-  "The token is not encrypted as a session is",
-);
 
 /** It names a known key, and was changed since it was sealed, or never sealed with that key. */
 export const UNAUTHENTIC: Refusal = new Refusal("JWEDecryptionFailed", "decryption operation failed");

@@ -22,29 +22,20 @@ export function cookieSize(name: string, token: string): number {
 
 /** A session that does not fit in the cookie. */
 export class SessionTooLarge extends AuthError {
-  /** As clients of Auth.js read it from `?error=`. */
   static type = "SessionTooLarge";
-  /** The stable code, for the log. */
   readonly code: FastifyAuthErrorCode = "FST_AUTHJS_SESSION_TOO_LARGE";
-}
-
-/** How the size of a session is watched. */
-export interface SizeWatch {
-  /** The most bytes the cookie may have. */
-  readonly limit: number;
-  /** Told of a cookie that some servers refuse already. */
-  readonly warn: (message: string) => void;
 }
 
 /**
  * Encodes a token.
  *
+ * @param watch The most bytes its cookie may have, and what is told of one that some servers refuse already.
  * @throws {SessionTooLarge} If its cookie would be larger than the limit.
  */
 export async function encodeWithin(
   jwt: Pick<JWTOptions, "encode">,
   params: JWTEncodeParams,
-  { limit, warn }: SizeWatch,
+  { limit, warn }: { readonly limit: number; readonly warn: (message: string) => void },
 ): Promise<string> {
   const token = await jwt.encode(params);
   const size = cookieSize(params.salt, token);
@@ -66,9 +57,9 @@ export async function encodeWithin(
 
 /** What takes the room, by names and sizes; values may be secret. */
 function adviceOn(claims: JWT = {}): string {
-  const sizes = Object.entries(withoutName(claims)).map(([name, value]) => ({ name, size: sizeOf(value) }));
-  const largest = sizes.sort((a, b) => b.size - a.size).slice(0, 3);
-  const listed = largest.map(({ name, size }) => `${name.slice(0, 40)} (${size} bytes)`).join(", ");
+  const sizes = Object.entries(withoutName(claims)).map(([name, value]) => [name, sizeOf(value)] as const);
+  const largest = sizes.sort(([, a], [, b]) => b - a).slice(0, 3);
+  const listed = largest.map(([name, size]) => `${name.slice(0, 40)} (${size} bytes)`).join(", ");
   return `The largest claims: ${listed}. Put less in the token in \`callbacks.jwt\`, or keep sessions in a database`;
 }
 
