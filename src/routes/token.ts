@@ -10,7 +10,7 @@ import { openToken } from "../session/open.ts";
 import type { SessionRead } from "../session/read.ts";
 import { tagOf } from "../session/provider_session.ts";
 import { SessionStoreFailure } from "../session/shared_store.ts";
-import { BEARER_TAG, forBearer } from "../session/token_use.ts";
+import { BEARER, BEARER_TAG } from "../session/token_use.ts";
 
 /** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */
 export async function handleToken(context: RequestContext): Promise<Answer> {
@@ -34,11 +34,11 @@ type Issued = string | FastifyAuthError | undefined;
 
 async function sealToken({ claims }: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
   const { jwt, cookie, records, ownTokens } = context.settings;
-  const held = forBearer(claims ?? (await openToken(context.held.token, context.settings)).claims);
+  const held = claims ?? (await openToken(context.held.token, context.settings)).claims;
   try {
     // A session of its own, which is listed beside that of the cookie.
     const name = newName();
-    const named = withName(held, name);
+    const named = withName({ ...held, token_use: BEARER }, name);
     const token = await records?.begin(named, name) ?? named;
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
     if (!ownTokens) await assertOpens(sealed, context);

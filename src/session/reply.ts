@@ -26,7 +26,7 @@ export function canCarryCookies(request: SessionRequest): boolean {
 export function writeBack(scope: FastifyInstance): void {
   // A second registration in the scope, or one in a scope within: the hook is there already.
   if (scope.hasDecorator(WRITES_BACK)) return;
-  scope.decorate<Set<Loss>>(WRITES_BACK, new Set());
+  scope.decorate<Set<string>>(WRITES_BACK, new Set());
   scope.decorateRequest(READS);
   scope.addHook("onRequest", (request, reply, done) => {
     const reads = RequestReads.of(request);
@@ -47,14 +47,14 @@ export function writeBack(scope: FastifyInstance): void {
 function carryLate(reads: RequestReads): void {
   const reply = reads.reply!;
   // The cookie of a session that has ended is removed with the next request.
-  if (reads.hasLeft) return reads.givesSession ? warnOfLoss(reply, "late") : undefined;
+  if (reads.hasLeft) return reads.givesSession ? warnOfLoss(reply, LATE) : undefined;
   if (reads.isCarried) return;
   reads.isCarried = true;
   onHeaders(reply.raw, () => {
     if (reads.isSent) return;
     // The other processes cannot be asked any more whether a session has ended.
     for (const change of reads.changes) {
-      if (change.isUnsure) warnOfLoss(reply, "unchecked");
+      if (change.isUnsure) warnOfLoss(reply, UNCHECKED);
       else carry(change, reply.raw);
     }
   });
@@ -88,7 +88,13 @@ async function finish(
 
 function carryWith(change: CookieChange, reply: FastifyReply): void {
   const { raw } = reply;
-  const head = headOf(reply);
+  const head: Head = {
+    getHeader: (name) => reply.getHeader(name),
+    getHeaderNames: () => Object.keys(reply.getHeaders()),
+    removeHeader: (name) => void reply.removeHeader(name),
+    // Fastify adds cookies to those that it has.
+    setHeader: (name, value) => reply.removeHeader(name).header(name, value),
+  };
   if (!carry(change, head)) return;
   // A hook that runs after this one may make the reply public, or take the cookie out of it.
   onHeaders(raw, () => {
@@ -98,12 +104,10 @@ function carryWith(change: CookieChange, reply: FastifyReply): void {
 
 /** Sets the cookies, unless the head has some of that session: signing out or in came later than the read. */
 function carry({ update: { name, cookies }, replaces }: CookieChange, head: Head): boolean {
-  const isCarried = replaces || !hasPart(head, name);
-  if (isCarried) {
-    head.setHeader("set-cookie", linesWith(cookies, head, (other) => isSessionPart(other, name)));
-    keepFromSharedCaches(head);
-  }
-  return isCarried;
+  if (!replaces && hasPart(head, name)) return false;
+  head.setHeader("set-cookie", linesWith(cookies, head, (other) => isSessionPart(other, name)));
+  keepFromSharedCaches(head);
+  return true;
 }
 
 /**
@@ -131,17 +135,6 @@ function linesWith(
   return [...others, ...cookies.map(toSetCookieLine)];
 }
 
-/** The headers of a reply that Fastify sends. */
-function headOf(reply: FastifyReply): Head {
-  return {
-    getHeader: (name) => reply.getHeader(name),
-    getHeaderNames: () => Object.keys(reply.getHeaders()),
-    removeHeader: (name) => void reply.removeHeader(name),
-    // Fastify adds cookies to those that it has.
-    setHeader: (name, value) => reply.removeHeader(name).header(name, value),
-  };
-}
-
 /** Whether a head sets or removes that session's cookie. */
 function hasPart(head: Head, name: string): boolean {
   return valuesOf(head, "set-cookie").some((line) => isSessionPart(nameIn(line), name));
@@ -164,23 +157,19 @@ const PRIVATE = /(?:^|[\s,])(?:private|no-store)\s*(?:,|$)/i;
 /** Beside `private` it is a mistake, of which a cache takes the one or the other. */
 const SHARED = /(?:^|[\s,])(?:public|s-maxage)\b/i;
 
-/** Why a cookie cannot be sent. */
-type Loss = keyof typeof LOSSES;
+const UNCHECKED =
+  "the session was renewed, and its cookie is lost, since the handler writes the head of the reply itself " +
+  "(`reply.hijack()`). With a `store` have Fastify send the reply, such as a stream.";
 
-const LOSSES = {
-  unchecked:
-    "the session was renewed, and its cookie is lost, since the handler writes the head of the reply itself " +
-    "(`reply.hijack()`). With a `store` have Fastify send the reply, such as a stream.",
-  late:
-    "the session was given a new token after the head of the reply had been sent, and its cookie is lost. Read " +
-    "the session, and wait for that, before the head is sent.",
-};
+const LATE =
+  "the session was given a new token after the head of the reply had been sent, and its cookie is lost. Read " +
+  "the session, and wait for that, before the head is sent.";
 
 /** Says once that a cookie is lost. */
-function warnOfLoss({ log, server }: FastifyReply, loss: Loss): void {
-  const { [WRITES_BACK]: said } = server as unknown as { readonly [WRITES_BACK]: Set<Loss> };
+function warnOfLoss({ log, server }: FastifyReply, loss: string): void {
+  const { [WRITES_BACK]: said } = server as unknown as { readonly [WRITES_BACK]: Set<string> };
   if (said.has(loss)) return;
   said.add(loss);
   const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
-  log.warn({ code }, `Auth.js: ${LOSSES[loss]}`);
+  log.warn({ code }, `Auth.js: ${loss}`);
 }

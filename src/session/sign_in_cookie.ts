@@ -13,19 +13,13 @@ import { decodeBase64Url } from "../utils/base64url.ts";
 import { parseJsonObject } from "../utils/json.ts";
 import type { SessionSettings } from "./settings.ts";
 
-/** The settings that it needs. */
 type Settings = Pick<SessionSettings, "cookie" | "jwt" | "signInCookie">;
 
-/**
- * The cookie for a new session.
- *
- * @param claims As a session token would have them.
- */
+/** The cookie for a new session, with claims as a session token would have them. */
 export function toSignInCookie(claims: JWT, token: string, settings: Settings): SetCookie {
   const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
-  const [secret = ""] = secretsOf(settings);
-  const value = `${payload}.${signature(payload, token, secret).toString("base64url")}`;
-  return signInCookieOf(value, COOKIE_MAX_AGE, settings);
+  const [signature] = signaturesOf(payload, token, settings);
+  return signInCookieOf(`${payload}.${signature!.toString("base64url")}`, COOKIE_MAX_AGE, settings);
 }
 
 /** Removes the cookie. */
@@ -39,29 +33,18 @@ function signInCookieOf(value: string, maxAge: number, { cookie, signInCookie }:
   return { name: signInCookie!, value, options: { ...options, maxAge } };
 }
 
-/**
- * The claims of a session.
- *
- * @param cookies The Cookie header.
- * @param token The session token.
- * @returns `undefined` where the cookie is missing, or of another session.
- */
+/** The claims in a Cookie header; `undefined` if the cookie is missing, or of another session. */
 export function signInClaims(cookies: string, token: string, settings: Settings): JWT | undefined {
   const [payload = "", signed = ""] = parseCookie(cookies)[settings.signInCookie!]?.split(".") ?? [];
   const given = decodeBase64Url(signed);
-  const isValid = secretsOf(settings).some((secret) => {
-    const expected = signature(payload, token, secret);
-    return given?.length === expected.length && timingSafeEqual(given, expected);
-  });
-  return isValid
-    ? parseJsonObject(Buffer.from(payload, "base64url").toString()) as JWT | undefined
-    : undefined;
+  const isValid = signaturesOf(payload, token, settings).some((expected) =>
+    given?.length === expected.length && timingSafeEqual(given, expected)
+  );
+  return isValid ? parseJsonObject(Buffer.from(payload, "base64url").toString()) : undefined;
 }
 
-function secretsOf({ jwt: { secret } }: Settings): readonly string[] {
-  return [secret].flat();
-}
-
-function signature(payload: string, token: string, secret: string): Buffer {
-  return createHmac("sha256", secret).update(JSON.stringify(["sign-in", token, payload])).digest();
+/** By each of the secrets, that of new cookies first. */
+function signaturesOf(payload: string, token: string, { jwt: { secret } }: Settings): Buffer[] {
+  const text = JSON.stringify(["sign-in", token, payload]);
+  return [secret].flat().map((secret) => createHmac("sha256", secret).update(text).digest());
 }

@@ -3,7 +3,6 @@
  * refused elsewhere: in a claim, or in a row by the token of the row.
  */
 import type { Adapter } from "@auth/core/adapters";
-import type { JWT } from "@auth/core/jwt";
 
 /** The value of the claim `token_use` in a bearer token. Other tokens have none of ours. */
 export const BEARER = "bearer";
@@ -11,16 +10,9 @@ export const BEARER = "bearer";
 /** What the tokens of rows for bearer tokens have, before what else the end of a token says. */
 export const BEARER_TAG = ".bearer";
 
-const TAGGED = /\.bearer(?=\.|$)/;
-
-/** The claims for a bearer token. */
-export function forBearer(claims: JWT): JWT {
-  return { ...claims, token_use: BEARER };
-}
-
 /** Whether the token of a row is for the use. */
 export function isRowFor(sessionToken: string, isBearer: boolean): boolean {
-  return TAGGED.test(sessionToken) === isBearer;
+  return /\.bearer(?=\.|$)/.test(sessionToken) === isBearer;
 }
 
 /**
@@ -28,17 +20,13 @@ export function isRowFor(sessionToken: string, isBearer: boolean): boolean {
  * spelling of its token, so that of the row decides.
  */
 export function rowsForUse(adapter: Adapter, isBearer: boolean): Adapter {
-  const { getSessionAndUser, deleteSession } = adapter;
   return {
     ...adapter,
-    ...(getSessionAndUser && {
-      async getSessionAndUser(token) {
-        const found = await getSessionAndUser(token);
-        return isRowFor(found?.session.sessionToken ?? token, isBearer) ? found : null;
-      },
-    }),
-    ...(deleteSession && {
-      deleteSession: (token) => isRowFor(token, isBearer) ? deleteSession(token) : Promise.resolve(null),
-    }),
+    async getSessionAndUser(token) {
+      const found = await adapter.getSessionAndUser!(token);
+      return isRowFor(found?.session.sessionToken ?? token, isBearer) ? found : null;
+    },
+    deleteSession: (token) =>
+      isRowFor(token, isBearer) ? adapter.deleteSession!(token) : Promise.resolve(null),
   };
 }
