@@ -1,4 +1,4 @@
-/** Validates the logout tokens of OpenID Providers (OpenID Connect Back-Channel Logout 1.0, section 2.6), for one use. */
+/** Validates the logout tokens of OpenID Providers (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
 import type { Provider } from "@auth/core/providers";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";

@@ -1,6 +1,6 @@
 /**
- * The end of a session: nothing that was read before it may bring the session back. This process remembers it by
- * the name of the session, and others learn of it through the `store`, for as long as such a request may take.
+ * The end of a session: nothing that was read before may bring it back. This process remembers it by the name of
+ * the session, and others learn of it through the `store`, for as long as such a request may take.
  */
 import type { LoggerInstance } from "@auth/core/types";
 import { monotonicNow } from "../utils/monotonic.ts";
@@ -29,10 +29,7 @@ const LATE_REQUESTS_MS = 30_000;
 /** What the store has of a session that ended, and what its key is derived for. */
 const ENDED = "ended", PURPOSE = "state";
 
-/**
- * The read of a session that ended. A browser that still sends its token later got it from a late reply: it is
- * removed.
- */
+/** The read of a session that ended. A browser that sends its token much later got it from a late reply. */
 export function endedRead(
   name: string,
   { names }: SessionCookie,
@@ -46,8 +43,8 @@ export function endedRead(
 }
 
 /**
- * A read without a session, which removes its cookies, unless its browser has signed in when the reply leaves:
- * that ends whatever the cookie held.
+ * A read without a session, which removes its cookies, unless its browser has signed in when the reply leaves,
+ * which ends whatever the cookie held.
  *
  * @param endings How often the session had ended when it was read.
  */
@@ -64,7 +61,7 @@ export function removal(
   };
 }
 
-/** A check by which a reply finds out whether the session ended after the read, here or in another process. */
+/** How a reply finds out whether the session ended after the read, here or in another process. */
 export function endChecks(
   name: string,
   context: EndingContext,

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { decodeBase64Url } from "../utils/base64url.ts";
 
-/** Names a session: the id of its user, and one among the sessions of that user, which is no session token. */
+/** Names a session: its user, and one of the sessions of that user. It is no session token. */
 export interface SessionKey {
   readonly user: string;
   readonly id: string;

@@ -1,7 +1,7 @@
 /**
  * What this process knows of the sessions in use: what took the place of their tokens, what is under way, and
  * which of them ended. Requests that left the browser before a new cookie came carry the old token; a provider
- * that rotates refresh tokens takes the second use of one for theft; and nothing that was read before a session
+ * that rotates refresh tokens takes the second use of one for theft; nothing that was read before a session
  * ended may bring it back.
  */
 import { LRUCache } from "lru-cache";
@@ -15,10 +15,10 @@ import { ownString } from "../utils/own_string.ts";
  */
 export const REQUEST_LIMIT_MS = 15 * 60_000;
 
-/** How many ends are remembered, a few megabytes: beyond it the oldest are forgotten before their time. */
+/** How many ends are remembered, a few megabytes: beyond it the oldest are forgotten early. */
 const MOST_ENDED = 2 ** 16;
 
-/** Characters of replaced tokens that are remembered: beyond it the oldest are forgotten before their time. */
+/** Characters of replaced tokens that are remembered: beyond it the oldest are forgotten early. */
 const MOST_REPLACED = 2 ** 22;
 
 /** The end of a session. */
@@ -92,7 +92,7 @@ export class LiveSessions<Read extends Outcome> {
   }
 
   /**
-   * Updates a session by its newest token, once the updates and the read of that which are under way are done.
+   * Updates a session by its newest token, once the updates and the read of it under way are done.
    * Reads that begin meanwhile are to wait for it: of two new tokens, one would lack what the other has.
    */
   async update<Result extends Outcome>(
@@ -144,12 +144,12 @@ export class LiveSessions<Read extends Outcome> {
     return this.#ends.get(name)?.times ?? 0;
   }
 
-  /** Whether a session ended, for what began at a time: an end that was forgotten since may have been its own. */
+  /** Whether a session ended, for what began at a time: an end forgotten since may have been its own. */
   hasEndedSince(name: string, began: number): boolean {
     return this.#ends.has(name) || this.#forgotAt >= began;
   }
 
-  /** For how many milliseconds a session has ended, one of whose tokens is used: that is remembered for longer. */
+  /** For how many milliseconds a session has ended. Its tokens are in use: it is remembered for longer. */
   endedFor(name: string): number | undefined {
     const end = this.#ends.get(name);
     if (end === undefined) return undefined;

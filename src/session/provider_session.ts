@@ -103,7 +103,7 @@ function digest(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** What names the provider and the session there at the end of a session token. The MAC of a `tenant` may follow. */
+/** Names the provider and the session there at the end of a token. The MAC of a `tenant` may follow. */
 const TAG = /\.([\w-]{8})\.([\w-]{22})?(?=$|\.[0-9a-f]{32}$)/;
 
 /** The end of a session token: the adapters of Auth.js know no further columns. */

@@ -44,8 +44,8 @@ export function isExpired({ expires_at }: ProviderTokens, early: number): boolea
 }
 
 /**
- * The claims of a sign-in with the tokens of its account. If the same user signs in, those of other providers stay,
- * and so does the refresh token of the account: some providers issue one only with the first sign-in.
+ * The claims of a sign-in with the tokens of its account. If the same user signs in, those of other providers
+ * stay, and so does its refresh token: some providers issue one only with the first sign-in.
  *
  * @param held The claims of the session that the browser had.
  */

@@ -26,7 +26,7 @@ interface Refresh<Outcome extends { readonly sealed?: string | undefined }> {
   work(): Promise<Outcome>;
   /** Whether the work is an update of the session. */
   readonly isUpdate?: boolean;
-  /** Reads the session of what another process refreshed or updated the token to; `undefined` if it cannot. */
+  /** Reads what another process refreshed or updated the token to; `undefined` if it cannot. */
   join(sealed: string, isUpdate: boolean): Promise<Outcome | undefined>;
   /** What is done if another process takes too long: nothing is refreshed. */
   leave(): Promise<Outcome>;
@@ -35,8 +35,8 @@ interface Refresh<Outcome extends { readonly sealed?: string | undefined }> {
 }
 
 /**
- * Refreshes a token in one process at a time, which holds a lock for twice as long as others wait for it. If it dies,
- * another takes over once the lock has expired. Without a store this process is the only one.
+ * Refreshes a token in one process at a time, which holds a lock for twice as long as others wait for it. If it
+ * dies, another takes over once the lock has expired. Without a store this process is the only one.
  */
 export async function refreshOnce<Outcome extends { readonly sealed?: string | undefined }>(
   context: EndingContext,

@@ -1,6 +1,6 @@
 /**
- * Records of sessions in a JWT (`revocable`): they can be listed, and ended from elsewhere. A claim of the token
- * names the session in each of its tokens, so that one which a refresh makes while the session is ended has ended, too.
+ * Records of sessions in a JWT (`revocable`): they can be listed, and ended from elsewhere. A claim names the
+ * session in each of its tokens, so that one which a refresh makes meanwhile has ended, too.
  */
 import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
@@ -24,7 +24,7 @@ const SIGN_IN_MS = 15 * 60_000;
 interface RecordClaim extends SessionKey {
   /** When the user signed in, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** Which end of all sessions of the user it began after; `undefined` for a session of an earlier version. */
+  /** Which end of all sessions of the user it began after; `undefined` in claims of earlier builds. */
   readonly generation?: string;
 }
 
@@ -55,7 +55,7 @@ interface SessionRecord extends Pick<RecordClaim, "createdAt" | "generation"> {
 /** That the sessions of a user have ended but those of a generation, and but one. No clocks are compared. */
 interface Epoch {
   readonly generation?: string;
-  /** What earlier builds wrote in its place: those have ended that began before, in milliseconds since 1970. */
+  /** What earlier builds wrote in its place, in milliseconds since 1970: what began before has ended. */
   readonly before?: number;
   readonly except?: string | undefined;
 }
@@ -94,7 +94,7 @@ export class SessionRecords {
     };
     await this.#set(this.#key("record", user, id), JSON.stringify(record), maxAge * 1000);
     await this.#call("add", this.#key("sessions", user), id, keepFor);
-    // The time of the ID token says, by the provider's clock, which sessions began before the provider ended them.
+    // By the provider's clock, the time of the ID token says which sessions began before it ended them.
     const provider = providerSessionOf(claims);
     for (const key of keysOfSession(provider)) {
       const member = `${provider!.iat ?? 0}:${sessionIdOf(claim)}`;
@@ -166,8 +166,8 @@ export class SessionRecords {
   }
 
   /**
-   * Refuses a sign-in whose session the provider has ended in the meantime. Call it once the record is stored:
-   * of two that run at the same time, one sees the other.
+   * Refuses a sign-in whose session the provider has ended meanwhile. Call it once the record is stored: of
+   * two that run at the same time, one sees the other.
    *
    * @throws {AccessDenied}
    */

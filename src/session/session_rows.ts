@@ -46,8 +46,8 @@ export class SessionRows {
   }
 
   /**
-   * Ends the sessions of the user that has this account at an OpenID Provider. With a `sid` these are the ones
-   * that were made from that session at the provider.
+   * Ends the sessions of the user that has this account at an OpenID Provider; with a `sid` the ones that were
+   * made from that session there.
    *
    * @param provider The id of the provider.
    * @returns The rows.
@@ -82,8 +82,8 @@ export class SessionRows {
     const { listSessionsByUserId } = this.#settings.adapter as Partial<SessionListAdapter>;
     if (listSessionsByUserId === undefined) {
       throw invalid(
-        "The adapter has no listSessionsByUserId(), without which the sessions of a user are not found. Add it with " +
-          "`withSessionList(adapter, (userId) => …)`.",
+        "The adapter has no listSessionsByUserId(), without which the sessions of a user are not found. " +
+          "Add it with `withSessionList(adapter, (userId) => …)`.",
       );
     }
     const rows = await listSessionsByUserId(user);

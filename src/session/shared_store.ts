@@ -9,7 +9,7 @@ import { monotonicNow } from "../utils/monotonic.ts";
 /** How long a call may take before it is done without, in milliseconds. */
 const LIMIT_MS = 2_000;
 
-/** How long a store that does not answer at all is done without, in milliseconds: each read would wait for it. */
+/** How long a store that does not answer is done without, in milliseconds: each read would wait for it. */
 const SILENCE_MS = 5_000;
 
 /** The calls that fail open: none of them rejects. */
@@ -60,7 +60,7 @@ export class SharedStore {
     };
   }
 
-  /** While a call has no answer, others are made only now and then. One that fails is tried with the next one. */
+  /** While a call has no answer, others are made only now and then. */
   async #attempt<Name extends keyof OpenStore>(
     name: Name,
     args: Arguments<Name>,
