@@ -5,23 +5,14 @@
  * It is resolved once: later changes to the object or to the environment are not seen. The object is never
  * written to; core, which writes defaults into what it gets, is given a copy.
  */
-import { type AuthConfig, setEnvDefaults } from "@auth/core";
+import type { AuthConfig } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { bindAdapter, DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
-import {
-  adapterProblem,
-  requireAdapter,
-  strategyOf,
-  strategyProblem,
-  tokenRowProblem,
-} from "./adapter_problem.ts";
-import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
+import { DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
+import { adapterProblem, strategyOf, strategyProblem, tokenRowProblem } from "./adapter_problem.ts";
 import type { FirstSignIns } from "../adapter/first_sign_ins.ts";
 import { SingleUse } from "../adapter/single_use.ts";
 import { memoryPlaces, type RecordPlaces } from "../adapter/unfinished_users.ts";
-import { toAsciiUrl } from "../http/callback_url.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
-import { requireTimeout } from "../utils/deadline.ts";
 import { later } from "../utils/later.ts";
 import { environment } from "./environment.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -33,32 +24,22 @@ import {
   redirectProxyWarnings,
 } from "./redirect_proxy.ts";
 import { Languages } from "../pages/language.ts";
-import { decode, encode } from "../jwt/codec.ts";
 import { type BearerSettings, bearerSettings } from "./bearer.ts";
 import { requireCookieLimit } from "./cookie_limit.ts";
 import { type HashSecrets, hashSecrets } from "./hash_secrets.ts";
 import type { CoreConfig } from "./cookies.ts";
 import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
-import { isAddress, watchCallbacks } from "./callbacks.ts";
 import { sessionCookieWarnings } from "./cookie_warnings.ts";
-import { requireCookies } from "./cookies.ts";
-import { requireAuthorize, watchUsers } from "./provider_users.ts";
 import { type Notice, Notices, toNotices } from "./notices.ts";
 import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
-import { hideColumns } from "./shown_fields.ts";
-import { requireSettingTypes } from "../provider/setting_types.ts";
 import {
-  copyProvider,
   providerProblem,
   type ProviderSummary,
   providerWarnings,
-  requireProvider,
   summarizeProviders,
 } from "../provider/summary.ts";
 import type { LogoutTokens } from "../provider/logout_token.ts";
 import type { SigningKeys } from "../provider/signing_keys.ts";
-import { withDefaultProfile } from "../provider/default_profile.ts";
-import { prepareProvider } from "../provider/prepare.ts";
 import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { OtherProcesses } from "./other_processes.ts";
 import { type PageSettings, pageSettings } from "./pages.ts";
@@ -77,15 +58,14 @@ import { type RefreshSettings, refreshSettings } from "./refresh.ts";
 import { credentialWarnings } from "./credentials.ts";
 import { insecureWarnings, requireInsecureProviders } from "./insecure_providers.ts";
 import { secretProblem, secretWarnings } from "./secret.ts";
-import { tokenGenerator } from "./session_token.ts";
 import { checkShape } from "./shape.ts";
 import { timeWarnings } from "./times.ts";
 import { revocableProblem } from "./revocable.ts";
 import { forTenant, requireTenant } from "./tenant.ts";
 import type { FastifyAuthConfig, Store } from "../types.ts";
-import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
 import { requireTokenCacheSize } from "./token_cache_size.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
+import { coreConfig } from "./core_config.ts";
 
 /** A configuration that has been copied, completed from the environment and checked. */
 export interface ResolvedConfig {
@@ -170,7 +150,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
   const languages = attempt(() => new Languages(config)) ?? new Languages();
   const signingKeys = loadSigningKeys();
   const boot = { production, notices, languages, signingKeys };
-  const core = attempt(() => withDefaults(config, boot)) ?? { providers: [] };
+  const core = attempt(() => coreConfig(config, boot)) ?? { providers: [] };
   const origin = attempt(() => configuredOrigin(config.origin ?? environment.AUTH_URL));
   const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
   const proxyOrigins = attempt(() => redirectProxyOrigins(config.redirectProxyOrigins)) ??
@@ -284,135 +264,6 @@ function loadLogoutTokens(
     return () => tokens;
   });
 }
-
-/** What the configuration for core is made with. */
-interface Boot {
-  readonly production: boolean;
-  readonly notices: Notices;
-  readonly languages: Languages;
-  readonly signingKeys: () => Promise<SigningKeys>;
-}
-
-/**
- * The configuration for core: the defaults of this package, then those that core takes from the environment.
- */
-function withDefaults(
-  config: FastifyAuthConfig,
-  { production, notices, languages, signingKeys }: Boot,
-): AuthConfig {
-  if (!Array.isArray(config.providers)) {
-    throw new FastifyAuthError(
-      "FST_AUTHJS_CONFIG_INVALID",
-      "`providers` must be an array: write `providers: [GitHub]`.",
-    );
-  }
-  config.providers.forEach(requireProvider);
-  requireAdapter(config.adapter);
-  // Also the time-out of the `store` for `revocable`.
-  const adapterTimeout = requireTimeout("adapterTimeout", config.adapterTimeout);
-  requireCookies(config.cookies);
-  const { origin: _origin, trustedOrigins: _trusted, ...others } = config;
-  const { redirectProxyOrigins: _proxied, ...settings } = others;
-  const { providerTimeout, adapterTimeout: _adapterTimeout, insecureProviders = [], ...options } = settings;
-  const {
-    sessionCookieLimit: _limit,
-    tokenCacheSize: _size,
-    refreshDue: _due,
-    refreshGrace: _grace,
-    ...rest
-  } = options;
-  const {
-    credentialsDatabaseSessions: _credentials,
-    rateLimit: _rateLimit,
-    emailConfirm: _confirm,
-    emailMessage: write,
-    refreshTokens: _tokens,
-    store: _store,
-    revocable: _revocable,
-    bearer: _bearer,
-    stepUp: _stepUp,
-    tenant: _tenant,
-    providerSignOut: _signOut,
-    backchannelLogout: _logout,
-    verifyIdTokens,
-    siteName,
-    language: _language,
-    texts: _texts,
-    ...own
-  } = rest;
-  // Core reads this base path only to decide about a warning; each request gets that of its mount.
-  const { style: _style, confirmEmail: _page, ...pages } = config.pages ?? {};
-  const core: AuthConfig = {
-    ...own,
-    pages,
-    basePath: "/auth",
-    providers: config.providers.map(copyProvider),
-  };
-  core.jwt = { encode, decode, ...config.jwt };
-  const { maxAge, tokenMaxAge, updateAge } = requireLifetimes(config);
-  core.session = { ...config.session, maxAge, updateAge };
-  core.session.generateSessionToken = tokenGenerator(core.session.generateSessionToken);
-  core.jwt.maxAge = tokenMaxAge;
-  if (config.cookies?.sessionToken?.options) core.cookies = withoutMaxAge(config.cookies);
-  if (config.adapter) {
-    core.adapter = bindAdapter(config.adapter, {
-      timeout: adapterTimeout,
-      warn: (message) => notices.warn(message, "FST_AUTHJS_WARN_ADAPTER"),
-    });
-  }
-  if (config.callbacks) {
-    const watched = watchCallbacks(config.callbacks, notices);
-    const callbacks = strategyOf(core) === "database" ? hideColumns(watched) : watched;
-    const { redirect } = callbacks;
-    core.callbacks = {
-      ...redirectFromSignIn(callbacks),
-      ...(redirect && { redirect: toAsciiRedirect(redirect) }),
-    };
-  }
-  setEnvDefaults(environment, core, true);
-  (core.providers as Provider[]).forEach(requireSettingTypes);
-  (core.providers as Provider[]).forEach(requireAuthorize);
-  const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
-  core.providers = (core.providers as Provider[]).map((provider) =>
-    prepareProvider(watchUsers(withDefaultProfile(provider), notices), {
-      env: environment,
-      timeout,
-      production,
-      insecure: insecureProviders,
-      mail: {
-        languages,
-        siteName,
-        write,
-        warn: (message) => notices.warn(message, "FST_AUTHJS_WARN_PROVIDER"),
-      },
-      idTokens: verifyIdTokens === false
-        ? undefined
-        : { keys: signingKeys, required: verifyIdTokens === true },
-    })
-  );
-  return core;
-}
-
-/** Max-Age overrides Expires (RFC 6265 section 5.3). `session.maxAge` takes it into account already. */
-function withoutMaxAge({ sessionToken, ...cookies }: Cookies): Cookies {
-  const { maxAge: _maxAge, ...options } = sessionToken!.options!;
-  return { ...cookies, sessionToken: { ...sessionToken, options } };
-}
-
-type Cookies = NonNullable<AuthConfig["cookies"]>;
-
-/**
- * A Location header is ASCII; the URL that a callback returns may not be. If it returns none, the user is
- * led to the origin: core would answer a sign-in with an empty page.
- */
-function toAsciiRedirect(redirect: Redirect): Redirect {
-  return async (params) => {
-    const url: unknown = await redirect(params);
-    return isAddress(url) ? toAsciiUrl(String(url)) : params.baseUrl;
-  };
-}
-
-type Redirect = NonNullable<NonNullable<AuthConfig["callbacks"]>["redirect"]>;
 
 /**
  * Whether a session, or the tokens of an account, may be refreshed: as far as known, any `jwt` callback
