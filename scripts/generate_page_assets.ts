@@ -1,8 +1,9 @@
 /**
- * Writes what the built-in pages load and other packages have: `src/pages/logos.ts`, the logos of `simple-icons` for
- * core's providers, `src/pages/passkey_script.ts`, the library `@simplewebauthn/browser` with the script of
- * `scripts/page_assets/passkey.js`, and `src/pages/texts/packed.ts`, the texts of `scripts/page_assets/texts/`. With
- * `--check` it writes nothing and fails where one of them is stale.
+ * Writes what the built-in pages load: `src/pages/logos.ts`, the logos of `simple-icons` for core's providers,
+ * `src/pages/passkey_script.ts`, the library `@simplewebauthn/browser` with the script of
+ * `scripts/page_assets/passkey.js`, `src/pages/style.css.ts`, the stylesheet `scripts/page_assets/style.css`, and
+ * `src/pages/texts/packed.ts`, the texts of `scripts/page_assets/texts/`. With `--check` it writes nothing and fails
+ * if one of them is stale.
  *
  * @module
  */
@@ -81,10 +82,21 @@ export const PASSKEY_SCRIPT = \`${literal}\`;
 `;
 }
 
+/** The stylesheet, without its comments and indentation. */
+async function stylesheet(): Promise<string> {
+  const css = await readFile(new URL("scripts/page_assets/style.css", root), "utf8");
+  const lines = css.replace(/\/\*[\s\S]*?\*\//g, "").split("\n").map((line) => line.trim()).filter(Boolean);
+  return `${GENERATED}
+/** The stylesheet of the pages. */
+export const STYLE = \`${lines.join("\n")}\n\`;
+`;
+}
+
 async function main(check: boolean): Promise<number> {
   const sources = {
     "src/pages/logos.ts": await logos(),
     "src/pages/passkey_script.ts": await passkeyScript(),
+    "src/pages/style.css.ts": await stylesheet(),
     "src/pages/texts/packed.ts": `${GENERATED}\n${await packedTexts()}`,
   };
   let stale = 0;
