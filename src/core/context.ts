@@ -62,10 +62,7 @@ export interface RequestContext {
   readonly body: AuthBody | undefined;
   /** That of the body. */
   readonly callbackUrl: string | undefined;
-  /**
-   * Whether the application's own code asks, from a route of its own. Its request was checked by its headers,
-   * so there is no CSRF token, and what goes wrong is an error.
-   */
+  /** Whether a route of the application asks. Its headers were checked, so there is no CSRF token. */
   readonly fromApplication: boolean;
   /** Publishes what comes of the request; `undefined` if nothing listens. */
   readonly publish: Publish | undefined;

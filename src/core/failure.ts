@@ -70,10 +70,8 @@ const TYPES_BY_STATUS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * What a client may know of an error; of most errors only that the server has the reason in its log.
- *
- * The status is that of `statusCode`, as Fastify reads it, if an error of the application or a cause of it
- * has one of 401, 403, 429 and 503.
+ * What a client may know of an error; of most errors only that the server has the reason in its log. The status is
+ * the `statusCode` of an error of the application, or of a cause of it, if that is one of 401, 403, 429 and 503.
  */
 export function failureOf(error: StatedError): Failure {
   // The status of a failed callback is for reads, whatever was thrown.
@@ -111,10 +109,8 @@ function failureByType(error: StatedError, own: StatedError | undefined): Failur
 
 /**
  * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn",
- * else to the error page, with the type of the error if a client may know it, else with "Configuration".
- *
- * Unlike in core, a sign-in link that could not be mailed is "EmailSignin", which core's sign-in page has a
- * text for, and what can be put right at the sign-in page leads back to it.
+ * else to the error page. Unlike in core, a sign-in link that could not be mailed is "EmailSignin", which core's
+ * sign-in page has a text for, and what can be put right at the sign-in page leads back to it.
  */
 export function errorAnswer(error: Error, context: RequestContext): Answer {
   // For a script, so there is no page.

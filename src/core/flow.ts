@@ -1,7 +1,4 @@
-/**
- * What continues from one request of a browser to the next: the CSRF token and the callback URL, each in its
- * cookie.
- */
+/** What continues from one request of a browser to the next, each in its cookie: CSRF token and callback URL. */
 import { skipCSRFCheck } from "@auth/core";
 import { MissingCSRF } from "@auth/core/errors";
 import { parseCookie } from "cookie";
@@ -22,11 +19,7 @@ export interface Flow {
   readonly cookies: readonly SetCookie[];
 }
 
-/**
- * The flow of a request, which begins with it or goes on.
- *
- * @throws What the `redirect` callback throws.
- */
+/** The flow of a request, which begins with it or goes on. Throws what the `redirect` callback throws. */
 export async function flowOf(context: RequestContext): Promise<Flow> {
   const { config: { core, hashSecrets }, settings: { csrfCookie: { name, options } } } = context;
   const { callbackUrl, cookies } = await callbackUrlOf(context);
@@ -40,14 +33,8 @@ export async function flowOf(context: RequestContext): Promise<Flow> {
   return { csrfToken, callbackUrl, cookies: [{ name, value, options }, ...cookies] };
 }
 
-/**
- * Where the flow leads.
- *
- * @throws What the `redirect` callback throws.
- */
-export async function callbackUrlOf(
-  context: RequestContext,
-): Promise<Pick<Flow, "callbackUrl" | "cookies">> {
+/** Where the flow leads. Throws what the `redirect` callback throws. */
+export async function callbackUrlOf(context: RequestContext): Promise<Omit<Flow, "csrfToken">> {
   const { cookies, origin, query, settings: { callbackUrlCookie: { name, options } } } = context;
   const sent = parseCookie(cookies)[name];
   const asked = context.callbackUrl || new URLSearchParams(query).get("callbackUrl") || sent;
@@ -57,10 +44,8 @@ export async function callbackUrlOf(
 }
 
 /**
- * The result of the `redirect` callback. Without a callback, as in core, the URL itself, or the public origin
- * if the URL is on another origin.
- *
- * @throws What the callback throws.
+ * The result of the `redirect` callback, or what that throws. Without a callback, as in core, the URL itself,
+ * or the public origin if the URL is on another origin.
  */
 export async function allowedRedirect(url: string, { origin, config }: RequestContext): Promise<string> {
   const baseUrl = origin.href;

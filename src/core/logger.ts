@@ -19,10 +19,9 @@ interface ErrorSummary extends Partial<ProviderError> {
 }
 
 /**
- * Makes the logger for core.
+ * Makes the logger for core. Metadata are never logged: they contain codes, tokens and passwords.
  *
  * @param own The configured `logger`; each of its methods replaces ours, as in core.
- * @param debug The configured `debug`. Metadata are never logged: they contain codes, tokens and passwords.
  */
 export function toCoreLogger(
   log: Log,

@@ -53,9 +53,8 @@ export interface NewSession {
 }
 
 /**
- * Makes the session.
+ * Makes the session; none if the `jwt` callback returned null.
  *
- * @returns `undefined` if the `jwt` callback returned null.
  * @throws {SessionTooLarge} If the token is too large for its cookie.
  * @throws {SessionStoreFailure} If the session could not be recorded.
  */
@@ -126,14 +125,13 @@ function tagOf(params: SignInParams, { config, settings, warnOnce }: SignInReque
   const signedIn = signedInAt(params)!;
   if (config.logoutTokens !== undefined && signedIn.sub !== account.providerAccountId) {
     const { provider } = account;
-    warnOnce(`account id of ${provider}`, otherId(provider), "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
+    const message =
+      `\`profile()\` of "${provider}" returns another \`id\` than the \`sub\` of the ID token, by which ` +
+      "`backchannelLogout` finds the user: the provider's logouts do not end sessions. Return `profile.sub` as `id`.";
+    warnOnce(`account id of ${provider}`, message, "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
   }
   return tagFor(signedIn);
 }
-
-const otherId = (provider: string) =>
-  `\`profile()\` of "${provider}" returns another \`id\` than the \`sub\` of the ID token, by which \`backchannelLogout\` ` +
-  "finds the user: the provider's logouts do not end sessions. Return `profile.sub` as `id`.";
 
 /** The id of the user; one that `authorize()` has returned has to be in the database. */
 async function userIdOf({ user, account }: SignInParams, adapter: Adapter): Promise<string> {
