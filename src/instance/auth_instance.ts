@@ -32,7 +32,7 @@ export class AuthInstance {
   });
   /** Whether the configuration was checked and can be used. */
   isReady = false;
-  readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
+  #settings: ReturnType<typeof sessionSettings> | undefined;
   readonly #done: Set<string>;
   #limits: Promise<RateLimits> | undefined;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
@@ -78,7 +78,8 @@ export class AuthInstance {
 
   /** The session settings for https (`secure`) or http, which differ in the names of cookies. */
   settings(secure: boolean): SessionSettings {
-    return this.#settings[secure ? "https" : "http"] ??= sessionSettings(this.config, secure, this.live);
+    const { http, https } = this.#settings ??= sessionSettings(this.config, this.live);
+    return secure ? https : http;
   }
 
   /** The limits on signing in, which all mounts and `auth.signIn()` share: the first mount opens them. */

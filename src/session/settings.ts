@@ -15,7 +15,7 @@ import { SharedStore } from "./shared_store.ts";
 import { rowsForUse } from "./token_use.ts";
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
-export interface SessionSettings extends Readonly<ReturnType<typeof settingsOf>> {
+export interface SessionSettings extends Shared, Readonly<ReturnType<typeof ofScheme>> {
   /** Whether these are for tokens in `Authorization: Bearer`: a token of the other use is refused. */
   readonly isBearer: boolean;
   /** The adapter, which finds only the rows of sessions of this use. */
@@ -24,29 +24,27 @@ export interface SessionSettings extends Readonly<ReturnType<typeof settingsOf>>
   readonly forBearer?: SessionSettings;
 }
 
-/**
- * The settings for https (`secure`) or http, which differ in the names of cookies, and so in keys.
- *
- * @param live The sessions of this configuration that are in use, over either.
- */
-export function sessionSettings(
-  config: ResolvedConfig,
-  secure: boolean,
-  live: LiveSessions<JwtRead>,
-): SessionSettings {
-  const settings = settingsOf(config, secure, live);
-  const { rows } = settings;
-  const forUse = (isBearer: boolean) => ({
-    ...settings,
-    isBearer,
-    adapter: rows && rowsForUse(rows, isBearer),
-  });
-  return { ...forUse(false), forBearer: forUse(true) };
+type Shared = Readonly<ReturnType<typeof ofConfiguration>>;
+
+/** The settings of a configuration for each scheme. Cookies have other names over https, and so other keys. */
+export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRead>) {
+  const shared = ofConfiguration(config, live);
+  const { rows } = shared;
+  const settingsOf = (secure: boolean): SessionSettings => {
+    const settings = { ...shared, ...ofScheme(config, shared, secure) };
+    const forUse = (isBearer: boolean) => ({
+      ...settings,
+      isBearer,
+      adapter: rows && rowsForUse(rows, isBearer),
+    });
+    return { ...forUse(false), forBearer: forUse(true) };
+  };
+  return { http: settingsOf(false), https: settingsOf(true) };
 }
 
 /** Members are merged as core merges them. */
-function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<JwtRead>) {
-  const { core, refresh, sessionCookieLimit, tokenCacheSize, revocation } = config;
+function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>) {
+  const { core, refresh, sessionCookieLimit, revocation } = config;
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
   const lifetimes = requireLifetimes(core);
   // In core's order. `resolveConfig()` has set `encode` and `decode`.
@@ -56,7 +54,6 @@ function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<
   if (jwt.encode === coreEncode) jwt.encode = encode;
   if (jwt.decode === coreDecode) jwt.decode = decode;
   const ownTokens = jwt.encode === encode && jwt.decode === decode;
-  const cookie = cookieSettings("sessionToken", core, secure);
   const store = refresh.store && new SharedStore(refresh.store, revocation?.timeout ?? 0);
   const records = revocation && new SessionRecords({
     store: store!,
@@ -67,16 +64,9 @@ function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<
   });
   const keepsTokens = config.keepsTokens && strategy === "jwt";
   const keepsProviderSessions = config.providerSignOut !== undefined || config.logoutTokens !== undefined;
-  const keepsSignIns = config.recordsSignIns && strategy === "database";
   return {
     ...lifetimes,
     strategy,
-    cookie,
-    /** The cookies of what continues from one request of a browser to the next, besides the session. */
-    csrfCookie: cookieSettings("csrfToken", core, secure),
-    callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
-    /** The name of the cookie that says how users signed in, if it is kept beside rows of sessions. */
-    signInCookie: keepsSignIns ? cookieSettings("signIn", core, secure).name : undefined,
     /** The most bytes of a cookie with a token, and the most characters of one that is looked at. */
     cookieLimit: sessionCookieLimit,
     longestToken: longestToken(sessionCookieLimit),
@@ -86,12 +76,6 @@ function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<
     ownTokens,
     /** The secrets, if tokens are in core's format. */
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
-    otherSalts: otherSalts(core, cookie.name),
-    /** What tokens opened lately held; `undefined` if none is remembered. */
-    cache: tokenCacheSize < 1 ? undefined : new LRUCache<string, KnownToken>({
-      maxSize: Math.floor(tokenCacheSize),
-      sizeCalculation: ({ text, token }) => token.length + text.length,
-    }),
     /** Makes the token of a new session in a database. `resolveConfig()` has set it. */
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
     /** The adapter, for rows of any use. */
@@ -110,6 +94,29 @@ function settingsOf(config: ResolvedConfig, secure: boolean, live: LiveSessions<
     /** The sessions that are in use. */
     live,
     refresh: { ...refresh, store },
+  };
+}
+
+function ofScheme(
+  { core, tokenCacheSize, recordsSignIns }: ResolvedConfig,
+  { strategy }: Shared,
+  secure: boolean,
+) {
+  const cookie = cookieSettings("sessionToken", core, secure);
+  const keepsSignIns = recordsSignIns && strategy === "database";
+  return {
+    cookie,
+    /** The cookies of what continues from one request of a browser to the next, besides the session. */
+    csrfCookie: cookieSettings("csrfToken", core, secure),
+    callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
+    /** The name of the cookie that says how users signed in, if it is kept beside rows of sessions. */
+    signInCookie: keepsSignIns ? cookieSettings("signIn", core, secure).name : undefined,
+    otherSalts: otherSalts(core, cookie.name),
+    /** What tokens opened lately held; `undefined` if none is remembered. */
+    cache: tokenCacheSize < 1 ? undefined : new LRUCache<string, KnownToken>({
+      maxSize: Math.floor(tokenCacheSize),
+      sizeCalculation: ({ text, token }) => token.length + text.length,
+    }),
   };
 }
 
