@@ -94,21 +94,17 @@ export function copyProvider(provider: Provider, index: number): Provider {
   return ((options: never) => clonePlain(callFactory(provider, index, options))) as unknown as Provider;
 }
 
-/** The message without core's link. */
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/\.? ?Read more at \S*$/, "");
-}
-
 /** Core calls a factory without settings. */
 function callFactory(factory: (options: never) => unknown, index: number, options: never): Provider {
   let made: unknown;
   try {
     made = factory(options);
   } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const reason = message.replace(/\.? ?Read more at \S*$/, ""); // core's link
     throw new FastifyAuthError(
       "FST_AUTHJS_PROVIDER_INVALID",
-      `\`providers[${index}]\` is a function that fails without settings: ${reasonOf(error)}. ` +
+      `\`providers[${index}]\` is a function that fails without settings: ${reason}. ` +
         `Call it with them, as in \`${factory.name || "Provider"}({ … })\`.`,
       { cause: error },
     );
@@ -144,11 +140,7 @@ export function summarizeProviders(
       formPost,
       // Core cannot forward forms.
       redirectProxyUrl: formPost ? undefined : proxy,
-      missing: oauth
-        ? missingOf(merged)
-        : type === "email" && lacksKey(merged, defaults.id)
-        ? ["apiKey"]
-        : [],
+      missing: missingOf(merged, type, defaults.id),
       wrapped: CREDENTIALS.filter((name) => isWrapped(String(merged[name] ?? ""))),
       misnamed: oauth ? misnamedOf(merged) : [],
     };
@@ -158,17 +150,16 @@ export function summarizeProviders(
 /** The methods that send the secret; core's default is the first (OpenID Connect Core 1.0, section 9). */
 const SECRET_METHODS = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];
 
-/** A client id or secret that is not set or empty: core would send the text "undefined", or fail. */
-function missingOf({ clientId, clientSecret, client }: ProviderShape): Credential[] {
-  const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = client ?? {};
-  return [
-    ...(isUnset(clientId) ? ["clientId" as const] : []),
-    ...(isUnset(clientSecret) && SECRET_METHODS.includes(String(method)) ? ["clientSecret" as const] : []),
-  ];
-}
-
-function lacksKey({ apiKey }: ProviderShape, factoryId = ""): boolean {
-  return isUnset(apiKey) && Object.hasOwn(MAIL_SERVICES, factoryId);
+/** What is not set or empty: core would send the text "undefined", or fail. */
+function missingOf(provider: ProviderShape, type: string, factoryId = ""): Credential[] {
+  const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = provider.client ?? {};
+  const needed: Credential[] = [];
+  if (type === "oauth" || type === "oidc") {
+    needed.push("clientId");
+    if (SECRET_METHODS.includes(String(method))) needed.push("clientSecret");
+  }
+  if (type === "email" && Object.hasOwn(MAIL_SERVICES, factoryId)) needed.push("apiKey");
+  return needed.filter((name) => isUnset(provider[name]));
 }
 
 /** `String(process.env.NAME)` and templates make it a text; a file of variables has `NAME=`. */
@@ -227,10 +218,8 @@ export function providerProblem(
   for (const { id, factoryId, type, checks, urls, server } of providers) {
     if (!isPathSegment(id)) {
       return invalid(
-        `The provider id ${
-          JSON.stringify(id)
-        } cannot be part of a URL: use letters, digits, "-", "_", at most ` +
-          `${MAXIMUM_ID_LENGTH} of them.`,
+        `The provider id ${JSON.stringify(id)} cannot be part of a URL: use letters, digits, "-", "_", at ` +
+          `most ${MAXIMUM_ID_LENGTH} of them.`,
       );
     }
     if (ids.has(id)) {
@@ -247,25 +236,21 @@ export function providerProblem(
       ? checks.find((check) => !CHECKS.includes(check))
       : undefined;
     if (unknown !== undefined) {
+      const known = CHECKS.map((check) => `"${check}"`).join(", ");
       return invalid(
-        `The provider "${id}" has the check ${
-          JSON.stringify(unknown)
-        }, which is unknown, so core would leave it out: ` +
-          `write ${CHECKS.map((check) => `"${check}"`).join(", ")}.`,
+        `The provider "${id}" has the check ${JSON.stringify(unknown)}, which is unknown, so core would ` +
+          `leave it out: write ${known}.`,
       );
     }
     const wrong = SERVER_URLS.find((name) =>
       (name !== "issuer" || isDiscovered(server)) && !isAddress(server[name])
     );
     if (wrong !== undefined) {
+      const given = server[wrong]!;
       const variable = wrong === "issuer" ? ` (or ${variableOf(factoryId, "ISSUER")})` : "";
       return invalid(
-        `The \`${wrong}\` of the provider "${id}" is ${
-          JSON.stringify(server[wrong])
-        }, which is no address: ` +
-          `set \`${wrong}\`${variable} to one with its scheme, such as "https://${
-            exampleHost(server[wrong]!)
-          }".`,
+        `The \`${wrong}\` of the provider "${id}" is ${JSON.stringify(given)}, which is no address: set ` +
+          `\`${wrong}\`${variable} to one with its scheme, such as "https://${exampleHost(given)}".`,
       );
     }
     const plain = urls.find((url) => url.toLowerCase().startsWith("http:"));
@@ -342,10 +327,9 @@ export function providerWarnings(
     const incomplete = urls.find(hasUndefined);
     if (incomplete !== undefined) {
       warnings.push(
-        `The provider "${id}" has an address with "undefined" in it, ${incomplete}, so every sign-in with it fails: ` +
-          `an option that the address is made of is not set. Mostly it is \`issuer\` (or ${
-            variableOf(factoryId, "ISSUER")
-          }).`,
+        `The provider "${id}" has an address with "undefined" in it, ${incomplete}, so every sign-in with it ` +
+          "fails: an option that the address is made of is not set. Mostly it is `issuer` (or " +
+          `${variableOf(factoryId, "ISSUER")}).`,
       );
     }
     if ((type === "oauth" || type === "oidc") && (checks.length === 0 || checks.includes("none"))) {
