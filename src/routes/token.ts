@@ -9,6 +9,7 @@ import { nameOf, newName, withName } from "../session/name.ts";
 import { openToken } from "../session/open.ts";
 import type { SessionRead } from "../session/read.ts";
 import { tagOf } from "../session/provider_session.ts";
+import { ownClaim } from "../session/session_records.ts";
 import { SessionStoreFailure } from "../session/shared_store.ts";
 import { BEARER, BEARER_TAG } from "../session/token_use.ts";
 
@@ -45,7 +46,8 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
     await records?.put(token, context.headers["user-agent"]);
     if (!await records?.hasEnded({ claims: held, name: nameOf(held, context.held.token) })) return sealed;
     // All sessions of the user were ended meanwhile.
-    await records!.endClaimed({ claims: token, name });
+    const claim = ownClaim(token);
+    if (claim !== undefined) await records!.end(claim);
     return undefined;
   } catch (error) {
     if (!(error instanceof SessionStoreFailure)) throw error;

@@ -1,6 +1,6 @@
 /**
- * The end of a session: nothing that was read before may bring it back. This process remembers it by the name of
- * the session, and others learn of it through the `store`, for as long as such a request may take.
+ * The end of a session: nothing that was read before may bring it back. This process remembers it by the name
+ * of the session, and others learn of it through the `store`, for as long as such a request may take.
  */
 import type { LoggerInstance } from "@auth/core/types";
 import { monotonicNow } from "../utils/monotonic.ts";
@@ -10,6 +10,7 @@ import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type SessionRead, SIGNED_OUT } from "./read.ts";
 import { placeOf } from "./sealed_value.ts";
+import { claimOf } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
 
@@ -43,8 +44,8 @@ export function endedRead(
 }
 
 /**
- * A read without a session, which removes its cookies, unless its browser has signed in when the reply leaves,
- * which ends whatever the cookie held.
+ * A read without a session, which removes its cookies, unless its browser has signed in when the reply
+ * leaves: that ends whatever the cookie held.
  *
  * @param endings How often the session had ended when it was read.
  */
@@ -91,9 +92,9 @@ export async function endSession(
     const place = placeOf(name, PURPOSE);
     await store.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
   }
-  const opened = settings.records && await openToken(token, settings).catch(() => undefined);
+  const claim = settings.records && await openToken(token, settings).then(claimOf, () => undefined);
   try {
-    if (opened !== undefined) await settings.records!.endClaimed(opened);
+    if (claim !== undefined) await settings.records!.end(claim);
   } catch (error) {
     logger().error(error as SessionStoreFailure);
     return error as SessionStoreFailure;

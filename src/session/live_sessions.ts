@@ -1,8 +1,8 @@
 /**
  * What this process knows of the sessions in use: what took the place of their tokens, what is under way, and
- * which of them ended. Requests that left the browser before a new cookie came carry the old token; a provider
- * that rotates refresh tokens takes the second use of one for theft; nothing that was read before a session
- * ended may bring it back.
+ * which of them ended. Requests that left the browser before a new cookie came carry the old token; whoever
+ * rotates refresh tokens takes the second use of one for theft; nothing that was read before a session ended
+ * may bring it back.
  */
 import { LRUCache } from "lru-cache";
 import { withDeadline } from "../utils/deadline.ts";

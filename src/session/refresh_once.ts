@@ -35,8 +35,8 @@ interface Refresh<Outcome extends { readonly sealed?: string | undefined }> {
 }
 
 /**
- * Refreshes a token in one process at a time, which holds a lock for twice as long as others wait for it. If it
- * dies, another takes over once the lock has expired. Without a store this process is the only one.
+ * Refreshes a token in one process at a time, which holds a lock for twice as long as others wait for it. If
+ * it dies, another takes over once the lock has expired. Without a store this process is the only one.
  */
 export async function refreshOnce<Outcome extends { readonly sealed?: string | undefined }>(
   context: EndingContext,

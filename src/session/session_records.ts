@@ -139,12 +139,6 @@ export class SessionRecords {
     });
   }
 
-  /** Ends the session of a token. */
-  async endClaimed(session: Named): Promise<void> {
-    const claim = claimOf(session);
-    if (claim !== undefined) await this.end(claim);
-  }
-
   /** Ends a session. Resolves with whether it is known that it had not ended. */
   async end(session: SessionKey): Promise<boolean> {
     const { user, id } = session;

@@ -46,11 +46,8 @@ export class SessionRows {
   }
 
   /**
-   * Ends the sessions of the user that has this account at an OpenID Provider; with a `sid` the ones that were
-   * made from that session there.
-   *
-   * @param provider The id of the provider.
-   * @returns The rows.
+   * Ends the sessions of the user that has this account at a provider; with a `sid` the ones that were made
+   * from that session there. Resolves with their rows.
    */
   async endAtProvider(
     ended: EndedAtProvider & { readonly sub: string },
