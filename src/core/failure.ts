@@ -7,7 +7,7 @@ import {
   OAuthCallbackError,
   OAuthProfileParseError,
 } from "@auth/core/errors";
-import { CallbackFailure } from "../session/callback_failure.ts";
+import { CallbackFailure } from "../session/read.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";

@@ -15,7 +15,7 @@ import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_r
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { requiresStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
 import { Tenants } from "../instance/tenants.ts";
-import { CallbackFailure } from "../session/callback_failure.ts";
+import { CallbackFailure } from "../session/read.ts";
 import { eventsOf } from "../telemetry/events.ts";
 import { later } from "../utils/later.ts";
 

@@ -59,7 +59,6 @@ async function read(
   }
 }
 
-/** Checks the configuration before the first read. */
 async function isUsable(auth: AuthInstance, request: SessionRequest): Promise<boolean> {
   auth.config.notices.sendTo(request.log);
   warnOfOtherConfig(auth, request);
@@ -108,12 +107,6 @@ async function readHeld(
   return read;
 }
 
-/** The session token of a request, and the settings for where it was. */
-export interface PresentedToken {
-  readonly cookie: SessionCookie;
-  readonly settings: SessionSettings;
-}
-
 /**
  * The session token of a request, with what the request has changed so far. A bearer token counts alone, also an
  * invalid one. `undefined` if the origin of the request is not known: then it has no session.
@@ -121,7 +114,7 @@ export interface PresentedToken {
 export function presentedToken(
   request: SessionRequest,
   config: FastifyAuthConfig,
-): PresentedToken | undefined {
+): { readonly cookie: SessionCookie; readonly settings: SessionSettings } | undefined {
   const auth = authInstance(config);
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return undefined;

@@ -22,12 +22,6 @@ export interface SessionCookie {
   readonly isRepeated?: boolean;
 }
 
-/** What a browser has to be told of the session cookie of this name. */
-export interface SessionCookieUpdate {
-  readonly name: string;
-  readonly cookies: readonly SetCookie[];
-}
-
 /**
  * The most characters core puts in one cookie: 4096 bytes less its estimate for the name and the attributes.
  */

@@ -7,10 +7,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { FastifyAuthError } from "../errors.ts";
 import { type ReadContext, type SessionRead, toSession, warnOnce } from "./read.ts";
 
-/** A read or an update under way. Deno keeps it until its next collection of garbage, so it is emptied. */
+/** A read or an update under way, and the one in which a function of the application began it. */
 interface UnderWay {
   context: ReadContext | undefined;
-  /** The one in which a function of the application began this one. */
   outer: UnderWay | undefined;
 }
 
@@ -26,7 +25,7 @@ export async function asOwn<Arguments extends unknown[], Result>(
   try {
     return await storage.run(underWay, work, ...args);
   } finally {
-    // What was begun may go on for longer, such as a timer.
+    // What was begun may go on for longer, such as a timer, and Deno keeps this until it collects garbage.
     underWay.context = underWay.outer = undefined;
   }
 }

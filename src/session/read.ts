@@ -3,11 +3,10 @@ import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import type { LoggerInstance } from "@auth/core/types";
 import type { NoticeCode } from "../config/notices.ts";
-import type { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
 import type { Log } from "../utils/log.ts";
-import type { CallbackFailure } from "./callback_failure.ts";
 import type { RefreshFailure } from "./jwt_read.ts";
 import { leaveOutTokens } from "./provider_tokens.ts";
 import type { SessionSettings } from "./settings.ts";
@@ -25,11 +24,10 @@ export interface SessionRead {
   readonly refreshFailure?: RefreshFailure | undefined;
 }
 
-/** The cookies that a read changes. */
+/** What a read changes of the session cookie of this name. */
 export interface CookieUpdate {
-  /** The name of the session cookie, of which these are. */
   readonly name: string;
-  /** Those to set or remove. When the reply leaves, another request may have replaced the token. */
+  /** When the reply leaves, another request may have replaced the token. */
   readonly cookies: () => readonly SetCookie[];
   /** Whether the session ended since, so that they must not be set any more. */
   readonly isOutdated: () => boolean;
@@ -42,11 +40,8 @@ export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
 
 /** The refresh of a provider's tokens, for reads that are to have a valid access token. */
 export interface TokenRefresh {
-  /** The id of the provider. */
   readonly provider: string;
-  /** Whether the claims have tokens that are to be refreshed. */
   isDue(claims: JWT): boolean;
-  /** Refreshes them. Rejects where that fails. */
   run(claims: JWT): Promise<JWT>;
 }
 
@@ -120,6 +115,22 @@ export async function emitSessionEvent({ settings: { event }, known, logger }: R
 /** An error of core's around what was caught, which its constructors take though their types do not say so. */
 export function wrapError(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
   return new kind(cause as string);
+}
+
+/**
+ * The `jwt` or the `session` callback failed (503, or the `statusCode` of what was thrown). That says nothing about the
+ * session, so it stays: the next read may succeed.
+ */
+export class CallbackFailure extends FastifyAuthError {
+  /** @param what What failed. */
+  constructor(what: string, cause: unknown) {
+    const { statusCode: status } = (cause ?? {}) as { statusCode?: unknown };
+    const isStatus = typeof status === "number" && Number.isInteger(status) && status >= 400 && status <= 599;
+    super("FST_AUTHJS_UNAVAILABLE", `The ${what} of the application failed. Its log says why.`, {
+      cause,
+      ...(isStatus && { statusCode: status }),
+    });
+  }
 }
 
 /** The read whose callback failed. The log says which one, and what it threw. */

@@ -3,12 +3,12 @@ import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, SessionTokenError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry, rowEnd } from "../config/lifetime.ts";
-import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { endChecks, endedRead, hasEnded, removal } from "./ending.ts";
 import { rowName } from "./name.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import {
+  CallbackFailure,
   emitSessionEvent,
   failedCallback,
   type ReadContext,
@@ -53,21 +53,31 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     // renewing it.
     const renewed = due && context.canSetCookie() && !await hasEnded(name, context);
     const expires = renewed ? newExpiry(settings) : rowEnd(session.expires, settings);
-    const shown = {
+    let shown: unknown = {
       user: { name: user?.name, email: user?.email, image: user?.image },
       expires: expires.toISOString(),
     };
     context.known = { session: shown };
-    if (renewed) await renewRow({ sessionToken, expires }, context);
+    if (renewed) {
+      await callAdapter(context, "updateSession", { sessionToken, expires });
+      // Adapters that write the whole row would bring back one that was deleted meanwhile. Most find nothing to delete,
+      // and some call that an error.
+      if (live.endings(name) > 0) await callAdapter(context, "deleteSession", sessionToken).catch(() => {});
+    }
 
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.
     const trigger = update && { trigger: "update" };
     const params = { session: { ...session, expires, user }, user, newSession: update?.data, ...trigger };
-    context.known = { session: callbacks.session ? await callSession(callbacks.session, params) : shown };
+    try {
+      if (callbacks.session !== undefined) shown = await callbacks.session(params as never);
+    } catch (cause) {
+      throw new CallbackFailure("`session` callback", cause);
+    }
+    context.known = { session: shown };
     context.isMade = true;
     if (settings.event !== undefined) await emitSessionEvent(context);
     if (live.endings(name) > 0) return SIGNED_OUT;
-    const read = { session: toSession(context.known.session, context) };
+    const read = { session: toSession(shown, context) };
     if (!due) return read;
     return {
       ...read,
@@ -83,32 +93,6 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     // An expired session is none, even if its row could not be deleted.
     return expired ? { session: null } : { session: null, failure: unavailableError(error) };
   }
-}
-
-async function callSession(
-  callback: NonNullable<ReadContext["settings"]["callbacks"]["session"]>,
-  params: unknown,
-): Promise<unknown> {
-  try {
-    return await callback(params as never);
-  } catch (error) {
-    throw new CallbackFailure("`session` callback", error);
-  }
-}
-
-/**
- * Prolongs a row. Adapters that write the whole row would bring back one that was deleted meanwhile: it is deleted
- * once more.
- */
-async function renewRow(
-  session: { readonly sessionToken: string; readonly expires: Date },
-  context: ReadContext,
-): Promise<void> {
-  await callAdapter(context, "updateSession", session);
-  if (context.settings.live.endings(context.name) === 0) return;
-  // Most adapters find nothing to delete, and some call that an error.
-  const { deleteSession } = context.settings.adapter!;
-  await (async () => await deleteSession?.(session.sessionToken))().catch(() => {});
 }
 
 /** Calls the adapter as core does, with the call in the debug log and a failure in the log. */

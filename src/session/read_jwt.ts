@@ -4,7 +4,6 @@ import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
-import { CallbackFailure } from "./callback_failure.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { endChecks, endedRead, endSession, removal } from "./ending.ts";
 import type { JwtRead } from "./jwt_read.ts";
@@ -12,6 +11,7 @@ import { digestName } from "./name.ts";
 import { openKnown, type OpenToken, openToken } from "./open.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import {
+  CallbackFailure,
   emitSessionEvent,
   failedCallback,
   type ReadContext,

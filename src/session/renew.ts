@@ -1,13 +1,12 @@
 /** Runs the callbacks for a session token, and makes the token that takes its place. */
 import type { JWT } from "@auth/core/jwt";
 import { withEnd } from "../config/lifetime.ts";
-import { CallbackFailure } from "./callback_failure.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import type { JwtRead } from "./jwt_read.ts";
 import { namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken } from "./open.ts";
 import { providerSessionOf, withProviderSession } from "./provider_session.ts";
-import { type ReadContext, sessionOf, warnOnce } from "./read.ts";
+import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
 import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */

@@ -98,12 +98,12 @@ function carryWith(change: CookieChange, reply: FastifyReply): void {
   if (!carry(change, head)) return;
   // A hook that runs after this one may make the reply public, or take the cookie out of it.
   onHeaders(raw, () => {
-    if (hasPart(raw, change.update.name)) [head, raw].forEach(keepFromSharedCaches);
+    if (hasPart(raw, change.name)) [head, raw].forEach(keepFromSharedCaches);
   });
 }
 
 /** Sets the cookies, unless the head has some of that session: signing out or in came later than the read. */
-function carry({ update: { name, cookies }, replaces }: CookieChange, head: Head): boolean {
+function carry({ name, cookies, replaces }: CookieChange, head: Head): boolean {
   if (!replaces && hasPart(head, name)) return false;
   head.setHeader("set-cookie", linesWith(cookies, head, (other) => isSessionPart(other, name)));
   keepFromSharedCaches(head);

@@ -3,8 +3,7 @@ import type { FastifyReply } from "fastify";
 import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
-import { cookiesAfter } from "../http/set_cookie.ts";
-import type { SessionCookieUpdate } from "./cookie.ts";
+import { cookiesAfter, type SetCookie } from "../http/set_cookie.ts";
 import { knownRead, ownReadOf, REFRESHES_ITSELF } from "./own_read.ts";
 import {
   type CookieUpdate,
@@ -14,11 +13,7 @@ import {
   type TokenRefresh,
 } from "./read.ts";
 
-/**
- * The property of requests that keeps their reads: a decorator in the plugin's scopes. A request outside of
- * them gets it with its first read, since `getSession()` also works there, and decorators can only be
- * declared before the application has started.
- */
+/** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it with its first. */
 export const READS: unique symbol = Symbol("fastify-authjs.reads");
 
 /**
@@ -32,7 +27,6 @@ export interface LatestRead {
   readonly config: FastifyAuthConfig;
   /** The Cookie header, if it is not that of the request any more. */
   cookies: string | undefined;
-  /** What it gave, or will give. */
   result: Promise<SessionRead>;
   /** When it began; -Infinity if there was none. */
   at: number;
@@ -50,7 +44,9 @@ interface Update extends CookieUpdate {
 
 /** Cookies to set. */
 export interface CookieChange {
-  readonly update: SessionCookieUpdate;
+  /** The name of the session cookie. */
+  readonly name: string;
+  readonly cookies: readonly SetCookie[];
   /** Whether they replace those that the request has set before the read. */
   readonly replaces: boolean;
   /** Whether the other processes have to be asked before. */
@@ -62,13 +58,10 @@ const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 /** Reads the session of a request. Never rejects. */
 type Read = (request: SessionRequest, latest: LatestRead, refresh?: TokenRefresh) => Promise<SessionRead>;
 
-/** What was read for one request, and what its reply is to carry. */
 export class RequestReads {
   readonly #request: SessionRequest;
   readonly #headers: SessionRequest["headers"];
-  /** Of each configuration: mostly of one. */
   readonly #latest: LatestRead[] = [];
-  /** How many reads are under way. */
   underWay = 0;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   updates: readonly Update[] = [];
@@ -78,7 +71,6 @@ export class RequestReads {
   isCarried = false;
   /** The reply; none for a request that was made from another. */
   reply: FastifyReply | undefined;
-  /** Is called after a read that changed something. */
   onUpdate: ((reads: RequestReads) => void) | undefined;
 
   constructor(request: SessionRequest) {
@@ -150,10 +142,8 @@ export class RequestReads {
   }
 
   /**
-   * Gives later reads of this request other cookies: its reply sets them. An earlier read that is still under way is
-   * waited for where it was started.
+   * Gives later reads of this request another Cookie header, since its reply sets cookies.
    *
-   * @param cookies The Cookie header with them.
    * @param known What a read gives from now on, if that is known.
    */
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
@@ -199,7 +189,8 @@ export class RequestReads {
   get changes(): readonly CookieChange[] {
     const current = this.updates.filter(({ isOutdated }) => !isOutdated());
     return current.map(({ name, cookies, of, checkOtherProcesses }) => ({
-      update: { name, cookies: cookies() },
+      name,
+      cookies: cookies(),
       replaces: of.isOfChange && this.#latest.includes(of),
       isUnsure: checkOtherProcesses !== undefined,
     }));
