@@ -55,7 +55,7 @@ function carryLate(reads: RequestReads): void {
     // The other processes cannot be asked any more whether a session has ended.
     for (const change of reads.changes) {
       if (change.isUnsure) warnOfLoss(reply, UNCHECKED);
-      else carry(change, reply.raw);
+      else carryInHead(change, reply.raw);
     }
   });
 }
@@ -88,26 +88,28 @@ async function finish(
 
 function carryWith(change: CookieChange, reply: FastifyReply): void {
   const { raw } = reply;
-  const head: Head = {
-    getHeader: (name) => reply.getHeader(name),
-    getHeaderNames: () => Object.keys(reply.getHeaders()),
-    removeHeader: (name) => void reply.removeHeader(name),
-    // Fastify adds cookies to those that it has.
-    setHeader: (name, value) => reply.removeHeader(name).header(name, value),
-  };
-  if (!carry(change, head)) return;
+  const lines = linesAfter(change, reply);
+  if (lines === undefined) return;
+  reply.removeHeader("set-cookie").header("set-cookie", lines);
   // A hook that runs after this one may make the reply public, or take the cookie out of it.
   onHeaders(raw, () => {
-    if (hasPart(raw, change.name)) [head, raw].forEach(keepFromSharedCaches);
+    if (!hasPart(raw, change.name)) return;
+    keepFromSharedCaches(raw);
+    reply.header("cache-control", raw.getHeader("cache-control"));
   });
 }
 
-/** Sets the cookies, unless the head has some of that session: signing out or in came later than the read. */
-function carry({ name, cookies, replaces }: CookieChange, head: Head): boolean {
-  if (!replaces && hasPart(head, name)) return false;
-  head.setHeader("set-cookie", linesWith(cookies, head, (other) => isSessionPart(other, name)));
+function carryInHead(change: CookieChange, head: Head): void {
+  const lines = linesAfter(change, head);
+  if (lines === undefined) return;
+  head.setHeader("set-cookie", lines);
   keepFromSharedCaches(head);
-  return true;
+}
+
+/** All cookies, unless the reply has some of that session: signing out or in came later than the read. */
+function linesAfter({ name, cookies, replaces }: CookieChange, head: Held): string[] | undefined {
+  if (!replaces && hasPart(head, name)) return undefined;
+  return linesWith(cookies, head, (other) => isSessionPart(other, name));
 }
 
 /**
@@ -125,10 +127,13 @@ export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): 
   });
 }
 
+/** What has headers. */
+type Held = Pick<Head, "getHeader">;
+
 /** The cookies that a head sets with these. */
 function linesWith(
   cookies: readonly SetCookie[],
-  head: Pick<Head, "getHeader">,
+  head: Held,
   replaces: (name: string) => boolean,
 ): string[] {
   const others = valuesOf(head, "set-cookie").filter((line) => !replaces(nameIn(line)));
@@ -136,7 +141,7 @@ function linesWith(
 }
 
 /** Whether a head sets or removes that session's cookie. */
-function hasPart(head: Head, name: string): boolean {
+function hasPart(head: Held, name: string): boolean {
   return valuesOf(head, "set-cookie").some((line) => isSessionPart(nameIn(line), name));
 }
 
