@@ -65,6 +65,7 @@ export function limitedFetch(
   const documents = new LRUCache<string, string, () => Promise<string>>({
     max: DOCUMENTS,
     ttl: DOCUMENT_LIFETIME,
+    ttlResolution: 0, // without a timer for what is rarely read
     fetchMethod: (_url, _stale, { context: load }) => load(),
     ignoreFetchAbort: true, // sign-ins wait for it, also if others have taken its place
   });
