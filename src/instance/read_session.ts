@@ -99,12 +99,23 @@ async function readHeld(
   const readToken = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
   const { length } = cookie.token;
   const found = length > 0 && length <= settings.longestToken
-    ? await asOwn(context, readToken, cookie, context)
+    ? await (callsApplication(settings)
+      ? asOwn(context, readToken, cookie, context)
+      : readToken(cookie, context))
     : refuseToken(cookie, MALFORMED, context);
   if (!settings.isBearer) return found;
   // The cookies of the client are those of another session, or of none.
   const { update: _update, ...read } = found;
   return read;
+}
+
+/** Whether a read calls functions of the application, which may ask for the session that is read. */
+function callsApplication(
+  { callbacks, event, rows, ownTokens, keepsTokens, refresh }: SessionSettings,
+): boolean {
+  const { jwt = event, session = jwt } = callbacks;
+  return session !== undefined || rows !== undefined || !ownTokens || keepsTokens ||
+    refresh.store !== undefined;
 }
 
 /**
