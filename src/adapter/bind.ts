@@ -1,6 +1,14 @@
-/** Binds the application's adapter for core. */
-import type { Adapter, AdapterSession } from "@auth/core/adapters";
-import { callAdapter } from "./call.ts";
+/**
+ * Binds the application's adapter for core: each call has a deadline, no secrets in its errors, and a result
+ * that is checked.
+ */
+import type { Adapter } from "@auth/core/adapters";
+import { redactError } from "../http/redact_error.ts";
+import { adapterCalls } from "../telemetry/operations.ts";
+import { withDeadline } from "../utils/deadline.ts";
+import { failureKind, isMissingRow } from "./driver_errors.ts";
+import { AdapterFailure } from "./failure.ts";
+import { type AdapterCall, readResult } from "./results.ts";
 
 /** How long a call may take by default, in milliseconds. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
@@ -9,7 +17,7 @@ export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 type OwnMethod = "listAccountsByUserId" | "listSessionsByUserId" | "updateAccount";
 
 /** Every method of the adapter interface. */
-export const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
+const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
   "createAuthenticator",
   "createSession",
   "createUser",
@@ -57,56 +65,129 @@ export interface AdapterOptions {
 }
 
 /**
- * A plain object with the adapter's methods, each bound and called by {@linkcode callAdapter}. Core sees own
- * properties only, so it would find no methods on an instance of a class.
+ * A plain object with the adapter's methods, which throw an {@linkcode AdapterFailure} if they fail or take
+ * too long. Core sees own properties only, so it would find no methods on an instance of a class.
  */
 export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Adapter {
-  const { timeout = DEFAULT_ADAPTER_TIMEOUT, warn = () => {} } = options;
+  const { timeout = DEFAULT_ADAPTER_TIMEOUT, warn: tell = () => {} } = options;
   const said = new Set<string>();
-  const warnOnce = (about: string, message: string) => {
-    if (!said.has(about)) warn(message);
-    said.add(about);
+  const warn = (topic: string, message: string) => {
+    if (!said.has(topic)) tell(message);
+    said.add(topic);
   };
-  const source = adapter as unknown as Record<string, unknown>;
-  const bound: Record<string, unknown> = {};
-  for (const name of methodNames(adapter)) {
-    const call = source[name] as Method;
-    bound[name] = (...given: unknown[]) => {
+  const bound: Record<string, Method> = {};
+  for (const [name, method] of methodsOf(adapter)) {
+    bound[name] = async (...given) => {
       const args = WRITES_SESSION.has(name) ? given.map(inWholeSeconds) : given;
-      return callAdapter({
-        name,
-        args,
-        timeout,
-        warn: warnOnce,
-        run: () => call.apply(adapter, args),
-        ...(name === "updateSession" && { isGone: () => isSessionGone(bound as Adapter, args[0]) }),
-      });
+      const call = () => {
+        const result = callMethod({ name, args, warn }, method, bound);
+        const late = () => new AdapterFailure(name, "unanswered", { timeout, late: result });
+        return withDeadline(result, timeout, late);
+      };
+      if (!adapterCalls.isObserved) return await call();
+      const failure = (error: unknown) => ({ errorType: (error as AdapterFailure).kind });
+      return await adapterCalls.trace({ method: name }, call, { failure });
     };
   }
-  return bound as Adapter;
+  return bound as unknown as Adapter;
 }
 
-/** Whether there is no such session. */
-async function isSessionGone(adapter: Adapter, session: unknown): Promise<boolean> {
-  const { sessionToken } = session as AdapterSession;
-  return await adapter.getSessionAndUser?.(sessionToken) === null;
+async function callMethod(
+  call: AdapterCall,
+  method: Method,
+  bound: Record<string, Method>,
+): Promise<unknown> {
+  const { name, args } = call;
+  try {
+    const result = await method(...args);
+    // Some adapters return what their query gives for no row.
+    if (result === undefined && LOOKUPS.has(name)) return null;
+    return readResult(call, result);
+  } catch (error) {
+    if (LOOKUPS.has(name) && isImpossibleKey(args, error)) return null;
+    // Another request was faster, or the row was deleted elsewhere.
+    if (ENDINGS.has(name) && isMissingRow(error)) return null;
+    // The adapter for MikroORM fails so. After the error of a database it is not asked again.
+    if (name === "updateSession" && error instanceof TypeError && await isSessionGone(bound, args)) {
+      return null;
+    }
+    throw new AdapterFailure(name, failureKind(error), { cause: redactError(error, args) });
+  }
 }
 
-/** The names of its methods, its own and those of its class. */
-export function methodNames(adapter: Adapter): string[] {
-  const names = new Set<string>([...Object.keys(adapter), ...ADAPTER_METHODS]);
+/**
+ * Methods whose key comes from the client, or from `authorize()`. A key that no row can have is "not found",
+ * not a failure.
+ */
+const LOOKUPS = new Set([
+  "deleteSession",
+  "getAccount",
+  "getAuthenticator",
+  "getSessionAndUser",
+  "getUser",
+  "getUserByAccount",
+  "getUserByEmail",
+  "useVerificationToken",
+]);
+
+/** Methods for which a row that is gone is no failure: it was to be deleted, or its session has ended. */
+const ENDINGS = new Set(["deleteSession", "deleteUser", "unlinkAccount", "updateSession"]);
+
+async function isSessionGone(bound: Record<string, Method>, [session]: readonly unknown[]): Promise<boolean> {
+  const { sessionToken } = session as { sessionToken: string };
+  try {
+    return await bound.getSessionAndUser?.(sessionToken) === null;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether the database refused the key itself. SQL databases answer with a "data exception" (for a cookie of
+ * "%00"), unstorage with a message (for ".."), and some drivers refuse `undefined` (a sign-in link without
+ * its address).
+ */
+function isImpossibleKey([key]: readonly unknown[], error: unknown): boolean {
+  if (typeof key === "object" && key !== null && "identifier" in key && key.identifier === undefined) {
+    return true;
+  }
+  const { code, message, cause } = (error ?? {}) as Partial<Error> & { code?: unknown };
+  return isDataException(code) || isDataException((cause as { code?: unknown } | undefined)?.code) ||
+    /^\[unstorage\] Invalid key/.test(message ?? "");
+}
+
+function isDataException(state: unknown): boolean {
+  return typeof state === "string" && /^22[0-9A-Z]{3}$/.test(state);
+}
+
+/** Its methods, its own and those of its class, bound to it. */
+function methodsOf(adapter: Adapter): [string, Method][] {
   const source = adapter as unknown as Record<string, unknown>;
-  return [...names].filter((name) => typeof source[name] === "function");
+  const names = [...new Set([...Object.keys(adapter), ...ADAPTER_METHODS])];
+  return names.flatMap((name): [string, Method][] => {
+    const method = source[name];
+    return typeof method === "function" ? [[name, method.bind(adapter)]] : [];
+  });
 }
 
-/** A copy of an adapter with further methods. Those of a class are bound, since a copy would not have them. */
+/** A copy of an adapter with further methods. Those of a class are bound: a copy would not have them. */
 export function withMethods<A extends Adapter, Methods extends object>(
   adapter: A,
   added: Methods,
 ): A & Methods {
-  const source = adapter as unknown as Record<string, Method>;
-  const methods = methodNames(adapter).map((name) => [name, source[name]!.bind(adapter)]);
-  return { ...adapter, ...Object.fromEntries(methods), ...added };
+  return { ...adapter, ...Object.fromEntries(methodsOf(adapter)), ...added };
+}
+
+/** A function for each method that is to do more: it is given the method, and makes the one in its place. */
+type Wrappers<A> = { [Name in keyof A]?: (method: NonNullable<A[Name]>) => A[Name] };
+
+/** A copy of a bound adapter with methods replaced. What it lacks it still lacks. */
+export function wrapMethods<A extends Adapter>(adapter: Adapter, wrappers: Wrappers<A>): Adapter {
+  const copy = { ...adapter } as Record<string, unknown>;
+  for (const [name, wrap] of Object.entries(wrappers as Record<string, (method: unknown) => unknown>)) {
+    if (copy[name] !== undefined) copy[name] = wrap(copy[name]);
+  }
+  return copy as Adapter;
 }
 
 const WRITES_SESSION = new Set(["createSession", "updateSession"]);

@@ -1,5 +1,6 @@
 /** An adapter whose table has sessions of others as well. */
 import type { Adapter } from "@auth/core/adapters";
+import { wrapMethods } from "./bind.ts";
 import type { SessionListAdapter } from "./session_list.ts";
 
 /**
@@ -8,26 +9,15 @@ import type { SessionListAdapter } from "./session_list.ts";
  * @param isOwn Whether a session token is of a session that it may find.
  */
 export function ownSessions(adapter: Adapter, isOwn: (token: string) => boolean): Adapter {
-  const { getSessionAndUser, updateSession, deleteSession } = adapter;
-  const { listSessionsByUserId } = adapter as Partial<SessionListAdapter>;
-  const own: Partial<SessionListAdapter> = {
-    ...(getSessionAndUser && {
-      getSessionAndUser: async (token) => isOwn(token) ? await getSessionAndUser(token) : null,
-    }),
-    ...(updateSession && {
-      updateSession: async (session) => isOwn(session.sessionToken) ? await updateSession(session) : null,
-    }),
-    ...(deleteSession && {
-      deleteSession: async (token) => await (isOwn(token) ? deleteSession(token) : null) as null,
-    }),
-    ...(listSessionsByUserId && {
-      async listSessionsByUserId(userId) {
-        const rows = await listSessionsByUserId(userId);
-        // Anything else is said by who asks for them.
-        if (!Array.isArray(rows)) return rows;
-        return rows.filter((row) => typeof row?.sessionToken !== "string" || isOwn(row.sessionToken));
-      },
-    }),
-  };
-  return { ...adapter, ...own };
+  return wrapMethods<SessionListAdapter>(adapter, {
+    getSessionAndUser: (get) => async (token) => isOwn(token) ? await get(token) : null,
+    updateSession: (update) => async (session) => isOwn(session.sessionToken) ? await update(session) : null,
+    deleteSession: (remove) => async (token) => await (isOwn(token) ? remove(token) : null) as null,
+    listSessionsByUserId: (list) => async (userId) => {
+      const rows = await list(userId);
+      // Anything else is said by who asks for them.
+      if (!Array.isArray(rows)) return rows;
+      return rows.filter((row) => typeof row?.sessionToken !== "string" || isOwn(row.sessionToken));
+    },
+  });
 }

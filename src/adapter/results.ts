@@ -1,0 +1,165 @@
+/**
+ * Checks an adapter's results, with which core goes on as they are, and makes Dates of their points in time:
+ * core, and the reading of sessions here, compare Dates only.
+ */
+import type { VerificationToken } from "@auth/core/adapters";
+import { lazyPattern } from "../utils/lazy_pattern.ts";
+import { toDate } from "./dates.ts";
+
+/** A call of the adapter. */
+export interface AdapterCall {
+  /** The method's name. */
+  readonly name: string;
+  /** Its arguments. */
+  readonly args: readonly unknown[];
+  /** Warns of a mistake in the result; `topic` is the same for the same mistake. */
+  readonly warn: (topic: string, message: string) => void;
+}
+
+type Row = Record<string, unknown>;
+
+/**
+ * The result, with Dates in it; the same object if nothing is to be changed.
+ *
+ * If a value is no date, a session or a sign-in link counts as expired, and an address as not verified.
+ *
+ * @throws {Error} If core must not go on.
+ */
+export function readResult(call: AdapterCall, result: unknown): unknown {
+  const { name, args: [asked] } = call;
+  const key = WRITTEN_KEYS[name];
+  if (key !== undefined) requireKey(key, result);
+  if (!isRow(result)) return result;
+  switch (name) {
+    case "getUserByEmail":
+      requireAddress(result, asked);
+      return withVerifiedDate(result, call);
+    case "createUser":
+    case "getUser":
+    case "getUserByAccount":
+    case "updateUser":
+      return withVerifiedDate(result, call);
+    case "getSessionAndUser":
+      return sessionAndUser(result, call);
+    case "listSessionsByUserId":
+      return Array.isArray(result) ? result.map((row) => isRow(row) ? withExpiry(row, call) : row) : result;
+    case "createSession":
+    case "updateSession":
+      // A session that was just written expires when it was told to.
+      return withField(
+        result,
+        "expires",
+        toDate(result.expires) ?? toDate((asked as Row).expires) ?? result.expires,
+      );
+    case "useVerificationToken":
+      return isSameLink(result, asked as Link) ? withExpiry(result, call, "the sign-in link") : null;
+    default:
+      return result;
+  }
+}
+
+/** Methods whose result core takes an id from: without it the session would be of no user. */
+const WRITTEN_KEYS: Readonly<Record<string, string>> = {
+  createSession: "sessionToken",
+  createUser: "id",
+  updateUser: "id",
+};
+
+function requireKey(key: string, result: unknown): void {
+  const value = isRow(result) ? result[key] : undefined;
+  if (value !== undefined && value !== null) return;
+  throw new Error(`its result has no \`${key}\`: have it return the row as it is stored`);
+}
+
+/** The rows of a session, unless that of its user is gone: then no user is signed in. */
+function sessionAndUser(result: Row, call: AdapterCall): Row | null {
+  const { session, user } = result;
+  if (isRow(session) && isRow(user)) {
+    const dated = { session: withExpiry(session, call), user: withVerifiedDate(user, call) };
+    return dated.session === session && dated.user === user ? result : { ...result, ...dated };
+  }
+  const missing = isRow(session) ? "user" : "session";
+  call.warn(
+    `getSessionAndUser ${missing}`,
+    `The adapter's getSessionAndUser() returned no \`${missing}\`: the session counts as none. Have it ` +
+      "return `{ session, user }`, and null where one of them is gone. Delete the sessions of a user with the " +
+      "user.",
+  );
+  return null;
+}
+
+type Link = Partial<VerificationToken>;
+
+/**
+ * Whether a sign-in link is the one that was looked for: a key-value store that cuts keys at a character may
+ * return another one.
+ */
+function isSameLink(row: Link, { identifier, token }: Link): boolean {
+  return matches(row.token, token) && matches(row.identifier, identifier);
+}
+
+/** Some adapters leave columns out, and some sign-in links have no address: what is missing matches. */
+function matches(actual: string | undefined, expected: string | undefined): boolean {
+  return actual === undefined || expected === undefined || actual === expected;
+}
+
+/**
+ * The address must be the one that was looked for. With a collation that ignores accents it may be another
+ * one: then the owner of a similar address could sign in as this user.
+ */
+function requireAddress({ email }: Row, address: unknown): void {
+  if (typeof email !== "string" || foldAddress(email) === foldAddress(String(address))) return;
+  // Not null: core would create a user, and in a key-value store overwrite the other user's key.
+  throw new Error("The adapter's getUserByEmail() answered with a user of another e-mail address.");
+}
+
+function foldAddress(email: string): string {
+  return email.normalize("NFKC").toLowerCase().trim();
+}
+
+function withExpiry(row: Row, call: AdapterCall, what = "the session"): Row {
+  const date = toDate(row.expires);
+  if (date === undefined) warnOfValue(call, "expires", row.expires, `${what} counts as expired`);
+  return withField(row, "expires", date ?? new Date(0));
+}
+
+/** Some schemas keep a boolean here, which stays. */
+function withVerifiedDate(user: Row, call: AdapterCall): Row {
+  const { emailVerified: value } = user;
+  if (value === null || value === undefined || typeof value === "boolean") return user;
+  const date = toDate(value) ?? null;
+  if (date === null) warnOfValue(call, "emailVerified", value, "the address counts as not verified");
+  return withField(user, "emailVerified", date);
+}
+
+function warnOfValue({ name, warn }: AdapterCall, field: string, value: unknown, effect: string): void {
+  const shape = describeShape(value);
+  warn(
+    `${name} ${field}`,
+    `The adapter's ${name}() returned ${shape} as \`${field}\`, which is no date: ${effect}. Have the ` +
+      "adapter return a Date, ISO 8601 text (UTC where it names no zone) or milliseconds since 1970.",
+  );
+}
+
+const digits = lazyPattern(String.raw`\p{N}`, "gu");
+const letters = lazyPattern(String.raw`\p{L}`, "gu");
+
+/** Describes a value without its letters and digits: if columns are mixed up, it may be a secret. */
+function describeShape(value: unknown): string {
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") {
+    return value === null ? "null" : `a value of type ${typeof value}`;
+  }
+  const shape = String(value).slice(0, 40).replace(digits(), "0").replace(letters(), "x");
+  return `a ${typeof value} like ${JSON.stringify(shape)}`;
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === "object" && value !== null;
+}
+
+/** A copy with another value in one field, of the same class; the adapter may still use the row itself. */
+function withField(row: Row, field: string, value: unknown): Row {
+  if (row[field] === value) return row;
+  const copy = Object.create(Object.getPrototypeOf(row), Object.getOwnPropertyDescriptors(row)) as Row;
+  return Object.defineProperty(copy, field, { value, enumerable: true, writable: true, configurable: true });
+}
