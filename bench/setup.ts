@@ -1,10 +1,6 @@
-/**
- * What the benchmarks run on: the built package beside its peers in `bench/measured/`, and the runtimes.
- *
- * @module
- */
+/** What the benchmarks run on: the built package beside its peers in `bench/measured/`, and the runtimes. */
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -26,21 +22,14 @@ export interface Runtime {
 /** The Node releases that are measured, beside the Deno that runs this. */
 const NODES = ["20", "24"];
 
-async function run(command: string, args: string[], cwd: string): Promise<string> {
-  return (await promisify(execFile)(command, args, { cwd, maxBuffer: 2 ** 26 })).stdout;
-}
+const run = promisify(execFile);
 
 /** Has one of the measured programs run, and gives what it prints as JSON. */
-export async function runMeasured<T>(
-  { command }: Runtime,
-  file: string,
-  ...parameters: (string | number)[]
-): Promise<T> {
-  const [program, ...args] = [...command, file, ...parameters.map(String)];
+export async function runMeasured<T>({ command }: Runtime, file: string, parameter: string): Promise<T> {
+  const [program, ...args] = [...command, file, parameter];
   const env = { ...process.env, NODE_ENV: "production" };
-  const options = { cwd: directory, env, maxBuffer: 2 ** 26, timeout: 30 * 60_000 };
-  const { stdout } = await promisify(execFile)(program!, args, options);
-  return JSON.parse(stdout.trim().split("\n").at(-1)!);
+  const { stdout } = await run(program!, args, { cwd: directory, env, timeout: 60_000 });
+  return JSON.parse(stdout);
 }
 
 /**
@@ -50,28 +39,24 @@ export async function runMeasured<T>(
  */
 export async function install(built: string | undefined): Promise<void> {
   if (built === undefined) {
-    await run(process.execPath, ["task", "build:npm"], root);
+    await run(process.execPath, ["task", "build:npm"], { cwd: root, maxBuffer: 2 ** 26 });
   }
-  const work = await mkdtemp(join(tmpdir(), "fastify-authjs-bench-"));
-  try {
-    const packed = await run(
-      "npm",
-      ["pack", "--json", `--pack-destination=${work}`],
-      built ?? join(root, "npm"),
-    );
-    const tarball = join(work, JSON.parse(packed)[0].filename);
-    const options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund"];
-    await run("npm", ["install", ...options, tarball], directory);
-  } finally {
-    await rm(work, { recursive: true });
-  }
+  const packed = await run("npm", ["pack", "--json"], {
+    cwd: built ?? join(root, "npm"),
+    maxBuffer: 2 ** 26,
+  });
+  const tarball = join(built ?? join(root, "npm"), JSON.parse(packed.stdout)[0].filename);
+  const options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund"];
+  await run("npm", ["install", ...options, tarball], { cwd: directory });
+  await rm(tarball);
 }
 
 /** Finds the runtimes. One that cannot be had is an error: a table with a hole in it compares nothing. */
 export async function findRuntimes(): Promise<Runtime[]> {
   const nodes = await Promise.all(NODES.map(async (major): Promise<Runtime> => {
     const print = "console.log(JSON.stringify([process.versions.node, process.execPath]))";
-    const found = await run("npx", ["--yes", `--package=node@${major}`, "node", "-e", print], tmpdir());
+    const args = ["--yes", `--package=node@${major}`, "node", "-e", print];
+    const { stdout: found } = await run("npx", args, { cwd: tmpdir() });
     const [version, command] = JSON.parse(found);
     return { name: `Node ${version}`, command: [command] };
   }));

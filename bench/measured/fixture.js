@@ -51,13 +51,6 @@ export async function forgedCookies() {
   return { anonymous: "", forged, forgedChunks: chunks.join("; ") };
 }
 
-/** Claims that make a cookie of three chunks, as they do it in practice: the provider's tokens, kept in the session. */
-export const LARGE_CLAIMS = {
-  access_token: randomBytes(2250).toString("base64url"),
-  id_token: randomBytes(1950).toString("base64url"),
-  refresh_token: randomBytes(1050).toString("base64url"),
-};
-
 /** More users than the token cache holds. */
 export const USERS = 12_000;
 
@@ -75,14 +68,7 @@ export const provider = (id = "local") => ({
 });
 
 /** The configuration of every Auth.js integration. */
-export const authConfig = (providers = 1) => ({
-  providers: Array.from(
-    { length: providers },
-    (_, index) => provider(`local-${index}`),
-  ),
-  secret: SECRET,
-  trustHost: true,
-});
+export const authConfig = () => ({ providers: [provider()], secret: SECRET, trustHost: true });
 
 /** What most applications do: the id and the role of the user are in the session. */
 export const CALLBACKS = {
@@ -131,13 +117,3 @@ export const ADAPTER = {
   listAuthenticatorsByUserId: () => same([]),
   updateAuthenticatorCounter: nothing,
 };
-
-/** The session cookie of its user. */
-export const DATABASE_COOKIE = `${COOKIE}=${"0123456789abcdef".repeat(4)}`;
-
-/** A configuration with sessions in a database. */
-export const databaseConfig = () => ({
-  ...authConfig(),
-  adapter: ADAPTER,
-  session: { strategy: "database" },
-});

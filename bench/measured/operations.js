@@ -9,10 +9,13 @@ import { ADAPTER, provider, SECRET, USER } from "./fixture.js";
 
 const PASSWORD = "correct horse";
 
-/** The configurations by name. `more`: how many providers there are beside those that are used. */
+/** Core would write each wrong password to the console. */
+const SILENT = { error() {}, warn() {}, debug() {} };
+
+/** The configurations by name. */
 export const CONFIGURATIONS = {
   /** Sign-ins with a password and at a provider, and sessions in a JWT. */
-  plain: (more) => ({
+  plain: {
     secret: SECRET,
     trustHost: true,
     logger: SILENT,
@@ -22,11 +25,10 @@ export const CONFIGURATIONS = {
         authorize: ({ password }) => password === PASSWORD ? { id: "1", ...USER } : null,
       }),
       { ...provider("oauth"), [customFetch]: answerOfProvider },
-      ...others(more),
     ],
-  }),
+  },
   /** Links by mail and passkeys, for which Auth.js needs a database. */
-  database: (more) => ({
+  database: {
     secret: SECRET,
     trustHost: true,
     logger: SILENT,
@@ -43,15 +45,9 @@ export const CONFIGURATIONS = {
         sendVerificationRequest: () => Promise.resolve(),
       },
       PasskeyProvider({}),
-      ...others(more),
     ],
-  }),
+  },
 };
-
-const others = (more) => Array.from({ length: more }, (_, index) => provider(`local-${index}`));
-
-/** Core would write each wrong password to the console. */
-const SILENT = { error() {}, warn() {}, debug() {} };
 
 /** The provider's endpoints, without a network. */
 async function answerOfProvider(input) {

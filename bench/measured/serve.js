@@ -1,6 +1,6 @@
 /**
  * One contestant in a process of its own: `serve.js <app> [parameter]`. Prints its port and cookies; after that it
- * answers each line with its resident memory in bytes and the microseconds of CPU it has used. It ends with its parent.
+ * answers each line with the microseconds of CPU it has used. It ends with its parent.
  */
 import { executionAsyncResource } from "node:async_hooks";
 import process from "node:process";
@@ -12,7 +12,7 @@ export const tick = await currentTick();
 const { start } = await import(`./apps/${app}.js`);
 console.log(JSON.stringify(await start(parameter)));
 createInterface({ input: process.stdin })
-  .on("line", () => console.log(JSON.stringify(used())))
+  .on("line", () => console.log(JSON.stringify(cpu())))
   .on("close", () => process.exit());
 
 /**
@@ -24,7 +24,7 @@ function currentTick() {
   return new Promise((resolve) => process.nextTick(() => resolve(executionAsyncResource())));
 }
 
-function used() {
+function cpu() {
   const { user, system } = process.cpuUsage();
-  return { memory: process.memoryUsage.rss(), cpu: user + system };
+  return user + system;
 }

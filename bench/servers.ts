@@ -1,21 +1,14 @@
-/**
- * The processes that are measured, and the one that loads them: each answers a line with a line.
- *
- * @module
- */
+/** The processes that are measured, and the one that loads them: each answers a line with a line. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import type { Extent } from "./effort.ts";
 import { directory, type Runtime } from "./setup.ts";
 
 /** A process that answers a line with a line. */
-export class Conversation {
+class Conversation {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
-  /** Until the process is gone. */
-  readonly ended: Promise<void>;
 
   constructor({ command: [program, ...args] }: Runtime, ...parameters: string[]) {
     this.#child = spawn(program!, [...args, ...parameters], {
@@ -24,12 +17,6 @@ export class Conversation {
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
-    this.ended = new Promise((resolve) => this.#child.once("exit", () => resolve()));
-  }
-
-  /** The number of the process. */
-  get id(): number {
-    return this.#child.pid!;
   }
 
   async listen<T>(): Promise<T> {
@@ -38,9 +25,9 @@ export class Conversation {
     return JSON.parse(value);
   }
 
-  ask<T>(question: unknown): Promise<T> {
+  async ask<T>(question: unknown): Promise<T> {
     this.#child.stdin.write(`${JSON.stringify(question)}\n`);
-    return this.listen();
+    return await this.listen();
   }
 
   end(): void {
@@ -49,38 +36,32 @@ export class Conversation {
   }
 }
 
-/** Which of an application's cookies is sent: that of its user, none, or a forged one. */
-export type Cookie = "cookie" | "anonymous" | "forged" | "forgedChunks";
+/** What an application prints once it listens: its port, and cookies by name. */
+type Started = { readonly port: number } & Readonly<Record<string, string>>;
 
 /** The server of one contestant. */
 export class Server {
   readonly #conversation: Conversation;
   /** Without a path. */
   readonly url: string;
-  readonly cookies: Readonly<Record<Cookie, string>>;
+  /** Cookie headers: `cookie` is that of its user. */
+  readonly cookies: Readonly<Record<string, string>>;
 
-  constructor(
-    conversation: Conversation,
-    { port, ...cookies }: { port: number } & Record<Cookie, string>,
-  ) {
+  private constructor(conversation: Conversation, { port, ...cookies }: Started) {
     this.#conversation = conversation;
     this.url = `http://127.0.0.1:${port}`;
     this.cookies = cookies;
   }
 
   /** Starts one of `measured/apps/` in a process of its own. */
-  static start(runtime: Runtime, app: string, parameter = ""): Promise<Server> {
-    return Server.of(new Conversation(runtime, "serve.js", app, parameter));
-  }
-
-  /** The server of a process that runs `serve.js`, once it listens. */
-  static async of(conversation: Conversation): Promise<Server> {
+  static async start(runtime: Runtime, app: string, parameter = ""): Promise<Server> {
+    const conversation = new Conversation(runtime, "serve.js", app, parameter);
     return new Server(conversation, await conversation.listen());
   }
 
-  /** Resident memory in bytes, and the microseconds of CPU since the start. */
-  used(): Promise<{ memory: number; cpu: number }> {
-    return this.#conversation.ask("used?");
+  /** Microseconds of CPU since the start. */
+  async cpu(): Promise<number> {
+    return await this.#conversation.ask("cpu?");
   }
 
   end(): void {
@@ -104,22 +85,16 @@ export interface Asked {
   readonly manyUsers?: boolean;
   /** The status of every answer. */
   readonly status: number;
+  readonly connections: number;
 }
 
-/** What a server is sent in a round. */
-export type Order = Extent & Asked & {
-  readonly connections: number;
-  /** Seconds until a request has failed; ten by default. */
-  readonly timeout?: number;
-};
+/** For how long a server is asked: for so many seconds, or until each request was sent so often. */
+export type Extent = { readonly seconds: number } | { readonly turns: number };
 
 /** What a server did in a round. */
 export interface Load {
-  readonly requests: number;
   /** Requests a second. */
   readonly perSecond: number;
-  /** Resident memory in bytes after it. */
-  readonly memory: number;
   /** Microseconds of the server's CPU for a request. */
   readonly cpu: number;
 }
@@ -128,7 +103,7 @@ export interface Load {
 interface Answered {
   readonly requests: number;
   readonly perSecond: number;
-  readonly statuses: Readonly<Record<string, number>>;
+  readonly statuses: readonly string[];
   readonly failed: number;
 }
 
@@ -140,36 +115,21 @@ export class Generator {
     this.#conversation = new Conversation(node, "load.js");
   }
 
-  /** @throws {Error} Where a request failed, or an answer has another status. */
-  async load(server: Server, order: Order): Promise<Load> {
-    const before = await server.used();
-    const { requests, perSecond } = await this.send(server, order);
-    const { memory, cpu } = await server.used();
-    return { requests, perSecond, memory, cpu: (cpu - before.cpu) / requests };
-  }
-
-  /**
-   * The same, where nothing else is asked of the server.
-   *
-   * @throws {Error} Where a request failed, or an answer has another status.
-   */
-  async send(
-    server: Server,
-    { status, ...order }: Order,
-  ): Promise<Pick<Load, "requests" | "perSecond">> {
-    const { requests, perSecond, statuses, failed } = await this.#conversation.ask<Answered>(
-      { url: server.url, ...order },
-    );
-    const others = Object.keys(statuses).filter((each) => each !== `${status}`);
+  /** @throws {Error} If a request failed, or an answer has another status. */
+  async load(server: Server, { status, ...asked }: Asked, extent: Extent): Promise<Load> {
+    const before = await server.cpu();
+    const order = { url: server.url, ...asked, ...extent };
+    const { requests, perSecond, statuses, failed } = await this.#conversation.ask<Answered>(order);
+    const others = statuses.filter((each) => each !== `${status}`);
     if (failed > 0 || others.length > 0 || requests === 0) {
       throw new Error(
         `${
-          order.requests[0]!.path
+          asked.requests[0]!.path
         } of ${server.url} had to answer ${status}: of ${requests} requests ${failed} ` +
-          `failed, and the statuses are ${JSON.stringify(statuses)}`,
+          `failed, and the statuses are ${statuses}`,
       );
     }
-    return { requests, perSecond };
+    return { perSecond, cpu: (await server.cpu() - before) / requests };
   }
 
   end(): void {
