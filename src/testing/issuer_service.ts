@@ -66,9 +66,11 @@ interface MockServer {
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not installed.
  */
-export async function loadMockServer(name = "oauth2-mock-server"): Promise<MockServer> {
+export async function loadMockServer(
+  load = async (name: string): Promise<MockServer> => await import(/* webpackIgnore: true */ name),
+): Promise<MockServer> {
   try {
-    return await import(/* webpackIgnore: true */ name);
+    return await load("oauth2-mock-server");
   } catch (cause) {
     throw new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
