@@ -14,8 +14,10 @@ import Fastify from "fastify";
 import { createAuth, FastifyAuth, FastifyAuthError } from "fastify-authjs";
 import { createStorage } from "unstorage";
 import { bindAdapter } from "../src/adapter/bind.ts";
-import { memoryPlaces, UnfinishedUsers } from "../src/adapter/unfinished_users.ts";
+import { memoryStore } from "../src/adapter/memory_store.ts";
+import { UnfinishedUsers } from "../src/adapter/unfinished_users.ts";
 import { redactError } from "../src/http/redact_error.ts";
+import { placeOf } from "../src/session/sealed_value.ts";
 import { testApp, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
@@ -317,7 +319,7 @@ Deno.test("the application's own error handler answers for a database that is do
 });
 
 Deno.test("UnfinishedUsers names the user of an account until it is finished, for an hour, and drops the oldest", async () => {
-  const left = new UnfinishedUsers(memoryPlaces());
+  const left = new UnfinishedUsers(memoryStore(), (key) => placeOf(key, "unfinished user"));
   const account = (id: number) => ({ provider: "one", providerAccountId: String(id) });
   for (let id = 0; id <= 1000; id++) await left.add(account(id), `user ${id}`);
   assertEquals(await left.find(account(0)), undefined);

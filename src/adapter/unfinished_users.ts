@@ -1,53 +1,63 @@
 /**
- * Users of first sign-ins that are under way. Between the write of a user and that of its account the process may end,
- * or the database: the user would keep its e-mail address from every later sign-in. So each sign-in records which user
- * it has created for which account, and the next one with that account goes on with that user.
+ * Users of first sign-ins that are under way. Between the write of a user and that of its account the process
+ * may end, or the database: the user would keep its e-mail address from every later sign-in. So each sign-in
+ * records which user it has created for which account, and the next one with that account goes on with that
+ * user.
  */
 import type { AdapterAccount } from "@auth/core/adapters";
-import { LRUCache } from "lru-cache";
+import type { Store } from "../types.ts";
 
 /** An account at a provider. */
 export type AccountId = Pick<AdapterAccount, "provider" | "providerAccountId">;
 
 /** How long a record is kept, in milliseconds. */
-export const RECORD_LIFE_MS = 60 * 60_000;
+const RECORD_LIFE_MS = 60 * 60_000;
 
-/** Where records are kept: texts by their keys. An empty one is none. */
-export interface RecordPlaces {
-  get(key: string): string | undefined | Promise<string | undefined>;
-  set(key: string, value: string): unknown;
-}
-
-/** Places in this process, if processes share no store. */
-export function memoryPlaces(): RecordPlaces {
-  return new LRUCache<string, string>({ max: 2000, ttl: RECORD_LIFE_MS, ttlResolution: 0 });
-}
+/** Where the text of a key is kept, and how it is sealed there. */
+type PlaceOf = (key: string) => {
+  readonly name: string;
+  seal(text: string): string;
+  open(value: string | null | undefined): string | undefined;
+};
 
 /** The records, each under its account and under its user. */
 export class UnfinishedUsers {
-  readonly #places: RecordPlaces;
+  readonly #store: Pick<Store, "get" | "set">;
+  readonly #placeOf: PlaceOf;
 
-  constructor(places: RecordPlaces) {
-    this.#places = places;
+  constructor(store: Pick<Store, "get" | "set">, placeOf: PlaceOf) {
+    this.#store = store;
+    this.#placeOf = placeOf;
   }
 
   /** Records that a user was created for an account. */
   async add(account: AccountId, userId: string): Promise<void> {
-    await this.#places.set(keyOfAccount(account), userId);
-    await this.#places.set(keyOfUser(userId), keyOfAccount(account));
+    await this.#set(keyOfAccount(account), userId);
+    await this.#set(keyOfUser(userId), keyOfAccount(account));
   }
 
   /** The id of the user that was created for an account, and has none yet as far as is recorded. */
   async find(account: AccountId): Promise<string | undefined> {
     const key = keyOfAccount(account);
-    const userId = await this.#places.get(key);
-    if (!userId) return undefined;
-    return await this.#places.get(keyOfUser(userId)) === key ? userId : undefined;
+    const userId = await this.#get(key);
+    if (userId === undefined) return undefined;
+    return await this.#get(keyOfUser(userId)) === key ? userId : undefined;
   }
 
   /** The user is finished: an account was linked to it, or it was deleted. */
   async delete(userId: string): Promise<void> {
-    await this.#places.set(keyOfUser(userId), "");
+    await this.#set(keyOfUser(userId), "", 1);
+  }
+
+  async #get(key: string): Promise<string | undefined> {
+    const { name, open } = this.#placeOf(key);
+    const [value] = await this.#store.get([name]);
+    return open(value);
+  }
+
+  async #set(key: string, text: string, milliseconds = RECORD_LIFE_MS): Promise<void> {
+    const { name, seal } = this.#placeOf(key);
+    await this.#store.set(name, seal(text), milliseconds);
   }
 }
 

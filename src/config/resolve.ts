@@ -9,9 +9,7 @@ import type { AuthConfig } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
 import { adapterProblem, strategyOf, strategyProblem, tokenRowProblem } from "./adapter_problem.ts";
-import type { FirstSignIns } from "../adapter/first_sign_ins.ts";
-import { SingleUse } from "../adapter/single_use.ts";
-import { memoryPlaces, type RecordPlaces } from "../adapter/unfinished_users.ts";
+import { memoryStore } from "../adapter/memory_store.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { later } from "../utils/later.ts";
 import { environment } from "./environment.ts";
@@ -121,12 +119,8 @@ export interface ResolvedConfig {
   readonly advice: readonly Notice[];
   /** The built-in pages. */
   readonly pages: PageSettings;
-  /** The users that sign-ins have created, and not finished, if processes share no store. */
-  readonly unfinishedUsers: RecordPlaces;
-  /** The sign-in links that are in use. */
-  readonly linkUses: SingleUse;
-  /** The sign-ins under way that have found no user or account. */
-  readonly firstSignIns: FirstSignIns;
+  /** What sign-ins under way keep in this process, and how long a call of the adapter may take. */
+  readonly signIns: { readonly memory: ReturnType<typeof memoryStore>; readonly timeout: number };
   /** Takes the warnings that come up after boot. */
   readonly notices: Notices;
   /** Why this configuration cannot be used. */
@@ -135,6 +129,7 @@ export interface ResolvedConfig {
 
 /** Resolves a configuration. Check the `problem` of the result before using it. */
 export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
+  const { adapterTimeout = DEFAULT_ADAPTER_TIMEOUT } = config;
   const problems: FastifyAuthError[] = [];
   const attempt = <T>(step: () => T): T | undefined => {
     try {
@@ -193,7 +188,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     hashSecrets: hashSecrets(bound.secret),
     keepsTokens,
     revocation: config.revocable && refresh.store
-      ? { store: refresh.store, timeout: config.adapterTimeout ?? DEFAULT_ADAPTER_TIMEOUT }
+      ? { store: refresh.store, timeout: adapterTimeout }
       : undefined,
     recordsSignIns,
     providerSignOut,
@@ -230,9 +225,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     ],
     advice: toNotices("FST_AUTHJS_WARN_RATE_LIMIT", rateLimitAdvice(config, production)),
     pages,
-    unfinishedUsers: memoryPlaces(),
-    linkUses: new SingleUse(config.adapterTimeout),
-    firstSignIns: { underWay: new Map(), timeout: config.adapterTimeout },
+    signIns: { memory: memoryStore(), timeout: adapterTimeout },
     notices,
     problem: problems[0],
   });
@@ -240,8 +233,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
 
 /** A configuration that takes over which sign-ins are under way from an earlier one of its tenant. */
 export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): ResolvedConfig {
-  const { unfinishedUsers, linkUses, firstSignIns } = before;
-  return Object.freeze({ ...resolved, unfinishedUsers, linkUses, firstSignIns });
+  return Object.freeze({ ...resolved, signIns: before.signIns });
 }
 
 /** The keys that OpenID Providers publish, loaded with the first token that is verified. */

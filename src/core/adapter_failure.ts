@@ -2,11 +2,10 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AccountNotLinked, OAuthAccountNotLinked } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
-import { FirstSignIn } from "../adapter/first_sign_ins.ts";
+import { SignInTurns } from "../adapter/sign_in_turns.ts";
 import { SignInWrites } from "../adapter/sign_in_writes.ts";
-import { RECORD_LIFE_MS, type RecordPlaces, UnfinishedUsers } from "../adapter/unfinished_users.ts";
+import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { sharedStore } from "../session/ending.ts";
-import type { OpenStore } from "../session/shared_store.ts";
 import { placeOf } from "../session/sealed_value.ts";
 import { type Answer, failedAnswer } from "./answer.ts";
 import type { ProviderContext } from "./context.ts";
@@ -18,18 +17,19 @@ import type { ProviderContext } from "./context.ts";
  */
 export function watchAdapter(context: ProviderContext) {
   const { config, settings, provider, logger } = context;
-  const store = sharedStore({ settings, logger: () => logger });
   let adapter = settings.adapter!;
   let writes: SignInWrites | undefined;
-  let signIn: FirstSignIn | undefined;
+  let turns: SignInTurns | undefined;
   let failure: unknown;
-  if (provider.type === "email") adapter = config.linkUses.wrap(adapter, store);
   if (context.action === "callback") {
-    const unfinished = new UnfinishedUsers(placesOf(context, store));
-    const isAlone = () => signIn!.isAlone;
+    const { memory, timeout } = config.signIns;
+    const store = sharedStore({ settings, logger: () => logger });
+    const place = (key: string) => placeOf(`${config.hashSecrets.current} ${key}`, "unfinished user");
+    const unfinished = new UnfinishedUsers(store ?? memory, place);
+    const isAlone = () => turns!.isAlone;
     writes = new SignInWrites(adapter, { type: provider.type, unfinished, isAlone, report: logger.error });
-    signIn = new FirstSignIn(writes.adapter, config.firstSignIns, store);
-    adapter = signIn.adapter;
+    turns = new SignInTurns(writes.adapter, { memory, store, timeout });
+    adapter = turns.adapter;
   }
   const methods = Object.entries(adapter as Record<string, (...args: unknown[]) => unknown>);
   const watched = methods.map(([method, call]) => [method, async (...args: unknown[]) => {
@@ -55,25 +55,8 @@ export function watchAdapter(context: ProviderContext) {
         if (error !== undefined) logger.error(error);
         return failedAnswer(unavailableError(failure));
       } finally {
-        await signIn?.end();
+        await turns?.end();
       }
-    },
-  };
-}
-
-/** Where sign-ins record the users that they create: in the store that processes share, if there is one. */
-function placesOf({ config }: ProviderContext, store: OpenStore | undefined): RecordPlaces {
-  if (store === undefined) return config.unfinishedUsers;
-  const place = (key: string) => placeOf(`${config.hashSecrets.current} ${key}`, "unfinished user");
-  return {
-    async get(key) {
-      const { name, open } = place(key);
-      const [value] = await store.get([name]);
-      return open(value);
-    },
-    async set(key, value) {
-      const { name, seal } = place(key);
-      await store.set(name, seal(value), value === "" ? 1 : RECORD_LIFE_MS);
     },
   };
 }

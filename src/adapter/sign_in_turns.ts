@@ -1,0 +1,128 @@
+/**
+ * What sign-ins do one after the other, in this process and in those that share a store.
+ *
+ * A sign-in link signs in once: some adapters look it up and delete it in two steps, and each of several
+ * requests at once may find it. And of first sign-ins of one user at the same time, such as in two tabs, each
+ * would find neither the user nor the account and create both, and the database would refuse the second one.
+ * Here the second one looks up what the first has written, and core decides about it as always: an account of
+ * that provider signs in, another one with the same address is refused.
+ */
+import type { Adapter } from "@auth/core/adapters";
+import { createHash, randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import type { Store } from "../types.ts";
+import { monotonicNow } from "../utils/monotonic.ts";
+import { wrapMethods } from "./bind.ts";
+import { AdapterFailure } from "./failure.ts";
+
+/** How long a turn is waited for if calls of the adapter have no limit, in milliseconds. */
+const LONGEST_WAIT_MS = 120_000;
+
+/** How much longer than its work may take a lock is held, in milliseconds, if its process dies. */
+const LOCK_SLACK_MS = 1_000;
+
+/** How often a lock is tried while another one holds it, in milliseconds. */
+const POLL_INTERVAL_MS = 40;
+
+type Lock = Pick<Store, "lock" | "unlock">;
+
+/** How turns are taken. */
+export interface TurnOptions {
+  /** The locks of this process. */
+  readonly memory: Lock;
+  /** Those of the processes that share a store. */
+  readonly store: Lock | undefined;
+  /** Milliseconds that a call of the adapter may take, and a turn is waited for; 0 for no limit. */
+  readonly timeout: number;
+}
+
+/** The turns of one sign-in. */
+export class SignInTurns {
+  /** The adapter for core. */
+  readonly adapter: Adapter;
+
+  readonly #options: TurnOptions;
+  readonly #limit: number;
+  readonly #owner = randomUUID();
+  #isAlone = true;
+  /** By the name of what keeps others waiting: the locks that are held for it. */
+  readonly #held = new Map<string, Lock[]>();
+
+  constructor(adapter: Adapter, options: TurnOptions) {
+    this.#options = options;
+    this.#limit = options.timeout || LONGEST_WAIT_MS;
+    this.adapter = wrapMethods<Adapter>(adapter, {
+      useVerificationToken: (use) => (link) =>
+        this.#useLink(nameOf("sign-in link", link.identifier, link.token), async () => await use(link)),
+      getUserByAccount: (get) => (account) => {
+        const name = nameOf("first sign-in", "account", account.provider, account.providerAccountId);
+        return this.#lookUp(name, async () => await get(account));
+      },
+      getUserByEmail: (get) => (email) =>
+        this.#lookUp(nameOf("first sign-in", "email", email), async () => await get(email)),
+    });
+  }
+
+  /** Whether no other first sign-in is under way that was waited for in vain. */
+  get isAlone(): boolean {
+    return this.#isAlone;
+  }
+
+  /** Lets the next ones look. Never rejects. */
+  async end(): Promise<void> {
+    await Promise.allSettled([...this.#held.keys()].map((name) => this.#leave(name)));
+  }
+
+  async #useLink<T>(name: string, use: () => Promise<T>): Promise<T> {
+    const { memory, store } = this.#options;
+    const isOurs = async () => await this.#enter(memory, name) && await this.#enter(store, name);
+    try {
+      if (await isOurs()) return await use();
+      throw new AdapterFailure("useVerificationToken", "unanswered", { timeout: this.#limit });
+    } finally {
+      await this.#leave(name);
+    }
+  }
+
+  /** Looks up what other first sign-ins may be about to write; they wait if there is nothing. */
+  async #lookUp<T>(name: string, look: () => Promise<T>): Promise<T> {
+    if (this.#held.has(name)) return await look();
+    const { memory, store } = this.#options;
+    const enter = async (lock: Lock) => await this.#enter(lock, name) || (this.#isAlone = false);
+    let found: T | undefined;
+    try {
+      await enter(memory);
+      found = await look();
+      // Only now, so that the store is not asked for a user who is known.
+      if (found === null && store !== undefined && await enter(store)) found = await look();
+      return found;
+    } finally {
+      if (found !== null) await this.#leave(name);
+    }
+  }
+
+  /** Acquires a lock once no other sign-in holds it. Whether that was in time. */
+  async #enter(lock: Lock | undefined, name: string): Promise<boolean> {
+    const held = this.#held.get(name) ?? [];
+    this.#held.set(name, held);
+    if (lock === undefined) return true;
+    const until = monotonicNow() + this.#limit;
+    while (!await lock.lock(name, this.#owner, this.#limit + LOCK_SLACK_MS)) {
+      if (monotonicNow() >= until) return false;
+      await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
+    }
+    held.push(lock);
+    return true;
+  }
+
+  async #leave(name: string): Promise<void> {
+    const locks = this.#held.get(name) ?? [];
+    this.#held.delete(name);
+    await Promise.all(locks.map((lock) => lock.unlock(name, this.#owner)));
+  }
+}
+
+/** The name of what is locked, from which neither an address nor a token can be told. */
+function nameOf(...parts: (string | undefined)[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
+}
