@@ -137,6 +137,11 @@ export class FastifyAuthError extends Error {
   }
 }
 
+/** The boot error of a setting that cannot work. */
+export function invalidConfig(message: string, options?: ErrorOptions): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message, options);
+}
+
 /** What is known of a failed action. */
 export interface ActionFailure {
   /** The type of the error. */

@@ -1,8 +1,10 @@
 /**
- * Says once if a callback of the application returns nothing, which mostly is a forgotten `return`, or a
- * session without its user.
+ * The functions of the application: what they are given, and what is said, once each, if they return what cannot be
+ * meant. Mostly that is a forgotten `return`.
  */
 import type { AuthConfig } from "@auth/core";
+import type { Provider } from "@auth/core/providers";
+import { defaultProfile } from "../provider/default_profile.ts";
 import type { Notices } from "./notices.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
@@ -52,3 +54,118 @@ export function isAddress(value: unknown): value is string | URL {
 const NO_USER =
   "`callbacks.session` returned a session without `user`, so no user has a session. Add to the " +
   "`session` that it is given: `session({ session }) { …; return session; }`.";
+
+/** What is sent of a session and of its user, unless the callback adds to it. */
+const SESSION_FIELDS = ["user", "expires"];
+const USER_FIELDS = ["id", "name", "email", "image"];
+
+/**
+ * The callbacks, of which `session` is given rows whose other columns can be read, and are not sent. Core gives
+ * it the rows: `({ session }) => session`, or a callback that spreads the session, would send the session token and
+ * every column of the user to the browser, such as the hash of a password.
+ */
+export function hideColumns(callbacks: Callbacks): Callbacks {
+  const { session: own } = callbacks;
+  if (own === undefined) return callbacks;
+  return {
+    ...callbacks,
+    session(params) {
+      const { session } = params as { session: { user: object } };
+      const user = withFields(session.user, USER_FIELDS);
+      return own({ ...params, session: withFields({ ...session, user }, SESSION_FIELDS) } as typeof params);
+    },
+  };
+}
+
+/** A copy of a row. What is no field of it stands on its prototype: assigned to the copy, it becomes one. */
+function withFields(row: object | null, fields: readonly string[]): object | null {
+  if (row === null) return null;
+  const columns = Object.create(Object.getPrototypeOf(row));
+  for (const name of Reflect.ownKeys(row)) define(columns, name, Reflect.get(row, name), false);
+  // JSON would ask the row what it is.
+  if ("toJSON" in columns) define(columns, "toJSON", undefined, false);
+  const shown = Object.create(columns);
+  for (const name of fields) {
+    if (name in row) define(shown, name, Reflect.get(row, name), true);
+  }
+  return shown;
+}
+
+function define(target: object, name: PropertyKey, value: unknown, enumerable: boolean): void {
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
+}
+
+/** The functions of a provider that return a user, at the provider or among its `options`. */
+const FUNCTIONS = ["authorize", "profile"] as const;
+
+/** What a user without an id is a mistake of, if the application wrote no `profile()`. */
+const NO_PROFILE = "No `sub` and no `id` came from the userinfo endpoint, so the default";
+
+type Users = Partial<Record<typeof FUNCTIONS[number], unknown>>;
+
+/**
+ * Reports the first user that cannot be meant.
+ *
+ * @param provider A copy, which is written to.
+ */
+export function watchUsers(provider: Provider, notices: Notices): Provider {
+  const { id, options } = provider as { id: string; options?: Users & { id?: string } };
+  for (const holder of [provider as Users, options]) {
+    for (const name of FUNCTIONS) {
+      const own = holder?.[name];
+      if (typeof own !== "function") continue;
+      const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
+      const named = own === defaultProfile ? `${NO_PROFILE} ${what}` : what;
+      holder![name] = watch(own as Returns, { what: named, notices, mayCopy: name === "authorize" });
+    }
+  }
+  return provider;
+}
+
+type Returns = (this: unknown, ...args: unknown[]) => unknown;
+
+/** How the users of one function are watched. */
+interface Watch {
+  readonly what: string;
+  readonly notices: Notices;
+  /** Whether core writes the id into what it returns, which may be the application's only copy, or frozen. */
+  readonly mayCopy: boolean;
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function watch(own: Returns, { what, notices, mayCopy }: Watch): Returns {
+  let told = false;
+  return async function (...args) {
+    const user = await own.apply(this, args);
+    if (user && typeof user !== "object") {
+      throw new TypeError(
+        `${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`,
+      );
+    }
+    const problem = told ? undefined : problemOf(user);
+    if (problem !== undefined) {
+      told = true;
+      notices.warn(`${what} returned ${problem}`, "FST_AUTHJS_WARN_CALLBACK");
+    }
+    if (!user || !mayCopy) return user;
+    const isAsItIs = typeof (user as { id?: unknown }).id === "string" && !Object.isFrozen(user);
+    return isAsItIs || !isPlain(user) ? user : { ...user };
+  };
+}
+
+/** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
+function problemOf(user: unknown): string | undefined {
+  if (user === undefined) {
+    return "undefined, so the sign-in is refused. Return the user, as in `{ id, name, email }`. To refuse a sign-in, " +
+      "return null.";
+  }
+  if (!user) return undefined;
+  const { id } = user as { id?: unknown };
+  if (id !== undefined && id !== null && id !== "") return undefined;
+  return "a user without `id`, so Auth.js makes one up, another with each sign-in: the same person is a new user " +
+    "each time. Return the user's id.";
+}

@@ -7,7 +7,7 @@ import {
   PROOFS,
   UNSENT,
 } from "./cookies.ts";
-import { type Notice, toNotices } from "./notices.ts";
+import type { Notice } from "./notices.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
@@ -29,25 +29,14 @@ export function cookieWarnings(
   const configured = (Object.keys(core.cookies ?? {}) as AuthCookie[]).filter((each) =>
     !UNSENT.includes(each)
   );
-  return toNotices(
-    "FST_AUTHJS_WARN_COOKIE",
-    configured.flatMap((cookie) => {
-      const settings = cookieSettings(cookie, core, origin.secure);
-      const problem = refusal(settings, origin) ?? detour(settings, mount) ??
-        (cookie === "state" && [...providers.values()].some(comesBack) ? absence(settings) : undefined) ??
-        exposure(cookie, settings, origin);
-      return problem === undefined ? [] : [`\`cookies.${cookie}\`: ${problem}`];
-    }),
-  );
-}
-
-/** A warning of a session cookie that does not come along with visitors of other sites. */
-export function sessionCookieWarnings({ cookies }: CoreConfig): string[] {
-  if (!isStrict(cookies?.sessionToken?.options?.sameSite)) return [];
-  return [
-    '`cookies.sessionToken`: with `sameSite: "strict"` a visitor who comes from a provider, a mail or a link of ' +
-    'another site looks signed out, until the next click. Leave it out, or write "lax".',
-  ];
+  return configured.flatMap((cookie): Notice[] => {
+    const settings = cookieSettings(cookie, core, origin.secure);
+    const problem = refusal(settings, origin) ?? detour(settings, mount) ??
+      (cookie === "state" && [...providers.values()].some(comesBack) ? absence(settings) : undefined) ??
+      exposure(cookie, settings, origin);
+    if (problem === undefined) return [];
+    return [{ code: "FST_AUTHJS_WARN_COOKIE", message: `\`cookies.${cookie}\`: ${problem}` }];
+  });
 }
 
 /** Why browsers refuse a cookie. */
@@ -110,7 +99,8 @@ function exposure(
     "that prefix.";
 }
 
-function isStrict(sameSite: unknown): boolean {
+/** Whether browsers keep a cookie from requests that other sites lead to. */
+export function isStrict(sameSite: unknown): boolean {
   return sameSite === true || String(sameSite).toLowerCase() === "strict";
 }
 

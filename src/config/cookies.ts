@@ -1,7 +1,7 @@
 /** The names and attributes of Auth.js's cookies, as core resolves them. */
 import type { AuthConfig } from "@auth/core";
 import { type SerializeOptions, stringifySetCookie } from "cookie";
-import { FastifyAuthError } from "../errors.ts";
+import { invalidConfig } from "../errors.ts";
 
 /** The name and attributes of one cookie. */
 export interface CookieSettings {
@@ -106,11 +106,9 @@ export function requireCookies(cookies: AuthConfig["cookies"]): void {
     try {
       stringifySetCookie({ ...options, name, value: "" });
     } catch (error) {
-      throw new FastifyAuthError(
-        "FST_AUTHJS_CONFIG_INVALID",
-        `\`cookies.${key}\` cannot be sent: ${(error as Error).message}.`,
-        { cause: error },
-      );
+      throw invalidConfig(`\`cookies.${key}\` cannot be sent: ${(error as Error).message}.`, {
+        cause: error,
+      });
     }
   }
 }

@@ -1,100 +1,82 @@
 /** The configuration for core: a copy, with the defaults of this package and the environment's. */
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
+import { randomBytes } from "node:crypto";
 import { bindAdapter } from "../adapter/bind.ts";
-import { requireAdapter, strategyOf } from "./adapter_problem.ts";
-import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
+import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
-import { requireTimeout } from "../utils/deadline.ts";
-import { environment } from "./environment.ts";
-import { FastifyAuthError } from "../errors.ts";
-import type { Languages } from "../pages/language.ts";
 import { decode, encode } from "../jwt/codec.ts";
-import { requireLifetimes } from "./lifetime.ts";
-import { isAddress, watchCallbacks } from "./callbacks.ts";
-import { requireCookies } from "./cookies.ts";
-import { requireAuthorize, watchUsers } from "./provider_users.ts";
-import type { Notices } from "./notices.ts";
-import { hideColumns } from "./shown_fields.ts";
-import { requireSettingTypes } from "../provider/setting_types.ts";
-import { copyProvider, requireProvider } from "../provider/summary.ts";
-import type { SigningKeys } from "../provider/signing_keys.ts";
+import type { Languages } from "../pages/language.ts";
 import { withDefaultProfile } from "../provider/default_profile.ts";
 import { prepareProvider } from "../provider/prepare.ts";
-import { tokenGenerator } from "./session_token.ts";
-import type { FastifyAuthConfig } from "../types.ts";
+import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
+import { requireSettingTypes } from "../provider/setting_types.ts";
+import type { SigningKeys } from "../provider/signing_keys.ts";
+import { copyProvider, requireProvider } from "../provider/summary.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
+import type { FastifyAuthConfig } from "../types.ts";
+import { requireAdapter, strategyOf } from "./adapter_problem.ts";
+import { hideColumns, isAddress, watchCallbacks, watchUsers } from "./callbacks.ts";
+import { requireCookies } from "./cookies.ts";
+import type { Environment } from "./environment.ts";
+import { lifetimesOf } from "./lifetime.ts";
+import type { Notices } from "./notices.ts";
 
 /** What the configuration for core is made with. */
 export interface Boot {
+  readonly env: Environment;
   readonly production: boolean;
   readonly notices: Notices;
   readonly languages: Languages;
   readonly signingKeys: () => Promise<SigningKeys>;
 }
 
+/** What core understands, and gets as the application wrote it. */
+const OF_CORE: readonly (keyof AuthConfig & keyof FastifyAuthConfig)[] = [
+  "cookies",
+  "debug",
+  "events",
+  "experimental",
+  "logger",
+  "redirectProxyUrl",
+  "secret",
+  "skipCSRFCheck",
+  "theme",
+  "trustHost",
+  "useSecureCookies",
+];
+
 /** Makes it: the defaults of this package come first, then those that core takes from the environment. */
 export function coreConfig(
   config: FastifyAuthConfig,
-  { production, notices, languages, signingKeys }: Boot,
-): AuthConfig {
+  { env, production, notices, languages, signingKeys }: Boot,
+) {
   if (!Array.isArray(config.providers)) {
-    throw new FastifyAuthError(
-      "FST_AUTHJS_CONFIG_INVALID",
-      "`providers` must be an array: write `providers: [GitHub]`.",
-    );
+    throw invalidConfig("`providers` must be an array: write `providers: [GitHub]`.");
   }
   config.providers.forEach(requireProvider);
   requireAdapter(config.adapter);
-  // Also the time-out of the `store` for `revocable`.
-  const adapterTimeout = requireTimeout("adapterTimeout", config.adapterTimeout);
   requireCookies(config.cookies);
-  const { origin: _origin, trustedOrigins: _trusted, ...others } = config;
-  const { redirectProxyOrigins: _proxied, ...settings } = others;
-  const { providerTimeout, adapterTimeout: _adapterTimeout, insecureProviders = [], ...options } = settings;
-  const {
-    sessionCookieLimit: _limit,
-    tokenCacheSize: _size,
-    refreshDue: _due,
-    refreshGrace: _grace,
-    ...rest
-  } = options;
-  const {
-    credentialsDatabaseSessions: _credentials,
-    rateLimit: _rateLimit,
-    emailConfirm: _confirm,
-    emailMessage: write,
-    refreshTokens: _tokens,
-    store: _store,
-    revocable: _revocable,
-    bearer: _bearer,
-    stepUp: _stepUp,
-    tenant: _tenant,
-    providerSignOut: _signOut,
-    backchannelLogout: _logout,
-    verifyIdTokens,
-    siteName,
-    language: _language,
-    texts: _texts,
-    ...own
-  } = rest;
-  // Core reads this base path only to decide about a warning; each request gets that of its mount.
   const { style: _style, confirmEmail: _page, ...pages } = config.pages ?? {};
-  const core: AuthConfig = {
-    ...own,
+  const { maxAge, tokenMaxAge, updateAge } = lifetimesOf(config);
+  const core: AuthConfig & { providers: Provider[] } = {
+    ...Object.fromEntries(OF_CORE.filter((name) => name in config).map((name) => [name, config[name]])),
     pages,
+    // Core decides only about a warning by it; each request gets that of its mount.
     basePath: "/auth",
     providers: config.providers.map(copyProvider),
+    jwt: { encode, decode, ...config.jwt, maxAge: tokenMaxAge },
+    session: {
+      ...config.session,
+      maxAge,
+      updateAge,
+      generateSessionToken: tokenGenerator(config.session?.generateSessionToken),
+    },
   };
-  core.jwt = { encode, decode, ...config.jwt };
-  const { maxAge, tokenMaxAge, updateAge } = requireLifetimes(config);
-  core.session = { ...config.session, maxAge, updateAge };
-  core.session.generateSessionToken = tokenGenerator(core.session.generateSessionToken);
-  core.jwt.maxAge = tokenMaxAge;
   if (config.cookies?.sessionToken?.options) core.cookies = withoutMaxAge(config.cookies);
   if (config.adapter) {
     core.adapter = bindAdapter(config.adapter, {
-      timeout: adapterTimeout,
+      timeout: config.adapterTimeout,
       warn: (message) => notices.warn(message, "FST_AUTHJS_WARN_ADAPTER"),
     });
   }
@@ -107,16 +89,16 @@ export function coreConfig(
       ...(redirect && { redirect: toAsciiRedirect(redirect) }),
     };
   }
-  setEnvDefaults(environment, core, true);
-  (core.providers as Provider[]).forEach(requireSettingTypes);
-  (core.providers as Provider[]).forEach(requireAuthorize);
-  const timeout = requireTimeout("providerTimeout", providerTimeout) ?? DEFAULT_PROVIDER_TIMEOUT;
-  core.providers = (core.providers as Provider[]).map((provider) =>
+  setEnvDefaults(env, core, true);
+  core.providers.forEach(requireSettingTypes);
+  core.providers.forEach(requireAuthorize);
+  const { verifyIdTokens, siteName, emailMessage: write } = config;
+  core.providers = core.providers.map((provider) =>
     prepareProvider(watchUsers(withDefaultProfile(provider), notices), {
-      env: environment,
-      timeout,
+      env,
+      timeout: config.providerTimeout ?? DEFAULT_PROVIDER_TIMEOUT,
       production,
-      insecure: insecureProviders,
+      insecure: config.insecureProviders ?? [],
       mail: {
         languages,
         siteName,
@@ -129,6 +111,36 @@ export function coreConfig(
     })
   );
   return core;
+}
+
+/** Makes a session token that ends with `tag`, which has what the row cannot say otherwise. */
+export type TokenGenerator = (tag?: string) => string;
+
+/**
+ * Makes session tokens, without a function of the application of 256 random bits. Core's default is a UUID, which has
+ * 122; OWASP ASVS 5 (7.2.3) asks for 128. Digits of one case stay apart if a database compares text without regard
+ * to case.
+ */
+function tokenGenerator(generate = () => randomBytes(32).toString("hex")): TokenGenerator {
+  return (tag = "") => generate() + tag;
+}
+
+/** A credentials provider needs an `authorize()` of its own: that of the factory refuses every sign-in. */
+function requireAuthorize(provider: Provider): void {
+  const { id, type, authorize, options } = provider as {
+    id: string;
+    type: string;
+    authorize?: unknown;
+    options?: { authorize?: unknown };
+  };
+  if (type !== "credentials" || typeof options?.authorize === "function") return;
+  // The one of the factory takes no parameter.
+  if (typeof authorize === "function" && (options === undefined || authorize.length > 0)) return;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_PROVIDER_INVALID",
+    `The provider "${id}" has no authorize(), so it would refuse every sign-in. Give it one: ` +
+      "`Credentials({ credentials: { … }, async authorize(fields) { return user or null; } })`.",
+  );
 }
 
 /** Max-Age overrides Expires (RFC 6265 section 5.3). `session.maxAge` takes it into account already. */

@@ -1,7 +1,6 @@
 /** Warns of providers that have nothing to name the application by. */
 import type { Credential, ProviderSummary } from "../provider/summary.ts";
 import { variableOf } from "../provider/variables.ts";
-import type { Notice } from "./notices.ts";
 
 const NAMES: Readonly<Record<Credential, readonly [name: string, variable: "ID" | "SECRET" | "KEY"]>> = {
   clientId: ["client id", "ID"],
@@ -13,36 +12,31 @@ const NAMES: Readonly<Record<Credential, readonly [name: string, variable: "ID" 
  * A warning for each provider without a client id, secret or API key. It does not stop the boot: an
  * application with ten providers is developed with the credentials of one.
  */
-export function credentialWarnings(providers: readonly ProviderSummary[]): Notice[] {
-  return [...missingWarnings(providers), ...wrappedWarnings(providers)];
+export function missingCredentials(providers: readonly ProviderSummary[]): string[] {
+  return providers.filter(({ missing }) => missing.length > 0).map(({ id, factoryId, missing }) => {
+    const what = missing.map((credential) => NAMES[credential][0]).join(" and no ");
+    const how = missing.map((credential) => settingOf(factoryId, credential)).join(" and ");
+    const isPublic = missing.includes("clientSecret") && !missing.includes("clientId");
+    return `The provider "${id}" has no ${what}, so every sign-in with it fails: set ${how}, and load the ` +
+      "environment before FastifyAuth() is registered." + (isPublic
+        ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'
+        : "");
+  });
 }
 
-function wrappedWarnings(providers: readonly ProviderSummary[]): Notice[] {
+/** A warning for each that is not the text that the provider knows. */
+export function wrappedCredentials(providers: readonly ProviderSummary[]): string[] {
   return providers.flatMap(({ id, factoryId, wrapped }) =>
-    wrapped.map((credential): Notice => ({
-      code: "FST_AUTHJS_WARN_CREDENTIALS",
-      message:
-        `The ${NAMES[credential][0]} of the provider "${id}" has quotation marks or white space around it, ` +
-        "which Docker's `--env-file` keeps, for one: the provider will not know it. Set " +
-        `${variableOf(factoryId, NAMES[credential][1])} (or \`${credential}\`) without them.`,
-    }))
+    wrapped.map((credential) =>
+      `The ${
+        NAMES[credential][0]
+      } of the provider "${id}" has quotation marks or white space around it, which ` +
+      "Docker's `--env-file` keeps, for one: the provider will not know it. Set " +
+      `${settingOf(factoryId, credential)} without them.`
+    )
   );
 }
 
-function missingWarnings(providers: readonly ProviderSummary[]): Notice[] {
-  return providers.filter(({ missing }) => missing.length > 0).map(({ id, factoryId, missing }) => {
-    const what = missing.map((credential) => NAMES[credential][0]).join(" and no ");
-    const how = missing.map((credential) =>
-      `${variableOf(factoryId, NAMES[credential][1])} (or \`${credential}\`)`
-    );
-    return {
-      code: "FST_AUTHJS_WARN_CREDENTIALS",
-      message:
-        `The provider "${id}" has no ${what}, so every sign-in with it fails: set ${how.join(" and ")}, ` +
-        "and load the environment before FastifyAuth() is registered." +
-        (missing.includes("clientSecret") && !missing.includes("clientId")
-          ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'
-          : ""),
-    };
-  });
+function settingOf(factoryId: string, credential: Credential): string {
+  return `${variableOf(factoryId, NAMES[credential][1])} (or \`${credential}\`)`;
 }

@@ -8,7 +8,6 @@
  * what the browser holds.
  */
 import type { AuthConfig } from "@auth/core";
-import { FastifyAuthError } from "../errors.ts";
 
 const DAY = 24 * 60 * 60;
 
@@ -43,46 +42,16 @@ export interface Lifetimes {
   readonly life: number;
 }
 
-/**
- * The lifetimes of a configuration.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if one is not a number of seconds.
- */
-export function requireLifetimes(
+/** The lifetimes of a configuration. */
+export function lifetimesOf(
   { session, jwt, cookies }: Pick<AuthConfig, "session" | "jwt" | "cookies">,
 ): Lifetimes {
-  const cookieMaxAge = requireSeconds(
-    "cookies.sessionToken.options.maxAge",
-    cookies?.sessionToken?.options?.maxAge,
-  ) ?? Infinity;
-  const maxAge = Math.min(requireSeconds("session.maxAge", session?.maxAge) ?? MAX_AGE, cookieMaxAge);
-  const tokenMaxAge = requireSeconds("jwt.maxAge", jwt?.maxAge) ?? maxAge;
-  const updateAge = requireSeconds("session.updateAge", session?.updateAge, 0) ?? UPDATE_AGE;
+  const cookieMaxAge = cookies?.sessionToken?.options?.maxAge ?? Infinity;
+  const maxAge = Math.min(session?.maxAge ?? MAX_AGE, cookieMaxAge);
+  const tokenMaxAge = jwt?.maxAge ?? maxAge;
   const life = Math.min(maxAge, tokenMaxAge, COOKIE_MAX_AGE);
-  return { maxAge, tokenMaxAge, updateAge: Math.min(updateAge, life * (1 - MIN_LEFT)), life };
-}
-
-/** A date can be this many seconds after 1970, which no lifetime needs. */
-const LONGEST = 1e11;
-
-function requireSeconds(option: string, value: unknown, least = 1): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === "number" && value >= least && value <= LONGEST) return value;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`${option}\` must be a number of seconds, ${least} or more, such as 30 * 24 * 60 * 60; it is ${
-      String(value)
-    }.`,
-  );
-}
-
-/** Warnings about the lifetimes, logged at boot. */
-export function lifetimeWarnings({ session }: Pick<AuthConfig, "session">): string[] {
-  if (!(session?.maxAge! > COOKIE_MAX_AGE)) return [];
-  return [
-    "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not " +
-    "used for 400 days ends. It is a number of seconds, not of milliseconds: 30 days are 30 * 24 * 60 * 60.",
-  ];
+  const updateAge = Math.min(session?.updateAge ?? UPDATE_AGE, life * (1 - MIN_LEFT));
+  return { maxAge, tokenMaxAge, updateAge, life };
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The path that the routes are mounted at. */
-import { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { FastifyAuthPages } from "../types.ts";
 import { lazyPattern } from "../utils/lazy_pattern.ts";
@@ -57,8 +57,7 @@ export function assertBasePath(
 ): void {
   if (basePath === undefined) return;
   if ([mountPath, publicPath].includes(encodeURI(basePath.replace(/\/+$/, "")))) return;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
+  throw invalidConfig(
     `The configuration has \`basePath: ${JSON.stringify(basePath)}\`, but the routes are mounted at ` +
       `"${mountPath}". Leave \`basePath\` out: the prefix of the registration decides.`,
   );
@@ -94,10 +93,8 @@ export function ownPageProblem(
   const address = new URL(page, base);
   const path = address.pathname.replace(/\/+$/, "");
   if (address.origin !== base || path !== `${mount}/${BUILT_IN[name]}`) return undefined;
-  return `\`pages.${name}\` is ${
-    JSON.stringify(page)
-  }, the built-in page itself, which would redirect to itself ` +
-    "forever. Leave it out, or name a page of yours.";
+  return `\`pages.${name}\` is ${JSON.stringify(page)}, the built-in page itself, which would redirect to ` +
+    "itself forever. Leave it out, or name a page of yours.";
 }
 
 /**
@@ -114,6 +111,6 @@ export function assertOwnPages(
 ): void {
   for (const name of Object.keys(BUILT_IN) as BuiltInPage[]) {
     const problem = ownPageProblem(pages, name, mount, origin);
-    if (problem !== undefined) throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", problem);
+    if (problem !== undefined) throw invalidConfig(problem);
   }
 }

@@ -75,11 +75,6 @@ export interface Notice {
   readonly message: string;
 }
 
-/** The same code for each of several warnings. */
-export function toNotices(code: NoticeCode, messages: readonly string[]): Notice[] {
-  return messages.map((message) => ({ code, message }));
-}
-
 /** Keeps warnings until the application's log is known. */
 export class Notices {
   #log: Log | undefined;

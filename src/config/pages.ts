@@ -1,6 +1,6 @@
 /** The pages of the configuration: those of the application, and the look of the built-in ones. */
 import type { Provider } from "@auth/core/providers";
-import { FastifyAuthError } from "../errors.ts";
+import { invalidConfig } from "../errors.ts";
 import type { AssetOptions } from "../pages/assets.ts";
 import { readableOn } from "../pages/colour.ts";
 import { PagePolicy, sourceOf } from "../pages/policy.ts";
@@ -82,12 +82,10 @@ export function assetOptions({ theme, providers }: PageSettings): AssetOptions {
 function assertAddress(name: string, page: string | undefined): void {
   if (page === undefined || /^\/(?![/\\])/.test(page)) return;
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(page) && URL.canParse(page)) return;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`pages.${name}\` is ${
-      typeof page === "string" ? JSON.stringify(page) : `a ${typeof page}`
-    }, which leads nowhere: write a path that begins with "/", ` +
-      'or a URL such as "https://app.example/signin".',
+  const given = typeof page === "string" ? JSON.stringify(page) : `a ${typeof page}`;
+  throw invalidConfig(
+    `\`pages.${name}\` is ${given}, which leads nowhere: write a path that begins with "/", or a URL such as ` +
+      '"https://app.example/signin".',
   );
 }
 
@@ -107,8 +105,7 @@ function themeRules({ brandColor, buttonText }: Theme): string {
     .filter(([, value]) => value)
     .map(([name, value]) => {
       if (/[;{}<>\\]|\/\*/.test(value!)) {
-        throw new FastifyAuthError(
-          "FST_AUTHJS_CONFIG_INVALID",
+        throw invalidConfig(
           `\`theme\` has ${
             JSON.stringify(value)
           }, which is no colour: write one as in CSS, such as "#346df1".`,

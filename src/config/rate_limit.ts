@@ -1,7 +1,8 @@
 /** How attempts to sign in are limited, as the configuration says. */
 import type { Provider } from "@auth/core/providers";
-import { FastifyAuthError } from "../errors.ts";
+import { invalidConfig } from "../errors.ts";
 import type { FastifyAuthOptions, RateLimit, RateLimitOptions } from "../types.ts";
+import { isObject, optionsOf, required, type Rule, TEXT } from "./rules.ts";
 
 /** The limits, each with counters of its own. */
 export const LIMIT_NAMES = ["address", "accountFromAddress", "account", "mail", "token"] as const;
@@ -17,21 +18,49 @@ export type RateLimitSettings =
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-type Check = (name: string, value: unknown) => void;
+const positive = (unit = ""): Rule => (value, name) =>
+  Number.isSafeInteger(value) && (value as number) > 0
+    ? undefined
+    : `\`${name}\` is ${JSON.stringify(value)}: write a whole number${unit} from 1 on.`;
+
+const LIMIT: Rule = (limit, name) => {
+  if (limit === false) return undefined;
+  if (!isObject(limit)) return `\`${name}\` must be \`{ max, timeWindow }\` or false.`;
+  const { max = null, timeWindow = null, ...others } = limit as Partial<RateLimit>;
+  const rules = { max: positive(), timeWindow: positive(" of milliseconds") };
+  return optionsOf(rules)({ max, timeWindow, ...others }, name);
+};
+
+const CLIENT = required(
+  "a client of `ioredis`, or a connected one of `redis`",
+  (client) => isObject(client) && ("call" in client || "sendCommand" in client),
+);
+const FUNCTION = required("a function", (value) => typeof value === "function");
 
 /** What an option may be, and its default. docs/rate-limits.md says why. */
-const OPTIONS: Readonly<Record<keyof RateLimitOptions, readonly [check: Check, byDefault?: unknown]>> = {
-  address: [assertLimit, { max: 60, timeWindow: MINUTE_MS }],
-  accountFromAddress: [assertLimit, { max: 10, timeWindow: HOUR_MS }],
-  account: [assertLimit, { max: 100, timeWindow: 24 * HOUR_MS }],
-  mail: [assertLimit, { max: 5, timeWindow: HOUR_MS }],
-  token: [assertLimit, { max: 60, timeWindow: HOUR_MS }],
-  concurrentPerAccount: [assertPositive, 2],
-  concurrentPerAddress: [assertPositive, 8],
-  accountName: [assertFunction],
-  redis: [assertClient],
-  prefix: [assertText, "fastify-authjs:limit:"],
-  plugin: [assertFunction],
+const RULES: Readonly<Record<keyof RateLimitOptions, Rule>> = {
+  address: LIMIT,
+  accountFromAddress: LIMIT,
+  account: LIMIT,
+  mail: LIMIT,
+  token: LIMIT,
+  concurrentPerAccount: positive(),
+  concurrentPerAddress: positive(),
+  accountName: FUNCTION,
+  redis: CLIENT,
+  prefix: TEXT,
+  plugin: FUNCTION,
+};
+
+const DEFAULTS = {
+  address: { max: 60, timeWindow: MINUTE_MS },
+  accountFromAddress: { max: 10, timeWindow: HOUR_MS },
+  account: { max: 100, timeWindow: 24 * HOUR_MS },
+  mail: { max: 5, timeWindow: HOUR_MS },
+  token: { max: 60, timeWindow: HOUR_MS },
+  concurrentPerAccount: 2,
+  concurrentPerAddress: 8,
+  prefix: "fastify-authjs:limit:",
 };
 
 /**
@@ -47,47 +76,17 @@ export function rateLimitSettings(
 ): RateLimitSettings | undefined {
   if (rateLimit === undefined || rateLimit === false) return undefined;
   const options: RateLimitOptions = rateLimit === true ? {} : rateLimit;
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw invalid(`\`rateLimit\` is ${JSON.stringify(options)}: write true, false or an object.`);
-  }
-  assertKnown("rateLimit", options, Object.keys(OPTIONS));
+  const problem = isObject(options)
+    ? optionsOf(RULES)(options, "rateLimit")
+    : `\`rateLimit\` is ${JSON.stringify(options)}: write true, false or an object.`;
+  if (problem !== undefined) throw invalidConfig(problem);
   const fields = nameFields(providers);
   const accountName: RateLimitSettings["accountName"] = (sent, provider) => {
     const field = fields.get(provider);
     return field === undefined ? undefined : String(sent[field] ?? "");
   };
-  const settings = Object.entries(OPTIONS).map(([name, [check, byDefault]]) => {
-    const value = options[name as keyof RateLimitOptions] ?? byDefault;
-    if (value !== undefined) check(`rateLimit.${name}`, value);
-    return [name, value];
-  });
-  return { ...Object.fromEntries(settings), accountName: options.accountName ?? accountName };
-}
-
-/** What is recommended in production, if attempts are not limited and `false` is not written. */
-export function rateLimitAdvice({ rateLimit }: FastifyAuthOptions, production: boolean): string[] {
-  if (rateLimit !== undefined || !production) return [];
-  return [
-    "Attempts to sign in are not limited. Set `rateLimit: true` (npm install @fastify/rate-limit), " +
-    "or `rateLimit: false` where something else limits them.",
-  ];
-}
-
-/**
- * Warns of forms whose account is unknown.
- *
- * @param providers Those for core.
- */
-export function rateLimitWarnings(
-  { rateLimit }: FastifyAuthOptions,
-  providers: readonly Provider[],
-): string[] {
-  if (!rateLimit || (rateLimit !== true && rateLimit.accountName !== undefined)) return [];
-  return [...nameFields(providers)].filter(([, field]) => field === undefined).map(([id]) =>
-    `The provider "${id}" has no field for the user's name in \`credentials\`, so attempts on one ` +
-    "account cannot be counted, only those from one address: name the field there, or set " +
-    "`rateLimit.accountName`."
-  );
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...DEFAULTS, accountName, ...Object.fromEntries(given) };
 }
 
 /** A provider of core, as far as it is about the fields of a form. */
@@ -105,51 +104,12 @@ const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "check
  * The field with the user's name of each form with a password, by the id of the provider: the first one that
  * users type and that is shown.
  */
-function nameFields(providers: readonly Provider[]): ReadonlyMap<string, string | undefined> {
+export function nameFields(providers: readonly Provider[]): ReadonlyMap<string, string | undefined> {
   const forms = (providers as readonly CredentialsShape[]).filter(({ type }) => type === "credentials");
   return new Map(forms.map(({ id = "", credentials = {}, options }) => {
     const inputs = Object.entries(options?.credentials ?? credentials);
     return [options?.id ?? id, inputs.find(([, { type }]) => !OTHER_INPUTS.has(type))?.[0]];
   }));
-}
-
-function assertKnown(what: string, options: object, known: readonly string[]): void {
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw invalid(`\`${what}.${unknown}\` is no option: there are ${known.join(", ")}.`);
-}
-
-function assertLimit(name: string, limit: unknown): void {
-  if (limit === false) return;
-  if (typeof limit !== "object" || limit === null) {
-    throw invalid(`\`${name}\` must be \`{ max, timeWindow }\` or false.`);
-  }
-  assertKnown(name, limit, ["max", "timeWindow"]);
-  const { max, timeWindow } = limit as Partial<RateLimit>;
-  assertPositive(`${name}.max`, max);
-  assertPositive(`${name}.timeWindow`, timeWindow, " of milliseconds");
-}
-
-function assertPositive(name: string, value: unknown, unit = ""): void {
-  if (Number.isSafeInteger(value) && (value as number) > 0) return;
-  throw invalid(`\`${name}\` is ${JSON.stringify(value)}: write a whole number${unit} from 1 on.`);
-}
-
-function assertFunction(name: string, value: unknown): void {
-  if (typeof value !== "function") throw invalid(`\`${name}\` must be a function.`);
-}
-
-function assertText(name: string, value: unknown): void {
-  if (typeof value !== "string") throw invalid(`\`${name}\` must be a string.`);
-}
-
-function assertClient(name: string, client: unknown): void {
-  if (typeof client === "object" && ("call" in client! || "sendCommand" in client!)) return;
-  throw invalid(`\`${name}\` must be a client of \`ioredis\`, or a connected one of \`redis\`.`);
-}
-
-function invalid(message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
 }
 
 /** What the counters of a configuration depend on. */

@@ -5,235 +5,212 @@
  * It is resolved once: later changes to the object or to the environment are not seen. The object is never
  * written to; core, which writes defaults into what it gets, is given a copy.
  */
-import type { AuthConfig } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
+import { randomBytes } from "node:crypto";
 import { DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
-import { adapterProblem, strategyOf, strategyProblem, tokenRowProblem } from "./adapter_problem.ts";
 import { memoryStore } from "../adapter/memory_store.ts";
+import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
-import { later } from "../utils/later.ts";
-import { environment } from "./environment.ts";
-import { FastifyAuthError } from "../errors.ts";
-import { hostProblem, hostWarnings, type OriginSource, originSource, originWarnings } from "./host_trust.ts";
-import {
-  type AllowedOrigins,
-  redirectProxyOrigins,
-  redirectProxyProblem,
-  redirectProxyWarnings,
-} from "./redirect_proxy.ts";
+import { configuredOrigin } from "../http/origin.ts";
 import { Languages } from "../pages/language.ts";
-import { type BearerSettings, bearerSettings } from "./bearer.ts";
-import { requireCookieLimit } from "./cookie_limit.ts";
-import { type HashSecrets, hashSecrets } from "./hash_secrets.ts";
-import type { CoreConfig } from "./cookies.ts";
-import { lifetimeWarnings, requireLifetimes } from "./lifetime.ts";
-import { sessionCookieWarnings } from "./cookie_warnings.ts";
-import { type Notice, Notices, toNotices } from "./notices.ts";
-import { configuredOrigin, type PublicOrigin } from "../http/origin.ts";
-import {
-  providerProblem,
-  type ProviderSummary,
-  providerWarnings,
-  summarizeProviders,
-} from "../provider/summary.ts";
 import type { LogoutTokens } from "../provider/logout_token.ts";
 import type { SigningKeys } from "../provider/signing_keys.ts";
-import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
-import { OtherProcesses } from "./other_processes.ts";
-import { type PageSettings, pageSettings } from "./pages.ts";
-import {
-  rateLimitAdvice,
-  type RateLimitSettings,
-  rateLimitSettings,
-  rateLimitWarnings,
-} from "./rate_limit.ts";
-import {
-  providerSignOutProblem,
-  type ProviderSignOutSettings,
-  providerSignOutSettings,
-} from "./provider_sign_out.ts";
-import { type RefreshSettings, refreshSettings } from "./refresh.ts";
-import { credentialWarnings } from "./credentials.ts";
-import { insecureWarnings, requireInsecureProviders } from "./insecure_providers.ts";
-import { secretProblem, secretWarnings } from "./secret.ts";
-import { checkShape } from "./shape.ts";
-import { timeWarnings } from "./times.ts";
-import { revocableProblem } from "./revocable.ts";
-import { forTenant, requireTenant } from "./tenant.ts";
-import type { FastifyAuthConfig, Store } from "../types.ts";
-import { requireTokenCacheSize } from "./token_cache_size.ts";
-import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
+import { summarizeProviders } from "../provider/summary.ts";
+import type { FastifyAuthConfig } from "../types.ts";
+import { isInProcess } from "../utils/in_process.ts";
+import { later } from "../utils/later.ts";
+import { strategyOf } from "./adapter_problem.ts";
+import type { CoreConfig } from "./cookies.ts";
 import { coreConfig } from "./core_config.ts";
+import { type Environment, environment } from "./environment.ts";
+import { hashSecrets } from "./hash_secrets.ts";
+import { lifetimesOf } from "./lifetime.ts";
+import { adviceOf, requireUsable, warningsOf } from "./mistakes.ts";
+import { type Notice, Notices } from "./notices.ts";
+import { OtherProcesses } from "./other_processes.ts";
+import { pageSettings } from "./pages.ts";
+import { rateLimitSettings } from "./rate_limit.ts";
+import { redirectProxyOrigins } from "./redirect_proxy.ts";
+import { checkShape } from "./shape.ts";
+import { forTenant } from "./tenant.ts";
 
 /** A configuration that has been copied, completed from the environment and checked. */
-export interface ResolvedConfig {
-  /** What core is given: a copy with the environment's defaults. */
-  readonly core: Readonly<CoreConfig>;
-  /** The tenant that all of this is for; `undefined` if there is none. */
-  readonly tenant: string | undefined;
-  /** The providers by id. */
-  readonly providers: ReadonlyMap<string, ProviderSummary>;
-  /** The same providers for core, by id. */
-  readonly coreProviders: ReadonlyMap<string, Provider>;
-  /** What CSRF tokens and the tokens of sign-in links are hashed with. */
-  readonly hashSecrets: HashSecrets;
-  /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
-  readonly revocation: { readonly store: Store; readonly timeout: number } | undefined;
-  /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
-  readonly keepsTokens: boolean;
-  /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
-  readonly recordsSignIns: boolean;
-  /** How sign-outs end the session at the OpenID Provider; `undefined` if they do not. */
-  readonly providerSignOut: ProviderSignOutSettings | undefined;
-  /** What validates the logout tokens of OpenID Providers, if they may end sessions (`backchannelLogout`). */
-  readonly logoutTokens: (() => Promise<LogoutTokens>) | undefined;
-  /** Whether a provider may be reached without TLS. */
-  readonly allowsPlainHttp: (provider: string) => boolean;
-  /** How session tokens are accepted in `Authorization: Bearer`, if they are. */
-  readonly bearer: BearerSettings | undefined;
-  /** The most bytes of a session cookie. */
-  readonly sessionCookieLimit: number;
-  /** How many bytes of opened session tokens are kept. */
-  readonly tokenCacheSize: number;
-  /** How requests and processes share the refresh of a session. */
-  readonly refresh: RefreshSettings;
-  /** Warns of other processes, if these could refresh the same sessions without a lock. */
-  readonly otherProcesses: OtherProcesses | undefined;
-  /** How attempts to sign in are limited; `undefined` if they are not. */
-  readonly rateLimit: RateLimitSettings | undefined;
-  /** The configured public origin; without one it follows the request. */
-  readonly origin: PublicOrigin | undefined;
-  /** Other origins whose pages may send POST requests. */
-  readonly trustedOrigins: ReadonlySet<string>;
-  /** Other deployments that the stable one of `redirectProxyUrl` hands callbacks on to. */
-  readonly redirectProxyOrigins: AllowedOrigins;
-  /** Whether sign-ins with credentials create sessions in the database. */
-  readonly credentialsDatabaseSessions: boolean;
-  /** Whether a mailed link opens a page that confirms the sign-in. */
-  readonly emailConfirm: boolean;
-  /** What decides the public origin. */
-  readonly originSource: OriginSource;
-  /** Warnings that do not stop the boot. */
-  readonly warnings: readonly Notice[];
-  /** Recommendations for the operator. */
-  readonly advice: readonly Notice[];
-  /** The built-in pages. */
-  readonly pages: PageSettings;
-  /** What sign-ins under way keep in this process, and how long a call of the adapter may take. */
-  readonly signIns: { readonly memory: ReturnType<typeof memoryStore>; readonly timeout: number };
-  /** Takes the warnings that come up after boot. */
-  readonly notices: Notices;
-  /** Why this configuration cannot be used. */
+export interface ResolvedConfig extends Readonly<ReturnType<typeof resolve>> {
+  /** Why this configuration cannot be used. All else is then of an empty one. */
   readonly problem: FastifyAuthError | undefined;
 }
 
 /** Resolves a configuration. Check the `problem` of the result before using it. */
 export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
-  const { adapterTimeout = DEFAULT_ADAPTER_TIMEOUT } = config;
-  const problems: FastifyAuthError[] = [];
-  const attempt = <T>(step: () => T): T | undefined => {
-    try {
-      return step();
-    } catch (error) {
-      problems.push(asConfigError(error));
-    }
-  };
-
-  const unknownSettings = attempt(() => checkShape(config)) ?? [];
-  const production = environment.NODE_ENV === "production";
-  const notices = new Notices();
-  const languages = attempt(() => new Languages(config)) ?? new Languages();
-  const signingKeys = loadSigningKeys();
-  const boot = { production, notices, languages, signingKeys };
-  const core = attempt(() => coreConfig(config, boot)) ?? { providers: [] };
-  const origin = attempt(() => configuredOrigin(config.origin ?? environment.AUTH_URL));
-  const trustedOrigins = attempt(() => toTrustedOrigins(config.trustedOrigins)) ?? new Set();
-  const proxyOrigins = attempt(() => redirectProxyOrigins(config.redirectProxyOrigins)) ??
-    redirectProxyOrigins();
-  const refresh = attempt(() => refreshSettings(config)) ?? refreshSettings({});
-  const rateLimit = attempt(() => rateLimitSettings(config, core.providers as Provider[]));
-  const sessionCookieLimit = attempt(() => requireCookieLimit(config.sessionCookieLimit)) ?? 0;
-  const tokenCacheSize = attempt(() => requireTokenCacheSize(config.tokenCacheSize)) ?? 0;
-  const { emailConfirm = true, credentialsDatabaseSessions = false } = config;
-  const tenant = attempt(() => requireTenant(config.tenant));
-  const { stepUp: recordsSignIns = false, refreshTokens: keepsTokens = false } = config;
-  const { backchannelLogout = false } = config;
-  const providerSignOut = attempt(() => providerSignOutSettings(config.providerSignOut));
-  const bearer = attempt(() => bearerSettings(config.bearer, requireLifetimes(core)));
-  const providers = summarizeProviders(core.providers as Provider[], core.redirectProxyUrl);
-  const insecure = attempt(() => requireInsecureProviders(config.insecureProviders, providers)) ?? [];
-  const pages = attempt(() => pageSettings(config, core.providers as Provider[], providers, languages)) ??
-    pageSettings({}, [], [], languages);
-  problems.push(
-    ...[
-      secretProblem(core, environment),
-      hostProblem(core, origin, environment),
-      redirectProxyProblem(core, providers, origin, proxyOrigins),
-      providerProblem(providers, { production, insecure }),
-      adapterProblem(core, providers),
-      strategyProblem(core, providers, config),
-      revocableProblem(config, core),
-      keepsTokens ? tokenRowProblem(core) : undefined,
-      providerSignOutProblem(config, core, providers),
-    ].filter((problem) => problem !== undefined),
-  );
-
-  // What is hashed and sent is the tenant's own.
-  const bound = tenant === undefined ? core : forTenant(core, tenant);
-  return Object.freeze({
-    core: Object.freeze({ ...bound, trustHost: true }),
-    tenant,
-    providers: new Map(providers.map((provider) => [provider.id, provider])),
-    coreProviders: new Map(providers.map(({ id }, index) => [id, bound.providers[index] as Provider])),
-    hashSecrets: hashSecrets(bound.secret),
-    keepsTokens,
-    revocation: config.revocable && refresh.store
-      ? { store: refresh.store, timeout: adapterTimeout }
-      : undefined,
-    recordsSignIns,
-    providerSignOut,
-    allowsPlainHttp: (provider: string) => !production || insecure.includes(provider),
-    logoutTokens: backchannelLogout ? loadLogoutTokens(core.providers as Provider[], signingKeys) : undefined,
-    bearer,
-    sessionCookieLimit,
-    tokenCacheSize,
-    refresh,
-    otherProcesses: refresh.needsStore && refreshesSessions(core, keepsTokens)
-      ? new OtherProcesses(notices)
-      : undefined,
-    rateLimit,
-    origin,
-    trustedOrigins,
-    redirectProxyOrigins: proxyOrigins,
-    credentialsDatabaseSessions,
-    emailConfirm,
-    originSource: originSource(config, origin, environment),
-    warnings: [
-      ...toNotices("FST_AUTHJS_WARN_OPTION", [...unknownSettings, ...timeWarnings(config)]),
-      ...toNotices("FST_AUTHJS_WARN_SECRET", secretWarnings(core)),
-      ...toNotices("FST_AUTHJS_WARN_HOST", hostWarnings(config, origin, environment)),
-      ...toNotices("FST_AUTHJS_WARN_ORIGIN", originWarnings(config, origin, environment)),
-      ...toNotices("FST_AUTHJS_WARN_COOKIE", sessionCookieWarnings(core)),
-      ...toNotices("FST_AUTHJS_WARN_HOST", redirectProxyWarnings(providers, origin, proxyOrigins)),
-      ...toNotices("FST_AUTHJS_WARN_LIFETIME", lifetimeWarnings(core)),
-      ...toNotices("FST_AUTHJS_WARN_PROVIDER", providerWarnings(providers, origin)),
-      ...toNotices("FST_AUTHJS_WARN_PROVIDER", unverifiedWarnings(config.verifyIdTokens)),
-      ...toNotices("FST_AUTHJS_WARN_WEBAUTHN", webAuthnWarnings(core.providers as Provider[], origin)),
-      ...credentialWarnings(providers),
-      ...(production ? insecureWarnings(providers, insecure) : []),
-      ...toNotices("FST_AUTHJS_WARN_RATE_LIMIT", rateLimitWarnings(config, core.providers as Provider[])),
-    ],
-    advice: toNotices("FST_AUTHJS_WARN_RATE_LIMIT", rateLimitAdvice(config, production)),
-    pages,
-    signIns: { memory: memoryStore(), timeout: adapterTimeout },
-    notices,
-    problem: problems[0],
-  });
+  try {
+    return Object.freeze({ ...resolve(config, environment), problem: undefined });
+  } catch (error) {
+    const secret = randomBytes(32).toString("hex");
+    return Object.freeze({
+      ...resolve({ providers: [], secret, trustHost: true }, {}),
+      problem: asConfigError(error),
+    });
+  }
 }
 
 /** A configuration that takes over which sign-ins are under way from an earlier one of its tenant. */
 export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): ResolvedConfig {
   return Object.freeze({ ...resolved, signIns: before.signIns });
+}
+
+/**
+ * Long enough for what a page requested together to arrive over a slow connection, in milliseconds.
+ */
+const DEFAULT_GRACE_MS = 30_000;
+
+/** How long another process is waited for if requests to providers have no limit, in milliseconds. */
+const DEFAULT_WAIT_MS = 10_000;
+
+/**
+ * Node refuses requests with more than 16 KB of headers, nginx those with a line of more than 8 KB. Half of
+ * the former leaves room for what else a browser sends.
+ */
+const DEFAULT_COOKIE_LIMIT = 8 * 1024;
+
+/** Some thousand users. */
+const DEFAULT_CACHE_SIZE = 4 * 1024 * 1024;
+
+function resolve(config: FastifyAuthConfig, env: Environment) {
+  const unknownSettings = checkShape(config).map((message): Notice => ({
+    code: "FST_AUTHJS_WARN_OPTION",
+    message,
+  }));
+  const { adapterTimeout = DEFAULT_ADAPTER_TIMEOUT, tenant, store, refreshTokens = false } = config;
+  const production = env.NODE_ENV === "production";
+  const notices = new Notices();
+  const languages = new Languages(config);
+  const signingKeys = loadSigningKeys();
+  const core = coreConfig(config, { env, production, notices, languages, signingKeys });
+  const providers = summarizeProviders(core.providers, core.redirectProxyUrl);
+  const insecure = config.insecureProviders ?? [];
+  const origin = configuredOrigin(config.origin ?? env.AUTH_URL);
+  const originSource = sourceOf(config, env);
+  const facts = {
+    ...{ config, core, env, production, providers, insecure, origin, originSource },
+    redirectProxyOrigins: redirectProxyOrigins(config.redirectProxyOrigins),
+  };
+  const { maxAge, tokenMaxAge } = lifetimesOf(core);
+  const resolved = {
+    rateLimit: rateLimitSettings(config, core.providers),
+    trustedOrigins: toTrustedOrigins(config.trustedOrigins),
+    bearer: bearerSettings(config.bearer, Math.min(maxAge, tokenMaxAge)),
+    pages: pageSettings(config, core.providers, providers, languages),
+  };
+  requireUsable(facts);
+
+  // What is hashed and sent is the tenant's own.
+  const bound: CoreConfig = tenant === undefined ? core : forTenant(core, tenant);
+  // As far as known, any `jwt` callback could refresh a session.
+  const refreshes = refreshTokens || (strategyOf(core) === "jwt" && core.callbacks?.jwt !== undefined);
+  const needsStore = store === undefined || (store !== false && isInProcess(store));
+  return {
+    ...resolved,
+    /** What core is given: a copy with the environment's defaults. */
+    core: Object.freeze({ ...bound, trustHost: true }) as Readonly<CoreConfig>,
+    /** The tenant that all of this is for; `undefined` if there is none. */
+    tenant,
+    /** What CSRF tokens and the tokens of sign-in links are hashed with. */
+    hashSecrets: hashSecrets(bound.secret),
+
+    /** The providers by id. */
+    providers: new Map(providers.map((provider) => [provider.id, provider])),
+    /** The same providers for core, by id. */
+    coreProviders: new Map(providers.map(({ id }, index) => [id, bound.providers[index] as Provider])),
+    /** Whether a provider may be reached without TLS. */
+    allowsPlainHttp: (provider: string) => !production || insecure.includes(provider),
+
+    /** The configured public origin; without one it follows the request. */
+    origin,
+    /** What decides the public origin. */
+    originSource,
+    /** Other deployments that the stable one of `redirectProxyUrl` hands callbacks on to. */
+    redirectProxyOrigins: facts.redirectProxyOrigins,
+
+    /** The most bytes of a session cookie. */
+    sessionCookieLimit: (config.sessionCookieLimit ?? DEFAULT_COOKIE_LIMIT) || Infinity,
+    /** How many bytes of opened session tokens are kept. */
+    tokenCacheSize: config.tokenCacheSize ?? DEFAULT_CACHE_SIZE,
+    /** Whether sign-ins with credentials create sessions in the database. */
+    credentialsDatabaseSessions: config.credentialsDatabaseSessions ?? false,
+    /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
+    keepsTokens: refreshTokens,
+    /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
+    recordsSignIns: config.stepUp ?? false,
+    /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
+    revocation: config.revocable && store ? { store, timeout: adapterTimeout } : undefined,
+    /** How requests and processes share the refresh of a session. */
+    refresh: {
+      /** The store, if there are several processes. */
+      store: store || undefined,
+      /** Whether the `jwt` callback is going to refresh a token with these claims. */
+      due: config.refreshDue,
+      /** Milliseconds for which a token that was refreshed still leads to the one that took its place. */
+      grace: config.refreshGrace ?? DEFAULT_GRACE_MS,
+      /** Milliseconds for which a process waits for another one of which nothing is heard. */
+      waitLimit: config.providerTimeout || DEFAULT_WAIT_MS,
+    },
+    /** Warns of other processes, if these could refresh the same sessions without a lock. */
+    otherProcesses: needsStore && refreshes ? new OtherProcesses(notices) : undefined,
+
+    /** How sign-outs end the session at the OpenID Provider; `undefined` if they do not. */
+    providerSignOut: signOutSettings(config.providerSignOut),
+    /** What validates the logout tokens of OpenID Providers, if they may end sessions. */
+    logoutTokens: config.backchannelLogout ? loadLogoutTokens(core.providers, signingKeys) : undefined,
+    /** Whether a mailed link opens a page that confirms the sign-in. */
+    emailConfirm: config.emailConfirm ?? true,
+
+    /** What sign-ins under way keep in this process, and how long a call of the adapter may take. */
+    signIns: { memory: memoryStore(), timeout: adapterTimeout },
+
+    /** Warnings that do not stop the boot. */
+    warnings: [...unknownSettings, ...warningsOf(facts)],
+    /** Recommendations for the operator. */
+    advice: adviceOf(facts),
+    /** Takes the warnings that come up after boot. */
+    notices,
+  };
+}
+
+/** What decides the public origin, for the log. */
+function sourceOf(
+  config: FastifyAuthConfig,
+  env: Environment,
+): { readonly setting?: string; readonly why: string } {
+  const setting = config.origin ? "`origin`" : env.AUTH_URL ? "AUTH_URL" : undefined;
+  if (setting !== undefined) return { setting, why: `by ${setting}` };
+  if (config.trustHost !== undefined) return { why: "by `trustHost`" };
+  const variable = ["AUTH_TRUST_HOST", "VERCEL", "CF_PAGES"].find((name) => env[name] !== undefined);
+  return { why: variable ? `by ${variable}` : "since AUTH_URL is not set and this is not production" };
+}
+
+/** How long tokens in `Authorization: Bearer` live, in seconds; `undefined` if none is accepted. */
+function bearerSettings(bearer: FastifyAuthConfig["bearer"] = false, longest: number) {
+  if (bearer === false) return undefined;
+  if (bearer === true) return { maxAge: longest };
+  if (typeof bearer !== "object" || bearer === null) {
+    throw invalidConfig("`bearer` must be true, false or an object such as `{ maxAge: 3600 }`.");
+  }
+  const { maxAge = longest, ...others } = bearer;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    throw invalidConfig(`\`bearer\` has no option \`${unknown}\`: write \`{ maxAge: 3600 }\`.`);
+  }
+  if (typeof maxAge === "number" && maxAge >= 1 && maxAge <= longest) return { maxAge: Math.floor(maxAge) };
+  throw invalidConfig(
+    `\`bearer\` has a \`maxAge\` that is no number of seconds from 1 to ${longest}, the life of a session.`,
+  );
+}
+
+/** Whether every sign-out ends the session at the provider, also the built-in page's, and ID tokens are kept for it. */
+function signOutSettings(option: FastifyAuthConfig["providerSignOut"] = false) {
+  if (option === false) return undefined;
+  const { byDefault = true, idTokenHint = true } = option === true ? {} : option;
+  return { byDefault, keepsIdTokens: idTokenHint };
 }
 
 /** The keys that OpenID Providers publish, loaded with the first token that is verified. */
@@ -257,18 +234,8 @@ function loadLogoutTokens(
   });
 }
 
-/**
- * Whether a session, or the tokens of an account, may be refreshed: as far as known, any `jwt` callback
- * could.
- */
-function refreshesSessions(core: AuthConfig, keepsTokens: boolean): boolean {
-  return keepsTokens || (strategyOf(core) === "jwt" && core.callbacks?.jwt !== undefined);
-}
-
 function asConfigError(error: unknown): FastifyAuthError {
   if (error instanceof FastifyAuthError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `The configuration was refused: ${message}`, {
-    cause: error,
-  });
+  return invalidConfig(`The configuration was refused: ${message}`, { cause: error });
 }

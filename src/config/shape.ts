@@ -4,159 +4,207 @@
  */
 import { type AuthConfig, skipCSRFCheck } from "@auth/core";
 import type { Theme } from "@auth/core/types";
-import { FastifyAuthError } from "../errors.ts";
-import type { FastifyAuthConfig, FastifyAuthPages } from "../types.ts";
+import { invalidConfig } from "../errors.ts";
+import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/edit_distance.ts";
+import {
+  ANY,
+  BOOLEAN,
+  FILLED,
+  FUNCTION,
+  isNumber,
+  isObject,
+  isText,
+  numberOf,
+  OBJECT,
+  oneOf,
+  optionsOf,
+  required,
+  type Rule,
+  TEXT,
+  TEXTS,
+  TIMEOUT,
+  written,
+} from "./rules.ts";
 
-/**
- * What a setting may be: a type, one of several words, or an object with settings of its own. `any` is
- * checked where the setting is read, or by core.
- */
-type Kind =
-  | "any"
-  | "boolean"
-  | "filled"
-  | "function"
-  | "object"
-  | "skipCSRFCheck"
-  | "text"
-  | "texts"
-  | readonly string[]
-  | Shape;
-
-type Shape = { readonly [name: string]: Kind };
+/** The settings of an object. {@linkcode ANY} is checked by core, or with what else it depends on. */
+type Shape = { readonly [name: string]: Rule | Shape };
 
 /** Every setting of `T`: the compiler names those that are missing here. */
-type ShapeOf<T> = { readonly [Name in keyof Required<T>]: Kind };
+type ShapeOf<T> = { readonly [Name in keyof Required<T>]: Rule | Shape };
 
 type Part<Name extends keyof AuthConfig> = NonNullable<AuthConfig[Name]>;
 
 const CALLBACKS = {
-  jwt: "function",
-  redirect: "function",
-  session: "function",
-  signIn: "function",
-} as const satisfies ShapeOf<Part<"callbacks">>;
+  jwt: FUNCTION,
+  redirect: FUNCTION,
+  session: FUNCTION,
+  signIn: FUNCTION,
+} satisfies ShapeOf<Part<"callbacks">>;
 
 const EVENTS = {
-  createUser: "function",
-  linkAccount: "function",
-  session: "function",
-  signIn: "function",
-  signOut: "function",
-  updateUser: "function",
-} as const satisfies ShapeOf<Part<"events">>;
+  createUser: FUNCTION,
+  linkAccount: FUNCTION,
+  session: FUNCTION,
+  signIn: FUNCTION,
+  signOut: FUNCTION,
+  updateUser: FUNCTION,
+} satisfies ShapeOf<Part<"events">>;
 
 const PAGES = {
-  confirmEmail: "any",
-  error: "any",
-  newUser: "any",
-  signIn: "any",
-  signOut: "any",
-  style: "text",
-  verifyRequest: "any",
-} as const satisfies ShapeOf<FastifyAuthPages>;
+  confirmEmail: ANY,
+  error: ANY,
+  newUser: ANY,
+  signIn: ANY,
+  signOut: ANY,
+  style: TEXT,
+  verifyRequest: ANY,
+} satisfies ShapeOf<FastifyAuthPages>;
+
+/** A date can be this many seconds after 1970, which no lifetime needs. */
+const LONGEST = 1e11;
+
+const EXAMPLE = "such as 30 * 24 * 60 * 60";
+const LIFETIME = numberOf(`seconds, 1 or more, ${EXAMPLE}`, 1, LONGEST);
 
 const SESSION = {
-  generateSessionToken: "function",
-  maxAge: "any",
-  strategy: ["jwt", "database"],
-  updateAge: "any",
-} as const satisfies ShapeOf<Part<"session">>;
+  generateSessionToken: FUNCTION,
+  maxAge: LIFETIME,
+  strategy: oneOf("jwt", "database"),
+  updateAge: numberOf(`seconds, 0 or more, ${EXAMPLE}`, 0, LONGEST),
+} satisfies ShapeOf<Part<"session">>;
 
 const THEME = {
-  brandColor: "text",
-  buttonText: "text",
-  colorScheme: ["auto", "dark", "light"],
-  logo: "text",
-} as const satisfies ShapeOf<Theme>;
+  brandColor: TEXT,
+  buttonText: TEXT,
+  colorScheme: oneOf("auto", "dark", "light"),
+  logo: TEXT,
+} satisfies ShapeOf<Theme>;
 
 const COOKIE = {
-  name: "text",
+  name: TEXT,
   options: {
-    domain: "text",
-    encode: "function",
-    expires: "any",
-    httpOnly: "boolean",
-    maxAge: "any",
-    partitioned: "boolean",
-    path: "text",
-    priority: "any",
-    sameSite: "any",
-    secure: "boolean",
+    domain: TEXT,
+    encode: FUNCTION,
+    expires: ANY,
+    httpOnly: BOOLEAN,
+    maxAge: ANY,
+    partitioned: BOOLEAN,
+    path: TEXT,
+    priority: ANY,
+    sameSite: ANY,
+    secure: BOOLEAN,
   },
-} as const satisfies ShapeOf<NonNullable<Part<"cookies">["state"]>>;
+} satisfies ShapeOf<NonNullable<Part<"cookies">["state"]>>;
 
 const COOKIES = {
   callbackUrl: COOKIE,
   csrfToken: COOKIE,
   nonce: COOKIE,
   pkceCodeVerifier: COOKIE,
-  sessionToken: COOKIE,
+  sessionToken: { ...COOKIE, options: { ...COOKIE.options, maxAge: LIFETIME } },
   state: COOKIE,
   webauthnChallenge: COOKIE,
-} as const satisfies ShapeOf<Part<"cookies">>;
+} satisfies ShapeOf<Part<"cookies">>;
 
 const JWT = {
-  decode: "function",
-  encode: "function",
-  maxAge: "any",
+  decode: FUNCTION,
+  encode: FUNCTION,
+  maxAge: LIFETIME,
   // Core reads it; its type lacks it.
-  secret: "texts",
-} as const satisfies ShapeOf<Part<"jwt"> & { secret?: unknown }>;
+  secret: TEXTS,
+} satisfies ShapeOf<Part<"jwt"> & { secret?: unknown }>;
 
 const LOGGER = {
-  debug: "function",
-  error: "function",
-  warn: "function",
-} as const satisfies ShapeOf<Part<"logger">>;
+  debug: FUNCTION,
+  error: FUNCTION,
+  warn: FUNCTION,
+} satisfies ShapeOf<Part<"logger">>;
 
 const CONFIG = {
-  adapter: "any",
-  adapterTimeout: "any",
-  backchannelLogout: "boolean",
-  basePath: "text",
-  bearer: "any",
+  adapter: ANY,
+  adapterTimeout: TIMEOUT,
+  backchannelLogout: BOOLEAN,
+  basePath: TEXT,
+  bearer: ANY,
   callbacks: CALLBACKS,
   cookies: COOKIES,
-  credentialsDatabaseSessions: "boolean",
-  debug: "boolean",
-  emailConfirm: "boolean",
-  emailMessage: "function",
+  credentialsDatabaseSessions: BOOLEAN,
+  debug: BOOLEAN,
+  emailConfirm: BOOLEAN,
+  emailMessage: FUNCTION,
   events: EVENTS,
-  experimental: { enableWebAuthn: "boolean" } satisfies ShapeOf<Part<"experimental">>,
-  insecureProviders: "any",
+  experimental: { enableWebAuthn: BOOLEAN } satisfies ShapeOf<Part<"experimental">>,
+  insecureProviders: required('an array of provider ids, such as ["keycloak"]', Array.isArray),
   jwt: JWT,
-  language: "any",
+  language: ANY,
   logger: LOGGER,
-  origin: "text",
+  origin: TEXT,
   pages: PAGES,
-  providerSignOut: "any",
-  providerTimeout: "any",
-  providers: "any",
-  rateLimit: "any",
-  redirectProxyOrigins: "any",
-  redirectProxyUrl: "text",
-  refreshDue: "function",
-  refreshGrace: "any",
-  store: "any",
-  refreshTokens: "boolean",
-  secret: "texts",
+  providerSignOut: signOutProblem,
+  providerTimeout: TIMEOUT,
+  providers: ANY,
+  rateLimit: ANY,
+  redirectProxyOrigins: ANY,
+  redirectProxyUrl: TEXT,
+  refreshDue: FUNCTION,
+  refreshGrace: TIMEOUT,
+  store: storeProblem,
+  refreshTokens: BOOLEAN,
+  secret: TEXTS,
   session: SESSION,
-  sessionCookieLimit: "any",
-  revocable: "boolean",
-  siteName: "filled",
-  skipCSRFCheck: "skipCSRFCheck",
-  stepUp: "boolean",
-  tenant: "any",
-  texts: "object",
+  sessionCookieLimit: required(
+    // Less would hold no session.
+    "a number of bytes, 1024 or more, or 0 for no limit",
+    (value) => value === 0 || (isNumber(value) && value >= 1024),
+  ),
+  revocable: BOOLEAN,
+  siteName: FILLED,
+  skipCSRFCheck: written(
+    "the symbol `skipCSRFCheck` of the @auth/core that this package has",
+    // Core compares it with the symbol: with any other value the token is checked.
+    (value) => value === skipCSRFCheck || value === false || value === null,
+  ),
+  stepUp: BOOLEAN,
+  tenant: required(
+    // More would not fit in the names of cookies.
+    'a name of 1 to 200 characters that stays the same, such as "acme"',
+    (value) => isText(value) && value !== "" && value.length <= 200,
+  ),
+  texts: OBJECT,
   theme: THEME,
-  tokenCacheSize: "any",
-  trustHost: "boolean",
-  trustedOrigins: "any",
-  useSecureCookies: "boolean",
-  verifyIdTokens: "boolean",
-} as const satisfies ShapeOf<FastifyAuthConfig>;
+  tokenCacheSize: numberOf("bytes, or 0 for no cache", 0, Number.MAX_SAFE_INTEGER),
+  trustHost: BOOLEAN,
+  trustedOrigins: ANY,
+  useSecureCookies: BOOLEAN,
+  verifyIdTokens: BOOLEAN,
+} satisfies ShapeOf<FastifyAuthConfig>;
+
+function signOutProblem(value: unknown, name: string): string | undefined {
+  if (typeof value === "boolean") return undefined;
+  if (!isObject(value)) {
+    return `\`${name}\` must be true, false or an object such as \`{ byDefault: false }\`.`;
+  }
+  const flag = required("true or false", (value) => typeof value === "boolean");
+  return optionsOf({ byDefault: flag, idTokenHint: flag })(value, name);
+}
+
+const STORE = [
+  "get",
+  "set",
+  "lock",
+  "unlock",
+  "members",
+  "add",
+  "remove",
+] as const satisfies readonly (keyof Store)[];
+
+function storeProblem(value: unknown): string | undefined {
+  const missing = STORE.filter((name) => value && typeof (value as Store)[name] !== "function");
+  if (missing.length === 0) return undefined;
+  return `\`store\` lacks ${missing.map((name) => `${name}()`).join(", ")}: use redisStore() of ` +
+    '"fastify-authjs/redis", memoryStore(), or an object with these methods.';
+}
 
 /**
  * Compares a configuration with the settings that there are.
@@ -167,7 +215,7 @@ const CONFIG = {
  */
 export function checkShape(config: FastifyAuthConfig): string[] {
   if (typeof (config as { plugin?: unknown }).plugin === "function") {
-    throw invalid(
+    throw invalidConfig(
       "This is no configuration, but the object of createAuth(): register its `plugin`, as in " +
         '`app.register(auth.plugin, { prefix: "/auth" })`, and call `auth.getSession(request)`.',
     );
@@ -181,7 +229,7 @@ function checkObject(given: object, shape: Shape, where: string): string[] {
     if (Object.hasOwn(shape, name)) return checkValue(value, shape[name]!, `${where}${name}`);
     const meant = similarName(name, Object.keys(shape));
     if (meant === undefined) return [unknownSetting(where, name, shape)];
-    throw invalid(`\`${where}${name}\` is no setting. Did you mean \`${where}${meant}\`?`);
+    throw invalidConfig(`\`${where}${name}\` is no setting. Did you mean \`${where}${meant}\`?`);
   });
 }
 
@@ -190,67 +238,10 @@ function unknownSetting(where: string, name: string, shape: Shape): string {
   return `\`${where}${name}\` is no setting of this package or of @auth/core, so it has no effect${known}.`;
 }
 
-function checkValue(value: unknown, kind: Kind, name: string): string[] {
-  if (typeof kind === "object" && !Array.isArray(kind)) {
-    if (!isObject(value)) {
-      throw invalid(`\`${name}\` is ${describe(value)}: write an object, or leave it out.`);
-    }
-    return checkObject(value, kind as Shape, `${name}.`);
-  }
-  const wanted = problemOf(value, kind as Exclude<Kind, Shape>);
-  if (wanted === undefined) return [];
-  throw invalid(`\`${name}\` is ${describe(value, Array.isArray(kind))}: write ${wanted}, or leave it out.`);
-}
-
-/** What to write in place of a value; nothing if it is as it should be. */
-function problemOf(value: unknown, kind: Exclude<Kind, Shape>): string | undefined {
-  const words = { boolean: "true or false", function: "a function", text: "a string" };
-  switch (kind) {
-    case "any":
-      return undefined;
-    case "object":
-      return isObject(value) ? undefined : "an object";
-    case "texts":
-      return [value].flat().every((text) => typeof text === "string")
-        ? undefined
-        : "a string, or an array of strings";
-    case "text":
-      return typeof value === "string" ? undefined : words[kind];
-    case "filled":
-      return typeof value === "string" && value.trim() !== "" ? undefined : "a string that is not empty";
-    case "skipCSRFCheck":
-      // Core compares it with the symbol: with any other value the token is checked.
-      return value === skipCSRFCheck || value === false || value === null
-        ? undefined
-        : "the symbol `skipCSRFCheck` of the @auth/core that this package has";
-    case "boolean":
-      return typeof value === "boolean" ? undefined : words[kind];
-    case "function":
-      return typeof value === "function" ? undefined : words[kind];
-  }
-  const choices = kind as readonly string[];
-  return choices.includes(value as string)
-    ? undefined
-    : `one of ${choices.map((choice) => `"${choice}"`).join(", ")}`;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** What a value is, without a text that may be secret. */
-function describe(value: unknown, isWord = false): string {
-  if (value === null || typeof value === "boolean") return String(value);
-  if (typeof value === "string") {
-    if (value.trim() === "") return "an empty string";
-    return isWord || /^(?:true|false|yes|no|on|off|\d)$/i.test(value) ? `"${value}"` : "a string";
-  }
-  if (Array.isArray(value)) {
-    const other = value.findIndex((entry) => typeof entry !== "string");
-    return other === -1 ? "an array" : `an array whose entry ${other} is ${describe(value[other])}`;
-  }
-  if (value === undefined) return "undefined";
-  return isObject(value) ? "an object" : `a ${typeof value}`;
+function checkValue(value: unknown, kind: Rule | Shape, name: string): string[] {
+  const problem = (typeof kind === "function" ? kind : OBJECT)(value, name);
+  if (problem !== undefined) throw invalidConfig(problem);
+  return typeof kind === "function" ? [] : checkObject(value as object, kind, `${name}.`);
 }
 
 /** The name that is meant: another case, or one or two letters that differ. */
@@ -264,8 +255,4 @@ function similarName(name: string, known: readonly string[]): string | undefined
 
 function toPlain(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
-}
-
-function invalid(message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
 }

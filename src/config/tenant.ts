@@ -13,27 +13,9 @@ import type { Provider } from "@auth/core/providers";
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { ownSessions } from "../adapter/own_sessions.ts";
-import { FastifyAuthError } from "../errors.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import type { CoreConfig } from "./cookies.ts";
-import type { TokenGenerator } from "./session_token.ts";
-
-/** More would not fit in the names of cookies. */
-const LONGEST = 200;
-
-/**
- * Checks the option.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
- */
-export function requireTenant(tenant: unknown): string | undefined {
-  if (tenant === undefined) return undefined;
-  if (typeof tenant === "string" && tenant !== "" && tenant.length <= LONGEST) return tenant;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`tenant\` must be a name of 1 to ${LONGEST} characters that stays the same, such as "acme".`,
-  );
-}
+import type { TokenGenerator } from "./core_config.ts";
 
 /** The configuration for core, bound to a tenant. */
 export function forTenant(core: AuthConfig, tenant: string): CoreConfig {

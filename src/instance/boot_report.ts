@@ -4,9 +4,8 @@ import { cookieWarnings } from "../config/cookie_warnings.ts";
 import { cookieNames } from "../config/cookies.ts";
 import { environment } from "../config/environment.ts";
 import type { Notice } from "../config/notices.ts";
-import { isOpenIdProvider } from "../config/provider_sign_out.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import type { ProviderSummary } from "../provider/summary.ts";
+import { isOpenIdProvider, type ProviderSummary } from "../provider/summary.ts";
 
 /** How a mount is set up. */
 export interface Report {

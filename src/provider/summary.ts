@@ -208,6 +208,11 @@ const TYPES: readonly string[] = ["oidc", "oauth", "email", "credentials", "weba
 /** The checks that core knows. */
 const CHECKS: readonly string[] = ["pkce", "state", "nonce", "none"];
 
+/** Whether a provider can end sessions of its users: one of OpenID Connect that has an issuer. */
+export function isOpenIdProvider({ type, server }: ProviderSummary): boolean {
+  return type === "oidc" && server.issuer !== undefined;
+}
+
 /** The first problem that stops the boot. */
 export function providerProblem(
   providers: readonly ProviderSummary[],

@@ -1,8 +1,8 @@
 /** The auth routes as operations of an OpenAPI document. */
 import type { ResolvedConfig } from "../config/resolve.ts";
-import { isOpenIdProvider } from "../config/provider_sign_out.ts";
 import type { JsonSchema } from "../http/error_schema.ts";
 import { type AuthRoute, isLimited } from "./table.ts";
+import { isOpenIdProvider } from "../provider/summary.ts";
 
 /** An operation, as `@fastify/swagger` reads it from the `schema` of a route. */
 export interface AuthOperation {

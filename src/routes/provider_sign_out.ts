@@ -6,7 +6,6 @@ import { InvalidCheck } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import { parseCookie } from "cookie";
 import { cookieSettings } from "../config/cookies.ts";
-import { isOpenIdProvider } from "../config/provider_sign_out.ts";
 import type { AccountListAdapter } from "../adapter/account_list.ts";
 import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { removalOf } from "../http/set_cookie.ts";
@@ -16,6 +15,7 @@ import { openToken } from "../session/open.ts";
 import { providerOfToken, type ProviderSession, providerSessionOf } from "../session/provider_session.ts";
 import { placeOf } from "../session/sealed_value.ts";
 import { parseJsonObject } from "../utils/json.ts";
+import { isOpenIdProvider } from "../provider/summary.ts";
 
 /** How long the browser may stay at the provider, in seconds. */
 const MAX_AGE = 900;

@@ -2,8 +2,7 @@
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Answer } from "../core/answer.ts";
 import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
-import type { ProviderSummary } from "../provider/summary.ts";
-import { isOpenIdProvider } from "../config/provider_sign_out.ts";
+import { isOpenIdProvider, type ProviderSummary } from "../provider/summary.ts";
 import { later } from "../utils/later.ts";
 
 type Method = "GET" | "POST";

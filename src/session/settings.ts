@@ -3,9 +3,9 @@ import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { cookieNames, cookieSettings, type CoreConfig } from "../config/cookies.ts";
-import { COOKIE_MAX_AGE, requireLifetimes } from "../config/lifetime.ts";
+import type { TokenGenerator } from "../config/core_config.ts";
+import { COOKIE_MAX_AGE, lifetimesOf } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import type { TokenGenerator } from "../config/session_token.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import { longestToken } from "./cookie.ts";
 import type { JwtRead, KnownToken } from "./jwt_read.ts";
@@ -46,7 +46,7 @@ export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRe
 function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>) {
   const { core, refresh, sessionCookieLimit, revocation } = config;
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
-  const lifetimes = requireLifetimes(core);
+  const lifetimes = lifetimesOf(core);
   // In core's order. `resolveConfig()` has set `encode` and `decode`.
   const jwt = { secret: core.secret!, maxAge: lifetimes.tokenMaxAge, ...core.jwt } as JWTOptions & {
     secret: string | string[];

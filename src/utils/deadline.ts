@@ -1,22 +1,4 @@
 /** Timeouts. */
-import { FastifyAuthError } from "../errors.ts";
-
-/** The longest delay of a timer, in milliseconds; with a longer one it fires at once. */
-const LONGEST = 2 ** 31 - 1;
-
-/**
- * Checks a timeout of the configuration.
- *
- * @param value Milliseconds; 0 for no limit.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is invalid.
- */
-export function requireTimeout(option: string, value: number | undefined): number | undefined {
-  if (value === undefined || (typeof value === "number" && value >= 0 && value <= LONGEST)) return value;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`${option}\` must be a number of milliseconds up to ${LONGEST}, or 0 for no limit.`,
-  );
-}
 
 /**
  * Settles as the promise does, or rejects after a time. The work itself is not stopped; its result is

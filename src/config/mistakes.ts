@@ -1,0 +1,274 @@
+/** Settings that are valid each, and cannot work together, or are not what was meant. */
+import type { AuthConfig } from "@auth/core";
+import type { Provider } from "@auth/core/providers";
+import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
+import { isLoopback, type PublicOrigin } from "../http/origin.ts";
+import {
+  isOpenIdProvider,
+  providerProblem,
+  type ProviderSummary,
+  providerWarnings,
+} from "../provider/summary.ts";
+import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
+import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
+import type { FastifyAuthConfig, RateLimitOptions } from "../types.ts";
+import { isWrapped } from "../utils/wrapped.ts";
+import { lackingMethods, lackingTokenMethods, strategyOf } from "./adapter_problem.ts";
+import { isStrict } from "./cookie_warnings.ts";
+import { missingCredentials, wrappedCredentials } from "./credentials.ts";
+import type { Environment } from "./environment.ts";
+import { COOKIE_MAX_AGE } from "./lifetime.ts";
+import type { Notice, NoticeCode } from "./notices.ts";
+import { LIMIT_NAMES, nameFields } from "./rate_limit.ts";
+import { type AllowedOrigins, EXAMPLE, isRedirectProxy, originOf } from "./redirect_proxy.ts";
+
+/** What is known of a configuration at boot. */
+export interface Facts {
+  /** As the application wrote it. */
+  readonly config: FastifyAuthConfig;
+  /** With the defaults of the environment. */
+  readonly core: AuthConfig;
+  readonly env: Environment;
+  readonly production: boolean;
+  readonly providers: readonly ProviderSummary[];
+  /** The ids of those that may be reached without TLS in production. */
+  readonly insecure: readonly string[];
+  /** The configured origin, and what sets it. */
+  readonly origin: PublicOrigin | undefined;
+  readonly originSource: { readonly setting?: string };
+  readonly redirectProxyOrigins: AllowedOrigins;
+}
+
+/** A mistake: its code, and the condition with the message that it has. */
+type Mistake<Code> = readonly [Code, (facts: Facts) => string | readonly string[] | false | undefined];
+
+const INVALID = "FST_AUTHJS_CONFIG_INVALID";
+const MAKE_SECRET =
+  "Make one with `npx fastify-authjs secret` or `openssl rand -base64 33`, and set it as AUTH_SECRET (or `secret`).";
+const STORES = 'redisStore() of "fastify-authjs/redis", or memoryStore()';
+
+/** What stops the boot; the first one is said. */
+const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
+  [INVALID, ({ insecure, providers }) => {
+    const ids = providers.map(({ id }) => id);
+    const unknown = insecure.find((id) => !ids.includes(id));
+    return unknown !== undefined &&
+      `\`insecureProviders\` has ${JSON.stringify(unknown)}, which is no provider. There are: ${
+        ids.join(", ") || "none"
+      }. Write it as \`insecureProviders: ["keycloak"]\`.`;
+  }],
+  ["FST_AUTHJS_SECRET_MISSING", ({ core, env }) =>
+    secretsOf(core).length === 0 &&
+    `There is no secret. ${MAKE_SECRET}${
+      env.NEXTAUTH_SECRET ? " NEXTAUTH_SECRET is not read: rename it." : ""
+    }`],
+  ["FST_AUTHJS_SECRET_TOO_SHORT", ({ core }) =>
+    secretsOf(core).some((secret) => secret.length < 32) &&
+    `A secret must have at least 32 characters, and so must every rotated one. ${MAKE_SECRET}`],
+  [
+    "FST_AUTHJS_HOST_NOT_TRUSTED",
+    ({ origin, core, env, production }) =>
+      origin === undefined && !core.trustHost &&
+      `The public origin is unknown: ${production ? "NODE_ENV is production" : "`trustHost` is false"} and ` +
+        "neither `origin` nor AUTH_URL is set. Set AUTH_URL to the address users type (https://app.example), or, " +
+        "where the Host header is checked before it gets here, AUTH_TRUST_HOST=true or `trustHost: true`." +
+        (env.NEXTAUTH_URL ? " NEXTAUTH_URL is not read." : ""),
+  ],
+  // It becomes part of every callback URL.
+  [
+    INVALID,
+    ({ core: { redirectProxyUrl: url } }) =>
+      url !== undefined && !/^https?:/.test(originOf(url) ?? "") &&
+      "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) must be the full address of the auth routes of the stable " +
+        "deployment, such as https://app.example/auth.",
+  ],
+  [
+    INVALID,
+    ({ origin, providers, redirectProxyOrigins }) =>
+      origin !== undefined && redirectProxyOrigins.size === 0 &&
+      providers.some((provider) => isRedirectProxy(provider, origin)) &&
+      "This is the stable deployment of `redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL), " +
+        `${origin.href}, and nothing says which deployments it sends the codes of their sign-ins to: list their ` +
+        `origins in \`redirectProxyOrigins\`, ${EXAMPLE}, or leave \`redirectProxyUrl\` out.`,
+  ],
+  ["FST_AUTHJS_PROVIDER_INVALID", ({ providers, ...facts }) => providerProblem(providers, facts)?.message],
+  ["FST_AUTHJS_ADAPTER_INVALID", ({ core, providers }) => lackingMethods(core, providers)],
+  [INVALID, ({ core, config }) =>
+    strategyOf(core) === "jwt" && config.credentialsDatabaseSessions &&
+    "`credentialsDatabaseSessions` needs sessions in a database: set `adapter`, and " +
+      '`session: { strategy: "database" }`, or remove the option.'],
+  // Core sets a JWT as session token, which is then looked up as the key of a row and never found.
+  [INVALID, ({ core, config, providers }) => {
+    const id = providers.find(({ type }) => type === "credentials")?.id;
+    // The application's own `encode` may store the session.
+    const works = strategyOf(core) === "jwt" || config.credentialsDatabaseSessions || config.jwt?.encode;
+    return id !== undefined && !works &&
+      `The credentials provider "${id}" cannot keep its sessions in a database without ` +
+        "`credentialsDatabaseSessions: true`: sign-in would succeed and the session stay empty. Set that, if " +
+        'authorize() returns users of the adapter, or `session: { strategy: "jwt" }`; users and accounts stay ' +
+        "in the database.";
+  }],
+  [INVALID, ({ core, config: { revocable } }) =>
+    revocable && strategyOf(core) === "database" &&
+    "`revocable` is for sessions in a JWT: remove it, and use withSessionList() for the adapter, or set " +
+      '`session: { strategy: "jwt" }`.'],
+  [INVALID, ({ config: { revocable, store } }) =>
+    revocable && !store &&
+    `\`revocable\` needs a \`store\`, which knows the sessions: set ${STORES} for one process.`],
+  [
+    "FST_AUTHJS_ADAPTER_INVALID",
+    ({ core, config: { refreshTokens } }) =>
+      refreshTokens && strategyOf(core) === "database" && lackingTokenMethods(core.adapter),
+  ],
+  [
+    INVALID,
+    ({ config: { backchannelLogout, providerSignOut }, providers }) =>
+      (backchannelLogout || providerSignOut) && !providers.some(isOpenIdProvider) &&
+      `\`${
+          backchannelLogout ? "backchannelLogout" : "providerSignOut"
+        }\` needs a provider of OpenID Connect ` +
+        '(`type: "oidc"`) with an `issuer`: add one, or remove the option.',
+  ],
+  [
+    INVALID,
+    ({ core, config: { backchannelLogout, store, revocable } }) =>
+      backchannelLogout && strategyOf(core) === "jwt" && !(store && revocable) &&
+      "`backchannelLogout` needs a `store` and `revocable: true`, since a session in a JWT is valid until it " +
+        `expires: set ${STORES}, or keep sessions in a database.`,
+  ],
+  [
+    "FST_AUTHJS_ADAPTER_INVALID",
+    ({ core, config: { backchannelLogout } }) =>
+      backchannelLogout && strategyOf(core) === "database" && !("listSessionsByUserId" in core.adapter!) &&
+      "`backchannelLogout` needs the adapter's listSessionsByUserId(), without which the sessions of a user are not " +
+        "found. Add it with `withSessionList(adapter, (userId) => …)`.",
+  ],
+];
+
+/** What is logged. */
+const WARNINGS: readonly Mistake<NoticeCode>[] = [
+  ["FST_AUTHJS_WARN_OPTION", ({ config }) =>
+    timesOf(config)
+      .filter(([, value, least]) => typeof value === "number" && value > 0 && value < least)
+      .map(([name, value]) =>
+        `\`${name}\` is ${value} milliseconds. If seconds are meant, write ${value! * 1000}.`
+      )],
+  // A random text of 32 characters, hexadecimal digits too, has more different ones.
+  ["FST_AUTHJS_WARN_SECRET", ({ core }) =>
+    secretsOf(core).some((secret) => new Set(secret).size < 8) &&
+    `A secret repeats a few characters, so it can be guessed. ${MAKE_SECRET}`],
+  ["FST_AUTHJS_WARN_SECRET", ({ core }) =>
+    secretsOf(core).some(isWrapped) &&
+    "A secret begins and ends with a quotation mark, or with a space or the end of a line. Docker's `--env-file` " +
+      "keeps quotation marks, and other programs remove them: then processes have different secrets, and do not " +
+      "read each other's sessions. Write AUTH_SECRET without them."],
+  [
+    "FST_AUTHJS_WARN_HOST",
+    ({ origin, config, env }) =>
+      (origin ?? config.trustHost ?? env.AUTH_TRUST_HOST ?? env.VERCEL ?? env.CF_PAGES ?? env.NODE_ENV) ===
+        undefined &&
+      "The public origin follows the Host header of each request, since neither AUTH_URL nor AUTH_TRUST_HOST is set " +
+        "and NODE_ENV is unset. Fine while developing; with NODE_ENV=production the application will not start like " +
+        "this: set AUTH_URL to the address users type, or `trustHost: true`.",
+  ],
+  [
+    "FST_AUTHJS_WARN_ORIGIN",
+    ({ origin, originSource, production }) =>
+      production && origin !== undefined && !origin.secure && !isLoopback(origin) &&
+      `${originSource.setting} is ${origin.href} in production: whoever is on the way to it can read and change passwords, ` +
+        "codes and sessions, and cookies are not `Secure`. If users reach it over https, as by a proxy that has TLS, " +
+        `write ${origin.href.replace("http:", "https:")}.`,
+  ],
+  ["FST_AUTHJS_WARN_COOKIE", ({ core }) =>
+    isStrict(core.cookies?.sessionToken?.options?.sameSite) &&
+    '`cookies.sessionToken`: with `sameSite: "strict"` a visitor who comes from a provider, a mail or a link of ' +
+      'another site looks signed out, until the next click. Leave it out, or write "lax".'],
+  // Without a configured origin it is only known with a request whether this is the stable deployment.
+  [
+    "FST_AUTHJS_WARN_HOST",
+    ({ origin, providers, redirectProxyOrigins }) =>
+      origin === undefined && redirectProxyOrigins.size === 0 &&
+      providers.some(({ redirectProxyUrl }) => redirectProxyUrl !== undefined) &&
+      "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) is set without `redirectProxyOrigins`: at that address, " +
+        `sign-ins of other deployments are refused. List their origins there, ${EXAMPLE}.`,
+  ],
+  ["FST_AUTHJS_WARN_LIFETIME", ({ core }) =>
+    core.session!.maxAge! > COOKIE_MAX_AGE &&
+    "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not used for 400 " +
+      "days ends. It is a number of seconds, not of milliseconds: 30 days are 30 * 24 * 60 * 60."],
+  ["FST_AUTHJS_WARN_PROVIDER", ({ providers, origin }) => providerWarnings(providers, origin)],
+  ["FST_AUTHJS_WARN_PROVIDER", ({ config }) => unverifiedWarnings(config.verifyIdTokens)],
+  ["FST_AUTHJS_WARN_WEBAUTHN", ({ core, origin }) => webAuthnWarnings(core.providers as Provider[], origin)],
+  ["FST_AUTHJS_WARN_CREDENTIALS", ({ providers }) => missingCredentials(providers)],
+  ["FST_AUTHJS_WARN_CREDENTIALS", ({ providers }) => wrappedCredentials(providers)],
+  [
+    "FST_AUTHJS_WARN_TLS",
+    ({ providers, insecure, production }) =>
+      providers.filter(({ id }) => production && insecure.includes(id)).map(({ id, server, urls }) =>
+        `The provider "${id}" may be reached without TLS (${server.issuer ?? urls[0] ?? "no address"}), by ` +
+        "`insecureProviders`: an attacker who can change traffic on the way to it can sign in as any of its users."
+      ),
+  ],
+  ["FST_AUTHJS_WARN_RATE_LIMIT", ({ config: { rateLimit }, core }) => {
+    if (!rateLimit || (rateLimit !== true && rateLimit.accountName !== undefined)) return [];
+    const unnamed = [...nameFields(core.providers as Provider[])].filter(([, field]) => field === undefined);
+    return unnamed.map(([id]) =>
+      `The provider "${id}" has no field for the user's name in \`credentials\`, so attempts on one account cannot ` +
+      "be counted, only those from one address: name the field there, or set `rateLimit.accountName`."
+    );
+  }],
+];
+
+/** What is recommended. */
+const ADVICE: readonly Mistake<NoticeCode>[] = [
+  [
+    "FST_AUTHJS_WARN_RATE_LIMIT",
+    ({ config: { rateLimit }, production }) =>
+      rateLimit === undefined && production &&
+      "Attempts to sign in are not limited. Set `rateLimit: true` (npm install @fastify/rate-limit), or " +
+        "`rateLimit: false` where something else limits them.",
+  ],
+];
+
+/** @throws {FastifyAuthError} The first problem. */
+export function requireUsable(facts: Facts): void {
+  const [problem] = found(PROBLEMS, facts);
+  if (problem !== undefined) throw new FastifyAuthError(problem.code, problem.message);
+}
+
+/** Warnings that do not stop the boot. */
+export function warningsOf(facts: Facts): Notice[] {
+  return [...found(WARNINGS, facts)];
+}
+
+/** Recommendations for the operator. */
+export function adviceOf(facts: Facts): Notice[] {
+  return [...found(ADVICE, facts)];
+}
+
+function* found<Code>(mistakes: readonly Mistake<Code>[], facts: Facts) {
+  for (const [code, messages] of mistakes) {
+    for (const message of [messages(facts) || []].flat()) yield { code, message };
+  }
+}
+
+function secretsOf(core: AuthConfig): string[] {
+  // Core uses `jwt.secret`, but its type lacks it.
+  const { secret: tokenSecret } = (core.jwt ?? {}) as { secret?: string | string[] };
+  return [core.secret, tokenSecret].flat().filter((secret) => secret !== undefined);
+}
+
+/**
+ * Times in milliseconds with the least that each can mean: no request to another machine is sure to be answered in
+ * less than 100, and less than a second between attempts limits none.
+ */
+function timesOf({ providerTimeout, adapterTimeout, rateLimit }: FastifyAuthConfig) {
+  const limits: RateLimitOptions = typeof rateLimit === "object" ? rateLimit : {};
+  return [
+    ["providerTimeout", providerTimeout, 100],
+    ["adapterTimeout", adapterTimeout, 100],
+    ...LIMIT_NAMES.map((name) =>
+      [`rateLimit.${name}.timeWindow`, (limits[name] || undefined)?.timeWindow, 1000] as const
+    ),
+  ] as const;
+}

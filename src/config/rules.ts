@@ -1,0 +1,83 @@
+/** What a setting may be, and what is said of one that is something else. */
+
+/** Says what is wrong with a value and what to write; nothing if it is as it should be. */
+export type Rule = (value: unknown, name: string) => string | undefined;
+
+/** A rule about values whose type is wrong, or that are none of several words. */
+export function written(wanted: string, isValid: (value: unknown) => boolean, isWord = false): Rule {
+  return (value, name) =>
+    isValid(value)
+      ? undefined
+      : `\`${name}\` is ${describe(value, isWord)}: write ${wanted}, or leave it out.`;
+}
+
+/** A rule about other values. */
+export function required(wanted: string, isValid: (value: unknown) => boolean): Rule {
+  return (value, name) =>
+    isValid(value)
+      ? undefined
+      : `\`${name}\` must be ${wanted}; it is ${isNumber(value) ? value : describe(value)}.`;
+}
+
+/** A rule about numbers. */
+export function numberOf(unit: string, least: number, most: number): Rule {
+  return required(`a number of ${unit}`, (value) => isNumber(value) && value >= least && value <= most);
+}
+
+/** A rule about the names of options, and the value of each. */
+export function optionsOf(rules: Readonly<Record<string, Rule>>): Rule {
+  return (options, name) => {
+    for (const [option, value] of Object.entries(options as object)) {
+      if (!Object.hasOwn(rules, option)) {
+        return `\`${name}.${option}\` is no option: there are ${Object.keys(rules).join(", ")}.`;
+      }
+      const problem = value === undefined ? undefined : rules[option]!(value, `${name}.${option}`);
+      if (problem !== undefined) return problem;
+    }
+  };
+}
+
+/** The longest delay of a timer, in milliseconds; with a longer one it fires at once. */
+const LONGEST_DELAY = 2 ** 31 - 1;
+
+export const ANY: Rule = () => undefined;
+export const BOOLEAN = written("true or false", (value) => typeof value === "boolean");
+export const FUNCTION = written("a function", (value) => typeof value === "function");
+export const OBJECT = written("an object", isObject);
+export const TEXT = written("a string", isText);
+export const FILLED = written("a string that is not empty", (value) => isText(value) && value.trim() !== "");
+export const TEXTS = written("a string, or an array of strings", (value) => [value].flat().every(isText));
+export const TIMEOUT = numberOf(`milliseconds up to ${LONGEST_DELAY}, or 0 for no limit`, 0, LONGEST_DELAY);
+
+/** A rule about words. */
+export function oneOf(...words: readonly string[]): Rule {
+  const wanted = `one of ${words.map((word) => `"${word}"`).join(", ")}`;
+  return written(wanted, (value) => words.includes(value as string), true);
+}
+
+export function isNumber(value: unknown): value is number {
+  return typeof value === "number";
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What a value is, without a text that may be secret. */
+function describe(value: unknown, isWord = false): string {
+  if (value === null || typeof value === "boolean") return String(value);
+  if (isText(value)) {
+    if (value.trim() === "") return "an empty string";
+    return isWord || /^(?:true|false|yes|no|on|off|\d)$/i.test(value) ? `"${value}"` : "a string";
+  }
+  if (Array.isArray(value)) {
+    const other = value.findIndex((entry) => !isText(entry));
+    return other === -1 ? "an array" : `an array whose entry ${other} is ${describe(value[other])}`;
+  }
+  if (value === undefined) return "undefined";
+  return isObject(value) ? "an object" : `a ${typeof value}`;
+}
