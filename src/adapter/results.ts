@@ -82,8 +82,8 @@ function sessionAndUser(result: Row, call: AdapterCall): Row | null {
   call.warn(
     `getSessionAndUser ${missing}`,
     `The adapter's getSessionAndUser() returned no \`${missing}\`: the session counts as none. Have it ` +
-      "return `{ session, user }`, and null where one of them is gone. Delete the sessions of a user with the " +
-      "user.",
+      "return `{ session, user }`, and null where one of them is gone. Delete the sessions of a user with " +
+      "the user.",
   );
   return null;
 }

@@ -7,12 +7,12 @@
  */
 import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@auth/core/adapters";
 import type { AccountListAdapter } from "./account_list.ts";
+import { wrapMethods } from "./bind.ts";
 import { AdapterFailure, isUnanswered } from "./failure.ts";
 import { tryAgain } from "./try_again.ts";
 import type { AccountId, UnfinishedUsers } from "./unfinished_users.ts";
 
-/** What is known of the sign-in. */
-export interface SignInOptions {
+interface SignInOptions {
   /** The type of its provider, which says what a new user needs to be able to sign in again. */
   readonly type: string;
   /** The users that sign-ins have created, and not finished. */
@@ -23,17 +23,16 @@ export interface SignInOptions {
   readonly report: (error: Error) => void;
 }
 
-/** What becomes of a user that cannot sign in, and what the operator may have to do. */
 const FINISH_OR_DELETE =
-  "For an hour the next sign-in with its account goes on with it, in this process and in those that share its " +
-  "`store`. Otherwise delete the user from the database: until then no other sign-in with its address succeeds.";
+  "For an hour the next sign-in with its account goes on with it, in this process and in those that share " +
+  "its `store`. Otherwise delete the user from the database: until then no other sign-in with its address " +
+  "succeeds.";
 
 /** A sign-in was refused for a user that an earlier one may have left. */
 class UnfinishedUserFound extends Error {
   override readonly name = "UnfinishedUserFound";
 }
 
-/** The writes of one sign-in. */
 export class SignInWrites {
   /** The adapter for core: it records each write, and undoes one that completes after its timeout. */
   readonly adapter: Adapter;
@@ -66,14 +65,8 @@ export class SignInWrites {
   }
 
   #recordWrites(): Adapter {
-    const adapter = this.#adapter;
-    const wrap = <Name extends keyof Adapter>(
-      name: Name,
-      wrapper: (call: NonNullable<Adapter[Name]>) => Adapter[Name],
-    ) => adapter[name] && { [name]: wrapper(adapter[name]) };
-    return {
-      ...adapter,
-      ...wrap("createUser", (create) => async (user) => {
+    return wrapMethods<Adapter>(this.#adapter, {
+      createUser: (create) => async (user) => {
         this.#user = this.#left ?? await this.#leftWithoutAddress();
         if (this.#user !== undefined) return this.#user;
         try {
@@ -88,12 +81,12 @@ export class SignInWrites {
         }
         await this.#record(this.#user);
         return this.#user;
-      }),
-      ...wrap("getUserByAccount", (get) => async (account) => {
+      },
+      getUserByAccount: (get) => async (account) => {
         this.#asked = account;
         return await get(account);
-      }),
-      ...wrap("linkAccount", (link) => async (account) => {
+      },
+      linkAccount: (link) => async (account) => {
         this.#account = account;
         const linked = await undoIfLate(link(account) as Promise<AdapterAccount>, async () => {
           if (this.#userRemoved) await this.#unlinkAccount();
@@ -102,35 +95,36 @@ export class SignInWrites {
         // With a passkey there is one more to write.
         if (this.#options.type !== "webauthn") await this.#finish({ id: account.userId });
         return linked;
-      }),
-      ...wrap("createAuthenticator", (create) => async (authenticator) => {
+      },
+      createAuthenticator: (create) => async (authenticator) => {
         this.#credentialId = authenticator.credentialID;
         const created = await create(authenticator);
         this.#credentialStored = true;
         await this.#finish({ id: authenticator.userId });
         return created;
-      }),
-      ...wrap("createSession", (create) => async (session) => {
+      },
+      createSession: (create) => async (session) => {
         this.#lacksSession = true;
         const created = await undoIfLate(create(session), () => this.#deleteSession(session.sessionToken));
         this.#lacksSession = false;
         this.#sessionToken = session.sessionToken;
         return created;
-      }),
-      ...wrap("useVerificationToken", (use) => async (params) => {
+      },
+      useVerificationToken: (use) => async (params) => {
         const row = await undoIfLate(use(params), (late) => this.#restore(late, params));
         this.#restoreLink = () => this.#restore(row, params);
         return row;
-      }),
-      ...wrap("getUserByEmail", (get) => async (email) => {
+      },
+      getUserByEmail: (get) => async (email) => {
         const user = await get(email);
-        if (user === null) return null;
-        const isLeft = await this.#isLeft(user);
-        if (isLeft) this.#left = user;
-        else this.#found = user;
-        return isLeft ? null : user;
-      }),
-    };
+        if (user !== null && await this.#isLeft(user)) {
+          this.#left = user;
+          return null;
+        }
+        this.#found = user ?? undefined;
+        return user;
+      },
+    });
   }
 
   /** Records a user that was created. One whose address is verified can sign in by e-mail. */
@@ -140,7 +134,7 @@ export class SignInWrites {
     }
   }
 
-  /** Whether an earlier sign-in with the same account has created this user, and nothing has finished it since. */
+  /** Whether an earlier sign-in with the account has created this user, and nothing has finished it. */
   async #isLeft({ id, emailVerified }: AdapterUser): Promise<boolean> {
     const { unfinished, isAlone } = this.#options;
     if (emailVerified || this.#asked === undefined || !isAlone()) return false;
@@ -170,40 +164,32 @@ export class SignInWrites {
     }
   }
 
-  /**
-   * Says which user a sign-in was refused for, if that may be one which another sign-in has left without an account.
-   * Never rejects.
-   */
+  /** Says which user a sign-in was refused for, if another one may have left it. Never rejects. */
   async explainRefusal(): Promise<void> {
     const user = this.#found;
     if (user === undefined || user.emailVerified) return;
     if (await this.#hasOtherAccount(user.id).catch(() => false)) return;
     const { provider } = this.#asked!;
-    this.#options.report(
-      new UnfinishedUserFound(
-        `A sign-in with "${provider}" was refused, since the user ${user.id} has its e-mail address, and is ` +
-          "not linked to that account. If that user has no account at all, its first sign-in was broken off: its " +
-          "process ended, or the database failed between two writes. Then delete the user from the database.",
-      ),
-    );
+    const message =
+      `A sign-in with "${provider}" was refused, since the user ${user.id} has its e-mail address, and is ` +
+      "not linked to that account. If that user has no account at all, its first sign-in was broken off: its " +
+      "process ended, or the database failed between two writes. Then delete the user from the database.";
+    this.#options.report(new UnfinishedUserFound(message));
   }
 
-  /** Removes a user that this sign-in created, unless it can sign in; later, if the database does not answer. */
+  /** Removes a user that this sign-in created, unless it can sign in. Never rejects. */
   async #removeUser(user: AdapterUser): Promise<void> {
+    const what =
+      `The user ${user.id} has no sign-in method, since its sign-in was broken off, and could not be deleted`;
+    const giveUp = (error: unknown) => this.#report(`${what}. ${FINISH_OR_DELETE}`, error);
     try {
       await this.#removeUnfinished(user);
     } catch (error) {
-      const what =
-        `The user ${user.id} has no sign-in method, since its sign-in was broken off, and could not be`;
-      if (!isUnanswered(error)) return this.#report(`${what} deleted. ${FINISH_OR_DELETE}`, error);
-      this.#report(
-        `${what} deleted yet. That is tried again for ten minutes; another line follows where it fails.`,
-        error,
-      );
-      void tryAgain(
-        () => this.#removeLeft(user),
-        (cause) => this.#report(`${what} deleted. ${FINISH_OR_DELETE}`, cause),
-      );
+      if (!isUnanswered(error)) return giveUp(error);
+      const later = "That is tried again for ten minutes; another line follows where it fails.";
+      this.#report(`${what} yet. ${later}`, error);
+      // A logger of the application that throws would end the process, and there is no other place to say it.
+      tryAgain(() => this.#removeLeft(user)).catch(giveUp).catch(() => {});
     }
   }
 
@@ -263,8 +249,8 @@ export class SignInWrites {
       await this.#finish(user);
     } catch (error) {
       if (isUnanswered(error) || !adapter.updateUser) throw error;
-      // Some adapters delete the user, and then fail because it has no accounts or sessions. Others say that there is
-      // none if they could not look, so that the record stays.
+      // Some adapters delete the user, and then fail because it has no accounts or sessions. Others say that
+      // there is none if they could not look, so that the record stays.
       const remaining = await adapter.getUser?.(user.id);
       // No real address has this domain (RFC 6761 section 6.4).
       const email = `${crypto.randomUUID()}@unfinished.invalid`;
