@@ -4,18 +4,19 @@ import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import {
+  type Credential,
   isOpenIdProvider,
   providerProblem,
   type ProviderSummary,
   providerWarnings,
 } from "../provider/summary.ts";
+import { variableOf } from "../provider/variables.ts";
 import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 import type { FastifyAuthConfig, RateLimitOptions } from "../types.ts";
 import { isWrapped } from "../utils/wrapped.ts";
 import { lackingMethods, lackingTokenMethods, strategyOf } from "./adapter_problem.ts";
 import { isStrict } from "./cookie_warnings.ts";
-import { missingCredentials, wrappedCredentials } from "./credentials.ts";
 import type { Environment } from "./environment.ts";
 import { COOKIE_MAX_AGE } from "./lifetime.ts";
 import type { Notice, NoticeCode } from "./notices.ts";
@@ -91,7 +92,7 @@ const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
         `${origin.href}, and nothing says which deployments it sends the codes of their sign-ins to: list their ` +
         `origins in \`redirectProxyOrigins\`, ${EXAMPLE}, or leave \`redirectProxyUrl\` out.`,
   ],
-  ["FST_AUTHJS_PROVIDER_INVALID", ({ providers, ...facts }) => providerProblem(providers, facts)?.message],
+  ["FST_AUTHJS_PROVIDER_INVALID", ({ providers, ...facts }) => providerProblem(providers, facts)],
   ["FST_AUTHJS_ADAPTER_INVALID", ({ core, providers }) => lackingMethods(core, providers)],
   [INVALID, ({ core, config }) =>
     strategyOf(core) === "jwt" && config.credentialsDatabaseSessions &&
@@ -271,4 +272,43 @@ function timesOf({ providerTimeout, adapterTimeout, rateLimit }: FastifyAuthConf
       [`rateLimit.${name}.timeWindow`, (limits[name] || undefined)?.timeWindow, 1000] as const
     ),
   ] as const;
+}
+
+const NAMES: Readonly<Record<Credential, readonly [name: string, variable: "ID" | "SECRET" | "KEY"]>> = {
+  clientId: ["client id", "ID"],
+  clientSecret: ["client secret", "SECRET"],
+  apiKey: ["API key", "KEY"],
+};
+
+/**
+ * A warning for each provider without a client id, secret or API key. It does not stop the boot: an
+ * application with ten providers is developed with the credentials of one.
+ */
+function missingCredentials(providers: readonly ProviderSummary[]): string[] {
+  return providers.filter(({ missing }) => missing.length > 0).map(({ id, factoryId, missing }) => {
+    const what = missing.map((credential) => NAMES[credential][0]).join(" and no ");
+    const how = missing.map((credential) => settingOf(factoryId, credential)).join(" and ");
+    const isPublic = missing.includes("clientSecret") && !missing.includes("clientId");
+    return `The provider "${id}" has no ${what}, so every sign-in with it fails: set ${how}, and load the ` +
+      "environment before FastifyAuth() is registered." + (isPublic
+        ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'
+        : "");
+  });
+}
+
+/** A warning for each that is not the text that the provider knows. */
+function wrappedCredentials(providers: readonly ProviderSummary[]): string[] {
+  return providers.flatMap(({ id, factoryId, wrapped }) =>
+    wrapped.map((credential) =>
+      `The ${
+        NAMES[credential][0]
+      } of the provider "${id}" has quotation marks or white space around it, which ` +
+      "Docker's `--env-file` keeps, for one: the provider will not know it. Set " +
+      `${settingOf(factoryId, credential)} without them.`
+    )
+  );
+}
+
+function settingOf(factoryId: string, credential: Credential): string {
+  return `${variableOf(factoryId, NAMES[credential][1])} (or \`${credential}\`)`;
 }

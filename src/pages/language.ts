@@ -1,5 +1,5 @@
 /** The language of a page or a mail. */
-import { FastifyAuthError } from "../errors.ts";
+import { type FastifyAuthError, invalidConfig } from "../errors.ts";
 import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
 import { later } from "../utils/later.ts";
 import type { LanguageChoice } from "./language_choice.ts";
@@ -61,7 +61,7 @@ export class Languages {
   }
 
   #unknown(language: unknown): FastifyAuthError {
-    return invalid(
+    return invalidConfig(
       `\`language\` is ${JSON.stringify(language)}: write a function, or one of ${
         this.#available.join(", ")
       }. \`texts\` can add another.`,
@@ -125,17 +125,21 @@ function canonicalTexts(texts: NonNullable<LanguageOptions["texts"]>): Map<strin
 function assertTexts(tag: string, texts: Partial<Texts>): string {
   const canonical = canonicalTag(tag);
   if (canonical === undefined || typeof texts !== "object" || texts === null) {
-    throw invalid(`\`texts\` has ${JSON.stringify(tag)}: write texts by language tag, as in ${EXAMPLE}.`);
+    throw invalidConfig(
+      `\`texts\` has ${JSON.stringify(tag)}: write texts by language tag, as in ${EXAMPLE}.`,
+    );
   }
   for (const [key, text] of Object.entries(texts)) {
     if (!Object.hasOwn(en, key) || typeof text !== "string") {
-      throw invalid(`\`texts.${tag}\` has ${JSON.stringify(key)}, which is no text of the pages or mails.`);
+      throw invalidConfig(
+        `\`texts.${tag}\` has ${JSON.stringify(key)}, which is no text of the pages or mails.`,
+      );
     }
     const known: readonly string[] = en[key as keyof Texts].match(PLACEHOLDER) ?? [];
     const unknown = (text.match(PLACEHOLDER) ?? []).find((word) => !known.includes(word));
     if (unknown !== undefined) {
       const words = known.length === 0 ? "has none" : `has ${known.join(" and ")}`;
-      throw invalid(`\`texts.${tag}["${key}"]\` has ${unknown}; this text ${words}.`);
+      throw invalidConfig(`\`texts.${tag}["${key}"]\` has ${unknown}; this text ${words}.`);
     }
   }
   return canonical;
@@ -152,7 +156,3 @@ function canonicalTag(tag: string): string | undefined {
 }
 
 const EXAMPLE = '{ en: { "signIn.title": "Welcome" } }';
-
-function invalid(message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
-}

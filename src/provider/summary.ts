@@ -217,35 +217,32 @@ export function isOpenIdProvider({ type, server }: ProviderSummary): boolean {
 export function providerProblem(
   providers: readonly ProviderSummary[],
   { production, insecure }: { readonly production: boolean; readonly insecure: readonly string[] },
-): FastifyAuthError | undefined {
-  const invalid = (message: string) => new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
+): string | undefined {
   const ids = new Set<string>();
   for (const { id, factoryId, type, checks, urls, server } of providers) {
     if (!isPathSegment(id)) {
-      return invalid(
-        `The provider id ${JSON.stringify(id)} cannot be part of a URL: use letters, digits, "-", "_", at ` +
-          `most ${MAXIMUM_ID_LENGTH} of them.`,
-      );
+      return `The provider id ${
+        JSON.stringify(id)
+      } cannot be part of a URL: use letters, digits, "-", "_", at ` +
+        `most ${MAXIMUM_ID_LENGTH} of them.`;
     }
     if (ids.has(id)) {
-      return invalid(
-        `Two providers have the id "${id}": give one of them another, as in \`{ id: "${id}-2" }\`.`,
-      );
+      return `Two providers have the id "${id}": give one of them another, as in \`{ id: "${id}-2" }\`.`;
     }
     ids.add(id);
     if (!TYPES.includes(type)) {
       const has = type === "" ? "no `type`" : `the \`type\` ${JSON.stringify(type)}, which is unknown`;
-      return invalid(`The provider "${id}" has ${has}: write one of ${TYPES.join(", ")}.`);
+      return `The provider "${id}" has ${has}: write one of ${TYPES.join(", ")}.`;
     }
     const unknown = type === "oauth" || type === "oidc"
       ? checks.find((check) => !CHECKS.includes(check))
       : undefined;
     if (unknown !== undefined) {
       const known = CHECKS.map((check) => `"${check}"`).join(", ");
-      return invalid(
-        `The provider "${id}" has the check ${JSON.stringify(unknown)}, which is unknown, so core would ` +
-          `leave it out: write ${known}.`,
-      );
+      return `The provider "${id}" has the check ${
+        JSON.stringify(unknown)
+      }, which is unknown, so core would ` +
+        `leave it out: write ${known}.`;
     }
     const wrong = SERVER_URLS.find((name) =>
       (name !== "issuer" || isDiscovered(server)) && !isAddress(server[name])
@@ -253,17 +250,15 @@ export function providerProblem(
     if (wrong !== undefined) {
       const given = server[wrong]!;
       const variable = wrong === "issuer" ? ` (or ${variableOf(factoryId, "ISSUER")})` : "";
-      return invalid(
-        `The \`${wrong}\` of the provider "${id}" is ${JSON.stringify(given)}, which is no address: set ` +
-          `\`${wrong}\`${variable} to one with its scheme, such as "https://${exampleHost(given)}".`,
-      );
+      return `The \`${wrong}\` of the provider "${id}" is ${
+        JSON.stringify(given)
+      }, which is no address: set ` +
+        `\`${wrong}\`${variable} to one with its scheme, such as "https://${exampleHost(given)}".`;
     }
     const plain = urls.find((url) => url.toLowerCase().startsWith("http:"));
     if (production && plain !== undefined && !insecure.includes(id)) {
-      return invalid(
-        `The provider "${id}" is reached without TLS at ${plain}, which NODE_ENV=production does not ` +
-          `allow: use https, or on a private network \`insecureProviders: ["${id}"]\`.`,
-      );
+      return `The provider "${id}" is reached without TLS at ${plain}, which NODE_ENV=production does not ` +
+        `allow: use https, or on a private network \`insecureProviders: ["${id}"]\`.`;
     }
   }
 }

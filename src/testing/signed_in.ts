@@ -3,7 +3,7 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { stringifySetCookie } from "cookie";
 import { randomUUID } from "node:crypto";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import { FastifyAuthError } from "../errors.ts";
+import { invalidConfig } from "../errors.ts";
 import { authInstance } from "../instance/auth_instance.ts";
 import { createSession, type NewSession, type SignInParams } from "../session/create.ts";
 import type { SessionSettings } from "../session/settings.ts";
@@ -141,7 +141,7 @@ function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: Sig
       ? "The second argument chooses the configuration of each request: give the configuration of the tenant."
       : "The second argument is no configuration."
     : "The third argument has no `user`.";
-  throw invalid(
+  throw invalidConfig(
     "signedIn() takes the application, the configuration that FastifyAuth() was given, and the user: " +
       `\`await signedIn(app, config, { user: { name: "Ada" } })\`. ${problem}`,
   );
@@ -152,22 +152,18 @@ const OPTIONS = ["user", "account", "profile", "claims", "expires", "secure"];
 function assertOptions(options: SignedInOptions): void {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) {
-    throw invalid(`\`${unknown}\` is no option of signedIn(): there are ${OPTIONS.join(", ")}.`);
+    throw invalidConfig(`\`${unknown}\` is no option of signedIn(): there are ${OPTIONS.join(", ")}.`);
   }
   const { expires } = options;
   // By its method: test runners have a `Date` of their own.
   if (expires === undefined || typeof expires.getTime === "function" && !Number.isNaN(expires.getTime())) {
     return;
   }
-  throw invalid("`expires` of signedIn() must be a valid Date, as in `new Date(Date.now() + 60_000)`.");
+  throw invalidConfig("`expires` of signedIn() must be a valid Date, as in `new Date(Date.now() + 60_000)`.");
 }
 
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null;
-}
-
-function invalid(message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message);
 }
 
 /** Makes the session, as the end of a sign-in does. */
@@ -181,7 +177,9 @@ async function makeSession(
   const { jwt: own } = core.callbacks ?? {};
   const jwt = async (params: SignInParams) => {
     const token = own ? await own(params) : params.token;
-    if (token === null) throw invalid("`callbacks.jwt` returned null for this user, so there is no session.");
+    if (token === null) {
+      throw invalidConfig("`callbacks.jwt` returned null for this user, so there is no session.");
+    }
     return { ...token, ...claims };
   };
   const { name, email, image: picture, id } = user;
@@ -240,7 +238,7 @@ function accountOf({ id, email }: User): Account {
 async function userInDatabase(settings: SessionSettings, options: SignedInOptions): Promise<AdapterUser> {
   const unused = (["account", "claims", "profile"] as const).find((name) => options[name] !== undefined);
   if (unused !== undefined && settings.signInCookie === undefined) {
-    throw invalid(
+    throw invalidConfig(
       `\`${unused}\` is for the "jwt" strategy, or for \`stepUp\`: a row of a session has no claims.`,
     );
   }
