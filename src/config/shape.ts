@@ -35,30 +35,17 @@ type ShapeOf<T> = { readonly [Name in keyof Required<T>]: Rule | Shape };
 
 type Part<Name extends keyof AuthConfig> = NonNullable<AuthConfig[Name]>;
 
-const CALLBACKS = {
-  jwt: FUNCTION,
-  redirect: FUNCTION,
-  session: FUNCTION,
-  signIn: FUNCTION,
-} satisfies ShapeOf<Part<"callbacks">>;
-
-const EVENTS = {
-  createUser: FUNCTION,
-  linkAccount: FUNCTION,
-  session: FUNCTION,
-  signIn: FUNCTION,
-  signOut: FUNCTION,
-  updateUser: FUNCTION,
-} satisfies ShapeOf<Part<"events">>;
+/** The same for each of several names. */
+function each<Name extends string, Kind>(
+  kind: Kind,
+  ...names: readonly Name[]
+): Readonly<Record<Name, Kind>> {
+  return Object.fromEntries(names.map((name) => [name, kind])) as Record<Name, Kind>;
+}
 
 const PAGES = {
-  confirmEmail: ANY,
-  error: ANY,
-  newUser: ANY,
-  signIn: ANY,
-  signOut: ANY,
+  ...each(ANY, "confirmEmail", "error", "newUser", "signIn", "signOut", "verifyRequest"),
   style: TEXT,
-  verifyRequest: ANY,
 } satisfies ShapeOf<FastifyAuthPages>;
 
 /** A date can be this many seconds after 1970, which no lifetime needs. */
@@ -84,27 +71,16 @@ const THEME = {
 const COOKIE = {
   name: TEXT,
   options: {
-    domain: TEXT,
+    ...each(TEXT, "domain", "path"),
+    ...each(BOOLEAN, "httpOnly", "partitioned", "secure"),
+    ...each(ANY, "expires", "maxAge", "priority", "sameSite"),
     encode: FUNCTION,
-    expires: ANY,
-    httpOnly: BOOLEAN,
-    maxAge: ANY,
-    partitioned: BOOLEAN,
-    path: TEXT,
-    priority: ANY,
-    sameSite: ANY,
-    secure: BOOLEAN,
   },
 } satisfies ShapeOf<NonNullable<Part<"cookies">["state"]>>;
 
 const COOKIES = {
-  callbackUrl: COOKIE,
-  csrfToken: COOKIE,
-  nonce: COOKIE,
-  pkceCodeVerifier: COOKIE,
+  ...each(COOKIE, "callbackUrl", "csrfToken", "nonce", "pkceCodeVerifier", "state", "webauthnChallenge"),
   sessionToken: { ...COOKIE, options: { ...COOKIE.options, maxAge: LIFETIME } },
-  state: COOKIE,
-  webauthnChallenge: COOKIE,
 } satisfies ShapeOf<Part<"cookies">>;
 
 const JWT = {
@@ -115,30 +91,32 @@ const JWT = {
   secret: TEXTS,
 } satisfies ShapeOf<Part<"jwt"> & { secret?: unknown }>;
 
-const LOGGER = {
-  debug: FUNCTION,
-  error: FUNCTION,
-  warn: FUNCTION,
-} satisfies ShapeOf<Part<"logger">>;
-
 const CONFIG = {
   adapter: ANY,
   adapterTimeout: TIMEOUT,
   backchannelLogout: BOOLEAN,
   basePath: TEXT,
   bearer: ANY,
-  callbacks: CALLBACKS,
+  callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn") satisfies ShapeOf<Part<"callbacks">>,
   cookies: COOKIES,
   credentialsDatabaseSessions: BOOLEAN,
   debug: BOOLEAN,
   emailConfirm: BOOLEAN,
   emailMessage: FUNCTION,
-  events: EVENTS,
+  events: each(
+    FUNCTION,
+    "createUser",
+    "linkAccount",
+    "session",
+    "signIn",
+    "signOut",
+    "updateUser",
+  ) satisfies ShapeOf<Part<"events">>,
   experimental: { enableWebAuthn: BOOLEAN } satisfies ShapeOf<Part<"experimental">>,
   insecureProviders: required('an array of provider ids, such as ["keycloak"]', Array.isArray),
   jwt: JWT,
   language: ANY,
-  logger: LOGGER,
+  logger: each(FUNCTION, "debug", "error", "warn") satisfies ShapeOf<Part<"logger">>,
   origin: TEXT,
   pages: PAGES,
   providerSignOut: signOutProblem,
