@@ -78,7 +78,7 @@ export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Ada
   const bound: Record<string, Method> = {};
   for (const [name, method] of methodsOf(adapter)) {
     bound[name] = async (...given) => {
-      const args = WRITES_SESSION.has(name) ? given.map(inWholeSeconds) : given;
+      const args = WRITES_SESSION.test(name) ? given.map(inWholeSeconds) : given;
       const call = () => {
         const result = callMethod({ name, args, warn }, method, bound);
         const late = () => new AdapterFailure(name, "unanswered", { timeout, late: result });
@@ -101,12 +101,12 @@ async function callMethod(
   try {
     const result = await method(...args);
     // Some adapters return what their query gives for no row.
-    if (result === undefined && LOOKUPS.has(name)) return null;
+    if (result === undefined && LOOKUPS.test(name)) return null;
     return readResult(call, result);
   } catch (error) {
-    if (LOOKUPS.has(name) && isImpossibleKey(args, error)) return null;
+    if (LOOKUPS.test(name) && isImpossibleKey(args, error)) return null;
     // Another request was faster, or the row was deleted elsewhere.
-    if (ENDINGS.has(name) && isMissingRow(error)) return null;
+    if (ENDINGS.test(name) && isMissingRow(error)) return null;
     // The adapter for MikroORM fails so. After the error of a database it is not asked again.
     if (name === "updateSession" && error instanceof TypeError && await isSessionGone(bound, args)) {
       return null;
@@ -119,19 +119,10 @@ async function callMethod(
  * Methods whose key comes from the client, or from `authorize()`. A key that no row can have is "not found",
  * not a failure.
  */
-const LOOKUPS = new Set([
-  "deleteSession",
-  "getAccount",
-  "getAuthenticator",
-  "getSessionAndUser",
-  "getUser",
-  "getUserByAccount",
-  "getUserByEmail",
-  "useVerificationToken",
-]);
+const LOOKUPS = /^(?:get\w+|deleteSession|useVerificationToken)$/;
 
 /** Methods for which a row that is gone is no failure: it was to be deleted, or its session has ended. */
-const ENDINGS = new Set(["deleteSession", "deleteUser", "unlinkAccount", "updateSession"]);
+const ENDINGS = /^(?:deleteSession|deleteUser|unlinkAccount|updateSession)$/;
 
 async function isSessionGone(bound: Record<string, Method>, [session]: readonly unknown[]): Promise<boolean> {
   const { sessionToken } = session as { sessionToken: string };
@@ -190,7 +181,7 @@ export function wrapMethods<A extends Adapter>(adapter: Adapter, wrappers: Wrapp
   return copy as Adapter;
 }
 
-const WRITES_SESSION = new Set(["createSession", "updateSession"]);
+const WRITES_SESSION = /^(?:create|update)Session$/;
 
 /** Cookies have whole seconds: with a fraction more, the row would outlive its cookie. */
 function inWholeSeconds(session: unknown): unknown {

@@ -42,9 +42,9 @@ const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined
   conflict: (method, why) =>
     `The database refused the adapter's ${method}(), since there is a row with the same unique key` +
     `${because(why)} If two requests wrote it at the same time, such as first sign-ins of one user in two ` +
-    "processes without a `store`, the second one succeeds when it is repeated. If it fails each time, another " +
-    "column is unique, or the database takes texts for equal that the adapter's look-ups tell apart, such as " +
-    "by their case.",
+    "processes without a `store`, the second one succeeds when it is repeated. If it fails each time, " +
+    "another column is unique, or the database takes texts for equal that the adapter's look-ups tell " +
+    "apart, such as by their case.",
   refused: (method, why) =>
     `The database refused the adapter's ${method}()${because(why)} ` +
     (why !== undefined && NO_TABLE.some((pattern) => pattern.test(why))
@@ -87,8 +87,8 @@ export class DatabaseUnavailable extends FastifyAuthError {
 const CLIENT_MESSAGES: Record<FailureKind, string> = {
   unanswered: "The database did not answer. Try again in a moment.",
   conflict:
-    "Another request may have stored the same at the same time. Try again. If that fails, too, the reason is " +
-    "in the application's log.",
+    "Another request may have stored the same at the same time. Try again. If that fails, too, the reason " +
+    "is in the application's log.",
   refused:
     "The database refused the request. Trying again will not help: the reason is in the application's log.",
   failed: "The database failed. The reason is in the application's log.",

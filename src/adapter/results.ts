@@ -46,11 +46,7 @@ export function readResult(call: AdapterCall, result: unknown): unknown {
     case "createSession":
     case "updateSession":
       // A session that was just written expires when it was told to.
-      return withField(
-        result,
-        "expires",
-        toDate(result.expires) ?? toDate((asked as Row).expires) ?? result.expires,
-      );
+      return withField(result, "expires", toDate(result.expires) ?? toDate((asked as Row).expires));
     case "useVerificationToken":
       return isSameLink(result, asked as Link) ? withExpiry(result, call, "the sign-in link") : null;
     default:

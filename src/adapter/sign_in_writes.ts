@@ -172,8 +172,8 @@ export class SignInWrites {
     const { provider } = this.#asked!;
     const message =
       `A sign-in with "${provider}" was refused, since the user ${user.id} has its e-mail address, and is ` +
-      "not linked to that account. If that user has no account at all, its first sign-in was broken off: its " +
-      "process ended, or the database failed between two writes. Then delete the user from the database.";
+      "not linked to that account. If that user has no account at all, its first sign-in was broken off: " +
+      "its process ended, or the database failed between two writes. Then delete the user from the database.";
     this.#options.report(new UnfinishedUserFound(message));
   }
 

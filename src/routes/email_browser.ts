@@ -7,6 +7,7 @@
 import type { Adapter, VerificationToken } from "@auth/core/adapters";
 import { parseCookie } from "cookie";
 import { createHmac } from "node:crypto";
+import { wrapMethods } from "../adapter/bind.ts";
 import { cookieSettings } from "../config/cookies.ts";
 import type { Answer } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
@@ -17,13 +18,10 @@ import { removalOf } from "../http/set_cookie.ts";
 export async function rememberBrowser(context: ProviderContext): Promise<Answer> {
   if (!context.config.emailConfirm) return await callCore(context);
   let mailed: VerificationToken | undefined;
-  const wrapAdapter = (adapter: Adapter): Adapter => ({
-    ...adapter,
-    async createVerificationToken(token) {
-      mailed = token;
-      return await adapter.createVerificationToken!(token);
-    },
-  });
+  const wrapAdapter = (adapter: Adapter) =>
+    wrapMethods<Adapter>(adapter, {
+      createVerificationToken: (create) => async (token) => await create(mailed = token),
+    });
   const answer = await callCore(context, { wrapAdapter });
   if (mailed === undefined || answer.error !== undefined) return answer;
   const { identifier, expires } = mailed;
