@@ -13,13 +13,7 @@ const prefixInAnyScript = lazyPattern(String.raw`^(?:/[\p{L}\p{N} ._~!&',;=@-]+)
 /** The same of ASCII, which is the usual case. */
 const ASCII_PREFIX = /^(?:\/[\w .~!&',;=@-]+)+$/;
 
-/**
- * Checks a prefix and makes it the mount path as it stands in URLs.
- *
- * @param prefix The full prefix of the routes' scope.
- * @returns The path, percent-encoded, without a trailing slash.
- * @throws {FastifyAuthError} `FST_AUTHJS_PREFIX_INVALID` if routes cannot be mounted there.
- */
+/** Checks the full prefix of the routes' scope and makes it the mount path: percent-encoded, no slash at its end. */
 export function toMountPath(prefix: string): string {
   const path = prefix.replace(/\/+$/, "");
   if (path === "") throw invalid(prefix, "the routes need a path of their own");
@@ -44,12 +38,7 @@ function invalid(prefix: string, why: string): FastifyAuthError {
   );
 }
 
-/**
- * Checks that a configured `basePath` is the mount path, which the prefix of the registration decides, or the
- * public path.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is another.
- */
+/** Checks that a configured `basePath` is the mount path, which the prefix decides, or the public path. */
 export function assertBasePath(
   basePath: string | undefined,
   mountPath: string,
@@ -75,11 +64,8 @@ const BUILT_IN = {
 export type BuiltInPage = keyof typeof BUILT_IN;
 
 /**
- * Says if a page of the application is the built-in page that it takes the place of, which would redirect
- * to itself.
- *
- * @param mount The mount path as users see it.
- * @param origin The public origin; without one, URLs are not looked at.
+ * Says if a page of the application is the built-in page that it takes the place of, at a mount path as users see it.
+ * Without an origin, URLs are not looked at.
  */
 export function ownPageProblem(
   pages: FastifyAuthPages,
@@ -97,13 +83,7 @@ export function ownPageProblem(
     "itself forever. Leave it out, or name a page of yours.";
 }
 
-/**
- * Checks that no page of the application is the built-in page that it takes the place of.
- *
- * @param mount The mount path as users see it.
- * @param origin The configured origin; without one it is that of each request.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
- */
+/** Checks that no page of the application is the built-in page that it takes the place of. */
 export function assertOwnPages(
   pages: FastifyAuthPages = {},
   mount: string,

@@ -22,14 +22,14 @@ export function forTenant(core: AuthConfig, tenant: string): CoreConfig {
   const derive = (secret: unknown) => derivedSecrets(secret, tenant);
   const secret = derive(core.secret);
   const generate = core.session!.generateSessionToken as TokenGenerator;
-  const marks = new TokenMarks([secret ?? []].flat() as string[]);
+  const keys = [secret ?? []].flat() as string[];
   return {
     ...core,
     ...(secret !== undefined && { secret: secret as string }),
     jwt: boundCodec(withSecret(core.jwt ?? {}, derive), tenant),
-    session: { ...core.session, generateSessionToken: (tag = "") => marks.add(generate(tag)) },
+    session: { ...core.session, generateSessionToken: (tag = "") => withMark(generate(tag), keys[0]!) },
     providers: (core.providers as Provider[]).map((provider) => withSecretOfMail(provider, derive)),
-    ...(core.adapter && { adapter: ownSessions(core.adapter, (token) => marks.has(token)) }),
+    ...(core.adapter && { adapter: ownSessions(core.adapter, (token) => hasMark(token, keys)) }),
     cookieTenant: nameIn(tenant),
   };
 }
@@ -93,25 +93,16 @@ function boundCodec(jwt: NonNullable<AuthConfig["jwt"]>, tenant: string): NonNul
  */
 const MARK_BYTES = 16;
 
-/** The ends of session tokens in a database, by which a tenant knows its own. */
-class TokenMarks {
-  readonly #keys: readonly string[];
+/** Whether a session token in a database ends with a mark of one of the keys. */
+function hasMark(token: string, keys: readonly string[]): boolean {
+  const end = token.lastIndexOf(".");
+  const mark = Buffer.from(token.slice(end + 1), "hex");
+  if (end === -1 || mark.length !== MARK_BYTES) return false;
+  return keys.some((key) => timingSafeEqual(mark, markOf(token.slice(0, end), key)));
+}
 
-  /** @param keys For new tokens the first one. */
-  constructor(keys: readonly string[]) {
-    this.#keys = keys;
-  }
-
-  add(token: string): string {
-    return `${token}.${markOf(token, this.#keys[0]!).toString("hex")}`;
-  }
-
-  has(token: string): boolean {
-    const end = token.lastIndexOf(".");
-    const mark = Buffer.from(token.slice(end + 1), "hex");
-    if (end === -1 || mark.length !== MARK_BYTES) return false;
-    return this.#keys.some((key) => timingSafeEqual(mark, markOf(token.slice(0, end), key)));
-  }
+function withMark(token: string, key: string): string {
+  return `${token}.${markOf(token, key).toString("hex")}`;
 }
 
 function markOf(token: string, key: string): Buffer {
