@@ -105,7 +105,7 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
   for (const { message, ...details } of auth.config.warnings) log.warn(details, message);
   for (const { message, ...details } of auth.config.advice) log.info(details, message);
   auth.config.notices.sendTo(log);
-  await auth.config.otherProcesses?.lookAtStart();
+  await auth.config.otherProcesses?.();
   return auth;
 }
 

@@ -7,32 +7,22 @@ import process from "node:process";
 import { type Environment, environment } from "./environment.ts";
 import type { Notices } from "./notices.ts";
 
-/** Finds out about other processes, and warns once. */
-export class OtherProcesses {
-  readonly #notices: Notices;
-  #hasWarned = false;
-
-  constructor(notices: Notices) {
-    this.#notices = notices;
-  }
-
-  /** Looks at how this process was started. Only the second of several warns, so that it is said once. */
-  async lookAtStart(): Promise<void> {
+/** Looks once at how this process was started. Only the second of several warns, so that it is said once. */
+export function otherProcesses(notices: Notices): () => Promise<void> {
+  let hasLooked = false;
+  return async () => {
+    if (hasLooked) return;
+    hasLooked = true;
     const starter = secondOf(environment) ?? await secondInCluster();
-    if (starter !== undefined) this.#warn(starter);
-  }
-
-  #warn(how: string): void {
-    if (this.#hasWarned) return;
-    this.#hasWarned = true;
-    this.#notices.warn(
-      `Several processes serve the same users (${how}), and no \`store\` that they share. Two of them can refresh ` +
-        "one session at the same time; a provider that takes each refresh token once then ends the user's grant. " +
-        'Set `store: redisStore(client)` of "fastify-authjs/redis", or `store: false` if the ' +
-        "`jwt` callback refreshes nothing.",
+    if (starter === undefined) return;
+    notices.warn(
+      `Several processes serve the same users (${starter}), and no \`store\` that they share. Two of them can ` +
+        "refresh one session at the same time; a provider that takes each refresh token once then ends the user's " +
+        'grant. Set `store: redisStore(client)` of "fastify-authjs/redis", or `store: false` if the `jwt` callback ' +
+        "refreshes nothing.",
       "FST_AUTHJS_WARN_NO_STORE",
     );
-  }
+  };
 }
 
 /** The second process of an application under PM2, which numbers them from 0. */

@@ -27,7 +27,7 @@ import { hashSecrets } from "./hash_secrets.ts";
 import { lifetimesOf } from "./lifetime.ts";
 import { adviceOf, requireUsable, warningsOf } from "./mistakes.ts";
 import { type Notice, Notices } from "./notices.ts";
-import { OtherProcesses } from "./other_processes.ts";
+import { otherProcesses } from "./other_processes.ts";
 import { pageSettings } from "./pages.ts";
 import { rateLimitSettings } from "./rate_limit.ts";
 import { redirectProxyOrigins } from "./redirect_proxy.ts";
@@ -58,9 +58,7 @@ export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): R
   return Object.freeze({ ...resolved, signIns: before.signIns });
 }
 
-/**
- * Long enough for what a page requested together to arrive over a slow connection, in milliseconds.
- */
+/** Long enough for what a page requested together to arrive over a slow connection, in milliseconds. */
 const DEFAULT_GRACE_MS = 30_000;
 
 /** How long another process is waited for if requests to providers have no limit, in milliseconds. */
@@ -155,7 +153,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
       waitLimit: config.providerTimeout || DEFAULT_WAIT_MS,
     },
     /** Warns of other processes, if these could refresh the same sessions without a lock. */
-    otherProcesses: needsStore && refreshes ? new OtherProcesses(notices) : undefined,
+    otherProcesses: needsStore && refreshes ? otherProcesses(notices) : undefined,
 
     /** How sign-outs end the session at the OpenID Provider; `undefined` if they do not. */
     providerSignOut: signOutSettings(config.providerSignOut),
