@@ -14,7 +14,7 @@ import Fastify from "fastify";
 import { createAuth, FastifyAuth, FastifyAuthError } from "fastify-authjs";
 import { createStorage } from "unstorage";
 import { bindAdapter } from "../src/adapter/bind.ts";
-import { memoryStore } from "../src/adapter/memory_store.ts";
+import { signInMemory } from "../src/adapter/sign_in_memory.ts";
 import { UnfinishedUsers } from "../src/adapter/unfinished_users.ts";
 import { redactError } from "../src/http/redact_error.ts";
 import { placeOf } from "../src/session/sealed_value.ts";
@@ -319,7 +319,7 @@ Deno.test("the application's own error handler answers for a database that is do
 });
 
 Deno.test("UnfinishedUsers names the user of an account until it is finished, for an hour, and drops the oldest", async () => {
-  const left = new UnfinishedUsers(memoryStore(), (key) => placeOf(key, "unfinished user"));
+  const left = new UnfinishedUsers(signInMemory(), (key) => placeOf(key, "unfinished user"));
   const account = (id: number) => ({ provider: "one", providerAccountId: String(id) });
   for (let id = 0; id <= 1000; id++) await left.add(account(id), `user ${id}`);
   assertEquals(await left.find(account(0)), undefined);

@@ -8,7 +8,7 @@
 import type { Provider } from "@auth/core/providers";
 import { randomBytes } from "node:crypto";
 import { DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
-import { memoryStore } from "../adapter/memory_store.ts";
+import { signInMemory } from "../adapter/sign_in_memory.ts";
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { configuredOrigin } from "../http/origin.ts";
@@ -163,7 +163,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     emailConfirm: config.emailConfirm ?? true,
 
     /** What sign-ins under way keep in this process, and how long a call of the adapter may take. */
-    signIns: { memory: memoryStore(), timeout: adapterTimeout },
+    signIns: { memory: signInMemory(), timeout: adapterTimeout },
 
     /** Warnings that do not stop the boot. */
     warnings: [...unknownSettings, ...warningsOf(facts)],

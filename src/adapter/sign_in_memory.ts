@@ -2,8 +2,8 @@
 import { LRUCache } from "lru-cache";
 import type { Store } from "../types.ts";
 
-/** Holds values until others are newer, and locks until they are released. */
-export function memoryStore(): Pick<Store, "get" | "set" | "lock" | "unlock"> {
+/** Unlike `memoryStore()`, it drops the oldest values, and a lock lasts as long as the sign-in. */
+export function signInMemory(): Pick<Store, "get" | "set" | "lock" | "unlock"> {
   const values = new LRUCache<string, string>({ max: 2000, ttlResolution: 0 });
   const owners = new Map<string, string>();
   return {
