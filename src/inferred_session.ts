@@ -1,5 +1,6 @@
 /** The type of a session, inferred from `callbacks.session`. */
 import type { AdapterUser } from "@auth/core/adapters";
+import type { Awaitable } from "@auth/core/types";
 import type { DefaultSession, FastifyAuthConfig, JWT, Session, User } from "./types.ts";
 
 /** What `callbacks.session` is called with. */
@@ -25,7 +26,7 @@ export interface CreateAuthConfig<Returned extends DefaultSession = Session>
   /** The callbacks of Auth.js. */
   callbacks?: Omit<NonNullable<FastifyAuthConfig["callbacks"]>, "session"> & {
     /** Makes the session from the claims of the token or from the rows of the database. */
-    session?(params: SessionCallbackParams): Returned | PromiseLike<Returned>;
+    session?(params: SessionCallbackParams): Awaitable<Returned>;
   };
 }
 

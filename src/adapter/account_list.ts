@@ -1,5 +1,6 @@
 /** The accounts of a user in a database, which no adapter of Auth.js lists by itself. */
 import type { Adapter } from "@auth/core/adapters";
+import type { Awaitable } from "@auth/core/types";
 import { withMethods } from "./bind.ts";
 
 /** The row of an account, with all of its columns. */
@@ -23,7 +24,7 @@ export interface ListedAccount {
 /** An adapter that lists the accounts of a user. */
 export interface AccountListAdapter extends Adapter {
   /** The rows of the accounts that belong to the user with this id, in any order. */
-  listAccountsByUserId(userId: string): readonly ListedAccount[] | Promise<readonly ListedAccount[]>;
+  listAccountsByUserId(userId: string): Awaitable<readonly ListedAccount[]>;
 }
 
 /**
@@ -37,6 +38,7 @@ export interface AccountListAdapter extends Adapter {
  * @example
  * ```ts
  * import type { Adapter } from "@auth/core/adapters";
+import type { Awaitable } from "@auth/core/types";
  * import { withAccountList } from "fastify-authjs";
  *
  * const adapter: Adapter = {}; // such as DrizzleAdapter(db)

@@ -1,5 +1,6 @@
 /** The sessions of a user in a database, which no adapter of Auth.js lists by itself. */
 import type { Adapter, AdapterSession } from "@auth/core/adapters";
+import type { Awaitable } from "@auth/core/types";
 import { withMethods } from "./bind.ts";
 
 /** The row of a session, with what else the table may have. */
@@ -15,7 +16,7 @@ export interface ListedSession extends AdapterSession {
 /** An adapter that lists the sessions of a user. */
 export interface SessionListAdapter extends Adapter {
   /** The rows of the sessions that belong to the user with this id, in any order. */
-  listSessionsByUserId(userId: string): ListedSession[] | Promise<ListedSession[]>;
+  listSessionsByUserId(userId: string): Awaitable<ListedSession[]>;
 }
 
 /**

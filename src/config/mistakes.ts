@@ -176,9 +176,9 @@ const WARNINGS: readonly Mistake<NoticeCode>[] = [
     "FST_AUTHJS_WARN_ORIGIN",
     ({ origin, originSource, production }) =>
       production && origin !== undefined && !origin.secure && !isLoopback(origin) &&
-      `${originSource.setting} is ${origin.href} in production: whoever is on the way to it can read and change passwords, ` +
-        "codes and sessions, and cookies are not `Secure`. If users reach it over https, as by a proxy that has TLS, " +
-        `write ${origin.href.replace("http:", "https:")}.`,
+      `${originSource.setting} is ${origin.href} in production: whoever is on the way to it can read and ` +
+        "change passwords, codes and sessions, and cookies are not `Secure`. If users reach it over https, as " +
+        `by a proxy that has TLS, write ${origin.href.replace("http:", "https:")}.`,
   ],
   ["FST_AUTHJS_WARN_COOKIE", ({ core }) =>
     isStrict(core.cookies?.sessionToken?.options?.sameSite) &&

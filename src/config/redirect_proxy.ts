@@ -41,7 +41,8 @@ function toPattern(value: unknown): RegExp {
   if (source === undefined) {
     throw invalidConfig(
       `\`redirectProxyOrigins\` cannot contain ${JSON.stringify(value)}: write scheme, host and port ` +
-        `without a path, ${EXAMPLE}. A \`*\` stands for letters, digits and hyphens of one label, left of the last two.`,
+        `without a path, ${EXAMPLE}. A \`*\` stands for letters, digits and hyphens of one label, left of the ` +
+        "last two.",
     );
   }
   const escaped = source.replaceAll(/[.[\]]/g, "\\$&").replaceAll("*", "[a-z0-9_-]{1,63}");

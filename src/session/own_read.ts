@@ -52,8 +52,8 @@ export function knownRead(context: ReadContext): SessionRead {
 
 /** Why `getAccessToken()` throws there: the read that refreshes would begin anew. */
 export const REFRESHES_ITSELF =
-  "getAccessToken() was called by a function that is called while the session is read, such as the `jwt` callback, and " +
-  "would refresh the tokens of this very session. Call it in a handler or a hook.";
+  "getAccessToken() was called by a function that is called while the session is read, such as the `jwt` callback, " +
+  "and would refresh the tokens of this very session. Call it in a handler or a hook.";
 
 const ASKS_FOR_ITSELF =
   "A function that is called while a session is read, such as the `jwt` or `session` callback, an event or a " +

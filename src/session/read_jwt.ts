@@ -93,8 +93,8 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
   // An update is ended by no read: its callback may wait for something slow.
   if (live.isUpdated(name)) {
     const problem =
-      `a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or \`session\` ` +
-      "callback takes long.";
+      `a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or ` +
+      "`session` callback takes long.";
     warnOnce(context, "long update", "FST_AUTHJS_WARN_CALLBACK", problem);
   }
   const current = newest === token ? opened : await openToken(newest, context.settings);

@@ -13,7 +13,7 @@ import {
   type TokenRefresh,
 } from "./read.ts";
 
-/** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it with its first. */
+/** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it late. */
 export const READS: unique symbol = Symbol("fastify-authjs.reads");
 
 /**
