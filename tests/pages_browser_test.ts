@@ -169,7 +169,7 @@ browserTest("in a browser an address that no mail reaches is told, and the addre
 });
 
 browserTest("in a browser another click on the passkey button begins anew", async (page) => {
-  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [asked, held] = [deferred(), deferred()];
   let requests = 0;
   // The server holds the options of the second click, until those of the third have come: the browser may have the
   // challenge of either. An interception in the browser would not do. A request may hang if it begins while one ends.
@@ -201,6 +201,13 @@ browserTest("in a browser another click on the passkey button begins anew", asyn
   assertEquals(await page.evaluate("dialogues"), 2);
   assertEquals(await page.getByRole("status").textContent(), "Follow the steps that your browser shows.");
 }, { bypassCSP: true }); // for `waitForFunction()`
+
+/** Node 20 has no `Promise.withResolvers()`. */
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((settle) => resolve = settle);
+  return { promise, resolve };
+}
 
 browserTest("without JavaScript a password signs in, and passkeys are said to need it", async (page) => {
   await using app = await listeningApp(pagesConfig());

@@ -73,8 +73,7 @@ export const en = {
   "error.NotFound.text": "The address may be mistyped, or the link may be old.",
   "error.OAuthAccountNotLinked.title": "Sign in with the account you used before",
   "error.OAuthAccountNotLinked.text":
-    "There is already a user with this e-mail address. To confirm your identity, sign in with the same account " +
-    "you used originally.",
+    "There is already a user with this e-mail address. To confirm your identity, sign in with the same account you used originally.",
   "error.OAuthCallbackError.title": "The sign-in was cancelled or refused",
   "error.OAuthCallbackError.text":
     "The sign-in was cancelled or refused. Try again, or try signing in with a different account.",

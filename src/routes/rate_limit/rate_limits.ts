@@ -21,15 +21,22 @@ type CountedKey = readonly [limit: LimitName, key: string];
 
 /** The limits of one configuration. */
 export class RateLimits {
+  readonly #settings: RateLimitSettings;
+  readonly #counters: Counters;
+  readonly #addressOf: (request: FastifyRequest) => string;
   readonly #running = new InFlight();
   /** The attempts that run, by the browser and what it sent. */
   readonly #attempts = new Map<string, Promise<Answer>>();
 
   private constructor(
-    private readonly settings: RateLimitSettings,
-    private readonly counters: Counters,
-    private readonly addressOf: (request: FastifyRequest) => string,
-  ) {}
+    settings: RateLimitSettings,
+    counters: Counters,
+    addressOf: (request: FastifyRequest) => string,
+  ) {
+    this.#settings = settings;
+    this.#counters = counters;
+    this.#addressOf = addressOf;
+  }
 
   /**
    * Loads `@fastify/rate-limit` and makes the counters.
@@ -65,7 +72,7 @@ export class RateLimits {
    */
   async countRequest(request: FastifyRequest, callback?: AttemptRequest): Promise<void> {
     if (callback !== undefined && newestAttempt(callback) === undefined) return;
-    await this.#countOne("address", `address ${this.addressOf(request)}`);
+    await this.#countOne("address", `address ${this.#addressOf(request)}`);
   }
 
   /**
@@ -75,12 +82,12 @@ export class RateLimits {
    * @throws {TooManyRequests} If there were too many.
    */
   async lookAtRefusals(request: FastifyRequest): Promise<void> {
-    await this.#lookAt([["address", `refused ${this.addressOf(request)}`]]);
+    await this.#lookAt([["address", `refused ${this.#addressOf(request)}`]]);
   }
 
   /** Counts a refused request of an address. */
   async countRefusal(request: FastifyRequest): Promise<void> {
-    await this.counters.address?.(`refused ${this.addressOf(request)}`);
+    await this.#counters.address?.(`refused ${this.#addressOf(request)}`);
   }
 
   /**
@@ -101,7 +108,7 @@ export class RateLimits {
       return await run();
     }
     // While it runs, the same fields from the same browser are the same attempt: a user clicked twice.
-    const address = `address ${this.addressOf(request)}`;
+    const address = `address ${this.#addressOf(request)}`;
     const key = `${address} ${sentBy(context)}`;
     const same = this.#attempts.get(key);
     if (same !== undefined) return { ...await same, isReported: true };
@@ -116,7 +123,7 @@ export class RateLimits {
 
   /** Runs an attempt, and counts it if it fails. It is bounded what can start before the first one has failed. */
   async #attempt(address: string, account: string | undefined, run: () => Promise<Answer>): Promise<Answer> {
-    const { concurrentPerAddress, concurrentPerAccount } = this.settings;
+    const { concurrentPerAddress, concurrentPerAccount } = this.#settings;
     const failures: CountedKey[] = account === undefined
       ? []
       : [["accountFromAddress", `${account} ${address}`], ["account", account]];
@@ -128,7 +135,7 @@ export class RateLimits {
     try {
       await this.#lookAt(failures);
       const answer = await run();
-      if (hasFailed(answer)) await Promise.all(failures.map(([limit, key]) => this.counters[limit]?.(key)));
+      if (hasFailed(answer)) await Promise.all(failures.map(([limit, key]) => this.#counters[limit]?.(key)));
       return answer;
     } finally {
       end();
@@ -136,14 +143,14 @@ export class RateLimits {
   }
 
   async #countOne(...[limit, key]: CountedKey): Promise<void> {
-    const count = await this.counters[limit]?.(key);
+    const count = await this.#counters[limit]?.(key);
     if (count?.isExceeded) throw new TooManyRequests(count.ttlInSeconds);
   }
 
   /** @throws {TooManyRequests} If one of them is used up; with the time of the one that starts anew last. */
   async #lookAt(keys: readonly CountedKey[]): Promise<void> {
     const counts = await Promise.all(
-      keys.map(([limit, key]) => this.counters[limit]?.(key, { increment: false })),
+      keys.map(([limit, key]) => this.#counters[limit]?.(key, { increment: false })),
     );
     const waits = counts.flatMap((count) => count && count.remaining <= 0 ? [count.ttlInSeconds] : []);
     if (waits.length > 0) throw new TooManyRequests(Math.max(...waits));
