@@ -42,7 +42,7 @@ export async function waitForProvider<T>(
 
 /** How a failed connection is recognised. */
 interface ConnectionFailure {
-  /** The codes of Node, its `fetch` (undici) and Bun. */
+  /** The codes of Node, its `fetch` (undici) and Bun; the name of an error without one, as undici's of Node 24. */
   readonly codes: readonly RegExp[];
   /** Deno's errors have no code. */
   readonly message: RegExp;
@@ -59,7 +59,8 @@ const NO_CONNECTION: ConnectionFailure = {
 /** It broke off, or what came over it is not HTTP. */
 const BROKEN_CONNECTION: ConnectionFailure = {
   codes: [
-    /^(?:ECONN(?:RESET|ABORTED)|EPIPE|UND_ERR_(?:SOCKET|HEADERS_OVERFLOW|RES_\w+)|HPE_\w+|Z_\w+|ConnectionClosed)$/,
+    /^(?:ECONN(?:RESET|ABORTED)|EPIPE|UND_ERR_(?:SOCKET|HEADERS_OVERFLOW|RES_\w+))$/,
+    /^(?:HPE_\w+|HTTPParserError|Z_\w+|ConnectionClosed)$/,
   ],
   message: /client error \(|error reading a body|connection reset|broken pipe/i,
 };
@@ -68,9 +69,9 @@ const BROKEN_CONNECTION: ConnectionFailure = {
 const BAD_TLS = /certificate|handshake|tls/i;
 
 function hasFailed(error: unknown, { codes, message }: ConnectionFailure): boolean {
-  const chain = [...errorChain(error) as Iterable<{ code?: unknown; message?: unknown }>];
+  const chain = [...errorChain(error) as Iterable<{ code?: unknown; name?: string; message?: unknown }>];
   return chain.some((each) =>
-    codes.some((code) => code.test(String(each.code))) ||
+    codes.some((code) => code.test(String(each.code ?? each.name))) ||
     (message.test(String(each.message)) && !BAD_TLS.test(String(each.message)))
   );
 }
