@@ -527,6 +527,11 @@ Deno.test("tenants whose accounts could be taken for those of others are refused
     for (const host of tenants.keys()) statuses.push((await at(host).get("/auth/providers")).statusCode);
     assertEquals(statuses, [200, 500, 200]);
     assert(lines.some(({ msg }) => msg.includes("different ids, or each tenant an adapter")));
+    // One that moves to another issuer is refused, and those that stay are not, whoever came last.
+    assertEquals((await at(ACME).get("/auth/providers")).statusCode, 200);
+    tenants.set(ACME, tenantConfig(ACME, { adapter, providers: [provider("https://three.example")] }));
+    assertEquals((await at(ACME).get("/auth/providers")).statusCode, 500);
+    assertEquals((await at("same.example").get("/auth/providers")).statusCode, 200);
   });
 });
 

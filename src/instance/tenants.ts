@@ -42,8 +42,8 @@ export class Tenants {
   readonly #known = new LRUCache<string, Known>(MOST);
   readonly #said = new LRUCache<string, true>(MOST);
   readonly #requests = new WeakMap<object, Promise<FastifyAuthConfig>>();
-  /** By adapter and id of a provider: whose accounts they are. */
-  readonly #issuers = new WeakMap<Adapter, Map<string, { tenant: string | undefined; issuer: string }>>();
+  /** By adapter and id of a provider: at which issuer the accounts are, and which tenants have it. */
+  readonly #issuers = new WeakMap<Adapter, Map<string, { issuer: string; tenants: Set<string> }>>();
   readonly #choosing = new AsyncLocalStorage<Choosing>();
 
   constructor(choose: ConfigForRequest) {
@@ -84,7 +84,7 @@ export class Tenants {
     const before = this.#known.get(tenant);
     const auth = authInstance(config, before && authInstance(before.config));
     if (before?.config !== config) this.#remember(tenant, config, before, log);
-    const problem = (await auth.problem())?.message ?? this.#accountProblem(auth, config);
+    const problem = (await auth.problem())?.message ?? this.#accountProblem(tenant, auth, config);
     if (problem !== undefined) throw this.#unusable(problem, request);
     try {
       for (const mount of mountedIn(server)) {
@@ -125,21 +125,29 @@ export class Tenants {
   }
 
   /** Accounts are known by the ids of provider and user: "1" at one issuer is another person at the other. */
-  #accountProblem({ config }: AuthInstance, { adapter }: FastifyAuthConfig): string | undefined {
+  #accountProblem(
+    tenant: string,
+    { config: { providers } }: AuthInstance,
+    { adapter }: FastifyAuthConfig,
+  ): string | undefined {
     if (adapter === undefined) return;
-    const { tenant, providers } = config;
-    const known = this.#issuers.get(adapter) ?? new Map();
-    this.#issuers.set(adapter, known);
+    const issuers = this.#issuers.get(adapter) ?? new Map<string, { issuer: string; tenants: Set<string> }>();
+    this.#issuers.set(adapter, issuers);
     for (const { id, type, server } of providers.values()) {
       const issuer = server.issuer ?? server.token;
       if ((type !== "oauth" && type !== "oidc") || issuer === undefined) continue;
-      const other = known.get(id) ?? { tenant, issuer };
-      if (other.issuer !== issuer && other.tenant !== tenant) {
-        return `the tenants "${other.tenant}" and "${tenant}" have a provider "${id}" each, at different ` +
-          "issuers, and one adapter. A user at one issuer could be taken for another person at the other. " +
-          "Give the providers different ids, or each tenant an adapter of its own.";
+      let known = issuers.get(id);
+      if (known?.issuer !== issuer) {
+        // A tenant may change its issuer if no other has accounts there.
+        const other = [...known?.tenants ?? []].find((each) => each !== tenant);
+        if (other !== undefined) {
+          return `the tenants "${other}" and "${tenant}" have a provider "${id}" each, at different ` +
+            "issuers, and one adapter. A user at one issuer could be taken for another person at the other. " +
+            "Give the providers different ids, or each tenant an adapter of its own.";
+        }
+        issuers.set(id, known = { issuer, tenants: new Set() });
       }
-      known.set(id, { tenant, issuer });
+      known.tenants.add(tenant);
     }
   }
 

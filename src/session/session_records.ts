@@ -52,6 +52,12 @@ interface SessionRecord extends Pick<RecordClaim, "createdAt" | "generation"> {
   readonly userAgent?: string | undefined;
 }
 
+/** What the store knows of a session. */
+interface SessionState {
+  readonly hasEnded: boolean;
+  readonly record: SessionRecord | undefined;
+}
+
 /** That the sessions of a user have ended but those of a generation, and but one. No clocks are compared. */
 interface Epoch {
   readonly generation?: string;
@@ -124,7 +130,7 @@ export class SessionRecords {
   /** The sessions of a user, in any order. */
   async list(user: string): Promise<KnownSession[]> {
     const ids = await this.#call("members", this.#key("sessions", user));
-    const states = await Promise.all(ids.map((id) => this.#stateOf({ user, id })));
+    const states = await this.#statesOf(ids.map((id) => ({ user, id })));
     return states.flatMap(({ hasEnded, record }, index) => {
       if (hasEnded || record === undefined) return [];
       const { createdAt, lastSeenAt, expires, userAgent } = record;
@@ -204,9 +210,13 @@ export class SessionRecords {
   }
 
   /** What the store knows of a session: when it began the claim says, or else the record. */
-  async #stateOf(session: SessionKey & Partial<RecordClaim>) {
-    const { user, id } = session;
-    const [ended, epoch, text, endedEarlier, epochEarlier] = await this.#call("get", [
+  async #stateOf(session: SessionKey & Partial<RecordClaim>): Promise<SessionState> {
+    return (await this.#statesOf([session]))[0]!;
+  }
+
+  /** The same of several sessions, with one call of the store. */
+  async #statesOf(sessions: readonly (SessionKey & Partial<RecordClaim>)[]): Promise<SessionState[]> {
+    const keys = sessions.map(({ user, id }) => [
       this.#key("ended", user, id),
       this.#key("epoch", user),
       this.#key("record", user, id),
@@ -214,13 +224,17 @@ export class SessionRecords {
       this.#fieldOf(user, `end:${id}`),
       this.#fieldOf(user, "epoch"),
     ]);
-    const record = parse<SessionRecord>(text);
-    const { createdAt = Infinity, generation = "" } = { ...record, ...session };
-    const isOver = ({ generation: current, before = 0, except }: Epoch = { generation }) =>
-      id !== except && (current === undefined ? createdAt <= before : generation !== current);
-    const hasEnded = Boolean(ended ?? endedEarlier) || isOver(parse(epoch)) ||
-      isOver(parse(epochEarlier?.slice(epochEarlier.indexOf(":") + 1)));
-    return { hasEnded, record };
+    const values = sessions.length === 0 ? [] : await this.#call("get", keys.flat());
+    return sessions.map((session, index) => {
+      const [ended, epoch, text, endedEarlier, epochEarlier] = values.slice(5 * index);
+      const record = parse<SessionRecord>(text);
+      const { createdAt = Infinity, generation = "" } = { ...record, ...session };
+      const isOver = ({ generation: current, before = 0, except }: Epoch = { generation }) =>
+        session.id !== except && (current === undefined ? createdAt <= before : generation !== current);
+      const hasEnded = Boolean(ended ?? endedEarlier) || isOver(parse(epoch)) ||
+        isOver(parse(epochEarlier?.slice(epochEarlier.indexOf(":") + 1)));
+      return { hasEnded, record };
+    });
   }
 
   /** A key of the store, in which the tenant and the name are encoded: no two things have the same. */
