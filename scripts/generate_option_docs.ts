@@ -19,7 +19,7 @@ interface Member {
 interface Declaration {
   kind: string;
   jsDoc?: Member["jsDoc"];
-  def?: { properties?: Member[]; methods?: Member[] };
+  def?: { extends?: { repr: string }[]; properties?: Member[]; methods?: Member[] };
 }
 
 /** An interface of options, with its entry point. */
@@ -155,11 +155,17 @@ function isOptionObject({ name }: OptionObject): boolean {
     !["AuthConfig", "FastifyAuthConfig", "FastifyAuthOptions"].includes(name);
 }
 
+/** What an interface is put together from. */
+function basesOf({ declaration: { def } }: OptionObject): string[] {
+  return (def?.extends ?? []).map(({ repr }) => repr);
+}
+
 async function page(): Promise<string> {
   const interfaces = await readInterfaces();
   const own = membersOf(interfaces.get("FastifyAuthConfig")!);
-  const options = membersOf(interfaces.get("FastifyAuthOptions")!);
-  const others = [...interfaces.values()].filter(isOptionObject);
+  const parts = basesOf(interfaces.get("FastifyAuthOptions")!);
+  const options = parts.flatMap((name) => membersOf(interfaces.get(name)!));
+  const others = [...interfaces.values()].filter(isOptionObject).filter(({ name }) => !parts.includes(name));
   const lacking = options.filter(({ name }) => !EXAMPLES[name]).map(({ name }) => name);
   if (lacking.length > 0) throw new Error(`scripts/option_texts.ts has no example of ${lacking.join(", ")}`);
   return `---

@@ -61,7 +61,7 @@ Deno.test("docs/events.md has every channel of the audit trail with its type, an
       .sort(),
     EVENTS.map((name) => [`fastify-authjs:${name}`, toType(name)]),
   );
-  const types = await read("src/types.ts");
+  const types = await read("src/types/telemetry.ts");
   const page = await read("docs/events.md");
   for (const type of ["AuthEvent", ...EVENTS.map(toType)]) {
     const [, body = ""] = new RegExp(`interface ${type} [^{]*{([\\s\\S]*?)\n}`).exec(types) ?? [];

@@ -1,0 +1,200 @@
+/** The options of the features: one interface for each, with what it adds to the configuration. */
+import type { IoRedisClient, NodeRedisClient } from "./store.ts";
+
+/** The option of access tokens of providers. */
+export interface AccessTokensConfig {
+  /**
+   * Whether the tokens that OAuth and OpenID Connect providers issue are kept for `auth.getAccessToken()`,
+   * which refreshes an access token that has expired: in the session token, which is encrypted, or with the
+   * strategy "database" in the row of the account. The adapter then needs `withAccountList()` and
+   * `withAccountUpdate()`.
+   *
+   * @default false
+   */
+  refreshTokens?: boolean;
+}
+
+/** The option of bearer tokens. */
+export interface BearerConfig {
+  /**
+   * Whether bearer tokens are accepted in `Authorization: Bearer`, for clients without cookies, such as
+   * mobile and command-line programs. `POST <mount path>/token` then issues one to a signed-in user. `maxAge`
+   * is how long it lives, in seconds, at most as long as a session; it is not renewed. Such a header counts
+   * in place of the session cookie.
+   *
+   * @default false
+   */
+  bearer?: boolean | { maxAge?: number };
+}
+
+/** The option of the page that confirms a sign-in by e-mail. */
+export interface EmailConfirmConfig {
+  /**
+   * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
+   * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
+   * show a preview, then do not use the link up. With `false` opening the link signs in.
+   *
+   * @default true
+   */
+  emailConfirm?: boolean;
+}
+
+/** The options of sign-outs at the OpenID Provider, in both directions. */
+export interface ProviderLogoutConfig {
+  /**
+   * Whether a sign-out also ends the user's session at the OpenID Provider (OpenID Connect RP-Initiated
+   * Logout 1.0): the browser goes there, and comes back to `<mount path>/signed-out`, which has to be
+   * registered there as a post-logout redirect URI. The session here ends first, whatever the provider does.
+   *
+   * The ID token is kept for that in the session token, which is encrypted and gets larger by it; with
+   * sessions in a database it is taken from the table of accounts.
+   *
+   * @default false
+   */
+  providerSignOut?: boolean | ProviderSignOutOptions;
+  /**
+   * Whether OpenID Providers may end sessions of their users with a POST to
+   * `<mount path>/backchannel-logout/<provider>` (OpenID Connect Back-Channel Logout 1.0). Needs a
+   * `store` and `revocable`, or sessions in a database and an adapter with `listSessionsByUserId()`
+   * (`withSessionList()`).
+   *
+   * @default false
+   */
+  backchannelLogout?: boolean;
+}
+
+/** How a sign-out ends the session at the OpenID Provider. */
+export interface ProviderSignOutOptions {
+  /**
+   * Whether every sign-out does, also the one of the built-in page. With `false` only `auth.signOut()` with
+   * `providerSignOut: true`.
+   *
+   * @default true
+   */
+  byDefault?: boolean;
+  /**
+   * Whether the ID token is kept and sent to the provider as `id_token_hint`. Without it many providers ask
+   * the user whether to sign out, and some refuse to come back.
+   *
+   * @default true
+   */
+  idTokenHint?: boolean;
+}
+
+/** The option of limits on attempts to sign in. */
+export interface RateLimitConfig {
+  /**
+   * Limits attempts to sign in, by the address of the client and by account, through `@fastify/rate-limit`,
+   * which has to be installed (11.2 or later). A request that is too many gets 429 with `Retry-After`.
+   *
+   * @default false, with a recommendation at boot in production
+   */
+  rateLimit?: boolean | RateLimitOptions;
+}
+
+/** How attempts to sign in are limited. `false` turns a limit off. */
+export interface RateLimitOptions {
+  /**
+   * Requests from one address: sign-ins, callbacks, mails, options of passkeys and bearer tokens. The address
+   * is `request.ip`, which follows Fastify's `trustProxy`; IPv6 addresses of one /64 network count as one.
+   *
+   * @default 60 in a minute
+   */
+  address?: RateLimit | false;
+  /**
+   * Failed attempts to sign in to one account from one address, with a password, a mailed link or a passkey.
+   *
+   * @default 10 in an hour
+   */
+  accountFromAddress?: RateLimit | false;
+  /**
+   * Failed attempts to sign in to one account from all addresses.
+   *
+   * @default 100 in a day
+   */
+  account?: RateLimit | false;
+  /**
+   * Mails with a sign-in link to one recipient.
+   *
+   * @default 5 in an hour
+   */
+  mail?: RateLimit | false;
+  /**
+   * Bearer tokens for one user (`POST <mount path>/token`), in whichever session and from whichever address.
+   *
+   * @default 60 in an hour
+   */
+  token?: RateLimit | false;
+  /**
+   * Attempts on one account that a process lets run at the same time. It bounds what `authorize()` computes
+   * (scrypt), and how many guesses can start before the first of them has failed.
+   *
+   * @default 2
+   */
+  concurrentPerAccount?: number;
+  /**
+   * Attempts from one address that a process lets run at the same time.
+   *
+   * @default 8
+   */
+  concurrentPerAddress?: number;
+  /**
+   * The account that a password is for, by the fields of the form.
+   *
+   * @default the value of the first field in `credentials` of the provider that is no password
+   */
+  accountName?: (fields: Readonly<Record<string, unknown>>, provider: string) => string | undefined;
+  /**
+   * Counts in Redis, for several processes: a client of `ioredis`, or a connected one of `redis`. While Redis
+   * fails, requests are not counted, and the log says so.
+   *
+   * @default each process counts in its memory
+   */
+  redis?: IoRedisClient | NodeRedisClient;
+  /**
+   * The prefix of all keys in Redis.
+   *
+   * @default "fastify-authjs:limit:"
+   */
+  prefix?: string;
+  /**
+   * The plugin itself, for a bundle, in which it cannot be found by its name:
+   * `import rateLimit from "@fastify/rate-limit"`.
+   *
+   * @default the installed package `@fastify/rate-limit`
+   */
+  plugin?: (...parameters: never[]) => unknown;
+}
+
+/** So many in a time. */
+export interface RateLimit {
+  /** How many there may be: 1 or more. */
+  max: number;
+  /** The time in milliseconds. It starts with the first one, and with the first one after it. */
+  timeWindow: number;
+}
+
+/** The option of sessions that can be listed and revoked. */
+export interface SessionsConfig {
+  /**
+   * Whether each read of a session in a JWT asks the `store` whether it has ended: `listSessions()` and
+   * `revokeSession()` of `createAuth()` then work without a database, and a sign-out ends copies of the
+   * cookie, too. While the store fails, `getSession()` returns `null` and guards respond with 503. These calls
+   * have the timeout of `adapterTimeout`.
+   *
+   * @default false: a JWT is valid until it expires
+   */
+  revocable?: boolean;
+}
+
+/** The option of guards that require how and when users signed in. */
+export interface StepUpConfig {
+  /**
+   * Whether it is kept how and when the users of sessions signed in, by the claims `auth_time`, `acr` and
+   * `amr` of the ID token, for guards with `maxAge`, `acr` or `amr`: in the session token, or with the
+   * strategy "database" in a cookie that is signed together with it.
+   *
+   * @default false
+   */
+  stepUp?: boolean;
+}

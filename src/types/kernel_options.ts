@@ -1,0 +1,222 @@
+/** The options of the kernel: what the plugin does in every application. */
+import type { JWT } from "@auth/core/jwt";
+import type { PagesOptions } from "@auth/core/types";
+import type { Texts } from "../pages/texts/texts.ts";
+import type { LanguageRequest } from "./requests.ts";
+import type { Store } from "./store.ts";
+
+/** The options of the kernel. */
+export interface KernelOptions {
+  /**
+   * The public origin, such as `"https://app.example"`. Overrides `AUTH_URL`. If users see the auth routes
+   * at another path than Fastify, with that path: `"https://app.example/api/auth"` behind a proxy that
+   * removes `/api`.
+   *
+   * @default that of `AUTH_URL`, else `request.protocol` and `request.host`
+   */
+  origin?: string;
+  /**
+   * Other origins whose pages may send the POSTs that sign in, sign out or update a session, such as that of
+   * a single-page application: `["https://spa.example"]`. Scheme, host and port, without a path and without
+   * wildcards. Every other cross-site POST is refused, also from subdomains. To read the replies, such a page
+   * needs CORS headers (`@fastify/cors` with `credentials: true`).
+   *
+   * @default [] only the public origin
+   */
+  trustedOrigins?: readonly string[];
+  /**
+   * The origins of the deployments whose sign-ins the stable deployment of `redirectProxyUrl` hands on to them:
+   * `["https://*.preview.example"]`. Scheme, host and port, without a path. A `*` stands for letters, digits
+   * and hyphens of one label, left of the last two labels: put a domain there whose names only you give out, since
+   * who has one of these names gets the codes of sign-ins. On the stable deployment it is required.
+   *
+   * @default [] none
+   */
+  redirectProxyOrigins?: readonly string[];
+  /**
+   * Ids of providers that may be reached without TLS if `NODE_ENV` is `production`: an identity provider
+   * on a private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. An attacker who can
+   * read or change traffic between this server and the provider can then sign in as any of its users. At boot
+   * a warning names them. No provider of any other id is reached without TLS.
+   *
+   * @default [] every provider is reached over https
+   */
+  insecureProviders?: readonly string[];
+  /**
+   * How long a request to a provider may take, in milliseconds, its body included; 0 for no limit.
+   *
+   * @default 10_000
+   */
+  providerTimeout?: number;
+  /**
+   * How long a call of the adapter may take, in milliseconds.
+   *
+   * @default 10_000
+   */
+  adapterTimeout?: number;
+  /**
+   * How large the session cookie of the "jwt" strategy may get, in bytes, with the names of its chunks; 0 for
+   * no limit. A sign-in whose session is larger fails with `error=SessionTooLarge`; a read or an update that
+   * would exceed the limit leaves the cookie as it is. Either is logged with the names of the largest claims.
+   *
+   * Browsers send the cookie with each request. Node refuses more than 16 KB of headers, nginx by default a
+   * header line of more than 8 KB, and replies with more than 4 KB of headers. From 3.5 KB on there is a
+   * warning.
+   *
+   * @default 8192
+   */
+  sessionCookieLimit?: number;
+  /**
+   * How much of the session tokens of the "jwt" strategy that come again and again is kept in memory, in
+   * bytes of tokens and claims; 0 for none. It takes two and a half times as much memory. A token that is kept
+   * is not decrypted again. A user takes some 700 bytes, and those with claims of their own more; those read
+   * last are kept.
+   *
+   * @default 4194304
+   */
+  tokenCacheSize?: number;
+  /**
+   * What several processes that serve the same users share, such as `redisStore()` of
+   * `fastify-authjs/redis`. One of them refreshes a session in the `jwt` callback, and the others get the
+   * result and learn of a sign-out. A sign-in link that several processes are sent at once signs in at one of
+   * them, also if the adapter looks it up and deletes it in two steps, and of first sign-ins of one user at
+   * the same time one creates the user; one that was broken off goes on at any of them. One process needs no
+   * store, unless sessions are `revocable`. While the store fails, sessions are read, and links used, without
+   * it.
+   *
+   * A process waits for `providerTimeout` (10 seconds if that is 0) for the one that refreshes, and goes on
+   * with the session as it is if that takes longer. The lock of a process that died expires after twice that
+   * time.
+   *
+   * If sessions may be refreshed and several processes are known of, by `node:cluster` or PM2, a warning
+   * recommends a store that they share. `false` silences that.
+   *
+   * @default none
+   */
+  store?: Store | false;
+  /**
+   * Whether the `jwt` callback would refresh a token with these claims. The lock of `store` is acquired only then;
+   * the store is also read when a session cookie is renewed.
+   *
+   * @default always, so that each read acquires the lock
+   */
+  refreshDue?: (token: JWT) => boolean;
+  /**
+   * How long a replaced session cookie still gets the refreshed session, in milliseconds, for requests that
+   * the browser sent before it had the new cookie: they do not refresh the session again. 0 to turn this off.
+   *
+   * @default 30_000
+   */
+  refreshGrace?: number;
+  /**
+   * Whether a sign-in with credentials creates a session in the database, as every other sign-in does with
+   * the strategy "database". `authorize()` must then return a user of the adapter, with its `id`; with any
+   * other user the sign-in fails and the log says why. The `jwt` callback is not called.
+   *
+   * Core makes a JWT after such a sign-in, so without this option credentials need the strategy "jwt".
+   *
+   * @default false
+   */
+  credentialsDatabaseSessions?: boolean;
+  /**
+   * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions,
+   * cookies, CSRF tokens and mailed links are then valid for this tenant alone, also if others have the
+   * same secret, host and database, and the names of the cookies have the tenant in them. Users who were
+   * signed in before it was set have to sign in again. A configuration that a function returns for a request
+   * must have one.
+   *
+   * @default none
+   */
+  tenant?: string;
+  /**
+   * Whether the signature of an ID token is verified at each sign-in with an OpenID Provider (OpenID Connect
+   * Core 1.0, section 3.1.3.7, numbers 6 to 8): with a key that its discovery document names, or that is at
+   * the provider's `jwks_endpoint`, or with the client secret if `client.id_token_signed_response_alg` is
+   * `HS256`, `HS384` or `HS512`. Without that setting the algorithm is RS256, unless the document lists only
+   * others. The keys are kept for ten minutes, and fetched again for one that is not among them. A sign-in with
+   * a wrong signature fails with `error=Configuration`, and the log says why; one whose keys cannot be had is a
+   * 503.
+   *
+   * With `true` a provider that publishes no keys is refused. By default TLS to its token endpoint stands for
+   * the signature then, as that section allows, and with `false` for every provider, which is warned about.
+   *
+   * @default verified, if the provider publishes keys
+   */
+  verifyIdTokens?: boolean;
+  /**
+   * Writes the mail with a sign-in link, in place of the built-in one. Not for a provider with a
+   * `sendVerificationRequest` of its own, and not for Loops, which has templates.
+   *
+   * @default a mail in the language of the request
+   */
+  emailMessage?: (params: EmailMessageParams) => EmailMessage | Promise<EmailMessage>;
+  /**
+   * The name of the site, for the built-in pages and mails.
+   *
+   * @default the host of the public origin
+   */
+  siteName?: string;
+  /**
+   * The language of the built-in pages and mails: one for all of them, as a language tag (BCP 47), or a
+   * function that chooses it for a request and may return `undefined`, or a promise.
+   *
+   * @default that of `?ui_locales=`, else of `Accept-Language`, else English
+   */
+  language?: string | ((request: LanguageRequest) => string | undefined | Promise<string | undefined>);
+  /**
+   * Texts that replace those of the built-in pages and mails, by language tag:
+   * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; texts that it lacks are
+   * those of its built-in language (`pt` for `pt-BR`), else English.
+   *
+   * @default {} the built-in texts
+   */
+  texts?: Readonly<Record<string, Partial<PageTexts>>>;
+}
+
+/** Every text of the built-in pages and mails, in one language. */
+export type PageTexts = Texts;
+
+/** A mail, without its sender and recipient. */
+export interface EmailMessage {
+  /** The subject. */
+  subject: string;
+  /** For programs that show no HTML. */
+  text: string;
+  /** The HTML document. */
+  html: string;
+}
+
+/** What a mail with a sign-in link is written from. */
+export interface EmailMessageParams {
+  /** The address that the mail goes to. */
+  readonly identifier: string;
+  /** The sign-in link. */
+  readonly url: string;
+  /** When the link ends. */
+  readonly expires: Date;
+  /** The name of the site: `siteName`, else the host of the link. */
+  readonly site: string;
+  /** The language of the user, as a language tag (BCP 47). */
+  readonly language: string;
+  /** The built-in mail, to change only a part of it. */
+  readonly message: EmailMessage;
+}
+
+/** The pages of an application. */
+export interface FastifyAuthPages extends Partial<PagesOptions> {
+  /**
+   * The page that a mailed sign-in link opens, if `emailConfirm` is on. Its query has the `provider`,
+   * `token`, `email` and `callbackUrl` of the link. Its form posts `token`, `email` and `callbackUrl` with a
+   * `csrfToken` to `<mount path>/callback/<provider>`.
+   *
+   * @default a page that is built in
+   */
+  confirmEmail?: string;
+  /**
+   * A stylesheet for the built-in pages, which is loaded after their own: a path such as `"/auth.css"`, or a
+   * URL.
+   *
+   * @default none
+   */
+  style?: string;
+}
