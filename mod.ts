@@ -96,6 +96,7 @@ export type {
   FastifyAuthConfig,
   FastifyAuthOptions,
   FastifyAuthPages,
+  FeatureOptions,
   GetSessionResult,
   GuardedReply,
   GuardedRequest,

@@ -155,15 +155,16 @@ function isOptionObject({ name }: OptionObject): boolean {
     !["AuthConfig", "FastifyAuthConfig", "FastifyAuthOptions"].includes(name);
 }
 
-/** What an interface is put together from. */
-function basesOf({ declaration: { def } }: OptionObject): string[] {
-  return (def?.extends ?? []).map(({ repr }) => repr);
+/** The interfaces that one is put together from, each after its own bases. */
+function basesOf(name: string, interfaces: ReadonlyMap<string, OptionObject>): string[] {
+  const { extends: bases = [] } = interfaces.get(name)!.declaration.def ?? {};
+  return bases.flatMap(({ repr }) => [...basesOf(repr, interfaces), repr]);
 }
 
 async function page(): Promise<string> {
   const interfaces = await readInterfaces();
   const own = membersOf(interfaces.get("FastifyAuthConfig")!);
-  const parts = basesOf(interfaces.get("FastifyAuthOptions")!);
+  const parts = basesOf("FastifyAuthOptions", interfaces);
   const options = parts.flatMap((name) => membersOf(interfaces.get(name)!));
   const others = [...interfaces.values()].filter(isOptionObject).filter(({ name }) => !parts.includes(name));
   const lacking = options.filter(({ name }) => !EXAMPLES[name]).map(({ name }) => name);

@@ -5,6 +5,8 @@
  *
  * @module
  */
+import { FEATURES } from "../src/features/mod.ts";
+
 const root = new URL("../", import.meta.url);
 
 /** What a layer may import besides itself, {@linkcode SHARED} and packages. From top to bottom. */
@@ -34,6 +36,27 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
       "config",
       "provider",
       "http",
+      "utils",
+    ],
+  },
+  "features": {
+    about:
+      "what a configuration may add: a folder each, with its options, hooks and routes; none knows another",
+    imports: [
+      "guard",
+      "accounts",
+      "actions",
+      "instance",
+      "routes",
+      "core",
+      "session",
+      "config",
+      "provider",
+      "adapter",
+      "jwt",
+      "pages",
+      "http",
+      "telemetry",
       "utils",
     ],
   },
@@ -132,8 +155,13 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   "client": { about: "for browsers: signs in and out, and reads the session", imports: [] },
 };
 
+/** The list of features, which loads them when a configuration uses them: what it names is not below it. */
+const LIST = "src/features/mod.ts";
+
 /** Files that every layer may import: they import nothing of ours but each other and types. */
 const SHARED = [
+  LIST,
+  "src/features/options.ts",
   "src/errors.ts",
   "src/types.ts",
   "src/types/feature_options.ts",
@@ -148,6 +176,10 @@ const SHARED = [
   "src/pages/texts/texts.ts",
   "src/pages/texts/en.ts",
 ];
+
+function isShared(file: string): boolean {
+  return SHARED.includes(file) || /^src\/features\/\w+\/options\.ts$/.test(file);
+}
 
 interface Module {
   specifier: string;
@@ -167,11 +199,13 @@ const ENTRIES = [
 
 /** The files of src/ with the files of src/ that each imports, types included. */
 async function readGraph(): Promise<Map<string, string[]>> {
-  const graph = new Map<string, string[]>();
+  const graph = new Map<string, string[]>([[LIST, []]]);
   for (const entry of ENTRIES) {
     for (const { specifier, dependencies = [] } of await modulesOf(entry)) {
       const imported = dependencies.map(({ code, type }) => nameOf((code ?? type)?.specifier));
-      if (isSource(nameOf(specifier))) graph.set(nameOf(specifier), imported.filter(isSource));
+      if (isSource(nameOf(specifier)) && nameOf(specifier) !== LIST) {
+        graph.set(nameOf(specifier), imported.filter(isSource));
+      }
     }
   }
   return graph;
@@ -233,8 +267,8 @@ function findCycle(graph: ReadonlyMap<string, Iterable<string>>): string[] | und
 function layerGraph(files: ReadonlyMap<string, readonly string[]>): Map<string, Set<string>> {
   const graph = new Map<string, Set<string>>();
   for (const [file, imported] of files) {
-    if (SHARED.includes(file)) continue;
-    const layers = imported.filter((other) => !SHARED.includes(other)).map(layerOf);
+    if (isShared(file)) continue;
+    const layers = imported.filter((other) => !isShared(other)).map(layerOf);
     const known = graph.get(layerOf(file)) ?? new Set();
     for (const layer of layers) if (layer !== layerOf(file)) known.add(layer);
     graph.set(layerOf(file), known);
@@ -246,12 +280,12 @@ function importProblems(graph: ReadonlyMap<string, readonly string[]>): string[]
   const found: string[] = [];
   for (const [file, imported] of graph) {
     const layer = layerOf(file);
-    if (LAYERS[layer] === undefined && !SHARED.includes(file)) {
+    if (LAYERS[layer] === undefined && !isShared(file)) {
       found.push(`${file}: no layer is called "${layer}"`);
     }
     for (const other of imported) {
-      if (SHARED.includes(other) || layerOf(other) === layer) continue;
-      if (SHARED.includes(file) || !LAYERS[layer]?.imports.includes(layerOf(other))) {
+      if (isShared(other) || layerOf(other) === layer) continue;
+      if (isShared(file) || !LAYERS[layer]?.imports.includes(layerOf(other))) {
         found.push(`${file} imports ${other}, which is against the layers`);
       }
     }
@@ -260,6 +294,35 @@ function importProblems(graph: ReadonlyMap<string, readonly string[]>): string[]
     const [what, cycle] of [["files", findCycle(graph)], ["folders", findCycle(layerGraph(graph))]] as const
   ) {
     if (cycle !== undefined) found.push(`${what} import one another: ${cycle.join(" → ")}`);
+  }
+  return found;
+}
+
+/** The feature whose folder a file is in. */
+function featureOf(file: string): string | undefined {
+  return /^src\/features\/(\w+)\//.exec(file)?.[1];
+}
+
+/** Features that know one another, and files of the kernel that name an option of a feature. */
+async function featureProblems(graph: ReadonlyMap<string, readonly string[]>): Promise<string[]> {
+  const found: string[] = [];
+  const options = FEATURES.flatMap(({ options }) => options);
+  for (const [file, imported] of graph) {
+    const own = featureOf(file);
+    for (const other of own === undefined ? [] : imported) {
+      const feature = featureOf(other);
+      if (feature !== undefined && feature !== own) {
+        found.push(`${file} imports ${other}, of another feature`);
+      }
+    }
+    if (/^src\/(?:features|cli|testing)\//.test(file)) continue;
+    const text = await Deno.readTextFile(new URL(file, root));
+    const code = text.replace(/\/\*[^]*?\*\/|\/\/.*$|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/gm, "");
+    for (const option of options) {
+      if (new RegExp(`\\w\\.${option}\\b|[{,]\\s*${option}\\s*[,:}=]`).test(code)) {
+        found.push(`${file} names the option ${option} of a feature`);
+      }
+    }
   }
   return found;
 }
@@ -278,6 +341,7 @@ async function problems(): Promise<string[]> {
   const contributing = await Deno.readTextFile(new URL("CONTRIBUTING.md", root));
   return [
     ...importProblems(graph),
+    ...await featureProblems(graph),
     ...unused.map((file) => `${file} is imported by nothing`),
     ...(withoutSpaces(contributing).includes(withoutSpaces(table()))
       ? []

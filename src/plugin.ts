@@ -10,10 +10,12 @@ import { readSession } from "./instance/read_session.ts";
 import { bootMessage, reportOf } from "./instance/boot_report.ts";
 import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
 import { redactSpans } from "./http/redact_spans.ts";
+import { FEATURES } from "./features/mod.ts";
 import { addRoutes, longestParameter } from "./routes/add_routes.ts";
 import { type MountOf, reportCookies } from "./routes/admission.ts";
 import type { LimitedMount } from "./routes/answer_request.ts";
 import { addNotFound } from "./routes/not_found.ts";
+import { AUTH_ROUTES, type AuthRoute, handlerOf } from "./routes/table.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
 import { registerSessions } from "./instance/shared_sessions.ts";
 import { writeBack } from "./session/reply.ts";
@@ -82,12 +84,12 @@ export function FastifyAuth(
       // Before any other hook of the scope: one of them may refuse the request.
       redactSpans(scope);
       const mounted: Omit<Mounted, "config"> = { scope: instance, mountPath, paths: new WeakMap() };
-      const { mountOf, served } = auth === undefined
-        ? mountPerRequest(scope, { ...mounted, config: config as ConfigForRequest })
+      const { mountOf, served, routes } = auth === undefined
+        ? await mountPerRequest(scope, { ...mounted, config: config as ConfigForRequest })
         : await mountAtBoot(scope, { ...mounted, config: config as FastifyAuthConfig, auth });
       const describe = options.openapi ? (await import("./routes/openapi.ts")).authOperation : undefined;
-      addRoutes(scope, mountOf, { config: served, describe, perRequest: auth === undefined });
-      addNotFound(scope, mountOf, Boolean(options.prefix));
+      addRoutes(scope, mountOf, { routes, config: served, describe });
+      addNotFound(scope, mountOf, routes, Boolean(options.prefix));
     };
     await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
     if (auth !== undefined) registerSessions(instance, auth);
@@ -114,6 +116,7 @@ interface Serving {
   readonly mountOf: MountOf;
   /** What decides which routes there are. */
   readonly served: ResolvedConfig;
+  readonly routes: readonly AuthRoute[];
 }
 
 async function mountAtBoot(
@@ -129,7 +132,9 @@ async function mountAtBoot(
   scope.addHook("onReady", async () => {
     mount = openMount(mounted, config, limits);
   });
-  return { mountOf: () => mount, served: auth.config };
+  const all = [...AUTH_ROUTES, ...auth.features.flatMap(({ routes = [] }) => routes)];
+  const routes = all.filter((route) => handlerOf(route, auth) !== undefined);
+  return { mountOf: () => mount, served: auth.config, routes };
 }
 
 /** What serves a configuration, now that the application has all its mounts. Logs how it is set up. */
@@ -152,10 +157,10 @@ function openMount(
 /** The property of a request that keeps its mount, if a function chooses the configuration. */
 const MOUNT: unique symbol = Symbol("fastify-authjs.mount");
 
-function mountPerRequest(
+async function mountPerRequest(
   scope: FastifyInstance,
   mounted: Mounted & { readonly config: ConfigForRequest },
-): Serving {
+): Promise<Serving> {
   const { mountPath } = mounted;
   const tenants = Tenants.of(mounted.config);
   const mounts = new WeakMap<FastifyAuthConfig, Promise<LimitedMount>>();
@@ -183,7 +188,10 @@ function mountPerRequest(
   const none: FastifyAuthConfig = { providers: [], secret: crypto.randomUUID(), trustHost: true };
   const bare = serve(none, mountPath, undefined);
   const mountOf: MountOf = (request) => (request as { [MOUNT]?: LimitedMount })[MOUNT] ?? bare;
-  return { mountOf, served: bare.auth.config };
+  // Any configuration may use any feature.
+  const features = await Promise.all(FEATURES.map(({ load }) => load()));
+  const routes = [...AUTH_ROUTES, ...features.flatMap(({ routes = [] }) => routes)];
+  return { mountOf, served: bare.auth.config, routes };
 }
 
 function serve(config: FastifyAuthConfig, mountPath: string, limits: LimitedMount["limits"]): LimitedMount {

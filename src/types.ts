@@ -3,15 +3,16 @@ import type { AuthConfig } from "@auth/core";
 import type { FastifyRequest } from "fastify";
 import type {
   AccessTokensConfig,
-  BearerConfig,
   EmailConfirmConfig,
   ProviderLogoutConfig,
   RateLimitConfig,
   SessionsConfig,
   StepUpConfig,
 } from "./types/feature_options.ts";
+import type { FeatureOptions } from "./features/options.ts";
 import type { FastifyAuthPages, KernelOptions } from "./types/kernel_options.ts";
 
+export type * from "./features/options.ts";
 export type * from "./types/feature_options.ts";
 export type * from "./types/kernel_options.ts";
 export type * from "./types/records.ts";
@@ -23,8 +24,8 @@ export type * from "./types/telemetry.ts";
 export interface FastifyAuthOptions
   extends
     KernelOptions,
+    FeatureOptions,
     AccessTokensConfig,
-    BearerConfig,
     EmailConfirmConfig,
     ProviderLogoutConfig,
     RateLimitConfig,

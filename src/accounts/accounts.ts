@@ -61,7 +61,7 @@ export async function linkAccount(
   const { authorizationParams = {}, callbackUrl, redirect } = options;
   assertObject(authorizationParams, "`authorizationParams` of linkAccount()");
   const { user, settings } = await signedInUser(auth, request, "linkAccount()");
-  if (settings.isBearer) {
+  if (settings.use === "header") {
     throw new FastifyAuthError(
       "FST_AUTHJS_UNAUTHENTICATED",
       "An account is linked in a browser that is signed in with its session cookie, not with a bearer token.",

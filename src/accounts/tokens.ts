@@ -6,7 +6,6 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import type { FastifyAuthError } from "../errors.ts";
 import { presentedToken, readRefreshing, readSession } from "../instance/read_session.ts";
 import { invalid } from "../instance/arguments.ts";
-import { bearerToken } from "../http/bearer.ts";
 import { refreshTokens } from "../provider/refresh_tokens.ts";
 import { openToken } from "../session/open.ts";
 import {
@@ -58,7 +57,9 @@ export async function getAccessToken(
   for (let reads = 0; claims !== null; reads++) {
     const tokens = tokensOf(claims, id);
     if (tokens === undefined) return null;
-    const mayRefresh = attempt < ATTEMPTS && reads < MOST_READS && !isBearer(auth, request);
+    // A client with a token in a header cannot be given the new refresh token.
+    const mayRefresh = attempt < ATTEMPTS && reads < MOST_READS &&
+      presentedToken(request, config)?.settings.use !== "header";
     const refreshToken = mayRefresh ? tokens.refresh_token : undefined;
     // A provider may issue tokens that expire sooner than they would be refreshed.
     if (!isExpired(tokens, refreshToken !== undefined && attempt === 0 ? EARLY_MS : 0)) {
@@ -98,11 +99,6 @@ function replyHasLeft(): FastifyAuthError {
     "call it before the reply is sent, in a scope of the plugin and not for a WebSocket: the access token has " +
       "expired, and the reply must set the cookie that has its successor.",
   );
-}
-
-/** A client with a bearer token cannot be given the new refresh token. */
-function isBearer({ instance }: ActionAuth, { headers }: SessionRequest): boolean {
-  return instance.config.bearer !== undefined && bearerToken(headers.authorization) !== undefined;
 }
 
 function areSame(a: ProviderTokens, b: ProviderTokens | undefined): boolean {

@@ -3,6 +3,7 @@
  * without a request to them.
  */
 import type { FastifyRequest } from "fastify";
+import type { Handler } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { GuardedReply, Session } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
@@ -10,7 +11,6 @@ import { handleCallback } from "../routes/callback/callback.ts";
 import { handleSessionUpdate } from "../routes/session.ts";
 import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
-import type { Handler } from "../routes/table.ts";
 import { SIGNED_OUT, toSession } from "../session/read.ts";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "./perform.ts";
 

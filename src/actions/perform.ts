@@ -6,13 +6,12 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuthInstance } from "../instance/auth_instance.ts";
 import { pathsIn } from "../instance/mount.ts";
 import type { Answer } from "../core/answer.ts";
-import type { AuthAction, RequestContext } from "../core/context.ts";
+import type { Handler, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { AuthActionError, FastifyAuthError } from "../errors.ts";
-import { readSession } from "../instance/read_session.ts";
+import { presentedToken, readSession } from "../instance/read_session.ts";
 import type { FastifyAuthConfig, GuardedReply, SessionRequest } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
-import { bearerToken } from "../http/bearer.ts";
 import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/prefetch.ts";
@@ -21,7 +20,6 @@ import { cookiesAfter } from "../http/set_cookie.ts";
 import { publishFailure, runAction } from "../routes/outcome.ts";
 import { requestContext } from "../routes/context.ts";
 import { sendAnswer } from "../routes/reply.ts";
-import type { Handler } from "../routes/table.ts";
 import type { SessionRead } from "../session/read.ts";
 import { setCookies } from "../session/reply.ts";
 import { RequestReads } from "../session/request_reads.ts";
@@ -42,7 +40,7 @@ export interface ActionAuth {
 interface Action {
   /** What it is, for the message of its error. */
   readonly what: string;
-  readonly action: AuthAction;
+  readonly action: string;
   readonly provider?: string | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** Whether links of other sites may ask for it. */
@@ -131,8 +129,8 @@ async function contextOf(
       "register its `plugin` in this application, before the routes that sign in or out.",
     );
   }
-  const isBearer = resolved.bearer !== undefined && bearerToken(request.headers.authorization) !== undefined;
-  if (isBearer && (action === "session" || action === "signout")) {
+  const isChange = action === "session" || action === "signout";
+  if (isChange && presentedToken(request, config)?.settings.use === "header") {
     throw new FastifyAuthError(
       "FST_AUTHJS_UNAUTHENTICATED",
       "A bearer token is neither updated nor signed out: only the session of a cookie is.",

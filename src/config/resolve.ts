@@ -24,7 +24,6 @@ import type { CoreConfig } from "./cookies.ts";
 import { coreConfig } from "./core_config.ts";
 import { type Environment, environment } from "./environment.ts";
 import { hashSecrets } from "./hash_secrets.ts";
-import { lifetimesOf } from "./lifetime.ts";
 import { adviceOf, requireUsable, warningsOf } from "./mistakes.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { otherProcesses } from "./other_processes.ts";
@@ -89,14 +88,12 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
   const origin = configuredOrigin(config.origin ?? env.AUTH_URL);
   const originSource = sourceOf(config, env);
   const facts = {
-    ...{ config, core, env, production, providers, insecure, origin, originSource },
+    ...{ config: { ...config }, core, env, production, providers, insecure, origin, originSource },
     redirectProxyOrigins: redirectProxyOrigins(config.redirectProxyOrigins),
   };
-  const { maxAge, tokenMaxAge } = lifetimesOf(core);
   const resolved = {
     rateLimit: rateLimitSettings(config, core.providers),
     trustedOrigins: toTrustedOrigins(config.trustedOrigins),
-    bearer: bearerSettings(config.bearer, Math.min(maxAge, tokenMaxAge)),
     pages: pageSettings(config, core.providers, providers, languages),
   };
   requireUsable(facts);
@@ -108,6 +105,8 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
   const needsStore = store === undefined || (store !== false && isInProcess(store));
   return {
     ...resolved,
+    /** What features are configured with. */
+    facts,
     /** What core is given: a copy with the environment's defaults. */
     core: Object.freeze({ ...bound, trustHost: true }) as Readonly<CoreConfig>,
     /** The tenant that all of this is for; `undefined` if there is none. */
@@ -186,24 +185,6 @@ function sourceOf(
   return { why: variable ? `by ${variable}` : "since AUTH_URL is not set and this is not production" };
 }
 
-/** How long tokens in `Authorization: Bearer` live, in seconds; `undefined` if none is accepted. */
-function bearerSettings(bearer: FastifyAuthConfig["bearer"] = false, longest: number) {
-  if (bearer === false) return undefined;
-  if (bearer === true) return { maxAge: longest };
-  if (typeof bearer !== "object" || bearer === null) {
-    throw invalidConfig("`bearer` must be true, false or an object such as `{ maxAge: 3600 }`.");
-  }
-  const { maxAge = longest, ...others } = bearer;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) {
-    throw invalidConfig(`\`bearer\` has no option \`${unknown}\`: write \`{ maxAge: 3600 }\`.`);
-  }
-  if (typeof maxAge === "number" && maxAge >= 1 && maxAge <= longest) return { maxAge: Math.floor(maxAge) };
-  throw invalidConfig(
-    `\`bearer\` has a \`maxAge\` that is no number of seconds from 1 to ${longest}, the life of a session.`,
-  );
-}
-
 /** Whether every sign-out ends the session at the provider, also the built-in page's, and ID tokens are kept for it. */
 function signOutSettings(option: FastifyAuthConfig["providerSignOut"] = false) {
   if (option === false) return undefined;
@@ -232,7 +213,8 @@ function loadLogoutTokens(
   });
 }
 
-function asConfigError(error: unknown): FastifyAuthError {
+/** An error of a check, with its code. */
+export function asConfigError(error: unknown): FastifyAuthError {
   if (error instanceof FastifyAuthError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return invalidConfig(`The configuration was refused: ${message}`, { cause: error });

@@ -5,6 +5,8 @@
 import { type AuthConfig, skipCSRFCheck } from "@auth/core";
 import type { Theme } from "@auth/core/types";
 import { invalidConfig } from "../errors.ts";
+import { FEATURES } from "../features/mod.ts";
+import type { FeatureOptions } from "../features/options.ts";
 import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/edit_distance.ts";
 import {
@@ -96,7 +98,6 @@ const CONFIG = {
   adapterTimeout: TIMEOUT,
   backchannelLogout: BOOLEAN,
   basePath: TEXT,
-  bearer: ANY,
   callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn") satisfies ShapeOf<Part<"callbacks">>,
   cookies: COOKIES,
   credentialsDatabaseSessions: BOOLEAN,
@@ -156,7 +157,9 @@ const CONFIG = {
   trustedOrigins: ANY,
   useSecureCookies: BOOLEAN,
   verifyIdTokens: BOOLEAN,
-} satisfies ShapeOf<FastifyAuthConfig>;
+  // Each feature checks its own.
+  ...each(ANY, ...FEATURES.flatMap(({ options }) => options)),
+} satisfies ShapeOf<Omit<FastifyAuthConfig, keyof FeatureOptions>>;
 
 function signOutProblem(value: unknown, name: string): string | undefined {
   if (typeof value === "boolean") return undefined;

@@ -1,11 +1,24 @@
 /** The answer to an auth request, as data. The reply is written once the answer is complete. */
 import { AccessDenied } from "@auth/core/errors";
+import type { User } from "@auth/core/types";
 import type { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Page } from "../pages/types.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import type { AuthEvents } from "../types.ts";
-import type { Checks } from "./checks.ts";
+
+/** What one sign-in is checked by when it ends. */
+export interface Checks {
+  /** The `state` of the authorization request. */
+  readonly state?: string | undefined;
+  /** The PKCE verifier. */
+  readonly pkce?: string | undefined;
+  readonly nonce?: string | undefined;
+  /** The challenge of a passkey. */
+  readonly challenge?: string | undefined;
+  /** The user under whom the passkey is registered. */
+  readonly user?: User | undefined;
+}
 
 /** The answer to a request. */
 export interface Answer {

@@ -10,8 +10,8 @@ import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { watchAdapter } from "./adapter_failure.ts";
-import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
-import { CHECK_COOKIES, checkHeader, type Checks, checksIn } from "./checks.ts";
+import { type Answer, type Checks, jsonAnswer, redirectAnswer } from "./answer.ts";
+import { CHECK_COOKIES, checkHeader, checksIn } from "./checks.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
 

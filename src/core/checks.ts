@@ -7,20 +7,8 @@ import type { JWT } from "@auth/core/jwt";
 import type { User } from "@auth/core/types";
 import { decode, encode } from "../jwt/codec.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
+import type { Checks } from "./answer.ts";
 import type { ProviderContext } from "./context.ts";
-
-/** What one sign-in is checked by when it ends. */
-export interface Checks {
-  /** The `state` of the authorization request. */
-  readonly state?: string | undefined;
-  /** The PKCE verifier. */
-  readonly pkce?: string | undefined;
-  readonly nonce?: string | undefined;
-  /** The challenge of a passkey. */
-  readonly challenge?: string | undefined;
-  /** The user under whom the passkey is registered. */
-  readonly user?: User | undefined;
-}
 
 /** The names of core's check cookies. */
 const NAMES = {

@@ -7,29 +7,27 @@ import type { PublicOrigin } from "../http/origin.ts";
 import type { Assets } from "../pages/assets.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import type { SessionHooks } from "../session/hooks.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { Log } from "../utils/log.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Publish } from "../telemetry/events.ts";
+import type { Answer } from "./answer.ts";
 
-/** The actions that core has, and ours; each is a path segment below the mount path. */
-export type AuthAction =
-  | "backchannel-logout"
-  | "callback"
-  | "csrf"
-  | "error"
-  | "providers"
-  | "session"
-  | "signed-out"
-  | "signin"
-  | "signout"
-  | "token"
-  | "verify-request"
-  | "webauthn-options";
+/** Answers a request. */
+export type Handler = (context: RequestContext) => Promise<Answer>;
+
+/** What a feature adds to a configuration. Each member has no effect if a feature leaves it out. */
+export interface Hooks extends SessionHooks {
+  /** Answers the routes of the feature, by action. */
+  readonly handlers?: Readonly<Record<string, Handler>>;
+}
 
 /** A configuration, and what outlives the requests to it. */
 export interface AuthInUse {
   readonly config: ResolvedConfig;
+  /** Those of the features that it uses. */
+  readonly hooks: readonly Hooks[];
   /** The session settings for https (`secure`) or http. */
   settings(secure: boolean): SessionSettings;
   /** What the built-in pages load. */
@@ -47,7 +45,8 @@ export interface RequestContext {
   /** As users see it, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
   readonly origin: PublicOrigin;
-  readonly action: AuthAction;
+  /** The first segment of the path below the mount path. */
+  readonly action: string;
   /** The provider that the path names. */
   readonly provider: ProviderSummary | undefined;
   readonly method: "GET" | "POST";

@@ -4,12 +4,11 @@ import { authInstance } from "../instance/auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
-import { bearerToken } from "../http/bearer.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
 import { pathsIn } from "../instance/mount.ts";
-import { readSession } from "../instance/read_session.ts";
+import { presentedToken, readSession } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
@@ -133,15 +132,15 @@ function assertOwnUpgrade(request: GuardedRequest, config: FastifyAuthConfig): v
  */
 function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: FastifyAuthConfig): unknown {
   if (request.method === "GET") addVary(reply, "Accept");
-  const { scheme, isBearer } = schemeOf(request, config);
-  if (isBearer) publishRefusal("FST_AUTHJS_UNAUTHENTICATED", request, config, null);
-  if (isPageView(request) && !isBearer) {
+  const { scheme, isInHeader } = schemeOf(request, config);
+  if (isInHeader) publishRefusal("FST_AUTHJS_UNAUTHENTICATED", request, config, null);
+  if (isPageView(request) && !isInHeader) {
     const address = signInAddress(request, config);
     if (address !== undefined) return reply.redirect(address, 302);
     warnOfMissingPage(request, config);
   }
   // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
-  reply.header("www-authenticate", isBearer ? `${scheme} error="invalid_token"` : scheme);
+  reply.header("www-authenticate", isInHeader ? `${scheme} error="invalid_token"` : scheme);
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
 }
 
@@ -159,7 +158,7 @@ async function sendFailure(
   const signInUrl = failure instanceof CallbackFailure && isPageView(request)
     ? signInAddress(request, config)
     : undefined;
-  if (signInUrl === undefined || schemeOf(request, config).isBearer) throw failure;
+  if (signInUrl === undefined || schemeOf(request, config).isInHeader) throw failure;
   const page = { statusCode: failure.statusCode!, signInUrl, callbackUrl: returnPath(request, config) };
   if (await sendUnreadableSession({ instance: authInstance(config) }, request, reply, page)) return reply;
   throw failure;
@@ -173,8 +172,8 @@ async function sendToStepUp(
   config: FastifyAuthConfig,
 ): Promise<unknown> {
   if (request.method === "GET") addVary(reply, "Accept");
-  const { scheme, isBearer } = schemeOf(request, config);
-  if (isPageView(request) && !isBearer) {
+  const { scheme, isInHeader } = schemeOf(request, config);
+  if (isPageView(request) && !isInHeader) {
     if (await startStepUp(stepUp, request, reply, config)) return reply;
     const address = signInAddress(request, config);
     if (address !== undefined) return reply.redirect(address, 302);
@@ -201,14 +200,13 @@ function publishRefusal(
   });
 }
 
-/** The scheme of the challenge, and whether the request has a bearer token. */
+/** The scheme of the challenge, and whether the request has a token in a header. */
 function schemeOf(
-  { headers }: GuardedRequest,
+  request: GuardedRequest,
   config: FastifyAuthConfig,
-): { readonly scheme: string; readonly isBearer: boolean } {
-  const { bearer } = authInstance(config).config;
-  if (bearer === undefined) return { scheme: "Cookie", isBearer: false };
-  return { scheme: "Bearer", isBearer: bearerToken(headers.authorization) !== undefined };
+): { readonly scheme: string; readonly isInHeader: boolean } {
+  const scheme = authInstance(config).hooks.find(({ scheme }) => scheme)?.scheme ?? "Cookie";
+  return { scheme, isInHeader: presentedToken(request, config)?.settings.use === "header" };
 }
 
 function addVary(reply: GuardedReply, name: string): void {

@@ -208,7 +208,7 @@ function areSame(one: Scheme, other: Scheme): boolean {
 }
 
 function acceptsBearer(source: Guarding["source"]): boolean {
-  return typeof source !== "function" && authInstance(source).config.bearer !== undefined;
+  return typeof source !== "function" && authInstance(source).hooks.some(({ scheme }) => scheme === "Bearer");
 }
 
 /** Whether requests come by https: both are possible if a proxy may be in front of the server. */

@@ -2,9 +2,11 @@
 import type { FastifyInstance } from "fastify";
 import { assetOptions } from "../config/pages.ts";
 import { haveSameLimits } from "../config/rate_limit.ts";
-import { inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
+import { asConfigError, inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
+import type { Hooks } from "../core/context.ts";
 import { coreProblem } from "../core/config_problem.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { FEATURES } from "../features/mod.ts";
 import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
@@ -13,6 +15,7 @@ import type { ProviderTokens } from "../session/provider_tokens.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { later } from "../utils/later.ts";
+import { type Feature, isUsed } from "./feature.ts";
 
 /** What is derived from a configuration once, and the state of its use. */
 export class AuthInstance {
@@ -30,6 +33,9 @@ export class AuthInstance {
     const assets = await loadAssets(assetOptions(this.config.pages));
     return () => assets;
   });
+  /** The features that the configuration uses, and what they add to it; none before it is ready. */
+  readonly features: Feature[] = [];
+  readonly hooks: Hooks[] = [];
   /** Whether the configuration was checked and can be used. */
   isReady = false;
   #settings: ReturnType<typeof sessionSettings> | undefined;
@@ -58,10 +64,24 @@ export class AuthInstance {
 
   async #check(): Promise<FastifyAuthError | undefined> {
     const { config } = this;
-    const problem = config.problem ?? await config.pages.languages.problem() ?? await coreProblem(config) ??
+    const problem = config.problem ?? await this.#loadFeatures() ?? await config.pages.languages.problem() ??
+      await coreProblem(config) ??
       await this.#codecProblem();
     this.isReady = problem === undefined;
     return problem;
+  }
+
+  async #loadFeatures(): Promise<FastifyAuthError | undefined> {
+    const { facts } = this.config;
+    try {
+      for (const listed of FEATURES.filter((each) => isUsed(each, facts.config))) {
+        const feature = await listed.load();
+        this.features.push(feature);
+        this.hooks.push(feature.configure(facts));
+      }
+    } catch (error) {
+      return asConfigError(error);
+    }
   }
 
   async #codecProblem(): Promise<FastifyAuthError | undefined> {

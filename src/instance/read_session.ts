@@ -1,7 +1,6 @@
 /** Reads the session of a request with the instance of its configuration. */
 import { strategyOf } from "../config/adapter_problem.ts";
 import { toCoreLogger } from "../core/logger.ts";
-import { bearerToken } from "../http/bearer.ts";
 import { originOf } from "../http/origin.ts";
 import { MALFORMED } from "../jwt/refusal.ts";
 import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
@@ -79,7 +78,7 @@ async function readHeld(
   const presented = presentedToken(request, latest.config);
   if (presented === undefined) return SIGNED_OUT;
   const { cookie, settings } = presented;
-  if (cookie.names.length === 0 && !settings.isBearer) return SIGNED_OUT;
+  if (cookie.names.length === 0 && settings.use === "cookie") return SIGNED_OUT;
   const { log, headers } = request;
   if (cookie.isRepeated) {
     warnOnce({ auth, log }, "repeated cookie", "FST_AUTHJS_WARN_COOKIE", repeated(cookie));
@@ -91,7 +90,7 @@ async function readHeld(
     auth,
     log,
     logger: () => toCoreLogger(log, logger, debug),
-    canSetCookie: () => !settings.isBearer && canCarryCookies(request),
+    canSetCookie: () => settings.use === "cookie" && canCarryCookies(request),
     refresh,
     name: "",
   };
@@ -103,7 +102,7 @@ async function readHeld(
       ? asOwn(context, readToken, cookie, context)
       : readToken(cookie, context))
     : refuseToken(cookie, MALFORMED, context);
-  if (!settings.isBearer) return found;
+  if (settings.use === "cookie") return found;
   // The cookies of the client are those of another session, or of none.
   const { update: _update, ...read } = found;
   return read;
@@ -119,7 +118,7 @@ function callsApplication(
 }
 
 /**
- * The session token of a request, with what the request has changed so far. A bearer token counts alone, also an
+ * The session token of a request, with what the request has changed so far. One in a header counts alone, also an
  * invalid one. `undefined` if the origin of the request is not known: then it has no session.
  */
 export function presentedToken(
@@ -130,8 +129,10 @@ export function presentedToken(
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return undefined;
   const settings = auth.settings(origin.secure);
-  const token = auth.config.bearer && bearerToken(request.headers.authorization);
-  if (token !== undefined) return { cookie: { token, names: [] }, settings: settings.forBearer! };
+  for (const { findToken } of auth.hooks) {
+    const token = findToken?.(request.headers);
+    if (token !== undefined) return { cookie: { token, names: [] }, settings: settings.forHeader! };
+  }
   const cookies = RequestReads.of(request).cookies(config);
   return { cookie: readSessionCookie(cookies, settings.cookie.name), settings };
 }

@@ -18,7 +18,7 @@ import { protectReply } from "../http/security_headers.ts";
 import { later } from "../utils/later.ts";
 import { admission, type MountOf } from "./admission.ts";
 import type { authOperation } from "./openapi.ts";
-import { AUTH_ROUTES, type AuthRoute } from "./table.ts";
+import type { AuthRoute } from "./table.ts";
 
 // What only requests need is loaded with the first one, and not when the application starts.
 const answerRequest = later(async () => (await import("./answer_request.ts")).answerRequest);
@@ -30,24 +30,22 @@ type Describe = typeof authOperation;
 
 /** Which routes there are. */
 interface RoutesSetup {
+  readonly routes: readonly AuthRoute[];
   /** What they are served for. */
   readonly config: ResolvedConfig;
   /** Describes them for the document of the application, if that has them. */
   readonly describe: Describe | undefined;
-  /** Whether configurations may have others. */
-  readonly perRequest?: boolean;
 }
 
 export function addRoutes(
   scope: FastifyInstance,
   mountOf: MountOf,
-  { config: served, describe, perRequest = false }: RoutesSetup,
+  { routes, config: served, describe }: RoutesSetup,
 ): void {
   decorateReceived(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
-  for (const route of AUTH_ROUTES) {
-    if (!perRequest && route.isServed?.(served) === false) continue;
+  for (const route of routes) {
     pathsOf(scope, route, served).forEach(({ url, id }, index) => {
       const operations = describe && index === 0 ? operationsOf(scope, route, served, describe) : [];
       addRoute(scope, url, route, { mountOf, id, operations });

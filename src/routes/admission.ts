@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { cookieWarnings } from "../config/cookie_warnings.ts";
 import type { NoticeCode } from "../config/notices.ts";
-import type { ResolvedConfig } from "../config/resolve.ts";
+import type { AuthInUse } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { assertPlainEncoding } from "../http/body.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
@@ -14,7 +14,14 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import type { Log } from "../utils/log.ts";
 import type { LimitedMount } from "./answer_request.ts";
 import type { Mount } from "./context.ts";
-import { type AuthRoute, isCallbackOfServer, isLimited, isLimitedWhenRefused, methodsFor } from "./table.ts";
+import {
+  type AuthRoute,
+  handlerOf,
+  isCallbackOfServer,
+  isLimited,
+  isLimitedWhenRefused,
+  methodsFor,
+} from "./table.ts";
 
 /** The mount that a request is for. */
 export type MountOf = (request: FastifyRequest) => LimitedMount;
@@ -30,7 +37,7 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
     const mount = mountOf(request);
     const { auth: { config }, limits } = mount;
     const params = id === undefined ? request.params as AuthParams : { provider: id };
-    const provider = assertServed(request, reply, params, route, config);
+    const provider = assertServed(request, reply, params, route, mount.auth);
     if ("content-encoding" in request.headers) assertPlainEncoding(request);
     const origin = requireOrigin(request, config.origin);
     reportOrigin(request, origin, mount);
@@ -81,13 +88,13 @@ export function assertServed(
   reply: FastifyReply,
   { provider: id }: AuthParams,
   route: AuthRoute,
-  config: ResolvedConfig,
+  auth: AuthInUse,
 ): ProviderSummary | undefined {
-  const provider = id === undefined ? undefined : config.providers.get(id);
+  const provider = id === undefined ? undefined : auth.config.providers.get(id);
   if (route.provider && (provider === undefined || route.isServedFor?.(provider) === false)) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");
   }
-  if (route.isServed?.(config) === false) {
+  if (handlerOf(route, auth) === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
   }
   const methods = provider === undefined ? route.methods : methodsFor(route, provider);

@@ -9,7 +9,7 @@ import { publishRefusal, runAction } from "./outcome.ts";
 import type { RateLimits } from "./rate_limit/rate_limits.ts";
 import { sendTooManyRequests, TooManyRequests } from "./rate_limit/too_many_requests.ts";
 import { sendAnswer } from "./reply.ts";
-import { type AuthRoute, isLimitedWhenRefused } from "./table.ts";
+import { type AuthRoute, handlerOf, isLimitedWhenRefused } from "./table.ts";
 
 /** The mount of a configuration, and its limits on signing in: `undefined` without `rateLimit`. */
 export interface LimitedMount extends Mount {
@@ -28,9 +28,10 @@ export interface RouteRequest {
 export async function answerRequest({ route, mount, request, reply }: RouteRequest): Promise<FastifyReply> {
   const { limits } = mount;
   const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
+  const answered = handlerOf(route, mount.auth)!;
   const handle = limits === undefined
-    ? route.handle
-    : (context: RequestContext) => limits.answer(context, request, () => route.handle(context));
+    ? answered
+    : (context: RequestContext) => limits.answer(context, request, () => answered(context));
   const answer = await runAction(context, request.id, handle);
   if (answer.status >= 400 && isLimitedWhenRefused(route)) await limits?.countRefusal(request);
   return await sendAnswer(reply, answer, context);

@@ -1,7 +1,7 @@
 /** The context of a request to a route of the plugin. */
 import type { FastifyRequest } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
-import type { AuthAction, AuthInUse, RequestContext } from "../core/context.ts";
+import type { AuthInUse, RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { namedCallbackUrl, normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import type { PublicOrigin } from "../http/origin.ts";
@@ -24,7 +24,7 @@ export interface Mount {
 
 /** What is asked. */
 export interface ContextRequest extends Received {
-  readonly action: AuthAction;
+  readonly action: string;
   /** Whether the application asks it. */
   readonly fromApplication?: boolean;
 }

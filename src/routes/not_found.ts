@@ -1,12 +1,12 @@
 /** What has no auth route, below the mount path. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ResolvedConfig } from "../config/resolve.ts";
+import type { AuthInUse } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { AuthParams } from "../http/received.ts";
 import { later } from "../utils/later.ts";
 import { protectOnSend, refuseRequest, register, routeDefaults, type RouterConfig } from "./add_routes.ts";
 import { assertServed, type MountOf } from "./admission.ts";
-import { AUTH_ROUTES, type AuthRoute } from "./table.ts";
+import { type AuthRoute, handlerOf } from "./table.ts";
 
 const sendFailedPage = later(async () => (await import("./failed_page.ts")).sendFailedPage);
 
@@ -15,16 +15,22 @@ const sendFailedPage = later(async () => (await import("./failed_page.ts")).send
  * application's own handler would log and send. The routes have only the methods that they are served for,
  * since Fastify takes its time to register each: others come here.
  *
+ * @param routes Those that there are.
  * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that
  * Fastify does not know, are left to the handler of the surrounding scope.
  */
-export function addNotFound(scope: FastifyInstance, mountOf: MountOf, own: boolean): void {
+export function addNotFound(
+  scope: FastifyInstance,
+  mountOf: MountOf,
+  routes: readonly AuthRoute[],
+  own: boolean,
+): void {
   const noRoute = () => new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
-  const routeOf = routesByPath(scope);
+  const routeOf = routesByPath(scope, routes);
   const refuse = (request: FastifyRequest, reply: FastifyReply) => {
-    const { auth: { config } } = mountOf(request);
-    const asked = routeOf(request, config);
-    if (asked !== undefined) assertServed(request, reply, asked.params, asked.route, config);
+    const { auth } = mountOf(request);
+    const asked = routeOf(request, auth);
+    if (asked !== undefined) assertServed(request, reply, asked.params, asked.route, auth);
     throw noRoute();
   };
   // A route, since the application may have one for all paths.
@@ -36,7 +42,7 @@ export function addNotFound(scope: FastifyInstance, mountOf: MountOf, own: boole
     handler: refuse,
     errorHandler: (error, request, reply) => {
       const mount = mountOf(request);
-      const asked = routeOf(request, mount.auth.config);
+      const asked = routeOf(request, mount.auth);
       return asked === undefined
         ? sendFailedPage(mount, error, request, reply)
         : refuseRequest({ route: asked.route, mount, request, reply }, error, asked.params.provider);
@@ -50,19 +56,17 @@ export function addNotFound(scope: FastifyInstance, mountOf: MountOf, own: boole
 }
 
 /** Finds the route whose path a request has; the method is another one. */
-function routesByPath({ initialConfig }: FastifyInstance) {
+function routesByPath({ initialConfig }: FastifyInstance, routes: readonly AuthRoute[]) {
   const { caseSensitive, routerOptions } = initialConfig as RouterConfig;
   const ignoresCase = caseSensitive === false || routerOptions?.caseSensitive === false;
   return (
     { params }: FastifyRequest,
-    config: ResolvedConfig,
+    auth: AuthInUse,
   ): { route: AuthRoute; params: AuthParams } | undefined => {
     const [first = "", provider, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
     const action = ignoresCase ? first.toLowerCase() : first;
-    const route = AUTH_ROUTES.find((route) =>
-      route.action === action && route.provider === Boolean(provider)
-    );
-    if (route === undefined || rest.length > 0 || route.isServed?.(config) === false) return undefined;
+    const route = routes.find((route) => route.action === action && route.provider === Boolean(provider));
+    if (route === undefined || rest.length > 0 || handlerOf(route, auth) === undefined) return undefined;
     return { route, params: provider === undefined ? {} : { provider } };
   };
 }

@@ -1,11 +1,10 @@
 /** A request to an auth route, or an action of the application, as it is observed. */
 import type { Answer } from "../core/answer.ts";
-import type { RequestContext } from "../core/context.ts";
+import type { Handler, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { errorTypeOf } from "../telemetry/error_type.ts";
 import { authActions } from "../telemetry/operations.ts";
 import type { AuthActionOperation } from "../types.ts";
-import type { Handler } from "./table.ts";
 
 /** Calls the handler of a request that something observes. */
 export function observeAction(context: RequestContext, requestId: string, handle: Handler): Promise<Answer> {

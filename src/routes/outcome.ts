@@ -1,7 +1,7 @@
 /** What an auth route and an action of the application have in common: what came of it is logged and published. */
 import type { FastifyRequest } from "fastify";
 import type { Answer } from "../core/answer.ts";
-import type { RequestContext } from "../core/context.ts";
+import type { Handler, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { AuthParams } from "../http/received.ts";
@@ -11,7 +11,7 @@ import { authActions } from "../telemetry/operations.ts";
 import type { Mount } from "./context.ts";
 import { keepCallbackUrl } from "./failed_sign_in.ts";
 import { observeAction } from "./observed_action.ts";
-import { type AuthRoute, type Handler, isOfSignIn } from "./table.ts";
+import { type AuthRoute, isOfSignIn } from "./table.ts";
 
 /**
  * Calls the handler of a request to an auth route, or of an action of the application; logs the error of its

@@ -2,7 +2,6 @@
  * Which query parameters core gets, for each action. Core would pass them to its pages as properties, store a
  * `callbackUrl` for every action, and add the query of a sign-in to the authorization request.
  */
-import type { AuthAction } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { namedCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery } from "../http/query.ts";
@@ -10,7 +9,7 @@ import { errorForCode, isQueryError } from "../pages/page_error.ts";
 
 /** What decides which parameters pass. */
 export interface QueryRoute {
-  readonly action: AuthAction;
+  readonly action: string;
   /** `GET` or `POST`. */
   readonly method: string;
   /** The type of the provider, if the route names one. */

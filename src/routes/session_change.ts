@@ -38,7 +38,7 @@ export async function endRemovedSession(
 
 /** Whether a token may be one of a session. */
 export async function mayBeSession(token: string, { settings }: RequestContext): Promise<boolean> {
-  if (settings.strategy === "database") return isRowFor(token, settings.isBearer);
+  if (settings.strategy === "database") return isRowFor(token, settings.use);
   return await openToken(token, settings).then(() => true, () => false);
 }
 

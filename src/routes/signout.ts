@@ -66,7 +66,7 @@ async function endHeld(token: string, answer: Answer, context: RequestContext): 
     }
   }
   logger.debug("adapter_deleteSession", { args: [token] });
-  settings.live.end(rowName(token, settings.isBearer));
+  settings.live.end(rowName(token, settings.use));
   try {
     const row = await settings.adapter!.deleteSession!(token);
     return await tellOfSignOut({ session: row }, row?.userId, answer, context);

@@ -1,19 +1,16 @@
 /** The routes of the plugin, with their methods and handlers. */
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Answer } from "../core/answer.ts";
-import type { AuthAction, ProviderContext, RequestContext } from "../core/context.ts";
+import type { AuthInUse, Handler, ProviderContext } from "../core/context.ts";
 import { isOpenIdProvider, type ProviderSummary } from "../provider/summary.ts";
 import { later } from "../utils/later.ts";
 
 type Method = "GET" | "POST";
 
-/** Answers a request. */
-export type Handler = (context: RequestContext) => Promise<Answer>;
-
 /** One route below the mount path. */
 export interface AuthRoute {
   /** The first segment of its path. */
-  readonly action: AuthAction;
+  readonly action: string;
   /** The methods it is served for. */
   readonly methods: readonly Method[];
   /** Whether a provider id follows the action. */
@@ -22,7 +19,19 @@ export interface AuthRoute {
   readonly isServed?: (config: ResolvedConfig) => boolean;
   /** Which providers have it; without this, each does. */
   readonly isServedFor?: (provider: ProviderSummary) => boolean;
-  readonly handle: Handler;
+  /** Whether limits on signing in count each request, whatever the method. */
+  readonly limited?: "always";
+  /** Answers it; those of a feature are answered by the hooks of the configuration. */
+  readonly handle?: Handler;
+}
+
+/** What answers a route; `undefined` if the configuration does not have it. */
+export function handlerOf(
+  { action, handle, isServed }: AuthRoute,
+  { config, hooks }: AuthInUse,
+): Handler | undefined {
+  if (isServed?.(config) === false) return undefined;
+  return handle ?? hooks.map(({ handlers }) => handlers?.[action]).find((each) => each !== undefined);
 }
 
 const signIn = later(async () => (await import("./signin.ts")).handleSignIn);
@@ -56,10 +65,6 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
   route("providers", ["GET"], later(async () => (await import("./providers.ts")).handleProviders)),
   route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
   route("verify-request", ["GET"], later(async () => (await import("./pages.ts")).handleVerifyRequestPage)),
-  {
-    ...route("token", ["POST"], later(async () => (await import("./token.ts")).handleToken)),
-    isServed: ({ bearer }) => bearer !== undefined,
-  },
   routeOfProvider(
     "webauthn-options",
     ["GET"],
@@ -76,12 +81,12 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
   },
 ];
 
-function route(action: AuthAction, methods: readonly Method[], handle: Handler): AuthRoute {
+function route(action: string, methods: readonly Method[], handle: Handler): AuthRoute {
   return { action, methods, provider: false, handle };
 }
 
 function routeOfProvider(
-  action: AuthAction,
+  action: string,
   methods: readonly Method[],
   handle: (context: ProviderContext) => Promise<Answer>,
 ): AuthRoute {
@@ -113,13 +118,13 @@ export function isLimitedWhenRefused({ action }: AuthRoute): boolean {
 /** Whether requests to a route can be part of a sign-in. */
 export function isOfSignIn(route: AuthRoute, method: string): boolean {
   return isLimited(route, method) && route.action !== "backchannel-logout" &&
-    route.action !== "webauthn-options" && route.action !== "token";
+    route.action !== "webauthn-options" && route.limited === undefined;
 }
 
 /**
  * Whether `rateLimit` counts the requests of a route: those with something to guess, and those that make a
  * session. A GET of `signin/:provider` only redirects to the page.
  */
-export function isLimited({ action, provider }: AuthRoute, method: string): boolean {
-  return action === "token" || (provider && !(action === "signin" && method === "GET"));
+export function isLimited({ action, provider, limited }: AuthRoute, method: string): boolean {
+  return limited === "always" || (provider && !(action === "signin" && method === "GET"));
 }

@@ -7,6 +7,7 @@
 import type { JWT, JWTOptions } from "@auth/core/jwt";
 import { createHash, randomUUID } from "node:crypto";
 import { ownClaim } from "./session_records.ts";
+import type { TokenUse } from "./token_use.ts";
 
 /** The claim. */
 const CLAIM = "session_name";
@@ -27,9 +28,9 @@ export function namedBy(claims: JWT): string | undefined {
   return typeof name === "string" && name !== "" ? name : undefined;
 }
 
-/** The name of a row. A bearer token that is sent as a cookie has another, so ending that ends nothing. */
-export function rowName(token: string, isBearer: boolean): string {
-  return digestName(isBearer ? `bearer ${token}` : token);
+/** The name of a row. A token for a header that is sent as a cookie has another, so ending that ends nothing. */
+export function rowName(token: string, use: TokenUse): string {
+  return digestName(use === "header" ? `bearer ${token}` : token);
 }
 
 /** The name that stands for a token which does not open. */

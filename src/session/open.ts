@@ -10,7 +10,7 @@ import type { KnownToken } from "./jwt_read.ts";
 import { digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
 import type { SessionSettings } from "./settings.ts";
-import { BEARER } from "./token_use.ts";
+import { areFor } from "./token_use.ts";
 
 /** A token that was opened. */
 export interface OpenToken {
@@ -85,8 +85,8 @@ function toOpenToken(
   claims: JWT,
   settings: SessionSettings,
 ): OpenToken {
-  const { ownTokens, isBearer } = settings;
-  if ((claims.token_use === BEARER) !== isBearer) throw OTHER_USE;
+  const { ownTokens, use } = settings;
+  if (!areFor(claims, use)) throw OTHER_USE;
   const { token, text, current, expires } = known;
   // Before the callbacks, which may write to the claims.
   const { exp } = claims;
@@ -139,6 +139,6 @@ function toJson(value: unknown): string | undefined {
 
 /** The name of the session of a token. */
 export async function sessionName(token: string, settings: SessionSettings): Promise<string> {
-  if (settings.strategy === "database") return rowName(token, settings.isBearer);
+  if (settings.strategy === "database") return rowName(token, settings.use);
   return await openToken(token, settings).then(({ name }) => name, () => digestName(token));
 }

@@ -26,5 +26,5 @@ export async function keyOf(token: string, settings: SessionSettings): Promise<S
     return claimOf(await openToken(token, settings));
   }
   const found = await settings.adapter!.getSessionAndUser!(token);
-  return found === null ? undefined : { user: String(found.user.id), id: rowName(token, settings.isBearer) };
+  return found === null ? undefined : { user: String(found.user.id), id: rowName(token, settings.use) };
 }

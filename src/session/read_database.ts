@@ -21,7 +21,7 @@ import {
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings } = context;
-  const name = rowName(cookie.token, settings.isBearer);
+  const name = rowName(cookie.token, settings.use);
   const ended = endedRead(name, cookie, context);
   if (ended !== undefined) return ended;
   const own = ownReadOf({ name, settings });

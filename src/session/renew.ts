@@ -23,7 +23,7 @@ export const ENDED: JwtRead = Object.freeze({
 export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings, update, refresh, canSetCookie } = context;
   const { claims, due, ends } = opened;
-  const { callbacks, records, keepsProviderSessions, isBearer } = settings;
+  const { callbacks, records, keepsProviderSessions, use } = settings;
   // A `jwt` callback that makes the claims anew leaves ours out.
   const named = namedBy(claims);
   const claim = records && (due ? claimOf(opened) : ownClaim(claims));
@@ -56,7 +56,7 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   const expires = (due || update) && canSetCookie() ? ends.renewed() : ends.kept;
   const read = { ...await makeSession(token, expires, context), ...failure };
   const isOurs = callbacks.jwt === undefined && callbacks.session === undefined && refresh === undefined;
-  if (isBearer || (!update && !due && (isOurs || isUnchanged(token, opened)))) return read;
+  if (use === "header" || (!update && !due && (isOurs || isUnchanged(token, opened)))) return read;
   try {
     const sealed = await reseal(opened, token, context);
     // Whether the token is renewed is known only after the session callback.

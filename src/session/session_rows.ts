@@ -100,7 +100,7 @@ export class SessionRows {
 const LIST = "The adapter's listSessionsByUserId()";
 
 function nameOf({ sessionToken }: ListedSession): string {
-  return rowName(sessionToken, isRowFor(sessionToken, true));
+  return rowName(sessionToken, isRowFor(sessionToken, "header") ? "header" : "cookie");
 }
 
 function isSession(row: Partial<ListedSession> | null | undefined): boolean {

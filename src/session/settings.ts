@@ -12,16 +12,16 @@ import type { JwtRead, KnownToken } from "./jwt_read.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { SessionRecords } from "./session_records.ts";
 import { SharedStore } from "./shared_store.ts";
-import { rowsForUse } from "./token_use.ts";
+import { rowsForUse, type TokenUse } from "./token_use.ts";
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
 export interface SessionSettings extends Shared, Readonly<ReturnType<typeof ofScheme>> {
-  /** Whether these are for tokens in `Authorization: Bearer`: a token of the other use is refused. */
-  readonly isBearer: boolean;
+  /** What the tokens that these are for come in: one of the other use is refused. */
+  readonly use: TokenUse;
   /** The adapter, which finds only the rows of sessions of this use. */
   readonly adapter: AuthConfig["adapter"];
-  /** The same for bearer tokens. */
-  readonly forBearer?: SessionSettings;
+  /** The same for tokens in a header. */
+  readonly forHeader?: SessionSettings;
 }
 
 type Shared = Readonly<ReturnType<typeof ofConfiguration>>;
@@ -32,12 +32,8 @@ export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRe
   const { rows } = shared;
   const settingsOf = (secure: boolean): SessionSettings => {
     const settings = { ...shared, ...ofScheme(config, shared, secure) };
-    const forUse = (isBearer: boolean) => ({
-      ...settings,
-      isBearer,
-      adapter: rows && rowsForUse(rows, isBearer),
-    });
-    return { ...forUse(false), forBearer: forUse(true) };
+    const forUse = (use: TokenUse) => ({ ...settings, use, adapter: rows && rowsForUse(rows, use) });
+    return { ...forUse("cookie"), forHeader: forUse("header") };
   };
   return { http: settingsOf(false), https: settingsOf(true) };
 }

@@ -1,32 +1,46 @@
 /**
- * What a session token is for: a browser's cookie, or `Authorization: Bearer`. It says so itself, and is
- * refused elsewhere: in a claim, or in a row by the token of the row.
+ * What a session token comes in. It says so itself, and is refused elsewhere: in a claim, or in a row by the token of
+ * the row.
  */
 import type { Adapter } from "@auth/core/adapters";
+import type { JWT } from "@auth/core/jwt";
 
-/** The value of the claim `token_use` in a bearer token. Other tokens have none of ours. */
-export const BEARER = "bearer";
+/** The cookie of a browser, or the `Authorization` header of another client. */
+export type TokenUse = "cookie" | "header";
 
-/** What the tokens of rows for bearer tokens have, before what else the end of a token says. */
-export const BEARER_TAG = ".bearer";
+/** What a token for a header has: the claim, or in the token of a row an end, before what else the end says. */
+const CLAIM = "bearer";
+const TAG = ".bearer";
+
+/** The claims of a token for a header. */
+export function forHeader(claims: JWT): JWT {
+  return { ...claims, token_use: CLAIM };
+}
+
+/** The tag of the token of a row for a header. */
+export const HEADER_TAG = TAG;
+
+/** Whether the claims of a token are for the use. */
+export function areFor({ token_use }: JWT, use: TokenUse): boolean {
+  return (token_use === CLAIM) === (use === "header");
+}
 
 /** Whether the token of a row is for the use. */
-export function isRowFor(sessionToken: string, isBearer: boolean): boolean {
-  return /\.bearer(?=\.|$)/.test(sessionToken) === isBearer;
+export function isRowFor(sessionToken: string, use: TokenUse): boolean {
+  return /\.bearer(?=\.|$)/.test(sessionToken) === (use === "header");
 }
 
 /**
  * The adapter, which finds and ends the rows of one use only. Some databases find a row also by another
  * spelling of its token, so that of the row decides.
  */
-export function rowsForUse(adapter: Adapter, isBearer: boolean): Adapter {
+export function rowsForUse(adapter: Adapter, use: TokenUse): Adapter {
   return {
     ...adapter,
     async getSessionAndUser(token) {
       const found = await adapter.getSessionAndUser!(token);
-      return isRowFor(found?.session.sessionToken ?? token, isBearer) ? found : null;
+      return isRowFor(found?.session.sessionToken ?? token, use) ? found : null;
     },
-    deleteSession: (token) =>
-      isRowFor(token, isBearer) ? adapter.deleteSession!(token) : Promise.resolve(null),
+    deleteSession: (token) => isRowFor(token, use) ? adapter.deleteSession!(token) : Promise.resolve(null),
   };
 }

@@ -5,8 +5,7 @@
 import { parseCookie, stringifyCookie } from "cookie";
 import { createHash, randomBytes } from "node:crypto";
 import { cookieSettings } from "../../config/cookies.ts";
-import type { Answer } from "../../core/answer.ts";
-import type { Checks } from "../../core/checks.ts";
+import type { Answer, Checks } from "../../core/answer.ts";
 import { type ProviderContext, withoutCookies } from "../../core/context.ts";
 import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
 import { type Place, placeOf } from "../../session/sealed_value.ts";

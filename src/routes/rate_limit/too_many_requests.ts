@@ -42,7 +42,7 @@ export async function sendTooManyRequests(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   reply.headers(error.headers);
-  if (route.action === "webauthn-options" || route.action === "token") return sendFailure(reply, error);
+  if (route.action === "webauthn-options" || route.limited === "always") return sendFailure(reply, error);
   const received = receivedRequest(request);
   const kind = replyKind(received.headers);
   if (kind === "redirect") {

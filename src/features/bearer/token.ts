@@ -1,29 +1,31 @@
 /** `POST <prefix>/token` issues a bearer token to a signed-in user. */
-import { unavailableError } from "../adapter/failure.ts";
-import { type Answer, jsonAnswer } from "../core/answer.ts";
-import type { RequestContext } from "../core/context.ts";
-import { csrfRefusal } from "../core/flow.ts";
-import { FastifyAuthError } from "../errors.ts";
-import { bearerToken } from "../http/bearer.ts";
-import { nameOf, newName, withName } from "../session/name.ts";
-import { openToken } from "../session/open.ts";
-import type { SessionRead } from "../session/read.ts";
-import { tagOf } from "../session/provider_session.ts";
-import { ownClaim } from "../session/session_records.ts";
-import { SessionStoreFailure } from "../session/shared_store.ts";
-import { BEARER, BEARER_TAG } from "../session/token_use.ts";
+import { unavailableError } from "../../adapter/failure.ts";
+import { type Answer, jsonAnswer } from "../../core/answer.ts";
+import type { RequestContext } from "../../core/context.ts";
+import { csrfRefusal } from "../../core/flow.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { bearerToken } from "./header.ts";
+import { nameOf, newName, withName } from "../../session/name.ts";
+import { openToken } from "../../session/open.ts";
+import type { SessionRead } from "../../session/read.ts";
+import { tagOf } from "../../session/provider_session.ts";
+import { ownClaim } from "../../session/session_records.ts";
+import { SessionStoreFailure } from "../../session/shared_store.ts";
+import { forHeader, HEADER_TAG } from "../../session/token_use.ts";
 
-/** Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself. */
-export async function handleToken(context: RequestContext): Promise<Answer> {
-  const { config: { bearer }, headers } = context;
+/**
+ * Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself.
+ *
+ * @param maxAge How long the token lives, in seconds.
+ */
+export async function handleToken(context: RequestContext, maxAge: number): Promise<Answer> {
   const refused = csrfRefusal(context);
   if (refused !== undefined) return refused;
   // One that expires must not issue its successor.
-  if (bearerToken(headers.authorization) !== undefined) return unauthenticated();
+  if (bearerToken(context.headers.authorization) !== undefined) return unauthenticated();
   const read = await context.readSession();
   if (read.failure !== undefined) return failed(read.failure);
   if (read.session === null) return unauthenticated();
-  const { maxAge } = bearer!;
   const issue = context.settings.strategy === "jwt" ? sealToken : createRow;
   const token = await issue(read, maxAge, context);
   if (token === undefined) return unauthenticated();
@@ -39,7 +41,7 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
   try {
     // A session of its own, which is listed beside that of the cookie.
     const name = newName();
-    const named = withName({ ...held, token_use: BEARER }, name);
+    const named = withName(forHeader(held), name);
     const token = await records?.begin(named, name) ?? named;
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
     if (!ownTokens) await assertOpens(sealed, context);
@@ -58,7 +60,7 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
 
 /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the codec of the application loses the use of a token. */
 async function assertOpens(token: string, { settings }: RequestContext): Promise<void> {
-  await openToken(token, settings.forBearer!).catch((cause) => {
+  await openToken(token, settings.forHeader!).catch((cause) => {
     throw new FastifyAuthError(
       "FST_AUTHJS_CONFIG_INVALID",
       "`jwt.encode` and `jwt.decode` lose the claim `token_use`, by which bearer tokens are told from session " +
@@ -75,7 +77,7 @@ async function createRow(_read: SessionRead, maxAge: number, context: RequestCon
   try {
     const found = await adapter!.getSessionAndUser!(token);
     if (found === null) return undefined;
-    const sessionToken = generateSessionToken(BEARER_TAG + tagOf(token));
+    const sessionToken = generateSessionToken(HEADER_TAG + tagOf(token));
     const expires = new Date(Date.now() + maxAge * 1000);
     await adapter!.createSession!({ sessionToken, userId: found.user.id, expires });
     if (await adapter!.getSessionAndUser!(token) !== null) return sessionToken;
