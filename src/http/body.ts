@@ -3,10 +3,10 @@
  * not matter, and bodies are flat, so that a credential is always a string.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
+import { Readable } from "node:stream";
 import { setImmediate } from "node:timers";
 import { FastifyAuthError } from "../errors.ts";
-import { acceptReadBodies } from "./read_body.ts";
 import { keepBody } from "./received.ts";
 
 /** Bytes; sign-in forms are far smaller, and Fastify's own limit is ten times this. */
@@ -23,6 +23,9 @@ export type AuthBody = Record<string, unknown>;
 
 type Done = (error: Error | null, body?: unknown) => void;
 
+/** Rejects if the body is invalid. */
+type Parse = (bytes: Buffer, request: FastifyRequest) => Promise<unknown>;
+
 /**
  * Replaces the inherited parsers, in this scope only, by one for JSON and one for each encoding of a form:
  * `fetch()` sends a `FormData` as `multipart/form-data`.
@@ -30,52 +33,49 @@ type Done = (error: Error | null, body?: unknown) => void;
 export function useAuthBodyParsers(instance: FastifyInstance): void {
   instance.removeAllContentTypeParsers();
   acceptReadBodies(instance);
-  addParser(instance, "application/json", jsonParser(instance));
-  addParser(instance, "application/x-www-form-urlencoded", parseForm);
-  addParser(instance, "multipart/form-data", parseMultipart);
+  const parsers: Record<string, Parse> = {
+    "application/json": jsonParser(instance),
+    "application/x-www-form-urlencoded": parseForm,
+    "multipart/form-data": parseMultipart,
+  };
+  for (const [contentType, parse] of Object.entries(parsers)) {
+    const options = { parseAs: "buffer", bodyLimit: BODY_LIMIT } as const;
+    instance.addContentTypeParser(contentType, options, (request, bytes: Buffer, done: Done) => {
+      // `done()` runs the handler: what Fastify throws there must not become a rejection.
+      parse(bytes, request).then(
+        (body) => setImmediate(done, null, keepBody(request, body)),
+        (error) => setImmediate(done, error),
+      );
+    });
+  }
 }
 
-/** Parses a body. Throws, or rejects, if it is invalid. */
-type Parse = (bytes: Buffer, request: FastifyRequest) => unknown;
-
-function addParser(instance: FastifyInstance, contentType: string, parse: Parse): void {
-  const options = { parseAs: "buffer", bodyLimit: BODY_LIMIT } as const;
-  instance.addContentTypeParser(contentType, options, (request, bytes: Buffer, done: Done) => {
-    let body: unknown;
-    try {
-      body = parse(bytes, request);
-    } catch (error) {
-      return done(error as Error);
-    }
-    // Not within the `try`: `done()` runs the handler, whose errors are not ours.
-    if (!(body instanceof Promise)) return done(null, keepBody(request, body));
-    body.then(
-      (fields) => setImmediate(done, null, keepBody(request, fields)),
-      (error) => setImmediate(done, error),
-    );
-  });
-}
-
+/** Fastify's own parser, which refuses "__proto__" and "constructor.prototype" (400). */
 function jsonParser(instance: FastifyInstance): Parse {
-  // Rejects "__proto__" and "constructor.prototype" (400).
   const parseJson = instance.getDefaultJsonParser("error", "error");
-  return (bytes, request) => {
-    const text = bytes.toString();
+  return async (bytes, request) => {
     // The error is then the missing CSRF token, which says more than "invalid JSON".
-    if (text === "") return {};
-    assertShallow(text);
-    let result: { error: Error | null; body: unknown } | undefined;
-    parseJson(request, text, (error, body) => result = { error, body });
-    // Older versions of Fastify give an error of the JSON parser, without a code.
-    if (result!.error) throw "code" in result!.error ? result!.error : invalid("The body is not valid JSON.");
-    return result!.body;
+    if (bytes.length === 0) return {};
+    const body = await new Promise((resolve, reject) => {
+      parseJson(request, bytes.toString(), (error, body) => {
+        if (error === null) return resolve(body);
+        // Older versions of Fastify give an error of the JSON parser, without a code.
+        reject("code" in error ? error : invalid("The body is not valid JSON."));
+      });
+    });
+    if (isDeep(body)) throw tooDeep();
+    return body;
   };
 }
 
-function parseForm(bytes: Buffer): AuthBody {
-  const fields = new URLSearchParams(bytes.toString());
-  if (fields.size > FIELD_LIMIT) throw tooMany();
-  return Object.fromEntries(fields);
+function isDeep(value: unknown, levels = DEPTH_LIMIT): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeep(each, levels - 1));
+}
+
+// deno-lint-ignore require-await -- an error is a rejection
+async function parseForm(bytes: Buffer): Promise<AuthBody> {
+  return toFields(new URLSearchParams(bytes.toString()));
 }
 
 /** Characters of the Content-Type of a form: a boundary has 70 at most (RFC 2046 section 5.1.1). */
@@ -90,26 +90,77 @@ async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promi
     .catch(() => {
       throw invalid("The body is not valid multipart/form-data.");
     });
-  const fields = [...form];
-  if (fields.length > FIELD_LIMIT) throw tooMany();
-  for (const [name, value] of fields) {
+  for (const [name, value] of form) {
     if (typeof value !== "string") throw invalid(`The field ${JSON.stringify(name)} must not be a file.`);
   }
+  return toFields(form);
+}
+
+function toFields(form: Iterable<[string, unknown]>): AuthBody {
+  const fields = [...form];
+  if (fields.length > FIELD_LIMIT) throw tooMany();
   return Object.fromEntries(fields);
 }
 
-/** Counts brackets outside of strings before the text is parsed. */
-function assertShallow(json: string): void {
-  let depth = 0;
-  let quoted = false;
-  for (let i = 0; i < json.length; i++) {
-    const character = json[i];
-    if (character === '"') quoted = !quoted;
-    else if (quoted) i += character === "\\" ? 1 : 0;
-    else if (character === "[" || character === "{") depth++;
-    else if (character === "]" || character === "}") depth--;
-    if (depth > DEPTH_LIMIT) throw invalid(`The body is nested more than ${DEPTH_LIMIT} deep.`);
+/** Node's request, with what platforms and parsers add to it. */
+interface ReadRequest {
+  readonly readableEnded?: boolean;
+  /** The body as it was sent. */
+  readonly rawBody?: unknown;
+  /** The body, parsed or not. */
+  readonly body?: unknown;
+}
+
+/**
+ * Accepts bodies that were read before the request got to Fastify: Google Cloud Functions, Firebase and parsers
+ * of Express read the stream to its end, and keep what was in it on Node's request.
+ */
+function acceptReadBodies(scope: FastifyInstance): void {
+  scope.addHook("preParsing", (request, _reply, payload, done) => {
+    try {
+      // A hook of the application may have replaced the stream.
+      if (payload === request.raw && (request.raw as ReadRequest).readableEnded) payload = replay(request);
+    } catch (error) {
+      return done(error as Error);
+    }
+    done(null, payload);
+  });
+}
+
+/** A stream of the body that Fastify does not compare with the length that was sent. */
+function replay(request: FastifyRequest): Readable {
+  const body = readBody(request);
+  const receivedEncodedLength = Number(request.headers["content-length"] ?? body.length);
+  return Object.assign(Readable.from([body]), { receivedEncodedLength });
+}
+
+/** @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) if the body is lost. */
+function readBody({ raw, headers }: FastifyRequest): Buffer {
+  const { rawBody, body } = raw as ReadRequest;
+  const kept = rawBody ?? body;
+  if (kept instanceof Uint8Array) return Buffer.from(kept);
+  if (typeof kept === "object" && kept !== null) return Buffer.from(asSent(kept, headers["content-type"]));
+  if (typeof kept === "string") return Buffer.from(kept);
+  const length = headers["content-length"] ?? headers["transfer-encoding"] ?? "0";
+  if (length === "0") return Buffer.alloc(0);
+  throw invalid(
+    "The body was read before the request got to the auth routes, and is neither in `request.raw.rawBody` nor in " +
+      "`request.raw.body`. Leave it there, or let the auth routes read it.",
+  );
+}
+
+/** A parsed body as it may have been sent. */
+function asSent(body: object, contentType = ""): string {
+  if (isDeep(body)) throw tooDeep();
+  if (!/^\s*application\/x-www-form-urlencoded\b/i.test(contentType)) return JSON.stringify(body);
+  const fields = new URLSearchParams();
+  for (const [name, value] of Object.entries(body)) {
+    for (const text of [value].flat()) {
+      if (typeof text !== "string") throw invalid(`The field ${JSON.stringify(name)} must be a string.`);
+      fields.append(name, text);
+    }
   }
+  return fields.toString();
 }
 
 /**
@@ -152,6 +203,10 @@ function toText(name: string, value: unknown): string {
     throw invalid(`The number in ${JSON.stringify(name)} is too large to be exact: send it as a string.`);
   }
   return String(value);
+}
+
+function tooDeep(): FastifyAuthError {
+  return invalid(`The body is nested more than ${DEPTH_LIMIT} deep.`);
 }
 
 function tooMany(): FastifyAuthError {

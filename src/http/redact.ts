@@ -1,7 +1,7 @@
 /**
  * Keeps codes, tokens and passwords, which are in URLs and bodies of auth requests, out of the request log.
  */
-import type { FastifyBaseLogger } from "fastify";
+import type { FastifyBaseLogger, FastifyReply } from "fastify";
 
 type Serializer = (value: unknown) => unknown;
 
@@ -30,8 +30,10 @@ function onlyTheLine(request: unknown): unknown {
 
 const HIDDEN = "[redacted]";
 
+type Redactions = Readonly<Record<string, (value: unknown) => unknown>>;
+
 /** The properties of a request that are redacted; `raw` is Node's request. */
-const REDACTED: Readonly<Record<string, (value: unknown) => unknown>> = {
+const OF_REQUEST: Redactions = {
   body: redactValues,
   cookies: redactValues,
   headers: redactHeaders,
@@ -43,41 +45,35 @@ const REDACTED: Readonly<Record<string, (value: unknown) => unknown>> = {
   url: redactAddress,
 };
 
-/** The request with redacted properties; it inherits the others. */
+/** Those of a reply, and of Node's response (`raw`), which has its head as text once that is sent. */
+const OF_REPLY: Redactions = {
+  request: redactRequest,
+  req: redactRequest,
+  raw: redactReply,
+  _header: (head) => typeof head === "string" ? HIDDEN : head,
+};
+
 function redactRequest(request: unknown): unknown {
-  if (typeof request !== "object" || request === null) return request;
-  const properties = Object.entries(REDACTED).filter(([name]) => name in request).map(([name, redact]) => {
-    const value = redact((request as Record<string, unknown>)[name]);
-    return [name, { value, enumerable: Object.hasOwn(request, name) }];
-  });
-  return Object.create(request, Object.fromEntries(properties));
+  return redactParts(request, OF_REQUEST);
 }
 
-/** What is redacted of a reply, and of Node's response (`raw`). */
-interface ReplyParts {
-  readonly request?: unknown;
-  readonly req?: unknown;
-  readonly raw?: unknown;
-  /** Node's response has its head as text, once that is sent. */
-  readonly _header?: unknown;
-  getHeaders?(): object;
-}
-
-/** The reply with its request and its headers redacted when they are read; it inherits the rest. */
 function redactReply(reply: unknown): unknown {
-  if (typeof reply !== "object" || reply === null) return reply;
-  const parts = reply as ReplyParts;
-  const headers = () => redactHeaders(parts.getHeaders!()) as Record<string, unknown>;
-  const getters: Record<string, () => unknown> = {
-    request: () => redactRequest(parts.request),
-    req: () => redactRequest(parts.req),
-    raw: () => redactReply(parts.raw),
-    _header: () => typeof parts._header === "string" ? HIDDEN : parts._header,
+  const headers = () => redactHeaders((reply as FastifyReply).getHeaders()) as Record<string, unknown>;
+  return redactParts(reply, {
+    ...OF_REPLY,
     getHeaders: () => headers,
     getHeader: () => (name: string) => headers()[name.toLowerCase()],
-  };
-  const properties = Object.entries(getters).filter(([name]) => name in reply);
-  return Object.create(reply, Object.fromEntries(properties.map(([name, get]) => [name, { get }])));
+  });
+}
+
+/** The object, of which some properties are redacted when they are read; it inherits the others. */
+function redactParts(value: unknown, redactions: Redactions): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const parts = value as Record<string, unknown>;
+  const redacted = Object.entries(redactions).filter(([name]) => name in parts).map(([name, redact]) => {
+    return [name, { get: () => redact(parts[name]), enumerable: Object.hasOwn(parts, name) }];
+  });
+  return Object.create(parts, Object.fromEntries(redacted));
 }
 
 /** What may separate the parameters of a malformed URL from its path; it may be encoded more than once. */
@@ -110,12 +106,12 @@ function redactParams(params: unknown): unknown {
 
 function redactHeaders(headers: unknown): unknown {
   if (typeof headers !== "object" || headers === null) return headers;
-  const redacted: Record<string, unknown> = { ...headers };
-  for (const name of CREDENTIALS) if (name in redacted) redacted[name] = HIDDEN;
-  for (const name of ADDRESSES) {
-    if (name in redacted) redacted[name] = redactAddress(redacted[name]);
-  }
-  return redacted;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      CREDENTIALS.includes(name) ? HIDDEN : ADDRESSES.includes(name) ? redactAddress(value) : value,
+    ]),
+  );
 }
 
 const CREDENTIALS = ["authorization", "cookie", "set-cookie"];
