@@ -1,5 +1,5 @@
 /**
- * Headers that no other hook can override: they are set when the head of a reply is written, by `onHeaders()`
+ * What is set when a reply leaves: headers that no other hook can override: they are set when the head of a reply is written, by `onHeaders()`
  * of on-headers. By then Node's response has all headers, also those that Fastify or a handler passes to
  * `writeHead()`.
  */
@@ -20,3 +20,14 @@ export const onHeaders = onHeadersUntyped as (response: Head, change: () => void
 export function valuesOf(head: Pick<Head, "getHeader">, name: string): string[] {
   return [head.getHeader(name) ?? []].flat().map(String);
 }
+
+/**
+ * A reply with a payload that takes the place of its own if the hooks of the application have set certain
+ * headers: it is made after them.
+ */
+export interface LateReply {
+  /** Makes the payload; `undefined` if the reply stays as it is. */
+  [LATE_PAYLOAD]?: () => Promise<string> | undefined;
+}
+
+export const LATE_PAYLOAD: unique symbol = Symbol("fastify-authjs.late-payload");

@@ -1,9 +1,9 @@
 /** Which language a page or a mail is in. */
 import { parseCookie } from "cookie";
+import { LRUCache } from "lru-cache";
 import { preferredLanguage } from "../http/preferences.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
 import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
-import { RecentValues } from "../utils/recent_values.ts";
 
 /** The cookie that keeps the language of `ui_locales` for the pages that follow. */
 export const LANGUAGE_COOKIE = "authjs.ui-locales";
@@ -19,7 +19,10 @@ export class LanguageChoice {
   readonly #configured: FastifyAuthOptions["language"];
   readonly #available: readonly string[];
   /** By what `Accept-Language` says. */
-  readonly #accepted = new RecentValues<{ readonly tag: string | undefined }>(MOST_ACCEPTED);
+  readonly #accepted = new LRUCache<string, { readonly tag: string | undefined }>({
+    max: MOST_ACCEPTED,
+    memoMethod: (accepted) => ({ tag: this.#preferred(accepted) }),
+  });
 
   /**
    * @param configured The language of the configuration, or the function that tells it.
@@ -52,7 +55,7 @@ export class LanguageChoice {
   #acceptedBy({ headers }: LanguageRequest): string | undefined {
     const accepted = headers["accept-language"];
     if (accepted === undefined) return undefined;
-    return this.#accepted.get(String(accepted), () => ({ tag: this.#preferred(String(accepted)) })).tag;
+    return this.#accepted.memo(String(accepted)).tag;
   }
 
   /**

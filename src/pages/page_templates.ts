@@ -4,8 +4,8 @@
  * escaped and filled in.
  */
 import { html } from "@remix-run/html-template";
+import { LRUCache } from "lru-cache";
 import { randomUUID } from "node:crypto";
-import { RecentValues } from "../utils/recent_values.ts";
 import { renderPage } from "./page.ts";
 import type { Page, PageView } from "./types.ts";
 
@@ -23,7 +23,10 @@ type Template = readonly string[];
 
 /** The templates of the pages of one configuration. */
 export class PageTemplates {
-  readonly #templates = new RecentValues<Template>(MOST_TEMPLATES);
+  readonly #templates = new LRUCache<string, Template, () => Template>({
+    max: MOST_TEMPLATES,
+    memoMethod: (_key, _stale, { context: make }) => make(),
+  });
   /** In no text, and the same after escaping. */
   readonly #mark = `mark-${randomUUID()}-`;
 
@@ -36,7 +39,7 @@ export class PageTemplates {
     const { language: { tag }, site, mountPath } = view;
     const error = "error" in page ? page.error : undefined;
     const key = JSON.stringify([page.kind, tag, site, mountPath, error, names]);
-    const template = this.#templates.get(key, () => this.#templateOf(page, names, view));
+    const template = this.#templates.memo(key, { context: () => this.#templateOf(page, names, view) });
     // A page with many providers has the token in each form.
     const shown = Object.fromEntries(names.map((name) => [name, String(html`${values[name]}`)]));
     return template.map((part, index) => index % 2 === 0 ? part : shown[part]).join("");

@@ -1,8 +1,8 @@
 /** The keys that OpenID Providers publish for the signatures of their tokens. */
 import { createRemoteJWKSet, customFetch, type RemoteJWKSet } from "jose";
+import { LRUCache } from "lru-cache";
 import { FastifyAuthError } from "../errors.ts";
 import { parseJsonObject } from "../utils/json.ts";
-import { RecentValues } from "../utils/recent_values.ts";
 import type { Fetch } from "./fetch.ts";
 import type { OpenIdClient } from "./openid_metadata.ts";
 import type { ProviderError } from "./provider_error.ts";
@@ -16,7 +16,10 @@ const MOST_ADDRESSES = 100;
  * them fetched again, at most every 30 seconds.
  */
 export class SigningKeys {
-  readonly #sets = new RecentValues<RemoteJWKSet>(MOST_ADDRESSES);
+  readonly #sets = new LRUCache<string, RemoteJWKSet, () => RemoteJWKSet>({
+    max: MOST_ADDRESSES,
+    memoMethod: (_key, _stale, { context: make }) => make(),
+  });
 
   /**
    * The keys at an address. They throw a {@linkcode ProviderUnavailable} if they cannot be had.
@@ -24,10 +27,9 @@ export class SigningKeys {
    * @throws {TypeError} if it is no address.
    */
   at(url: string, { id, fetch }: OpenIdClient): RemoteJWKSet {
-    return this.#sets.get(
-      `${id} ${url}`,
-      () => createRemoteJWKSet(new URL(url), { [customFetch]: keysAlone(id, fetch) }),
-    );
+    return this.#sets.memo(`${id} ${url}`, {
+      context: () => createRemoteJWKSet(new URL(url), { [customFetch]: keysAlone(id, fetch) }),
+    });
   }
 }
 

@@ -10,7 +10,7 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE, HIDDEN } from "../http/auth_route.ts";
 import { BODY_LIMIT, useAuthBodyParsers } from "../http/body.ts";
-import { LATE_PAYLOAD, type LateReply } from "../http/late_payload.ts";
+import { LATE_PAYLOAD, type LateReply } from "../http/late_headers.ts";
 import { decorateReceived } from "../http/received.ts";
 import { redactingSerializers } from "../http/redact.ts";
 import { redactRequestSpans } from "../http/redact_spans.ts";

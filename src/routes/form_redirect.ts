@@ -8,8 +8,7 @@ import type { RequestContext } from "../core/context.ts";
 import { acceptsHtml } from "../http/accept.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { blocksForms } from "../http/form_action.ts";
-import { onHeaders } from "../http/late_headers.ts";
-import { LATE_PAYLOAD, type LateReply } from "../http/late_payload.ts";
+import { LATE_PAYLOAD, type LateReply, onHeaders } from "../http/late_headers.ts";
 import type { Page } from "../pages/types.ts";
 import { type PagePlace, preparePage, sendPage } from "./send_page.ts";
 

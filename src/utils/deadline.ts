@@ -6,23 +6,19 @@
  *
  * @param milliseconds The time; 0 or less for no limit.
  */
-export function withDeadline<T>(
+export async function withDeadline<T>(
   work: Promise<T>,
   milliseconds: number,
   onTimeout: () => Error,
 ): Promise<T> {
-  if (milliseconds <= 0) return work;
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(onTimeout()), milliseconds);
-    Promise.resolve(work).then(
-      (result) => {
-        clearTimeout(timer);
-        resolve(result);
-      },
-      (error) => {
-        clearTimeout(timer);
-        reject(error);
-      },
-    );
+  if (milliseconds <= 0) return await work;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(onTimeout()), milliseconds);
   });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
