@@ -14,7 +14,7 @@ const SAMPLES: Record<string, ProviderSample> = { ...PROVIDER_SAMPLES, ...UNUSAB
 
 /** What the others need besides their module. */
 const NEEDS: Record<string, string> = {
-  credentials: "an `authorize()` of your own; sessions in a JWT, or `credentialsDatabaseSessions`",
+  credentials: "an `authorize()` of your own; with sessions in a database it returns a user of the adapter",
   email: "a database adapter, `from`",
   webauthn: "a database adapter that keeps authenticators, `experimental: { enableWebAuthn: true }`",
 };

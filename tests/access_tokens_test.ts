@@ -286,11 +286,10 @@ Deno.test("a refresh that fails is the failure of its provider alone, also for c
 });
 
 for (
-  const [what, seconds, config, inTurn] of [
-    ["have expired are refreshed by calls at the same time", 6, {}, false],
-    ["are about to expire are refreshed by calls at the same time", 0, {}, false],
-    ["have expired are refreshed by calls at the same time without a grace", 6, { refreshGrace: 0 }, false],
-    ["have expired are refreshed by calls in turn without a grace", 6, { refreshGrace: 0 }, true],
+  const [what, seconds, inTurn] of [
+    ["have expired are refreshed by calls at the same time", 6, false],
+    ["are about to expire are refreshed by calls at the same time", 0, false],
+    ["have expired are refreshed by calls in turn", 6, true],
   ] as const
 ) {
   Deno.test(`tokens of five providers that ${what}`, async () => {
@@ -303,7 +302,6 @@ for (
       acme: providers[0]!.acme,
       lifetime: 5,
       config: {
-        ...config,
         providers: providers.map(({ id, acme }) => ({ ...acme.provider, id }) as Provider),
         callbacks: { jwt },
       },
@@ -415,7 +413,6 @@ Deno.test("the tokens survive updates and renewals of the session", async () => 
 
 Deno.test("a token that is refreshed after an update in the same request reaches the browser", async () => {
   await using opened = await signedInApp({
-    config: { refreshGrace: 0 },
     lifetime: 5,
     routes: addUpdate,
   });

@@ -37,7 +37,7 @@ async function failing(
     if (callback.fail !== undefined) throw callback.fail();
   };
   const auth: AuthObject = createAuth(testConfig({
-    ...(strategy === "database" && { adapter: memoryAdapter(), credentialsDatabaseSessions: true }),
+    ...(strategy === "database" && { adapter: memoryAdapter() }),
     callbacks: name === "jwt"
       ? { jwt: ({ token, account }) => account ? token : work().then(() => token) }
       : { session: ({ session }) => work().then(() => session) },

@@ -1,12 +1,5 @@
-/** Signing in with a password where sessions are rows: `credentialsDatabaseSessions`. */
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertNotEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+/** Signing in with a password if sessions are rows of a database. */
+import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
 import { type FastifyAuthConfig, requireSession } from "fastify-authjs";
@@ -73,7 +66,6 @@ async function withSetup(
   const { logger, lines: log } = captureLog();
   const config = testConfig({
     adapter,
-    credentialsDatabaseSessions: true,
     providers: [passwords(database.adapter), identityProvider("one")],
     ...overrides,
   });
@@ -238,20 +230,4 @@ Deno.test("credentials with database sessions take generateSessionToken, and lea
     session: { generateSessionToken: () => "own-token" },
     jwt: { encode: () => Promise.resolve("encoded") },
   });
-});
-
-Deno.test("credentialsDatabaseSessions is refused without sessions in a database", async () => {
-  const options = { credentialsDatabaseSessions: true, providers: [passwords({})] };
-  const needs = "`credentialsDatabaseSessions` needs sessions in a database";
-  await assertRejects(() => testApp(testConfig(options)), Error, needs);
-  const jwt = { session: { strategy: "jwt" as const }, adapter: memoryAdapter() };
-  await assertRejects(() => testApp(testConfig({ ...options, ...jwt })), Error, needs);
-  const adapter = memoryAdapter();
-  await assertRejects(
-    () => testApp(testConfig({ providers: [passwords({})], adapter })),
-    Error,
-    "`credentialsDatabaseSessions: true`",
-  );
-  await using app = await testApp(testConfig({ ...options, adapter, session: { strategy: "database" } }));
-  assertEquals((await app.inject("/auth/csrf")).statusCode, 200);
 });

@@ -75,7 +75,6 @@ Deno.test("what is remembered of a token does not keep the Cookie header that it
 
 Deno.test("the caches of sessions stay within a few megabytes, whatever is put into them", async () => {
   const { read, signOut, app } = await startApp({
-    refreshGrace: 10 * 60_000,
     // Each read replaces the token
     callbacks: { jwt: ({ token }) => ({ ...token, reads: Number(token.reads ?? 0) + 1 }) },
   });

@@ -122,7 +122,6 @@ function inDatabase(ask: Ask, name?: "getSessionAndUser" | "updateSession"): Par
   return {
     adapter: name === undefined ? adapter : { ...adapter, [name]: asks },
     session: { updateAge: 0 },
-    credentialsDatabaseSessions: true,
   };
 }
 

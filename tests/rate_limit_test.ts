@@ -894,7 +894,6 @@ for (const strategy of ["jwt", "database"] as const) {
       bearer: true,
       adapter,
       session: { strategy },
-      credentialsDatabaseSessions: strategy === "database",
     });
     const browser = async (username: string, address?: string) => {
       const client = at(app, address);

@@ -307,15 +307,6 @@ Deno.test("a silent store costs one read two seconds, and the others nothing", a
   assert(performance.now() - began < 2 * first, "the others waited, too");
 });
 
-Deno.test("without a grace the requests that wait for a refresh get its result, and later ones do not", async () => {
-  const store = testStore();
-  await using fleet = await processes(2, { store, refreshGrace: 0 }, () => later(200));
-  const { all, me, state } = fleet;
-  assertEquals((await Promise.all(all.map((one) => me(one)))).map(({ fresh }) => fresh), [1, 1]);
-  assertEquals((await me(all[1]!)).fresh, 2);
-  assertEquals(state.refreshes, 2);
-});
-
 /** Every text that can be read out of a store: keys, values, and what they hold in base64url. */
 function textsIn({ values, keys }: TestStore): string[] {
   const texts = [...keys, ...values.keys(), ...values.values()];
@@ -440,17 +431,9 @@ Deno.test("a place opens what was sealed for it, and nothing else (any text, any
   );
 });
 
-Deno.test("a store that lacks a method, or a grace that is no time, stops the application at boot", async () => {
-  const { set: _set, ...lock } = testStore();
-  for (
-    const [overrides, text] of [
-      [{ store: lock as never }, "`store` lacks set()"],
-      [{ refreshGrace: -1 }, "`refreshGrace` must be"],
-      [{ refreshGrace: NaN }, "`refreshGrace` must be"],
-    ] as const
-  ) {
-    const error = await testApp(testConfig(overrides)).then(() => undefined, (error) => error);
-    assertEquals(error?.code, "FST_AUTHJS_CONFIG_INVALID");
-    assertStringIncludes(error.message, text);
-  }
+Deno.test("a store that lacks a method stops the application at boot", async () => {
+  const { set: _set, ...store } = testStore();
+  const error = await testApp(testConfig({ store: store as never })).then(() => undefined, (error) => error);
+  assertEquals(error?.code, "FST_AUTHJS_CONFIG_INVALID");
+  assertStringIncludes(error.message, "`store` lacks set()");
 });

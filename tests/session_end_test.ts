@@ -101,6 +101,12 @@ async function assertRefused(app: FastifyInstance, client: Client): Promise<void
   assertEquals([userOf(answer), sessionCookies(answer)], [null, []]);
 }
 
+/** No request that the browser sent before takes so long, and no replaced token leads to its successor. */
+function aMinuteLater() {
+  const later = performance.now() + 60_000;
+  return stub(performance, "now", () => later);
+}
+
 Deno.test("a read that is in the jwt callback when its browser signs out brings nothing back", async () => {
   const gates = new Gates();
   const { reads, ...config } = changing(gates);
@@ -161,8 +167,7 @@ Deno.test("a renewed cookie that reaches the browser after the sign-out's reply 
   await browser.signOut();
   await assertRefused(app, late);
 
-  const later = performance.now() + 60_000;
-  using _ = stub(performance, "now", () => later);
+  using _ = aMinuteLater();
   const answer = await late.get("/me");
   assertEquals(userOf(answer), null);
   assertEquals(late.cookies.has(NAME), false, "no request sent before the sign-out takes a minute");
@@ -170,10 +175,11 @@ Deno.test("a renewed cookie that reaches the browser after the sign-out's reply 
 
 Deno.test("a read with a token that was replaced is of the session that signs out with its successor", async () => {
   const gates = new Gates();
-  await using app = await testApp(testConfig({ ...changing(gates), refreshGrace: 0 }));
+  await using app = await testApp(testConfig(changing(gates)));
   const browser = await signedIn(app);
   const tab = copyOf(app, browser);
   await browser.get("/me");
+  using _ = aMinuteLater();
   const reading = await gates.during(() => tab.get("/me"), () => browser.signOut());
   await assertOver(app, reading, tab);
 });
@@ -182,7 +188,6 @@ Deno.test("a session that the jwt callback ended is not brought back by a read t
   const gates = new Gates();
   let ends = false;
   await using app = await testApp(testConfig({
-    refreshGrace: 0,
     callbacks: {
       async jwt({ token, account }) {
         if (account) return token;
@@ -195,6 +200,7 @@ Deno.test("a session that the jwt callback ended is not brought back by a read t
   const browser = await signedIn(app);
   const tab = copyOf(app, browser);
   await browser.get("/me");
+  using _ = aMinuteLater();
   const gate = gates.next();
   const reading = tab.get("/me");
   await gate.reached;

@@ -38,6 +38,42 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     INVALID,
     "`refreshToken` is no setting. Did you mean `refreshTokens`?",
   ],
+  [
+    "an option that has gone: the grace of refreshed cookies",
+    { refreshGrace: 0 },
+    INVALID,
+    "There is no option `refreshGrace` any more: remove it.",
+  ],
+  [
+    "an option that has gone: the size of the cache",
+    { tokenCacheSize: 0 },
+    INVALID,
+    "There is no option `tokenCacheSize` any more: remove it.",
+  ],
+  [
+    "an option that has gone: rows for credentials",
+    { credentialsDatabaseSessions: true },
+    INVALID,
+    "There is no option `credentialsDatabaseSessions` any more: remove it. With sessions in a database, a sign-in",
+  ],
+  [
+    "an option that has gone: the lock",
+    { refreshLock: false },
+    INVALID,
+    "`refreshLock` any more: write `store`",
+  ],
+  [
+    "an option that has gone: the store of sessions",
+    { sessionStore: {} },
+    INVALID,
+    "`sessionStore` any more: write `store` and `revocable: true`",
+  ],
+  [
+    "an option that has gone: the doctor",
+    { doctor: false },
+    INVALID,
+    "`doctor` any more: the log has the table",
+  ],
   ["an option of core", { callback: {} }, INVALID, "`callback` is no setting. Did you mean `callbacks`?"],
   [
     "a check",

@@ -300,7 +300,7 @@ Deno.test("what is kept beside a session counts for that session alone, and cann
 });
 
 Deno.test("authorize() says how the user was authenticated, wherever sessions are kept", async () => {
-  const rows = { ...inDatabase(), credentialsDatabaseSessions: true };
+  const rows = { ...inDatabase() };
   for (const kept of [{} as Partial<typeof rows>, rows]) {
     const { adapter } = kept;
     const ada = await adapter?.createUser({

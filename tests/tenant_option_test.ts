@@ -183,7 +183,7 @@ for (const bearer of [false, true]) {
   const what = bearer ? "bearer token for a session" : "session";
   Deno.test(`a ${what} in the database of several tenants is of one of them`, async () => {
     const adapter = memoryAdapter();
-    const config = testConfig({ adapter, credentialsDatabaseSessions: true, bearer });
+    const config = testConfig({ adapter, bearer });
     await adapter.createUser({ id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null });
     await using apps = await pair({ ...config, session: { strategy: "database" } });
     const client = new Client(apps.a);

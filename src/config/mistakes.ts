@@ -48,8 +48,25 @@ const MAKE_SECRET =
   "Make one with `npx fastify-authjs secret` or `openssl rand -base64 33`, and set it as AUTH_SECRET (or `secret`).";
 const STORES = 'redisStore() of "fastify-authjs/redis", or memoryStore()';
 
+/** Options that have gone, with what to do about it. */
+const GONE: Readonly<Record<string, string>> = {
+  credentialsDatabaseSessions:
+    "remove it. With sessions in a database, a sign-in with credentials always creates a row.",
+  doctor:
+    "the log has the table with NODE_ENV=development, and `npx fastify-authjs doctor app.js` prints it.",
+  refreshGrace: "remove it. A replaced session cookie gets the refreshed session for 30 seconds.",
+  refreshLock: `write \`store\`, such as ${STORES}.`,
+  sessionStore: `write \`store\` and \`revocable: true\`, such as ${STORES}.`,
+  tokenCacheSize:
+    "remove it. The tokens of some 6,000 users are remembered, and others are opened each time.",
+};
+
 /** What stops the boot; the first one is said. */
 const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
+  [INVALID, ({ config }) =>
+    Object.entries(GONE)
+      .filter(([name]) => config[name as keyof FastifyAuthConfig] !== undefined)
+      .map(([name, advice]) => `There is no option \`${name}\` any more: ${advice}`)],
   [INVALID, ({ insecure, providers }) => {
     const ids = providers.map(({ id }) => id);
     const unknown = insecure.find((id) => !ids.includes(id));
@@ -94,21 +111,6 @@ const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
   ],
   ["FST_AUTHJS_PROVIDER_INVALID", ({ providers, ...facts }) => providerProblem(providers, facts)],
   ["FST_AUTHJS_ADAPTER_INVALID", ({ core, providers }) => lackingMethods(core, providers)],
-  [INVALID, ({ core, config }) =>
-    strategyOf(core) === "jwt" && config.credentialsDatabaseSessions &&
-    "`credentialsDatabaseSessions` needs sessions in a database: set `adapter`, and " +
-      '`session: { strategy: "database" }`, or remove the option.'],
-  // Core sets a JWT as session token, which is then looked up as the key of a row and never found.
-  [INVALID, ({ core, config, providers }) => {
-    const id = providers.find(({ type }) => type === "credentials")?.id;
-    // The application's own `encode` may store the session.
-    const works = strategyOf(core) === "jwt" || config.credentialsDatabaseSessions || config.jwt?.encode;
-    return id !== undefined && !works &&
-      `The credentials provider "${id}" cannot keep its sessions in a database without ` +
-        "`credentialsDatabaseSessions: true`: sign-in would succeed and the session stay empty. Set that, if " +
-        'authorize() returns users of the adapter, or `session: { strategy: "jwt" }`; users and accounts stay ' +
-        "in the database.";
-  }],
   [INVALID, ({ core, config: { revocable } }) =>
     revocable && strategyOf(core) === "database" &&
     "`revocable` is for sessions in a JWT: remove it, and use withSessionList() for the adapter, or set " +

@@ -57,9 +57,6 @@ export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): R
   return Object.freeze({ ...resolved, signIns: before.signIns });
 }
 
-/** Long enough for what a page requested together to arrive over a slow connection, in milliseconds. */
-const DEFAULT_GRACE_MS = 30_000;
-
 /** How long another process is waited for if requests to providers have no limit, in milliseconds. */
 const DEFAULT_WAIT_MS = 10_000;
 
@@ -68,9 +65,6 @@ const DEFAULT_WAIT_MS = 10_000;
  * the former leaves room for what else a browser sends.
  */
 const DEFAULT_COOKIE_LIMIT = 8 * 1024;
-
-/** Some thousand users. */
-const DEFAULT_CACHE_SIZE = 4 * 1024 * 1024;
 
 function resolve(config: FastifyAuthConfig, env: Environment) {
   const unknownSettings = checkShape(config).map((message): Notice => ({
@@ -130,10 +124,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
 
     /** The most bytes of a session cookie. */
     sessionCookieLimit: (config.sessionCookieLimit ?? DEFAULT_COOKIE_LIMIT) || Infinity,
-    /** How many bytes of opened session tokens are kept. */
-    tokenCacheSize: config.tokenCacheSize ?? DEFAULT_CACHE_SIZE,
-    /** Whether sign-ins with credentials create sessions in the database. */
-    credentialsDatabaseSessions: config.credentialsDatabaseSessions ?? false,
     /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
     keepsTokens: refreshTokens,
     /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
@@ -146,8 +136,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
       store: store || undefined,
       /** Whether the `jwt` callback is going to refresh a token with these claims. */
       due: config.refreshDue,
-      /** Milliseconds for which a token that was refreshed still leads to the one that took its place. */
-      grace: config.refreshGrace ?? DEFAULT_GRACE_MS,
       /** Milliseconds for which a process waits for another one of which nothing is heard. */
       waitLimit: config.providerTimeout || DEFAULT_WAIT_MS,
     },

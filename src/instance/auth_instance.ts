@@ -51,7 +51,7 @@ export class AuthInstance {
     const resolved = resolveConfig(config);
     this.config = before === undefined ? resolved : inheritUses(resolved, before.config);
     this.#done = before === undefined ? new Set() : before.#done;
-    this.live = before?.live ?? new LiveSessions(resolved.refresh.grace);
+    this.live = before?.live ?? new LiveSessions();
     this.accountRefreshes = before?.accountRefreshes ?? new Map();
     this.unwrittenTokens = before?.unwrittenTokens ?? new Map();
     if (before !== undefined && haveSameLimits(resolved, before.config)) this.#limits = before.#limits;

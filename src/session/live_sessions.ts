@@ -15,6 +15,12 @@ import { ownString } from "../utils/own_string.ts";
  */
 export const REQUEST_LIMIT_MS = 15 * 60_000;
 
+/**
+ * For how many milliseconds a replaced token leads to the newest one: long enough for what a page requested
+ * together to arrive over a slow connection.
+ */
+export const GRACE_MS = 30_000;
+
 /** How many ends are remembered, a few megabytes: beyond it the oldest are forgotten early. */
 const MOST_ENDED = 2 ** 16;
 
@@ -39,9 +45,13 @@ interface Outcome {
 
 /** The sessions of one configuration in this process. */
 export class LiveSessions<Read extends Outcome> {
-  readonly #grace: number;
   /** By a token the one that took its place. */
-  readonly #successors: LRUCache<string, string>;
+  readonly #successors = new LRUCache<string, string>({
+    maxSize: MOST_REPLACED,
+    sizeCalculation: (_by, token) => token.length,
+    ttl: GRACE_MS,
+    ttlResolution: 0,
+  });
   /** By the tokens that are read. */
   readonly #reads = new Map<string, Promise<Read>>();
   /** By the names of the sessions that are updated. */
@@ -50,17 +60,6 @@ export class LiveSessions<Read extends Outcome> {
   readonly #ends = new Map<string, End>();
   /** When an end was forgotten before its time. */
   #forgotAt = -Infinity;
-
-  /** @param grace Milliseconds for which a replaced token still leads to the newest one. */
-  constructor(grace: number) {
-    this.#grace = grace;
-    this.#successors = new LRUCache({
-      maxSize: MOST_REPLACED,
-      sizeCalculation: (_by, token) => token.length,
-      ttl: Math.ceil(grace),
-      ttlResolution: 0,
-    });
-  }
 
   /** The newest token of the session of a token. */
   newest(token: string): string {
@@ -71,7 +70,7 @@ export class LiveSessions<Read extends Outcome> {
 
   /** Remembers the token that replaced another. */
   replace(token: string, by: string): void {
-    if (this.#grace <= 0 || token === by) return;
+    if (token === by) return;
     this.#successors.purgeStale();
     // The application's codec may make a token again, which then is the newest.
     this.#successors.delete(by);

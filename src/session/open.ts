@@ -55,7 +55,7 @@ export function openKnown(token: string, settings: SessionSettings): OpenToken |
   const { secrets, cookie, otherSalts, cache, ownTokens } = settings;
   if (secrets === undefined) return undefined;
   // Of a part that is short and differs for each token, its end, a hash is worked out sooner.
-  const known = cache?.get(token.slice(-KEY_LENGTH));
+  const known = cache.get(token.slice(-KEY_LENGTH));
   const isKnown = known?.token === token;
   const opened = isKnown ? known : open(token, secrets, cookie.name, otherSalts);
   if (opened instanceof Refusal) throw opened;
@@ -64,7 +64,7 @@ export function openKnown(token: string, settings: SessionSettings): OpenToken |
   if (claims === undefined) return undefined;
   if (isKnown) return toOpenToken(known, claims, settings);
   const found = { ...opened!, ...tokenLife(claims, settings, ownTokens), token };
-  if (cache && (cache.calculatedSize + 2 * token.length <= cache.maxSize || Math.random() < ADMITTED)) {
+  if (cache.calculatedSize + 2 * token.length <= cache.maxSize || Math.random() < ADMITTED) {
     found.token = ownString(token);
     cache.set(found.token.slice(-KEY_LENGTH), found);
   }

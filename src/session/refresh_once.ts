@@ -4,13 +4,11 @@ import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { type EndingContext, hasEnded, sharedStore } from "./ending.ts";
+import { GRACE_MS } from "./live_sessions.ts";
 import { placeOf } from "./sealed_value.ts";
 
 /** How often a waiting process looks for the result, in milliseconds. */
 const POLL_INTERVAL_MS = 40;
-
-/** How long a result is left at least, in milliseconds: for the requests that wait for it. */
-const RESULT_LIFE_MS = 2_000;
 
 /** Another process holds the lock for too long (503). */
 export function refreshedElsewhere(): FastifyAuthError {
@@ -43,15 +41,13 @@ export async function refreshOnce<Outcome extends { readonly sealed?: string | u
   token: string,
   { work, isUpdate = false, join, leave, session }: Refresh<Outcome>,
 ): Promise<Outcome> {
-  const { settings: { refresh: { grace, waitLimit } }, logger } = context;
+  const { settings: { refresh: { waitLimit } }, logger } = context;
   const store = sharedStore(context);
   if (store === undefined) return await work();
   const place = placeOf(token, "refresh");
   const owner = randomUUID();
   const until = monotonicNow() + waitLimit;
-  let hasWaited = false;
   while (!await store.lock(place.name, owner, 2 * waitLimit)) {
-    hasWaited = true;
     const joined = await joinOther();
     if (joined !== undefined) return joined;
     if (monotonicNow() >= until) return await leave();
@@ -59,15 +55,14 @@ export async function refreshOnce<Outcome extends { readonly sealed?: string | u
   }
   try {
     if (await isOver()) return session!.ended;
-    // Without a grace a result is for the requests that waited for it.
-    const joined = hasWaited || grace > 0 ? await joinOther() : undefined;
+    const joined = await joinOther();
     if (joined !== undefined) return joined;
     const began = monotonicNow();
     const outcome = await work();
     const { sealed } = outcome;
     if (sealed !== undefined && !await isOver() && await isNewest(monotonicNow() - began)) {
       const result = place.seal(JSON.stringify({ token: sealed, isUpdate }));
-      await store.set(place.name, result, Math.max(grace, RESULT_LIFE_MS));
+      await store.set(place.name, result, GRACE_MS);
     }
     return outcome;
   } finally {

@@ -67,15 +67,6 @@ export interface KernelOptions {
    */
   sessionCookieLimit?: number;
   /**
-   * How much of the session tokens of the "jwt" strategy that come again and again is kept in memory, in
-   * bytes of tokens and claims; 0 for none. It takes two and a half times as much memory. A token that is kept
-   * is not decrypted again. A user takes some 700 bytes, and those with claims of their own more; those read
-   * last are kept.
-   *
-   * @default 4194304
-   */
-  tokenCacheSize?: number;
-  /**
    * What several processes that serve the same users share, such as `redisStore()` of
    * `fastify-authjs/redis`. One of them refreshes a session in the `jwt` callback, and the others get the
    * result and learn of a sign-out. A sign-in link that several processes are sent at once signs in at one of
@@ -101,23 +92,6 @@ export interface KernelOptions {
    * @default always, so that each read acquires the lock
    */
   refreshDue?: (token: JWT) => boolean;
-  /**
-   * How long a replaced session cookie still gets the refreshed session, in milliseconds, for requests that
-   * the browser sent before it had the new cookie: they do not refresh the session again. 0 to turn this off.
-   *
-   * @default 30_000
-   */
-  refreshGrace?: number;
-  /**
-   * Whether a sign-in with credentials creates a session in the database, as every other sign-in does with
-   * the strategy "database". `authorize()` must then return a user of the adapter, with its `id`; with any
-   * other user the sign-in fails and the log says why. The `jwt` callback is not called.
-   *
-   * Core makes a JWT after such a sign-in, so without this option credentials need the strategy "jwt".
-   *
-   * @default false
-   */
-  credentialsDatabaseSessions?: boolean;
   /**
    * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions,
    * cookies, CSRF tokens and mailed links are then valid for this tenant alone, also if others have the

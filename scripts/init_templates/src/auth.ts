@@ -12,7 +12,6 @@ export function makeAuth(database: Database) { //? database
 //| export function makeAuth() { //? !database
   return createAuth({
     adapter: database.adapter, //? database
-    credentialsDatabaseSessions: true, //? database credentials
     rateLimit: true, //? credentials
     experimental: { enableWebAuthn: true }, // Auth.js calls passkeys that //? webauthn
     providers: [
