@@ -165,7 +165,8 @@ function headerFields({ app, client, csrfToken }: Setup): Field[] {
 }
 
 function cookieFields({ app, client }: Setup): Field[] {
-  const names = cookieNames({}, false);
+  const own = ["email-confirm", "step-up", "sign-in", "signed-out"].map((name) => `authjs.${name}`);
+  const names = [...cookieNames({}, false), ...own];
   const all = [...names, `${names[0]}.0`, `${names[0]}.1`, "authjs.ui-locales"];
   const email = "callback/nodemailer?email=a@b.example&token=a";
   const payload = form({ csrfToken: "a", data: "{}", action: "authenticate" });

@@ -18,30 +18,30 @@ export interface CoreConfig extends AuthConfig {
 
 type CookieConfig = Pick<CoreConfig, "cookies" | "cookieTenant" | "useSecureCookies">;
 
-/** Core's names and ours, without the prefix for secure cookies and the one that all have. */
-const NAMES = {
-  sessionToken: "session-token",
-  callbackUrl: "callback-url",
-  csrfToken: "csrf-token",
-  pkceCodeVerifier: "pkce.code_verifier",
-  state: "state",
-  nonce: "nonce",
-  webauthnChallenge: "challenge",
-  emailConfirm: "email-confirm",
-  stepUp: "step-up",
-  signIn: "sign-in",
-  signedOut: "signed-out",
-};
-
-/** The keys of `cookies` in the configuration, and our own cookies. */
-export type AuthCookie = keyof typeof NAMES;
-
-/** Ours, which the configuration does not name. */
-const OWN = ["emailConfirm", "stepUp", "signIn", "signedOut"] as const;
-
-function isOwn(cookie: AuthCookie): cookie is typeof OWN[number] {
-  return (OWN as readonly AuthCookie[]).includes(cookie);
+/** A cookie of Auth.js. */
+export interface CookieDefinition {
+  /** Its name, without the prefix for secure cookies and the one that all have. */
+  readonly name: string;
+  /**
+   * The prefix of secure ones; without this, `__Host-` if its attributes allow that. Other applications of Auth.js
+   * know the cookies of a session by core's names.
+   */
+  readonly prefix?: "__Host-" | "__Secure-";
 }
+
+/** Those of core, by their keys in `cookies` of the configuration. */
+const CORE = {
+  sessionToken: { name: "session-token", prefix: "__Secure-" },
+  callbackUrl: { name: "callback-url" },
+  csrfToken: { name: "csrf-token", prefix: "__Host-" },
+  pkceCodeVerifier: { name: "pkce.code_verifier" },
+  state: { name: "state" },
+  nonce: { name: "nonce" },
+  webauthnChallenge: { name: "challenge" },
+} as const satisfies Readonly<Record<string, CookieDefinition>>;
+
+/** The keys of `cookies` in the configuration. */
+export type AuthCookie = keyof typeof CORE;
 
 /** Core's cookies that no browser gets: their content is in the cookies of the attempts, those of `state`. */
 export const UNSENT: readonly AuthCookie[] = ["pkceCodeVerifier", "nonce", "webauthnChallenge"];
@@ -49,16 +49,12 @@ export const UNSENT: readonly AuthCookie[] = ["pkceCodeVerifier", "nonce", "weba
 /** The cookies that prove which browser began a sign-in. */
 export const PROOFS = ["callbackUrl", "state"] as const;
 
-/** The cookies of a session, which other applications of Auth.js know by core's names. */
-const OF_SESSION: readonly AuthCookie[] = ["sessionToken", "signIn"];
-
 /**
  * The prefix of a name (RFC 6265bis section 4.1.3). With `__Host-` no other host can set the cookie, and so
  * have this browser finish what another one began.
  */
-function prefixOf(cookie: AuthCookie, { secure, domain, path }: SerializeOptions): string {
-  if (OF_SESSION.includes(cookie)) return "__Secure-";
-  if (cookie === "csrfToken") return "__Host-";
+function prefixOf({ prefix }: CookieDefinition, { secure, domain, path }: SerializeOptions): string {
+  if (prefix !== undefined) return prefix;
   if (!secure) return "";
   return domain || path !== "/" ? "__Secure-" : "__Host-";
 }
@@ -66,15 +62,18 @@ function prefixOf(cookie: AuthCookie, { secure, domain, path }: SerializeOptions
 /**
  * Merges the configuration's settings of a cookie over core's defaults, and ours of its prefix.
  *
+ * @param cookie One of core, or a definition of our own, which the configuration does not name.
  * @param secure Whether the public origin is https.
  */
 export function cookieSettings(
-  cookie: AuthCookie,
+  cookie: AuthCookie | CookieDefinition,
   core: CookieConfig,
   secure: boolean,
 ): CookieSettings {
   const secureCookies = core.useSecureCookies ?? secure;
-  const own = isOwn(cookie) ? undefined : core.cookies?.[cookie];
+  const [definition, configured] = typeof cookie === "string"
+    ? [CORE[cookie], core.cookies?.[cookie]]
+    : [cookie, undefined];
   const options: Record<string, unknown> = {
     httpOnly: true,
     sameSite: "lax",
@@ -82,17 +81,20 @@ export function cookieSettings(
     secure: secureCookies,
   };
   // As in core, `undefined` does not replace a default.
-  for (const [name, value] of Object.entries(own?.options ?? {})) {
+  for (const [name, value] of Object.entries(configured?.options ?? {})) {
     if (value !== undefined) options[name] = value;
   }
-  const prefix = secureCookies ? prefixOf(cookie, options) : "";
+  const prefix = secureCookies ? prefixOf(definition, options) : "";
   const owner = core.cookieTenant === undefined ? "authjs" : `authjs-${core.cookieTenant}`;
-  return { name: own?.name ?? `${prefix}${owner}.${NAMES[cookie]}`, options: options as SerializeOptions };
+  return {
+    name: configured?.name ?? `${prefix}${owner}.${definition.name}`,
+    options: options as SerializeOptions,
+  };
 }
 
-/** The names of all cookies, that of the session first. */
+/** The names of core's cookies, that of the session first. */
 export function cookieNames(core: CookieConfig, secure: boolean): string[] {
-  return (Object.keys(NAMES) as AuthCookie[]).map((cookie) => cookieSettings(cookie, core, secure).name);
+  return (Object.keys(CORE) as AuthCookie[]).map((cookie) => cookieSettings(cookie, core, secure).name);
 }
 
 /**

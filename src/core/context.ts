@@ -1,4 +1,5 @@
 /** The context of an auth request, built once and passed down. */
+import type { CookieDefinition } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
@@ -21,6 +22,8 @@ export type Handler = (context: RequestContext) => Promise<Answer>;
 export interface Hooks extends SessionHooks {
   /** Answers the routes of the feature, by action. */
   readonly handlers?: Readonly<Record<string, Handler>>;
+  /** The cookies that it sets, for the table of how the application is set up. */
+  readonly cookies?: readonly CookieDefinition[];
 }
 
 /** A configuration, and what outlives the requests to it. */

@@ -139,7 +139,11 @@ class Attempt {
   constructor(stepUp: StepUp, request: GuardedRequest, { config }: AuthInstance) {
     this.#requirement = JSON.stringify([stepUp.maxAge, stepUp.acr, stepUp.amr]);
     this.#header = request.headers.cookie;
-    this.#cookie = cookieSettings("stepUp", config.core, requireOrigin(request, config.origin).secure);
+    this.#cookie = cookieSettings(
+      { name: "step-up" },
+      config.core,
+      requireOrigin(request, config.origin).secure,
+    );
   }
 
   /** In milliseconds since 1970; `Infinity` if none was begun for this requirement. */

@@ -1,7 +1,7 @@
 /** How an application is set up: for the log at boot, and for the doctor. Nothing of it is secret. */
 import type { AuthInstance } from "./auth_instance.ts";
 import { cookieWarnings } from "../config/cookie_warnings.ts";
-import { cookieNames } from "../config/cookies.ts";
+import { cookieNames, cookieSettings } from "../config/cookies.ts";
 import { environment } from "../config/environment.ts";
 import type { Notice } from "../config/notices.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
@@ -36,6 +36,8 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
   const { strategy, maxAge } = auth.settings(secure);
   const kept = strategy === "jwt" ? "in an encrypted cookie" : "in the database";
   const from = `${origin?.href ?? "that of each request"}, ${originSource.why}`;
+  const own = auth.hooks.flatMap(({ cookies = [] }) => cookies)
+    .map((cookie) => cookieSettings(cookie, core, secure).name);
   const ids = providers.map(({ id }) => id).join(", ") || "none";
   return {
     mount,
@@ -44,7 +46,7 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
       ["mount", mount],
       ["origin", from],
       ["sessions", `${strategy}: ${kept}, for ${toDuration(maxAge)}`],
-      ["cookies", cookieNames(core, secure).join(", ")],
+      ["cookies", [...cookieNames(core, secure), ...own].join(", ")],
       ...providerRows(providers, `${origin?.href ?? "<origin>"}${mount}`, auth.config),
     ]),
     providers,

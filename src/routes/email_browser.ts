@@ -46,7 +46,7 @@ export function forgetBrowser(answer: Answer, context: ProviderContext): Answer 
 }
 
 function cookieOf({ config, origin }: ProviderContext) {
-  return cookieSettings("emailConfirm", config.core, origin.secure);
+  return cookieSettings({ name: "email-confirm" }, config.core, origin.secure);
 }
 
 function hashOf(address: string, secret: string, { provider }: ProviderContext): string {

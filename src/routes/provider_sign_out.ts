@@ -142,5 +142,5 @@ function openCookie(
 }
 
 function cookieOf({ config, origin }: RequestContext) {
-  return cookieSettings("signedOut", config.core, origin.secure);
+  return cookieSettings({ name: "signed-out" }, config.core, origin.secure);
 }

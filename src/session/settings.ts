@@ -41,6 +41,9 @@ export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRe
   return { http: settingsOf(false), https: settingsOf(true) };
 }
 
+/** The cookie beside that of the session that says how its user signed in. */
+const SIGN_IN = { name: "sign-in", prefix: "__Secure-" } as const;
+
 /** Members are merged as core merges them. */
 function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>) {
   const { core, refresh, sessionCookieLimit, revocation } = config;
@@ -109,7 +112,7 @@ function ofScheme(
     csrfCookie: cookieSettings("csrfToken", core, secure),
     callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
     /** The name of the cookie that says how users signed in, if it is kept beside rows of sessions. */
-    signInCookie: keepsSignIns ? cookieSettings("signIn", core, secure).name : undefined,
+    signInCookie: keepsSignIns ? cookieSettings(SIGN_IN, core, secure).name : undefined,
     otherSalts: otherSalts(core, cookie.name),
     /** What tokens opened lately held. */
     cache: new LRUCache<string, KnownToken>({
