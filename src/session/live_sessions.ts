@@ -71,7 +71,6 @@ export class LiveSessions<Read extends Outcome> {
   /** Remembers the token that replaced another. */
   replace(token: string, by: string): void {
     if (token === by) return;
-    this.#successors.purgeStale();
     // The application's codec may make a token again, which then is the newest.
     this.#successors.delete(by);
     this.#successors.set(ownString(token), ownString(by));
