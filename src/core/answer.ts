@@ -7,19 +7,6 @@ import type { Page } from "../pages/types.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import type { AuthEvents } from "../types.ts";
 
-/** What one sign-in is checked by when it ends. */
-export interface Checks {
-  /** The `state` of the authorization request. */
-  readonly state?: string | undefined;
-  /** The PKCE verifier. */
-  readonly pkce?: string | undefined;
-  readonly nonce?: string | undefined;
-  /** The challenge of a passkey. */
-  readonly challenge?: string | undefined;
-  /** The user under whom the passkey is registered. */
-  readonly user?: User | undefined;
-}
-
 /** The answer to a request. */
 export interface Answer {
   /** The HTTP status, unless there is a redirect. */
@@ -38,8 +25,8 @@ export interface Answer {
   readonly redirect?: string;
   /** Why the request failed. A `FastifyAuthError` without a redirect is thrown when the answer is sent. */
   readonly error?: Error;
-  /** What core has its callback checked by. */
-  readonly checks?: Checks;
+  /** The user under whom a passkey is to be registered. */
+  readonly registers?: User | undefined;
   /** What is published, unless there is an error. */
   readonly events?: { readonly [Name in keyof AuthEvents]?: EventDetails<Name> };
   /** Whether it was logged and published already, such as with another request of the same attempt. */

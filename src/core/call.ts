@@ -10,8 +10,8 @@ import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { watchAdapter } from "./adapter_failure.ts";
-import { type Answer, type Checks, jsonAnswer, redirectAnswer } from "./answer.ts";
-import { CHECK_COOKIES, checkHeader, checksIn } from "./checks.ts";
+import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
+import { CHECK_COOKIES, checkHeader, type Checks, userToRegister } from "./checks.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
 
@@ -22,8 +22,8 @@ export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
 export interface CoreCall {
   /** What a callback is checked by. */
   readonly checks?: Checks;
-  /** The providers. */
-  readonly providers?: AuthConfig["providers"];
+  /** The issuer of the provider, if none is configured and the callback names it. */
+  readonly issuer?: string | undefined;
   /** The user to whom core links the account. Without one it links none. */
   readonly signedIn?: SignedIn | undefined;
   /** Wraps the adapter. */
@@ -40,6 +40,7 @@ const SESSION = `${INTERNAL}session`;
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
   const { config: { core, hashSecrets, coreProviders }, provider, settings, logger } = context;
   const watched = core.adapter && watchAdapter(context);
+  const given = coreProviders.get(provider.id) as Provider & { readonly options?: object };
   const adapter = watched && (call.wrapAdapter?.(watched.adapter) ?? watched.adapter);
   const signIn = signInOf(context, adapter, call.signedIn !== undefined);
   // Core logs an error before it answers or throws, some twice.
@@ -47,12 +48,18 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   // A fresh object each time, since core writes into what it is given. With `raw` it answers with data.
   const config: AuthConfig & { raw: typeof raw } = {
     raw,
-    providers: call.providers ?? [{
-      ...coreProviders.get(provider.id)!,
+    providers: [{
+      ...given,
+      ...(call.issuer !== undefined && { issuer: call.issuer }),
       // Core refuses it without a field for it on its own page.
       enableConditionalUI: false,
       // Without a database there is no account to make a row of.
       ...(adapter === undefined && { account: () => undefined }),
+      // `callback/attempts.ts` adds the others to the redirect. Core would seal each in a cookie of its own.
+      ...(context.action === "signin" && provider.checks.length > 0 && {
+        checks: provider.checks.filter((check) => check === "state"),
+        options: { ...given.options, checks: undefined },
+      }),
     } as unknown as Provider],
     // Core hashes with this secret, and seals check cookies with that of `jwt`.
     secret: hashSecrets.current,
@@ -80,7 +87,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   };
   let answer: Answer;
   try {
-    const request = await requestFor(context, call);
+    const request = requestFor(context, call);
     const result = await Auth(request, config) as RawAnswer | Response | undefined;
     // A Response if it refuses a request at once or the error is not its own, which is then only in its log; nothing if
     // a passkey is registered without an address.
@@ -95,7 +102,9 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     answer = signIn.complete({
       ...(redirect ? redirectAnswer(redirect) : jsonAnswer(body, status)),
       cookies: cookies.filter(({ name }) => !name.startsWith(INTERNAL)),
-      ...(context.action !== "callback" && { checks: await checksIn(cookies, context) }),
+      ...((body as { action?: unknown } | null)?.action === "register" && {
+        registers: await userToRegister(cookies, context),
+      }),
     });
   } catch (error) {
     errors.delete(error as Error);
@@ -123,21 +132,20 @@ const LEFT_OUT = new Set([
   "x-auth-return-redirect",
 ]);
 
+/** RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, and what only `app.inject()` accepts. */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/, HEADER_VALUE = /^[\t -~\x80-\xff]*$/;
+
 /** The request for core. Its path is made from the parameters of the route, so that the two cannot differ. */
-async function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): Promise<Request> {
+function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): Request {
   const { method, body, origin: { host } } = context;
   const session = signedIn === undefined ? "" : `${SESSION}=ours; `;
-  const cookie = `${session}${checks ? await checkHeader(checks, context) : ""}${context.cookies}`;
-  const headers = new Headers();
-  for (const [name, value] of Object.entries({ ...context.headers, host, cookie })) {
-    if (value === undefined || LEFT_OUT.has(name)) continue;
-    try {
-      headers.set(name, String(value));
-    } catch {
-      // ":authority" and the like of HTTP/2, and what `app.inject()` accepts and no connection does.
-    }
+  const cookie = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
+  const headers: [string, string][] = [];
+  const type = body && { "content-type": "application/json" };
+  for (const [name, value] of Object.entries({ ...context.headers, host, cookie, ...type })) {
+    const text = String(value);
+    const isHeader = HEADER_NAME.test(name) && HEADER_VALUE.test(text);
+    if (value !== undefined && isHeader && !LEFT_OUT.has(name)) headers.push([name, text]);
   }
-  if (body === undefined) return new Request(addressOf(context), { method, headers });
-  headers.set("content-type", "application/json");
-  return new Request(addressOf(context), { method, headers, body: JSON.stringify(body) });
+  return new Request(addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) });
 }

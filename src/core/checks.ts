@@ -1,14 +1,26 @@
 /**
- * Core's check cookies, which no browser has: for each call their values are taken out of core's answer, or
- * sealed as core expects them. The browser has one cookie for each attempt (`callback/attempts.ts`).
+ * Core's check cookies, which no browser has: for each call their values are sealed as core expects them. The
+ * browser has one cookie for each attempt (`callback/attempts.ts`).
  */
 import type { AuthConfig } from "@auth/core";
-import type { JWT } from "@auth/core/jwt";
 import type { User } from "@auth/core/types";
-import { decode, encode } from "../jwt/codec.ts";
+import { decode } from "../jwt/codec.ts";
+import { seal } from "../jwt/jwe.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
-import type { Checks } from "./answer.ts";
 import type { ProviderContext } from "./context.ts";
+
+/** What one sign-in is checked by when it ends. */
+export interface Checks {
+  /** The `state` of the authorization request. */
+  readonly state?: string | undefined;
+  /** The PKCE verifier. */
+  readonly pkce?: string | undefined;
+  readonly nonce?: string | undefined;
+  /** The challenge of a passkey. */
+  readonly challenge?: string | undefined;
+  /** The user under whom the passkey is registered. */
+  readonly user?: User | undefined;
+}
 
 /** The names of core's check cookies. */
 const NAMES = {
@@ -29,30 +41,29 @@ export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
 /** What core seals the content of the cookie of a challenge for, once more (0.41.3). */
 const CHALLENGE_SALT = "encodedWebauthnChallenge";
 
-/** The checks that core's answer sets. */
-export async function checksIn(cookies: readonly SetCookie[], context: ProviderContext): Promise<Checks> {
-  const { settings: { jwt: { secret } } } = context;
-  const open = async (name: string) => {
-    const { value: token = "" } = cookies.find((cookie) => cookie.name === name) ?? {};
-    return (await decode({ token, secret, salt: name }))?.value as string | undefined;
-  };
-  const content = await decode({ token: await open(NAMES.challenge) ?? "", secret, salt: CHALLENGE_SALT });
-  const { challenge, registerData: user } = (content ?? {}) as { challenge?: string; registerData?: User };
-  return { pkce: await open(NAMES.pkce), nonce: await open(NAMES.nonce), challenge, user };
+/** The user under whom a passkey is to be registered, which core writes into the cookie of the challenge alone. */
+export async function userToRegister(
+  cookies: readonly SetCookie[],
+  { settings: { jwt: { secret } } }: ProviderContext,
+): Promise<User | undefined> {
+  const token = cookies.find(({ name }) => name === NAMES.challenge)?.value;
+  const cookie = await decode({ token: token ?? "", secret, salt: NAMES.challenge });
+  const content = await decode({ token: cookie?.value as string ?? "", secret, salt: CHALLENGE_SALT });
+  return content?.registerData as User | undefined;
 }
 
 /** The check cookies for core, as a Cookie header. The same call opens them. */
-export async function checkHeader(
+export function checkHeader(
   { challenge, user: registerData, ...checks }: Checks,
-  { provider, settings: { jwt: { secret } } }: ProviderContext,
-): Promise<string> {
-  const seal = (token: JWT, salt: string) => encode({ token, secret, salt, maxAge: 60 });
-  const content = challenge && await seal({ challenge, registerData }, CHALLENGE_SALT);
-  const values: Readonly<Record<string, string | undefined>> = { ...checks, challenge: content };
+  { provider, settings: { jwt } }: ProviderContext,
+): string {
+  const [secret] = [jwt.secret].flat();
+  const sealFor = (salt: string, content: object) => seal(JSON.stringify(content), secret!, salt);
+  const content = challenge && sealFor(CHALLENGE_SALT, { challenge, registerData });
   let header = "";
-  for (const [check, name] of Object.entries(NAMES)) {
-    const { [check]: value } = values;
-    if (value !== undefined) header += `${name}=${await seal({ value, provider: provider.id }, name)}; `;
+  for (const [check, value] of Object.entries({ ...checks, challenge: content })) {
+    const name = NAMES[check as keyof typeof NAMES];
+    if (value !== undefined) header += `${name}=${sealFor(name, { value, provider: provider.id })}; `;
   }
   return header;
 }

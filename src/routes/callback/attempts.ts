@@ -5,7 +5,8 @@
 import { parseCookie, stringifyCookie } from "cookie";
 import { createHash, randomBytes } from "node:crypto";
 import { cookieSettings } from "../../config/cookies.ts";
-import type { Answer, Checks } from "../../core/answer.ts";
+import type { Answer } from "../../core/answer.ts";
+import type { Checks } from "../../core/checks.ts";
 import { type ProviderContext, withoutCookies } from "../../core/context.ts";
 import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
 import { type Place, placeOf } from "../../session/sealed_value.ts";
@@ -52,32 +53,50 @@ export interface Attempt extends Content {
 /** The part of a request that its attempts depend on. */
 export type AttemptRequest = Pick<ProviderContext, "provider" | "config" | "origin" | "settings" | "cookies">;
 
-/** The answer, which sends the browser to a provider and keeps the attempt. */
+/**
+ * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the address:
+ * PKCE (RFC 7636), and the nonce of OpenID Connect. The `state` is core's, if it is one of the checks.
+ */
 export function keepRedirect(answer: Answer, context: ProviderContext, start: Start): Answer {
-  const { type } = context.provider;
+  const { type, checks } = context.provider;
   if (answer.redirect === undefined || answer.error || (type !== "oauth" && type !== "oidc")) return answer;
   const url = new URL(answer.redirect);
-  const state = url.searchParams.get("state");
-  if (state !== null) return keep(state, answer, context, start);
-  // It only names the attempt: core, which checks none, does not get it back.
-  const own = randomBytes(16).toString("base64url");
-  url.searchParams.set("state", own);
-  return keep(own, { ...answer, redirect: url.href }, context, start);
+  const { searchParams: parameters } = url;
+  const pkce = checks.includes("pkce") ? newSecret() : undefined;
+  const nonce = checks.includes("nonce") ? newSecret() : undefined;
+  if (pkce !== undefined) {
+    parameters.set("code_challenge", digestOf(pkce));
+    parameters.set("code_challenge_method", "S256");
+  }
+  if (nonce !== undefined) parameters.set("nonce", nonce);
+  // One of ours only names the attempt: core, which checks none, does not get it back.
+  const state = parameters.get("state") ?? newSecret();
+  parameters.set("state", state);
+  return keep(state, { ...answer, redirect: url.href }, context, { ...start, pkce, nonce });
 }
 
 /** The answer, which has the options of a passkey and keeps the attempt. */
 export function keepChallenge(answer: Answer, context: ProviderContext, start: Start): Answer {
-  const { challenge } = answer.checks ?? {};
-  return challenge === undefined ? answer : keep(challenge, answer, context, start);
+  const { options } = answer.body as { options?: { challenge: string } };
+  if (options === undefined) return answer;
+  return keep(options.challenge, answer, context, { ...start, user: answer.registers });
 }
 
-function keep(key: string, answer: Answer, context: ProviderContext, start: Start): Answer {
-  const { pkce, nonce, user } = answer.checks ?? {};
+function newSecret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+function keep(
+  key: string,
+  answer: Answer,
+  context: ProviderContext,
+  known: Start & Pick<Checks, "pkce" | "nonce" | "user">,
+): Answer {
   const { id: provider } = context.provider;
   const until = Math.floor(Date.now() / 1000) + MAX_AGE;
   const callbackUrl =
     parseCookie(cookiesAfter(answer.cookies, context.cookies))[context.settings.callbackUrlCookie.name];
-  const content = { provider, until, digest: digestOf(key), pkce, nonce, user, ...start };
+  const content = { provider, until, digest: digestOf(key), ...known };
   const full = seal({ ...content, callbackUrl }, context);
   const value = full.length > LONGEST ? seal(content, context) : full;
   const age = Date.now().toString(36).padStart(AGE_LENGTH, "0");

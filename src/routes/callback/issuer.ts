@@ -2,14 +2,12 @@
  * Compares the issuer of an authorization response or an ID token with the expected one (RFC 9207, OpenID
  * Connect Core section 3.1.3.7).
  */
-import { type AuthConfig, customFetch } from "@auth/core";
+import { customFetch } from "@auth/core";
 import type { ProviderContext } from "../../core/context.ts";
 import { toLogText } from "../../provider/provider_error.ts";
 import type { Fetch } from "../../provider/fetch.ts";
 import { isIssuerOf } from "../../provider/issuer.ts";
 import { ProviderUnavailable } from "../../provider/provider_unavailable.ts";
-
-type Providers = AuthConfig["providers"];
 
 /** A provider of the resolved configuration. */
 interface ResolvedProvider {
@@ -20,13 +18,13 @@ interface ResolvedProvider {
  * Checks the `iss` of an authorization response for a provider without a configured issuer, for which core
  * compares a placeholder.
  *
- * @returns `providers` for core, if the issuer is the provider's; a `problem` if it is not; a `failure`
+ * @returns The `issuer` for core, if it is the provider's; a `problem` if it is not; a `failure`
  * if the provider does not answer; nothing if there is nothing to check.
  */
 export async function checkIssuer(
   { provider: { id, server }, config }: ProviderContext,
   iss: unknown,
-): Promise<{ providers?: Providers; problem?: string; failure?: ProviderUnavailable }> {
+): Promise<{ issuer?: string; problem?: string; failure?: ProviderUnavailable }> {
   if (server.issuer !== undefined || typeof iss !== "string" || iss === "") return {};
   const own = config.coreProviders.get(id) as unknown as ResolvedProvider;
   try {
@@ -37,7 +35,7 @@ export async function checkIssuer(
     if (error instanceof ProviderUnavailable) return { failure: error };
     throw error;
   }
-  return { providers: [{ ...own, issuer: iss }] as unknown as Providers };
+  return { issuer: iss };
 }
 
 /** The properties of oauth4webapi's errors that are read. */

@@ -69,10 +69,10 @@ async function finishSignIn(
   overrides: CoreCall,
   parameters: Parameters,
 ): Promise<Answer> {
-  const { providers, problem, failure } = await checkIssuer(context, parameters.iss);
+  const { issuer, problem, failure } = await checkIssuer(context, parameters.iss);
   if (failure !== undefined) return errorAnswer(failure, context);
   if (problem !== undefined) return refuse(problem, context);
-  const answer = await callCore(context, { ...overrides, ...(providers && { providers }) });
+  const answer = await callCore(context, { ...overrides, issuer });
   const { error } = answer;
   if (error === undefined) return answer;
   // Core's errors do not contain what the provider sent.
