@@ -37,7 +37,6 @@ declare global {
   const FastifyAuth: typeof import("fastify-authjs").FastifyAuth;
   const getSession: typeof import("fastify-authjs").getSession;
   const requireSession: typeof import("fastify-authjs").requireSession;
-  const requireSessionByDefault: typeof import("fastify-authjs").requireSessionByDefault;
   type FastifyAuthConfig = import("fastify-authjs").FastifyAuthConfig;
   type FastifyRequest = import("fastify").FastifyRequest;
   type FastifyReply = import("fastify").FastifyReply;

@@ -10,13 +10,7 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from "fastify-type-provider-zod";
-import {
-  FastifyAuth,
-  type FastifyAuthConfig,
-  memoryStore,
-  requireSession,
-  requireSessionByDefault,
-} from "fastify-authjs";
+import { FastifyAuth, type FastifyAuthConfig, memoryStore, requireSession } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 import { Type } from "typebox";
 import { parse } from "yaml";
@@ -152,7 +146,7 @@ for (const [version, options] of Object.entries(VERSIONS)) {
     app.get("/open", ok);
     await app.register((scope, _options, done) => {
       scope.get("/before", ok);
-      requireSessionByDefault(scope);
+      scope.addHook("onRequest", requireSession(config, { respectRouteConfig: true }));
       scope.get("/", { schema: { response: { 200: { type: "string" } } } }, ok);
       scope.get("/open", { config: { auth: false } as object }, ok);
       done();

@@ -1,4 +1,4 @@
-/** Guards that routes declare in their `config`, and the defaults of scopes. */
+/** Guards that routes declare in their `config`, and guards of scopes that respect it. */
 import {
   assert,
   assertEquals,
@@ -14,10 +14,9 @@ import {
   type FastifyAuthConfig,
   FastifyAuthError,
   requireSession,
-  requireSessionByDefault,
-  type RouteAuthOptions,
+  type RequireSessionOptions,
 } from "fastify-authjs";
-import { captureLog, SECRET, testConfig } from "./support/app.ts";
+import { captureLog, type LogLine, SECRET, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { faultyAdapter } from "./support/faults.ts";
 import { memoryAdapter } from "./support/memory_adapter.ts";
@@ -37,8 +36,9 @@ const withRole = (role: string): Partial<FastifyAuthConfig> => ({
 /** An application with the plugin at `/auth`, and a browser. */
 async function authApp(overrides: Partial<FastifyAuthConfig> = {}, options: FastifyServerOptions = {}) {
   const app = Fastify(options) as FastifyInstance;
-  await app.register(FastifyAuth(testConfig(overrides)), { prefix: "/auth" });
-  return { app, client: new Client(app) };
+  const config = testConfig(overrides);
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  return { app, client: new Client(app), config };
 }
 
 async function statusOf(
@@ -378,12 +378,16 @@ Deno.test("one configuration at two mount paths guards a route without being nam
   assertEquals(await statusOf(app, "/page"), 401);
 });
 
-/** An application with a scope at `/admin` that has a default. */
-async function adminApp(options?: RouteAuthOptions, overrides: Partial<FastifyAuthConfig> = {}) {
-  const { app, client } = await authApp(overrides);
+/** An application with a scope at `/admin`, which is guarded but for the routes that are open. */
+async function adminApp(
+  options: RequireSessionOptions = {},
+  overrides: Partial<FastifyAuthConfig> = {},
+  server: FastifyServerOptions = {},
+) {
+  const { app, client, config } = await authApp(overrides, server);
   await app.register((admin, _options, done) => {
     admin.get("/before", ok);
-    requireSessionByDefault(admin, options);
+    admin.addHook("onRequest", requireSession(config, { ...options, respectRouteConfig: true }));
     admin.get("/", ok);
     admin.get("/health", auth(false), ok);
     admin.get("/everyone", auth(true), ok);
@@ -398,7 +402,7 @@ async function adminApp(options?: RouteAuthOptions, overrides: Partial<FastifyAu
   return { app, client };
 }
 
-Deno.test("requireSessionByDefault() guards the routes of a scope, except those that declare otherwise", async () => {
+Deno.test("respectRouteConfig guards the routes of a scope, except those with auth: false", async () => {
   const { app, client } = await adminApp({ roles: "admin" }, withRole("editor"));
   await using _app = app;
   for (const path of ["/admin", "/admin/before", "/admin/inner", "/admin/everyone"]) {
@@ -410,66 +414,116 @@ Deno.test("requireSessionByDefault() guards the routes of a scope, except those 
     assertEquals(await statusOf(app, path, "HEAD"), 200, path);
   }
   await client.signIn(ada);
-  assertEquals((await client.get("/admin/everyone")).statusCode, 200);
-  for (const path of ["/admin", "/admin/inner"]) assertEquals((await client.get(path)).statusCode, 403, path);
+  // What a route declares besides does not open it to users whom the scope refuses.
+  for (const path of ["/admin", "/admin/inner", "/admin/everyone"]) {
+    assertEquals((await client.get(path)).statusCode, 403, path);
+  }
 });
 
-Deno.test("requireSessionByDefault() without options lets every signed-in user pass", async () => {
-  const { app, client } = await adminApp();
+Deno.test("respectRouteConfig alone lets every signed-in user pass, and a route may require more", async () => {
+  const { app, client, config } = await authApp(withRole("editor"));
   await using _app = app;
-  assertEquals((await client.get("/admin")).statusCode, 401);
-  await client.signIn(ada);
-  assertEquals((await client.get("/admin")).statusCode, 200);
-});
-
-Deno.test("a scope within has a default of its own, and the not-found handler of a scope its default", async () => {
-  const { app, client } = await authApp(withRole("editor"));
-  await using _app = app;
-  requireSessionByDefault(app, { roles: "admin" });
+  app.addHook("onRequest", requireSession(config, { respectRouteConfig: true }));
   app.get("/", ok);
-  await app.register((editors, _options, done) => {
-    requireSessionByDefault(editors, { roles: "editor" });
-    editors.get("/", ok);
-    editors.setNotFoundHandler((_request, reply) => void reply.code(404).send());
-    done();
-  }, { prefix: "/editors" });
-  assertEquals(await statusOf(app, "/nowhere"), 401);
-  assertEquals(await statusOf(app, "/editors/nowhere"), 401);
+  app.get("/editors", auth({ roles: "editor" }), ok);
+  app.get("/admins", auth({ roles: "admin" }), ok);
+  const statuses = async () =>
+    (await Promise.all(["/", "/editors", "/admins"].map((path) => client.get(path))))
+      .map(({ statusCode }) => statusCode);
+  assertEquals(await statuses(), [401, 401, 401]);
   await client.signIn(ada);
-  assertEquals((await client.get("/editors")).statusCode, 200);
-  assertEquals((await client.get("/editors/nowhere")).statusCode, 404);
-  assertEquals((await client.get("/")).statusCode, 403);
-  assertEquals((await client.get("/nowhere")).statusCode, 403);
+  assertEquals(await statuses(), [200, 200, 403]);
 });
 
-Deno.test("a default at the root leaves the auth routes and the sign-in page open", async () => {
-  const { app } = await authApp({ pages: { signIn: "/login" } });
+Deno.test("unknown paths and OPTIONS of a scope with respectRouteConfig are guarded", async () => {
+  const { app, client, config } = await authApp(withRole("editor"));
   await using _app = app;
-  requireSessionByDefault(app);
+  app.addHook("onRequest", requireSession(config, { respectRouteConfig: true }));
+  app.get("/", ok);
+  app.get("/health", auth(false), ok);
+  app.options("/", ok);
+  await app.register((admins, _options, done) => {
+    admins.addHook("onRequest", requireSession(config, { roles: "admin", respectRouteConfig: true }));
+    admins.get("/", ok);
+    admins.setNotFoundHandler((_request, reply) => void reply.code(404).send());
+    done();
+  }, { prefix: "/admins" });
+  for (const path of ["/", "/nowhere", "/health/nowhere", "/admins", "/admins/nowhere"]) {
+    assertEquals(await statusOf(app, path), 401, path);
+  }
+  for (const path of ["/", "/health"]) assertEquals(await statusOf(app, path, "OPTIONS"), 401, path);
+  assertEquals(await statusOf(app, "/health", "POST"), 401);
+  await client.signIn(ada);
+  assertEquals((await client.get("/nowhere")).statusCode, 404);
+  assertEquals((await client.get("/admins/nowhere")).statusCode, 403);
+});
+
+Deno.test("respectRouteConfig at the root leaves the auth routes and the sign-in page open", async () => {
+  const { app, config } = await authApp({ pages: { signIn: "/login" } });
+  await using _app = app;
+  app.addHook("onRequest", requireSession(config, { respectRouteConfig: true }));
   app.get("/login", ok);
   assertEquals(await statusOf(app, "/auth/csrf"), 200);
   assertEquals(await statusOf(app, "/login"), 200);
   assertEquals(await statusOf(app, "/other"), 401);
 });
 
-Deno.test("a default that cannot be meant is refused, and one without a plugin stops the boot", async () => {
-  await using app = Fastify() as FastifyInstance;
-  for (const options of [{ role: "admin" }, { roles: [] }, { mountPath: "x" }]) {
-    assertThrows(() => requireSessionByDefault(app, options as object), FastifyAuthError);
-  }
-  for (const scope of [undefined, null, {}, testConfig()]) {
-    assertThrows(() => requireSessionByDefault(scope as never), FastifyAuthError, "give it the instance");
-  }
-  requireSessionByDefault(app);
-  assertThrows(() => requireSessionByDefault(app), FastifyAuthError, "has a default already");
-  await assertRejects(async () => void await app.ready(), FastifyAuthError, "no FastifyAuth is registered");
+Deno.test("the log names the routes that are open in a guarded scope, at boot", async () => {
+  const open = (lines: LogLine[]) =>
+    lines.filter(({ msg }) => msg.startsWith("Open by")).map(({ level, msg }) => [level, msg]);
+  const { logger, lines } = captureLog();
+  const { app } = await adminApp({}, { pages: { signIn: "/admin" } }, { logger });
+  await using _app = app;
+  app.get("/outside", auth(false), ok);
+  assertEquals(open(lines), []);
+  await app.ready();
+  assertEquals(open(lines), [[
+    30,
+    "Open by `config: { auth: false }` in a guarded scope: GET /admin/health; HEAD /admin/health; " +
+    "GET /admin/inner-health; HEAD /admin/inner-health.",
+  ]]);
+
+  const plain = captureLog();
+  const { app: other, config } = await authApp({}, { logger: plain.logger });
+  await using _other = other;
+  other.addHook("onRequest", requireSession(config));
+  other.get("/guarded", auth(false), ok);
+  await other.ready();
+  assertEquals(open(plain.lines), []);
 });
 
-Deno.test("a default may stand before the registration of the plugin", async () => {
+Deno.test("the log says that open routes which were added before the plugin are not listed", async () => {
+  const { logger, lines } = captureLog();
+  const config = testConfig();
+  await using app = Fastify({ logger }) as unknown as FastifyInstance;
+  app.addHook("onRequest", requireSession(config, { respectRouteConfig: true }));
+  app.get("/before", auth(false), ok);
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  app.get("/after", auth(false), ok);
+  await app.ready();
+  const line = lines.find(({ msg }) => msg.startsWith("Open by"))!;
+  assertStringIncludes(line.msg, "GET /after");
+  assertStringIncludes(line.msg, "Routes that were added before FastifyAuth are not listed.");
+  assertEquals([await statusOf(app, "/before"), await statusOf(app, "/after")], [200, 200]);
+});
+
+Deno.test("respectRouteConfig is true or false, and for hooks alone", async () => {
+  const { app, config } = await authApp();
+  await using _app = app;
+  for (const options of [{ respectRouteConfig: "yes" }, { respectRouteConfig: undefined }]) {
+    const make = () => requireSession(config, options as object);
+    assertThrows(make, FastifyAuthError, "`respectRouteConfig` must be true or false");
+  }
+  const add = () => app.get("/", auth({ respectRouteConfig: true }), ok);
+  assertThrows(add, FastifyAuthError, "`respectRouteConfig` is for the hook of a scope");
+});
+
+Deno.test("a guard with respectRouteConfig may stand before the registration of the plugin", async () => {
+  const config = testConfig();
   await using app = Fastify() as FastifyInstance;
-  requireSessionByDefault(app);
+  app.addHook("onRequest", requireSession(config, { respectRouteConfig: true }));
   app.get("/", ok);
-  app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+  app.register(FastifyAuth(config), { prefix: "/auth" });
   assertEquals(await statusOf(app, "/"), 401);
   assertEquals(await statusOf(app, "/auth/csrf"), 200);
 });

@@ -20,7 +20,6 @@ import {
   type InferSession,
   memoryStore,
   requireSession,
-  requireSessionByDefault,
   type RouteAuthConfig,
   type TenantAuthObject,
 } from "fastify-authjs";
@@ -184,11 +183,11 @@ Deno.test("the actions of the object work with the tenant of their request", asy
 });
 
 Deno.test("guards that routes and scopes declare require the sessions of the tenant", () =>
-  withApp(byHost(twoTenants()), async ({ app, at }) => {
+  withApp(byHost(twoTenants()), async ({ app, at, auth }) => {
     const open: RouteAuthConfig = { auth: true };
     app.get("/declared", { config: open }, () => "for you");
     await app.register((scope, _options, done) => {
-      requireSessionByDefault(scope);
+      scope.addHook("onRequest", auth.requireSession({ respectRouteConfig: true }));
       scope.get("/page", () => "for you");
       done();
     }, { prefix: "/scope" });

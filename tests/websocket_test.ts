@@ -2,13 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import websocket from "@fastify/websocket";
-import {
-  FastifyAuth,
-  type FastifyAuthConfig,
-  getSession,
-  requireSession,
-  requireSessionByDefault,
-} from "fastify-authjs";
+import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocket } from "ws";
@@ -167,7 +161,7 @@ Deno.test("G2: a guard refuses a WebSocket that a page of another origin opens, 
     done();
   });
   await app.register((scope, _options, done) => {
-    requireSessionByDefault(scope, { mountPath: "/auth" });
+    scope.addHook("onRequest", requireSession(config, { respectRouteConfig: true }));
     scope.route({ ...route, url: "/default" } as never);
     done();
   });

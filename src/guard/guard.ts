@@ -10,6 +10,7 @@ import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
+import type { RouteAuthConfig } from "./route_auth.ts";
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { requiresStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
@@ -28,7 +29,7 @@ const startStepUp = later(async () => (await import("./step_up.ts")).startStepUp
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
 
-/** Marks a hook as a guard: tells what it requires on a route of a scope, if it guards that route. */
+/** Marks a hook as a guard: tells what it requires on a route with this `config`, if it guards that route. */
 export const GUARD: unique symbol = Symbol("fastify-authjs.guard");
 
 /** What a guard requires, for descriptions of its routes. */
@@ -41,7 +42,7 @@ export interface Guarding {
 
 /** A hook, which may be a guard. */
 export interface MarkedHook {
-  [GUARD]?: (config: unknown, scope: object) => Guarding | undefined;
+  [GUARD]?: (config: unknown) => Guarding | undefined;
 }
 
 /**
@@ -55,9 +56,20 @@ export function sessionGuard(
   options: RequireSessionOptions,
   where: string,
 ): SessionGuard {
-  return typeof config === "function"
+  const guard = typeof config === "function"
     ? guardPerRequest(config, options, where)
     : guardOf(config, options, where);
+  return options.respectRouteConfig ? exceptOpenRoutes(guard) : guard;
+}
+
+/** Leaves routes open that say so in their `config`. */
+function exceptOpenRoutes(guard: SessionGuard & MarkedHook): SessionGuard {
+  const isOpen = (config: unknown) => (config as RouteAuthConfig | undefined)?.auth === false;
+  const own: SessionGuard = async (request, reply) =>
+    isOpen(request.routeOptions.config) ? undefined : await guard(request, reply);
+  return Object.assign(own, {
+    [GUARD]: (config: unknown) => isOpen(config) ? undefined : guard[GUARD]!(config),
+  });
 }
 
 function guardPerRequest(

@@ -5,10 +5,7 @@ import { logError } from "../core/logger.ts";
 import { invalid } from "../instance/arguments.ts";
 import type { Session } from "../types.ts";
 
-/**
- * Which signed-in users may pass a guard, that of `requireSession()` or one that a route declares. If both
- * are set, both must hold.
- */
+/** Which signed-in users may pass a guard, and which routes it leaves open. All that is set must hold. */
 export interface RequireSessionOptions<OwnSession = Session> {
   /**
    * The user must have one of these roles in `session.user.role` or `session.user.roles` (each a string or an
@@ -48,9 +45,17 @@ export interface RequireSessionOptions<OwnSession = Session> {
    * @default any
    */
   amr?: string | readonly string[];
+  /**
+   * Whether routes with exactly `auth: false` in their `config` are open. All others stay guarded, also
+   * unknown paths, HEAD and OPTIONS, and those whose `config.auth` requires more. The log names the open
+   * routes at boot.
+   *
+   * @default false: every route that has the hook is guarded
+   */
+  respectRouteConfig?: boolean;
 }
 
-const OPTIONS = ["roles", "authorize", "maxAge", "acr", "amr"];
+const OPTIONS = ["roles", "authorize", "maxAge", "acr", "amr", "respectRouteConfig"];
 
 /** A value of `acr` or `amr`: in a request and a challenge, spaces separate several. */
 const NAME = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
@@ -77,6 +82,9 @@ export function assertGuardOptions(options: RequireSessionOptions, where: string
       where,
       "`maxAge` must be a whole number of seconds from 1; leave it out to accept any age.",
     );
+  }
+  if ("respectRouteConfig" in options && typeof options.respectRouteConfig !== "boolean") {
+    throw invalid(where, "`respectRouteConfig` must be true or false.");
   }
   for (const name of ["acr", "amr"] as const) {
     const values = [options[name]].flat();

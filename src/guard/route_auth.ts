@@ -3,10 +3,9 @@ import { assertGuardOptions, type RequireSessionOptions } from "./guard_options.
 import { invalid } from "../instance/arguments.ts";
 
 /**
- * The options of a guard without a configuration at hand: those of `requireSession()`, and whose sessions
- * count.
+ * The options of a guard that a route declares: those of `requireSession()`, and whose sessions count.
  */
-export interface RouteAuthOptions extends RequireSessionOptions {
+export interface RouteAuthOptions extends Omit<RequireSessionOptions, "respectRouteConfig"> {
   /**
    * The mount path of the `FastifyAuth` whose sessions count, such as `"/staff/auth"`: needed only if
    * several configurations are registered in one scope.
@@ -51,9 +50,10 @@ export type RouteAuth = boolean | RouteAuthOptions;
 export interface RouteAuthConfig {
   /**
    * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and
-   * after those of its scopes.
+   * after those of its scopes. Where a hook of a scope guards it, too, both must let a user pass; with
+   * `false` one that has `respectRouteConfig` leaves the route open.
    *
-   * @default the default of its scope (`requireSessionByDefault()`), else all users
+   * @default all users whom the hooks of its scopes let pass
    */
   auth?: RouteAuth;
 }
@@ -78,12 +78,18 @@ export function declaredAuth(config: unknown, where: string): RouteAuthOptions |
 }
 
 /**
- * Checks the options of a route or of a scope.
+ * Checks the options of a route.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
  */
-export function assertRouteAuthOptions(options: RouteAuthOptions, where: string): void {
+function assertRouteAuthOptions(options: RouteAuthOptions, where: string): void {
   const { mountPath, ...rest } = options;
+  if ("respectRouteConfig" in rest) {
+    throw invalid(
+      where,
+      "`respectRouteConfig` is for the hook of a scope; a route is open with `auth: false`.",
+    );
+  }
   assertGuardOptions(rest, where);
   if ("mountPath" in options && (typeof mountPath !== "string" || !mountPath.startsWith("/"))) {
     throw invalid(

@@ -1,23 +1,11 @@
-/** The guards that the routes and scopes of an application declare. */
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  onRequestHookHandler,
-  RouteOptions,
-} from "fastify";
+/** The guards that the routes of an application declare. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { GUARD, type Guarding, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "../instance/arguments.ts";
 import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
-import {
-  assertRouteAuthOptions,
-  declaredAuth,
-  type RouteAuth,
-  type RouteAuthConfig,
-  type RouteAuthOptions,
-} from "./route_auth.ts";
+import { declaredAuth, type RouteAuth, type RouteAuthConfig, type RouteAuthOptions } from "./route_auth.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
 import { requiresStepUp } from "./step_up_options.ts";
 
@@ -33,15 +21,11 @@ interface Declaration {
 /** The decorator of the root instance that keeps its {@linkcode RouteGuards}. */
 const GUARDS: unique symbol = Symbol("fastify-authjs.routeGuards");
 
-/** The decorator of a scope that keeps its default. Scopes within inherit it. */
-const DEFAULT: unique symbol = Symbol("fastify-authjs.defaultGuard");
-
 /** In the `config` of a route that was seen: what its `auth` was then. */
 const SEEN: unique symbol = Symbol("fastify-authjs.seen");
 
 interface Decorated {
   [GUARDS]?: RouteGuards;
-  [DEFAULT]?: Declaration;
 }
 
 /**
@@ -58,7 +42,7 @@ export class RouteGuards {
   /** The guards of routes that were not seen, by their `config`. */
   readonly #unseen = new WeakMap<object, Declaration | false>();
   /** The routes that were seen, until the application is ready. */
-  readonly #seen = new Set<RouteOptions>();
+  readonly #seen = new Map<RouteOptions, FastifyInstance>();
   readonly #openApi = new OpenApi(guardsOf);
   /** The instances with an `onRoute` hook of ours. */
   readonly #watched = new WeakSet<object>();
@@ -78,7 +62,8 @@ export class RouteGuards {
     // deno-lint-ignore require-await -- what an async hook throws stops the boot
     root.addHook("onReady", async () => {
       for (const declaration of this.#declarations) declaration.guard = this.#guardOf(declaration);
-      for (const route of this.#seen) assertSeen(route);
+      for (const route of this.#seen.keys()) assertSeen(route);
+      this.#nameOpenRoutes(mayMissRoutes);
       this.#seen.clear();
     });
   }
@@ -91,25 +76,6 @@ export class RouteGuards {
       const declaration = this.#declarationOf(config, request.server, nameOf(request.routeOptions));
       return declaration === false ? done() : this.#run(declaration, request, reply);
     });
-  }
-
-  /**
-   * Guards the routes of a scope that declare nothing.
-   *
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
-   */
-  setDefault(scope: FastifyInstance, options: RouteAuthOptions, where: string): void {
-    assertRouteAuthOptions(options, where);
-    if (Object.hasOwn(scope, DEFAULT)) {
-      throw invalid(where, "the scope has a default already. Call it once, or in a scope within.");
-    }
-    const declaration = this.#declare({ scope, options, where });
-    scope.decorate(DEFAULT, declaration);
-    const guards = (config: unknown, around: object) =>
-      (around as Decorated)[DEFAULT] === declaration && !(typeof config === "object" && "auth" in config!);
-    const hook: onRequestHookHandler = (request, reply, done): unknown =>
-      guards(request.routeOptions.config, request.server) ? this.#run(declaration, request, reply) : done();
-    scope.addHook("onRequest", this.#mark(hook, declaration, guards));
   }
 
   /** Sees the routes that are added from now on, in this scope and around it, and in new scopes within. */
@@ -128,7 +94,7 @@ export class RouteGuards {
   #guardRoute(route: RouteOptions, scope: FastifyInstance): void {
     // An instance inherits hooks, so that several may see a route.
     if (this.#seen.has(route)) return;
-    this.#seen.add(route);
+    this.#seen.set(route, scope);
     if (isAuthRoute(route.config)) return;
     this.#openApi.add(route, scope);
     const where = nameOf(route);
@@ -138,25 +104,24 @@ export class RouteGuards {
     if (options === false) return;
     const declaration = this.#declare({ scope, options, where });
     const guard = (request: FastifyRequest, reply: FastifyReply) => this.#run(declaration, request, reply);
+    const requires = () => ({
+      source: this.#registrationOf(declaration).config,
+      stepsUp: requiresStepUp(options),
+    });
     // A new array: the given one may be shared among routes.
-    route.onRequest = [this.#mark(guard, declaration), ...[route.onRequest ?? []].flat()];
+    route.onRequest = [Object.assign(guard, { [GUARD]: requires }), ...[route.onRequest ?? []].flat()];
   }
 
-  /** Marks a hook as a guard, of the routes that it guards. */
-  #mark<Hook extends object>(
-    hook: Hook,
-    declaration: Declaration,
-    guards: (config: unknown, scope: object) => boolean = () => true,
-  ): Hook & MarkedHook {
-    return Object.assign(hook, {
-      [GUARD]: (config: unknown, scope: object) =>
-        guards(config, scope)
-          ? {
-            source: this.#registrationOf(declaration).config,
-            stepsUp: requiresStepUp(declaration.options),
-          }
-          : undefined,
-    });
+  /** Logs which routes are open in scopes whose other routes are not. */
+  #nameOpenRoutes(mayMissRoutes: boolean): void {
+    const open = [...this.#seen].filter(([route, scope]) =>
+      (route.config as RouteAuthConfig | undefined)?.auth === false &&
+      hooksOf(route, scope).some((hook) => GUARD in hook) && guardsOf(route, scope).length === 0
+    );
+    if (open.length === 0) return;
+    const names = open.map(([{ method, url }]) => `${[method].flat().join(", ")} ${url}`).join("; ");
+    const missed = mayMissRoutes ? " Routes that were added before FastifyAuth are not listed." : "";
+    this.#root.log.info(`Open by \`config: { auth: false }\` in a guarded scope: ${names}.${missed}`);
   }
 
   #declare(declaration: Declaration): Declaration {
@@ -232,10 +197,9 @@ function assertSeen(route: RouteOptions): void {
 
 /** What the hooks of a route require, its own and those of its scope: once for each configuration. */
 function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
-  const hooks = GUARD_HOOKS.flatMap((name) => [...hooksOf(scope, name), ...[route[name] ?? []].flat()]);
   const required = new Map<Guarding["source"], Guarding>();
-  for (const hook of hooks) {
-    const guarding = (hook as MarkedHook)[GUARD]?.(route.config, scope);
+  for (const hook of hooksOf(route, scope)) {
+    const guarding = (hook as MarkedHook)[GUARD]?.(route.config);
     if (guarding === undefined) continue;
     const { source, stepsUp } = guarding;
     if (typeof source !== "function" && isSignInRoute(route, source)) continue;
@@ -247,9 +211,10 @@ function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
 /** The hooks that can be guards. */
 const GUARD_HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
 
-/** The hooks of an instance. Only descriptions of routes depend on it. */
-function hooksOf(instance: FastifyInstance, name: typeof GUARD_HOOKS[number]): readonly object[] {
-  return internal<Record<string, object[]>>(instance, "fastify.hooks")?.[name] ?? [];
+/** The hooks of a route and of its scope. Only descriptions of routes depend on it. */
+function hooksOf(route: RouteOptions, scope: FastifyInstance): readonly object[] {
+  const ofScope = internal<Record<string, object[]>>(scope, "fastify.hooks");
+  return GUARD_HOOKS.flatMap((name) => [...ofScope?.[name] ?? [], ...[route[name] ?? []].flat()]);
 }
 
 /**
