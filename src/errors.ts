@@ -142,6 +142,11 @@ export function invalidConfig(message: string, options?: ErrorOptions): FastifyA
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message, options);
 }
 
+/** The error of a provider that cannot work, or answers what it must not. */
+export function invalidProvider(message: string, options?: ErrorOptions): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message, options);
+}
+
 /** What is known of a failed action. */
 export interface ActionFailure {
   /** The type of the error. */

@@ -3,7 +3,7 @@ import { type Report, reportOf } from "../instance/boot_report.ts";
 import { mountedIn } from "../instance/mount.ts";
 import { discoveryRedirect } from "../provider/discovery.ts";
 import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/summary.ts";
-import { variableOf } from "../provider/variables.ts";
+import { variableOf } from "../provider/settings.ts";
 import { about, type Finding, NO_PROVIDER, reasonOf } from "./findings.ts";
 import { loadApp } from "./load_app.ts";
 import { newVisitor } from "./visitor.ts";

@@ -1,7 +1,7 @@
 /** Checks a running deployment from outside: what browsers and providers get. */
 import { Buffer } from "node:buffer";
 import type { SetCookie } from "cookie";
-import { variableOf } from "../provider/variables.ts";
+import { variableOf } from "../provider/settings.ts";
 import { about, type Finding, NO_PROVIDER, reasonOf } from "./findings.ts";
 import { explainNoList } from "./unreached.ts";
 import { newVisitor, type Reply, type Visit } from "./visitor.ts";

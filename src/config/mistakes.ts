@@ -10,7 +10,7 @@ import {
   type ProviderSummary,
   providerWarnings,
 } from "../provider/summary.ts";
-import { variableOf } from "../provider/variables.ts";
+import { variableOf } from "../provider/settings.ts";
 import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 import type { FastifyAuthConfig, RateLimitOptions } from "../types.ts";

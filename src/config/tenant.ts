@@ -61,10 +61,7 @@ function withSecret<T extends object>(options: T, derive: Derive): T {
 
 /** Core hashes the tokens of mailed links with the provider's own secret, if it has one. */
 function withSecretOfMail(provider: Provider, derive: Derive): Provider {
-  const { type, options } = provider as { type?: string; options?: object };
-  if (type !== "email") return provider;
-  const own = withSecret(provider, derive);
-  return options === undefined ? own : { ...own, options: withSecret(options, derive) } as Provider;
+  return (provider as { type?: string }).type === "email" ? withSecret(provider, derive) : provider;
 }
 
 /** The claim that says whose token this is, for a codec that may not use the secret that it is given. */

@@ -4,7 +4,7 @@ import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { variableOf } from "../provider/variables.ts";
+import { factoryIdOf, variableOf } from "../provider/settings.ts";
 
 /**
  * A request, as far as core reads it. Not a `Request`: with the first one Node loads all of its `fetch`. The
@@ -23,7 +23,11 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
   const needsWebAuthn = [...resolved.providers.values()].some(({ type }) => type === "webauthn");
   const config: AuthConfig = {
     ...core,
-    providers: providers.map((provider) => withFieldsForConditionalUi(provider as Provider)),
+    // By the ids of their factories, which the variables of the hint below are named by.
+    providers: providers.map((provider) => ({
+      ...withFieldsForConditionalUi(provider as Provider),
+      id: factoryIdOf(provider),
+    } as Provider)),
     adapter: MISSING_METHODS,
     session: { strategy: "jwt" },
     experimental: { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn },

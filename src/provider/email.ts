@@ -5,8 +5,8 @@
 import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import { normalizeAddress } from "./email_address.ts";
-import { variableOf } from "./variables.ts";
-import { FastifyAuthError } from "../errors.ts";
+import { factoryIdOf, variableOf } from "./settings.ts";
+import { invalidProvider } from "../errors.ts";
 import { redactError } from "../http/redact_error.ts";
 
 /** The environment; an empty variable counts as unset. */
@@ -30,39 +30,30 @@ class EmailNotSent extends EmailSignInError {
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for a setting with which no link works.
  */
 export function prepareEmailProvider(provider: Provider, env: Environment): Provider {
-  if (typeof provider === "function" || provider.type !== "email") return provider;
-  const { options, ...own } = provider as EmailConfig & { options?: Partial<EmailConfig> };
-  const merged: EmailConfig = { ...own, ...options };
-  assertSettings(merged);
+  const given = provider as EmailConfig;
+  if (given.type !== "email") return provider;
+  requireLifetime(given);
   return {
-    ...own,
-    options: {
-      ...options,
-      ...correctedSettings(own.id, merged, env),
-      normalizeIdentifier: wrapNormalizer(merged),
-      sendVerificationRequest: wrapSender(merged),
-      ...(merged.generateVerificationToken && { generateVerificationToken: wrapGenerator(merged) }),
-    },
-  } as unknown as Provider;
+    ...given,
+    ...correctedSettings(given, env),
+    normalizeIdentifier: wrapNormalizer(given),
+    sendVerificationRequest: wrapSender(given),
+    ...(given.generateVerificationToken && { generateVerificationToken: wrapGenerator(given) }),
+  };
 }
 
 /** A date can be this many seconds after 1970, which no link needs. */
 const LONGEST = 1e11;
 
 /** Core would read it with each sign-in, after the mail was sent. */
-function assertSettings({ id, ...provider }: EmailConfig): void {
+function requireLifetime({ id, ...provider }: EmailConfig): void {
   const maxAge: unknown = provider.maxAge ?? undefined;
-  if (maxAge !== undefined && !(typeof maxAge === "number" && maxAge >= 1 && maxAge <= LONGEST)) {
-    const given = typeof maxAge === "number" ? maxAge : JSON.stringify(maxAge) ?? `a ${typeof maxAge}`;
-    throw invalid(
-      `The \`maxAge\` of the provider "${id}" is ${given}: write for how many seconds a sign-in link works, 1 or ` +
-        "more, such as 15 * 60, or leave it out for 24 hours.",
-    );
-  }
-}
-
-function invalid(message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
+  if (maxAge === undefined || (typeof maxAge === "number" && maxAge >= 1 && maxAge <= LONGEST)) return;
+  const given = typeof maxAge === "number" ? maxAge : JSON.stringify(maxAge) ?? `a ${typeof maxAge}`;
+  throw invalidProvider(
+    `The \`maxAge\` of the provider "${id}" is ${given}: write for how many seconds a sign-in link works, 1 or ` +
+      "more, such as 15 * 60, or leave it out for 24 hours.",
+  );
 }
 
 /**
@@ -83,16 +74,10 @@ function wrapGenerator(provider: EmailConfig): () => Promise<string> {
   };
 }
 
-/**
- * Settings without which some of core's providers do not work as documented.
- *
- * @param service The id that the factory gives: an application may give the provider another.
- */
-function correctedSettings(
-  service: string,
-  { apiKey, from }: EmailConfig,
-  env: Environment,
-): Partial<EmailConfig> {
+/** Settings without which some of core's providers do not work as documented. */
+function correctedSettings(provider: EmailConfig, env: Environment): Partial<EmailConfig> {
+  const { apiKey, from } = provider;
+  const service = factoryIdOf(provider);
   const { [variableOf(service, "KEY")]: fromEnv } = env;
   return {
     // Loops has an empty key by default, for which core ignores the environment.
@@ -143,7 +128,7 @@ function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest
   const send = async (params: SendParams) => {
     try {
       // Called as a method: a sender may use `this`.
-      await provider.sendVerificationRequest(withConfiguredServer(params, provider));
+      await provider.sendVerificationRequest(params);
     } catch (error) {
       const { identifier, token, url } = params;
       const { apiKey, server } = provider;
@@ -157,14 +142,6 @@ function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest
     sent.catch(() => {});
     return sent;
   };
-}
-
-/**
- * Replaces the SMTP settings that core merged into its default: they have an empty user name if none was
- * set, which servers refuse, and a certificate in a Buffer does not survive the merge.
- */
-function withConfiguredServer(params: SendParams, { server }: EmailConfig): SendParams {
-  return server === undefined ? params : { ...params, provider: { ...params.provider, server } };
 }
 
 type SendParams = Parameters<EmailConfig["sendVerificationRequest"]>[0];

@@ -7,6 +7,7 @@ import type { EmailConfig, Provider } from "@auth/core/providers";
 import type { Languages } from "../pages/language.ts";
 import type { EmailMessage, FastifyAuthOptions, LanguageRequest } from "../types.ts";
 import { MAIL_SERVICES, type MailService } from "./mail_services.ts";
+import { factoryIdOf } from "./settings.ts";
 import { loadSmtp, sendOverSmtp, SMTP, type SmtpParts } from "./smtp.ts";
 
 /** What mails are written with. */
@@ -26,29 +27,27 @@ type SendParams = Parameters<Send>[0];
 
 /** The provider, which sends our mail where core's factory would send its own. */
 export function writeEmails(provider: Provider, settings: MailSettings): Provider {
-  if (typeof provider === "function" || provider.type !== "email") return provider;
-  const { options, ...own } = provider as ShippedProvider;
-  const service = serviceOf(own);
-  if (service === undefined || options === undefined || options.sendVerificationRequest) return provider;
+  const given = provider as EmailConfig & { readonly [SMTP]?: SmtpParts };
+  const service = given.type === "email" ? serviceOf(factoryIdOf(given), given[SMTP]) : undefined;
+  if (service === undefined) return provider;
   let isTold = false;
   const send: Send = async (params) => {
-    if (!await service.isOwn(own.sendVerificationRequest)) return await own.sendVerificationRequest(params);
-    if (options.from === undefined && own.from === CORE_SENDER && !isTold) {
+    if (!await service.isOwn(given.sendVerificationRequest)) {
+      return await given.sendVerificationRequest(params);
+    }
+    if (given.from === CORE_SENDER && !isTold) {
       isTold = true;
       settings.warn(
-        `The provider "${params.provider.id}" has no \`from\`, so its mails are from ${CORE_SENDER}, which mail ` +
+        `The provider "${given.id}" has no \`from\`, so its mails are from ${CORE_SENDER}, which mail ` +
           "services refuse or take for spam. Set `from` to an address of yours.",
       );
     }
     await service.send(await messageFor(params, settings), params);
   };
-  return { ...own, sendVerificationRequest: send, options } as unknown as Provider;
+  return { ...given, sendVerificationRequest: send };
 }
 
-type ShippedProvider = EmailConfig & { options?: Partial<EmailConfig>; [SMTP]?: SmtpParts };
-
-function serviceOf(provider: ShippedProvider): MailService | undefined {
-  const { id, [SMTP]: parts } = provider;
+function serviceOf(id: string, parts: SmtpParts | undefined): MailService | undefined {
   return parts !== undefined || id === "nodemailer" || id === "email" ? smtp(parts) : MAIL_SERVICES[id];
 }
 

@@ -11,7 +11,7 @@ import type { ProviderError } from "./provider_error.ts";
 import { ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
 import { isCodeExchange, isServerMetadata, isTokenRequest, observedExchange } from "./observed_exchange.ts";
 import { discoveryUrl } from "./summary.ts";
-import { variableOf } from "./variables.ts";
+import { variableOf } from "./settings.ts";
 import { providerRequests } from "../telemetry/operations.ts";
 
 /** The most bytes of a response. A token response with many claims has some ten thousand. */

@@ -7,9 +7,14 @@ import { BufferedResponse } from "./buffered_response.ts";
 import type { OpenIdClient } from "./openid_metadata.ts";
 import { toLogText } from "./provider_error.ts";
 import { ProviderUnavailable } from "./provider_unavailable.ts";
-import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "./signing_algorithms.ts";
 import type { SigningKeys } from "./signing_keys.ts";
-import { type PublishedKeys, publishedKeys, secretKey } from "./token_keys.ts";
+import {
+  PUBLIC_KEY_ALGORITHMS,
+  type PublishedKeys,
+  publishedKeys,
+  SECRET_ALGORITHMS,
+  secretKey,
+} from "./token_keys.ts";
 
 /**
  * A response of the token endpoint with an ID token whose signature is right. One without an ID token is for

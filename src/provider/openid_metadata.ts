@@ -2,9 +2,9 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
-import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { parseJsonObject } from "../utils/json.ts";
 import type { Fetch } from "./fetch.ts";
+import type { Settings } from "./settings.ts";
 
 /** A provider of the resolved configuration, with the application's settings. */
 export interface OpenIdClient {
@@ -21,28 +21,13 @@ export interface OpenIdClient {
 
 /** The provider with this id. */
 export function openIdClient(providers: readonly Provider[], id: string): OpenIdClient {
-  return toOpenIdClient(providers.find((each) => idOf(each) === id)!);
+  return toOpenIdClient(providers.find((each) => (each as { id?: string }).id === id)!);
 }
 
-/** The same of one provider. */
+/** The same of one provider, which has been prepared. */
 export function toOpenIdClient(provider: Provider): OpenIdClient {
-  const { options = {}, ...own } = provider as ProviderShape;
-  const merged = mergeAsCore(clonePlain(own), options) as unknown as OpenIdClient;
-  return {
-    ...merged,
-    id: idOf(provider),
-    fetch: (own as Record<PropertyKey, unknown>)[customFetch] as Fetch,
-  };
-}
-
-function idOf(provider: Provider): string {
-  const { id, options } = provider as ProviderShape;
-  return options?.id ?? id!;
-}
-
-interface ProviderShape {
-  readonly id?: string;
-  readonly options?: { readonly id?: string };
+  const fetch = (provider as unknown as Settings)[customFetch] as Fetch;
+  return { ...provider as unknown as OpenIdClient, fetch };
 }
 
 /**

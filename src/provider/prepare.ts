@@ -3,8 +3,7 @@ import type { Provider } from "@auth/core/providers";
 import { type Environment, prepareEmailProvider } from "./email.ts";
 import { type MailSettings, writeEmails } from "./email_message.ts";
 import { limitRequests } from "./request_limits.ts";
-import { parseClaimsParameter } from "./claims_parameter.ts";
-import { keepClientKey } from "./client_key.ts";
+import { applyOptions } from "./settings.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
 import { type IdTokenVerification, verifyIdTokens } from "./verify_id_tokens.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
@@ -38,12 +37,10 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
   ["discovery address", withoutRepeatedPath],
   // Before the next two steps, which work on what the workarounds set.
   ["workarounds", applyWorkarounds],
-  // After the workarounds, which exclude some providers; before the limits, which apply to these requests,
-  // too.
+  // The steps before it replace what core's factory set, those after it what counts in the end.
+  ["options", applyOptions],
+  // Before the limits, which apply to these requests, too.
   ["userinfo", completeFromUserinfo],
-  ["claims parameter", parseClaimsParameter],
-  // Core's merge would destroy a CryptoKey.
-  ["client key", keepClientKey],
   // Before the limits, which wrap the function that sends.
   ["e-mail texts", (provider, { mail }) => writeEmails(provider, mail)],
   // After the workarounds, which may send requests.

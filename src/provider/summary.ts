@@ -1,11 +1,11 @@
 /** What routes and boot checks read of the configured providers. */
 import type { Provider } from "@auth/core/providers";
-import { clonePlain, mergeAsCore } from "../utils/clone.ts";
+import { clonePlain } from "../utils/clone.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import { MAIL_SERVICES } from "./mail_services.ts";
 import { isWrapped } from "../utils/wrapped.ts";
-import { variableOf } from "./variables.ts";
+import { factoryIdOf, variableOf } from "./settings.ts";
 
 /** One configured provider, with the application's `options` applied. */
 export interface ProviderSummary {
@@ -58,7 +58,6 @@ interface ProviderShape extends Partial<Record<ServerUrl, unknown>> {
   clientSecret?: unknown;
   apiKey?: unknown;
   client?: { client_id?: unknown; token_endpoint_auth_method?: unknown } | null;
-  options?: ProviderShape;
 }
 
 /**
@@ -113,36 +112,35 @@ function callFactory(factory: (options: never) => unknown, index: number, option
   throw notAProvider(index, `is a function that returned ${describe(made)}`);
 }
 
-/** Summarizes the providers, with `options` merged as core does it. */
+/** Summarizes the prepared providers. */
 export function summarizeProviders(
   providers: readonly Provider[],
   redirectProxyUrl?: string,
 ): ProviderSummary[] {
-  return providers.map((provider) => {
-    const { options, ...defaults } = provider as unknown as ProviderShape;
-    const merged: ProviderShape = mergeAsCore(clonePlain(defaults), options ?? {});
-    const { id = "" } = merged;
-    const { type = "" } = defaults;
+  return providers.map((given) => {
+    const provider = given as unknown as ProviderShape;
+    const { id = "", type = "", name } = provider;
     const oauth = type === "oauth" || type === "oidc";
-    const formPost = oauth && responseMode(merged.authorization) === "form_post";
-    const proxy = oauth ? merged.redirectProxyUrl ?? redirectProxyUrl : undefined;
+    const formPost = oauth && responseMode(provider.authorization) === "form_post";
+    const proxy = oauth ? provider.redirectProxyUrl ?? redirectProxyUrl : undefined;
     const server = Object.fromEntries(
-      SERVER_URLS.map((name) => [name, toUrl(merged[name])]),
+      SERVER_URLS.map((name) => [name, toUrl(provider[name])]),
     ) as ProviderServer;
+    const factoryId = factoryIdOf(given);
     return {
       id,
-      factoryId: defaults.id ?? id,
-      name: merged.name,
+      factoryId,
+      name,
       type,
-      checks: oauth ? checksOf(merged, proxy) : type === "webauthn" ? ["challenge"] : [],
+      checks: oauth ? checksOf(provider, proxy) : type === "webauthn" ? ["challenge"] : [],
       urls: Object.values(server).filter((url) => url !== undefined),
       server,
       formPost,
       // Core cannot forward forms.
       redirectProxyUrl: formPost ? undefined : proxy,
-      missing: missingOf(merged, type, defaults.id),
-      wrapped: CREDENTIALS.filter((name) => isWrapped(String(merged[name] ?? ""))),
-      misnamed: oauth ? misnamedOf(merged) : [],
+      missing: missingOf(provider, type, factoryId),
+      wrapped: CREDENTIALS.filter((name) => isWrapped(String(provider[name] ?? ""))),
+      misnamed: oauth ? misnamedOf(provider) : [],
     };
   });
 }
@@ -151,7 +149,7 @@ export function summarizeProviders(
 const SECRET_METHODS = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];
 
 /** What is not set or empty: core would send the text "undefined", or fail. */
-function missingOf(provider: ProviderShape, type: string, factoryId = ""): Credential[] {
+function missingOf(provider: ProviderShape, type: string, factoryId: string): Credential[] {
   const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = provider.client ?? {};
   const needed: Credential[] = [];
   if (type === "oauth" || type === "oidc") {

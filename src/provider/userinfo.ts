@@ -7,10 +7,10 @@ import type { Provider } from "@auth/core/providers";
 import type { Profile, TokenSet } from "@auth/core/types";
 import * as oauth from "oauth4webapi";
 import { defaultProfile } from "./default_profile.ts";
+import { invalidProvider } from "../errors.ts";
+import type { Settings } from "./settings.ts";
 import type { OIDCConfigInternal, ProfileCallback } from "./types.ts";
-import { FastifyAuthError } from "../errors.ts";
 
-type Part = Record<PropertyKey, unknown>;
 type Configured = OIDCConfigInternal<Profile> & { issuer?: string };
 
 /** The claims of the scopes `profile` and `email` that core makes a user from. */
@@ -28,17 +28,12 @@ const PLACEHOLDER_HOST = "authjs.dev";
  * `true` never.
  */
 export function completeFromUserinfo(provider: Provider): Provider {
-  const { options, ...own } = provider as unknown as Part & { options?: Part };
-  if (own.type !== "oidc" || (options?.idToken ?? own.idToken) !== undefined) return provider;
+  const { type, idToken, profile } = provider as unknown as Settings;
+  if (type !== "oidc" || idToken !== undefined) return provider;
   return {
-    ...own,
-    profile: afterUserinfo((own.profile ?? defaultProfile) as ProfileCallback<Profile>),
-    ...(options && {
-      options: typeof options.profile === "function"
-        ? { ...options, profile: afterUserinfo(options.profile as ProfileCallback<Profile>) }
-        : options,
-    }),
-  } as unknown as Provider;
+    ...provider,
+    profile: afterUserinfo((profile ?? defaultProfile) as ProfileCallback<Profile>),
+  } as Provider;
 }
 
 /** Core calls `profile` as a method of the provider. */
@@ -83,8 +78,7 @@ async function readUserinfo(provider: Configured, { sub }: Profile, tokens: Toke
   if (userinfo?.request) {
     const claims = await userinfo.request({ tokens, provider } as never) as Profile;
     if (claims?.sub === sub) return claims;
-    throw new FastifyAuthError(
-      "FST_AUTHJS_PROVIDER_INVALID",
+    throw invalidProvider(
       `The \`sub\` that \`userinfo.request\` of "${id}" returns is not that of the ID token.`,
     );
   }
@@ -128,6 +122,6 @@ function requestOptions(provider: Configured) {
   return {
     [oauth.allowInsecureRequests]: true,
     // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
-    [oauth.customFetch]: (provider as unknown as Part)[customFetch] as any,
+    [oauth.customFetch]: (provider as unknown as Settings)[customFetch] as any,
   };
 }

@@ -1,18 +1,20 @@
 /** Has the ID tokens of OpenID Providers verified before core reads them (`verifyIdTokens`). */
 import type { Provider } from "@auth/core/providers";
-import { FastifyAuthError } from "../errors.ts";
-import { clonePlain, mergeAsCore } from "../utils/clone.ts";
+import { invalidProvider } from "../errors.ts";
 import { later } from "../utils/later.ts";
 import type { ProviderLimits } from "./fetch.ts";
 import { type OpenIdClient, toOpenIdClient } from "./openid_metadata.ts";
-import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "./signing_algorithms.ts";
+import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "./token_keys.ts";
 import type { SigningKeys } from "./signing_keys.ts";
-import { variableOf } from "./variables.ts";
-
-type Part = Record<PropertyKey, unknown>;
+import { factoryIdOf, variableOf } from "./settings.ts";
 
 /** Corrects a response of the token endpoint. */
 type Conform = (response: Response) => Response | undefined | Promise<Response | undefined>;
+
+interface Endpoint {
+  readonly url?: string | URL;
+  readonly conform?: Conform;
+}
 
 type Limits = Pick<ProviderLimits, "insecure" | "production">;
 
@@ -41,25 +43,18 @@ export function verifyIdTokens(
   verification: IdTokenVerification | undefined,
   limits: Limits,
 ): Provider {
-  const { options, ...own } = provider as unknown as Part & { options?: Part };
-  if (verification === undefined || own.type !== "oidc") return provider;
+  const { type, token } = provider as { readonly type: string; readonly token?: string | Endpoint | null };
+  if (verification === undefined || type !== "oidc") return provider;
   const { keys, required } = verification;
   const client = toOpenIdClient(provider);
-  if (required) requireKey(client, String(own.id), limits);
-  // As core merges them: an address replaces all of a shipped endpoint.
-  const { token } = mergeAsCore(clonePlain(own), options ?? {}) as { token?: string | Part | null };
-  const endpoint = typeof token === "string" ? { url: token } : token ?? {};
-  const conform = endpoint.conform as Conform | undefined;
-  const { token: _token, ...others } = options ?? {};
+  if (required) requireKey(client, factoryIdOf(provider), limits);
+  const endpoint: Endpoint = typeof token === "string" ? { url: token } : token ?? {};
+  const { conform } = endpoint;
+  const verified: Conform = async (response) =>
+    await verifiedResponse(await conform?.(response.clone()) ?? response, client, await keys(), required);
   return {
-    ...own,
-    token: {
-      ...endpoint,
-      [UNVERIFIED]: conform,
-      conform: async (response: Response) =>
-        await verifiedResponse(await conform?.(response.clone()) ?? response, client, await keys(), required),
-    },
-    ...(options && { options: others }),
+    ...provider,
+    token: { ...endpoint, [UNVERIFIED]: conform, conform: verified },
   } as unknown as Provider;
 }
 
@@ -74,7 +69,7 @@ export function unverifiedWarnings(verifyIdTokens: boolean | undefined): string[
 }
 
 /** The `conform` for a refresh, whose ID token nothing reads: a new refresh token must not be lost over it. */
-export function unverifiedConform(endpoint: { readonly conform?: Conform }): Conform | undefined {
+export function unverifiedConform(endpoint: Endpoint): Conform | undefined {
   return UNVERIFIED in endpoint ? endpoint[UNVERIFIED] as Conform | undefined : endpoint.conform;
 }
 
@@ -86,7 +81,7 @@ function requireKey(
 ): void {
   const algorithm = client?.id_token_signed_response_alg;
   if (algorithm !== undefined && ![...PUBLIC_KEY_ALGORITHMS, ...SECRET_ALGORITHMS].includes(algorithm)) {
-    throw invalid(
+    throw invalidProvider(
       `\`verifyIdTokens\` cannot verify ID tokens of "${id}" that are signed with ${
         JSON.stringify(algorithm)
       }: ` +
@@ -95,19 +90,19 @@ function requireKey(
   }
   if (algorithm !== undefined && SECRET_ALGORITHMS.includes(algorithm)) {
     if (clientSecret) return;
-    throw invalid(
+    throw invalidProvider(
       `\`verifyIdTokens\` needs the \`clientSecret\` of "${id}", whose ID tokens are signed with it (${algorithm}).`,
     );
   }
   const [name, address] = isSet(jwks_endpoint) ? ["jwks_endpoint", jwks_endpoint] : ["issuer", issuer];
   if (isAddress(address)) {
     if (!production || name === "issuer" || /^https:/i.test(String(address)) || insecure.includes(id)) return;
-    throw invalid(
+    throw invalidProvider(
       `The \`jwks_endpoint\` of the provider "${id}" is reached without TLS, which NODE_ENV=production does not ` +
         `allow: use https, or on a private network \`insecureProviders: ["${id}"]\`.`,
     );
   }
-  throw invalid(
+  throw invalidProvider(
     `\`verifyIdTokens\` needs the keys of the provider "${id}", and its \`${name}\` is ` +
       `${isSet(address) ? "no address" : "not set"}: set \`issuer\` (or ${
         variableOf(factoryId, "ISSUER")
@@ -122,8 +117,4 @@ function isSet(value: unknown): boolean {
 
 function isAddress(value: unknown): boolean {
   return typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value);
-}
-
-function invalid(message: string): FastifyAuthError {
-  return new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message);
 }

@@ -1,7 +1,7 @@
 /** A provider as the sign-in page shows it. */
 import type { Provider } from "@auth/core/providers";
 import type { FieldView, ProviderView } from "../pages/types.ts";
-import { clonePlain, mergeAsCore } from "../utils/clone.ts";
+import { factoryIdOf } from "./settings.ts";
 
 type Field = Readonly<Record<string, unknown>>;
 
@@ -13,29 +13,26 @@ interface ProviderShape {
   credentials?: Readonly<Record<string, Field>>;
   formFields?: Readonly<Record<string, Field>>;
   enableConditionalUI?: boolean;
-  options?: ProviderShape;
 }
 
 /**
  * The view of a provider, or `undefined` if the page has no form for it: as in core, one without
  * `credentials` or `formFields`, or of another type.
  *
- * @param provider Completed from the environment.
+ * @param provider The prepared one.
  */
 export function toProviderView(provider: Provider): ProviderView | undefined {
-  const { options = {}, ...defaults } = provider as unknown as ProviderShape;
-  const merged: ProviderShape = mergeAsCore(clonePlain(defaults), options);
-  const { id = "", type = "" } = merged;
-  const fields = fieldsOf(merged);
+  const { id = "", type = "", name = id, style, enableConditionalUI } = provider as ProviderShape;
+  const fields = fieldsOf(provider as ProviderShape);
   if (fields === undefined) return undefined;
   return {
     id,
-    brand: defaults.id ?? id,
-    name: merged.name ?? id,
+    brand: factoryIdOf(provider),
+    name,
     type,
     fields: Object.entries(fields).map(([name, field]) => toField(name, field)),
-    conditional: type === "webauthn" && merged.enableConditionalUI === true,
-    logo: logoOf(merged.style?.logo),
+    conditional: type === "webauthn" && enableConditionalUI === true,
+    logo: logoOf(style?.logo),
   };
 }
 

@@ -1,31 +1,27 @@
 /** Copies of data that core may write to. */
 
-function isPlainObject(value: object): boolean {
+function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
+  if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }
 
 /**
  * Copies plain objects and arrays deeply, with symbol keys such as `customFetch`. Functions and instances of
  * classes, such as mail transports and keys, are not copied.
  */
-export function clonePlain<T>(value: T, seen: Map<object, unknown> = new Map()): T {
-  if (typeof value !== "object" || value === null) return value;
-  if (!Array.isArray(value) && !isPlainObject(value)) return value;
-  const known = seen.get(value);
-  if (known !== undefined) return known as T;
-
-  const copy: Record<PropertyKey, unknown> = Array.isArray(value) ? [] as never : {};
+export function clonePlain<T>(value: T, seen: Map<unknown, unknown> = new Map()): T {
+  if (!isPlain(value)) return value;
+  if (seen.has(value)) return seen.get(value) as T;
+  const copy = (Array.isArray(value) ? [] : {}) as Record<PropertyKey, unknown>;
   seen.set(value, copy);
-  for (const key of Reflect.ownKeys(value)) {
-    if (Array.isArray(value) && key === "length") continue;
-    copy[key] = clonePlain((value as Record<PropertyKey, unknown>)[key], seen);
-  }
+  for (const key of Reflect.ownKeys(value)) copy[key] = clonePlain(value[key], seen);
   return copy as T;
 }
 
 /**
- * Merges as core merges the `options` of a provider: deeply, and arrays by index.
+ * Merges as core merges the `options` of a provider: deeply, and arrays by index. Unlike there, an instance of a
+ * class such as a `CryptoKey` stays one.
  *
  * @param target Is written to and returned.
  * @param source Overrides `target`, except if it is `undefined`.
@@ -33,7 +29,7 @@ export function clonePlain<T>(value: T, seen: Map<object, unknown> = new Map()):
 export function mergeAsCore<T extends object>(target: T, source: object): T {
   const merged = target as Record<string, unknown>;
   for (const [key, value] of Object.entries(source)) {
-    if (typeof value !== "object" || value === null) {
+    if (!isPlain(value)) {
       if (value !== undefined) merged[key] = value;
       continue;
     }

@@ -1,0 +1,56 @@
+/** A provider with the settings of the application, which core's factories keep apart under `options`. */
+import { customFetch } from "@auth/core";
+import type { Provider } from "@auth/core/providers";
+import { invalidProvider } from "../errors.ts";
+import { clonePlain, mergeAsCore } from "../utils/clone.ts";
+import { parseJsonObject } from "../utils/json.ts";
+
+/** What is read or written of a provider, by the names of its settings. */
+export type Settings = Record<PropertyKey, unknown>;
+
+const FACTORY_ID = Symbol("fastify-authjs.factoryId");
+
+/**
+ * The id that the factory of a provider gives, by which its environment variables are named: an application may
+ * give the provider another.
+ */
+export function factoryIdOf(provider: object): string {
+  const { [FACTORY_ID]: factoryId, id } = provider as Settings;
+  return String(factoryId ?? id ?? "");
+}
+
+/** The environment variable of one setting, as core names it: `AUTH_<ID>_<setting>`. */
+export function variableOf(id: string, setting: "ID" | "SECRET" | "ISSUER" | "KEY"): string {
+  return `AUTH_${id.toUpperCase().replace(/-/g, "_")}_${setting}`;
+}
+
+/** Merges the `options` over the rest, as core does with each request; null is the same as unset. */
+export function applyOptions(provider: Provider): Provider {
+  const { options: given = {}, ...own } = provider as unknown as Settings & { readonly options?: Settings };
+  const options: Settings = { ...given };
+  for (const name of Object.keys(options)) if (options[name] === null) delete options[name];
+  const merged = mergeAsCore(clonePlain(own), options) as Settings;
+  return {
+    ...merged,
+    [FACTORY_ID]: own.id,
+    // A symbol, which core does not merge; as there, the provider's own comes first.
+    [customFetch]: own[customFetch] ?? options[customFetch],
+    // Merged into core's default it would have an empty user name if none is set, which servers refuse.
+    ...(options.server !== undefined && { server: options.server }),
+    authorization: parseClaims(merged.authorization, String(merged.id)),
+  } as unknown as Provider;
+}
+
+/**
+ * The endpoint with its `claims` parameter (OpenID Connect Core 1.0 section 5.5) as an object: core writes it as
+ * JSON, and would write a JSON text as JSON once more.
+ */
+function parseClaims(authorization: unknown, id: string): unknown {
+  const { params } = (authorization ?? {}) as { readonly params?: Settings };
+  if (typeof params?.claims !== "string") return authorization;
+  const claims = parseJsonObject(params.claims);
+  if (claims !== undefined) return { ...authorization as object, params: { ...params, claims } };
+  throw invalidProvider(
+    `\`authorization.params.claims\` of the provider "${id}" is no JSON object: write it as an object.`,
+  );
+}
