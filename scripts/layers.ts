@@ -61,7 +61,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
     ],
   },
   "guard": {
-    about: "which requests to routes of the application pass: `requireSession()`, `config.auth`, step-up",
+    about: "which requests to routes of the application pass: `requireSession()`, `config.auth`",
     imports: [
       "accounts",
       "actions",

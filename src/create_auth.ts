@@ -38,7 +38,7 @@ const listSessions = later(async () => (await import("./actions/sessions.ts")).l
 const revokeSession = later(async () => (await import("./actions/sessions.ts")).revokeSession);
 const revokeSessions = later(async () => (await import("./actions/sessions.ts")).revokeSessions);
 const getAccessToken = later(async () => (await import("./accounts/tokens.ts")).getAccessToken);
-const getToken = later(async () => (await import("./accounts/tokens.ts")).getToken);
+const readClaims = later(async () => (await import("./instance/read_claims.ts")).readClaims);
 
 /**
  * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else
@@ -144,7 +144,7 @@ function authOf<Returned extends DefaultSession>(
         signOut(acting(), request, reply, options)) as SignOutAction,
     updateSession: (request, reply, data, options = {}) =>
       updateSession(acting(), request, reply, data, options) as ReturnType<AuthObject["updateSession"]>,
-    getToken: (request) => getToken(acting(), request),
+    getToken: (request) => readClaims(request, own),
     getAccessToken: (request, provider) => getAccessToken(acting(), request, provider),
     listSessions: (request) => listSessions(acting(), request),
     revokeSession: (id) => revokeSession(acting(), id),

@@ -7,7 +7,6 @@ import type {
   ProviderLogoutConfig,
   RateLimitConfig,
   SessionsConfig,
-  StepUpConfig,
 } from "./types/feature_options.ts";
 import type { FeatureOptions } from "./features/options.ts";
 import type { FastifyAuthPages, KernelOptions } from "./types/kernel_options.ts";
@@ -29,8 +28,7 @@ export interface FastifyAuthOptions
     EmailConfirmConfig,
     ProviderLogoutConfig,
     RateLimitConfig,
-    SessionsConfig,
-    StepUpConfig {}
+    SessionsConfig {}
 
 /** The configuration of the plugin: core's without `raw`, and the options of the plugin. */
 export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, FastifyAuthOptions {

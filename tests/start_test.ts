@@ -91,6 +91,8 @@ Deno.test("an application starts without what only requests or other options nee
     assertEquals(names.filter((name) => functions.has(name)), [], what);
   }
   assert(functions.has("resolveConfig"), "what is needed is found");
+  const features = modules.filter((module) => /\/features\/\w+\/mod\.ts$/.test(module));
+  assertEquals(features, [], "features that are not configured");
   assert(modules.length <= MOST_MODULES, `${modules.length} modules are loaded:\n${modules.join("\n")}`);
   assert(packages.has("fastify"), "packages are found");
   assertEquals(["@remix-run/html-template", "negotiator"].filter((name) => packages.has(name)), []);

@@ -214,6 +214,7 @@ Deno.test("what cannot be meant is refused at once", () => {
     { amr: "" },
     { amr: undefined as never },
     { acr: ['"'] },
+    { acr: 1 as never },
   ];
   for (const wrong of mistakes) {
     const error = assertThrows(() => requireSession(config, wrong), FastifyAuthError);

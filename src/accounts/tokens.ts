@@ -1,13 +1,13 @@
-/** The claims of the session token, and the access tokens of providers. */
+/** The access tokens of providers. */
 import { accessTokenOfAccount } from "./account_tokens.ts";
 import type { ActionAuth } from "../actions/perform.ts";
 import { strategyOf } from "../config/adapter_problem.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { FastifyAuthError } from "../errors.ts";
+import { readClaims } from "../instance/read_claims.ts";
 import { presentedToken, readRefreshing, readSession } from "../instance/read_session.ts";
 import { invalid } from "../instance/arguments.ts";
 import { refreshTokens } from "../provider/refresh_tokens.ts";
-import { openToken } from "../session/open.ts";
 import {
   EARLY_MS,
   isExpired,
@@ -16,22 +16,9 @@ import {
   withTokens,
 } from "../session/provider_tokens.ts";
 import type { TokenRefresh } from "../session/read.ts";
-import { cloneClaims } from "../session/renew.ts";
 import { canCarryCookies } from "../session/reply.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
-import type { JWT, SessionRequest } from "../types.ts";
-
-/** The claims of the session token, or null if there is no session or it is in a database. */
-export async function getToken({ config }: ActionAuth, request: SessionRequest): Promise<JWT | null> {
-  const { session, claims } = await readSession(request, config);
-  if (session === null) return null;
-  // Callers may write to them, and requests with the same token share them.
-  if (claims !== undefined) return cloneClaims(claims);
-  const { cookie, settings } = presentedToken(request, config)!;
-  if (settings.strategy !== "jwt") return null;
-  // Another request may have replaced it.
-  return (await openToken(settings.live.newest(cookie.token), settings)).claims;
-}
+import type { SessionRequest } from "../types.ts";
 
 /** How often one call reads at most: a read that others began does not refresh what it asks for. */
 const MOST_READS = 1000;
@@ -51,7 +38,7 @@ export async function getAccessToken(
   }
   if (strategyOf(instance.config.core) === "database") return await accessTokenOfAccount(auth, request, id);
   const refresh = refreshOf(id, instance.config);
-  let claims = await getToken(auth, request);
+  let claims = await readClaims(request, config);
   if (claims === null) await assertAvailable(auth, request);
   let attempt = 0;
   for (let reads = 0; claims !== null; reads++) {

@@ -127,7 +127,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
     keepsTokens: refreshTokens,
     /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
-    recordsSignIns: config.stepUp ?? false,
+    recordsSignIns: config["stepUp"] ?? false,
     /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
     revocation: config.revocable && store ? { store, timeout: adapterTimeout } : undefined,
     /** How requests and processes share the refresh of a session. */

@@ -142,7 +142,6 @@ const CONFIG = {
     // Core compares it with the symbol: with any other value the token is checked.
     (value) => value === skipCSRFCheck || value === false || value === null,
   ),
-  stepUp: BOOLEAN,
   tenant: required(
     // More would not fit in the names of cookies.
     'a name of 1 to 200 characters that stays the same, such as "acme"',

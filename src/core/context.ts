@@ -14,12 +14,13 @@ import type { Log } from "../utils/log.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Publish } from "../telemetry/events.ts";
 import type { Answer } from "./answer.ts";
+import type { GuardHooks } from "./guard_hooks.ts";
 
 /** Answers a request. */
 export type Handler = (context: RequestContext) => Promise<Answer>;
 
 /** What a feature adds to a configuration. Each member has no effect if a feature leaves it out. */
-export interface Hooks extends SessionHooks {
+export interface Hooks extends SessionHooks, GuardHooks {
   /** Answers the routes of the feature, by action. */
   readonly handlers?: Readonly<Record<string, Handler>>;
   /** The cookies that it sets, for the table of how the application is set up. */

@@ -2,29 +2,28 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { authInstance } from "../instance/auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
+import type { Guarded, GuardRefusal } from "../core/guard_hooks.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
+import { invalid } from "../instance/arguments.ts";
+import { isUsed } from "../instance/feature.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
-import { authorizer, type RequireSessionOptions } from "./guard_options.ts";
+import { authorizer, featuresOf, type RequireSessionOptions } from "./guard_options.ts";
 import type { RouteAuthConfig } from "./route_auth.ts";
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
-import { requiresStepUp, type StepUp, stepUpChallenge, stepUpOf } from "./step_up_options.ts";
 import { Tenants } from "../instance/tenants.ts";
 import { CallbackFailure } from "../session/read.ts";
 import { eventsOf } from "../telemetry/events.ts";
 import { later } from "../utils/later.ts";
 
-// Few guards need them.
-const isSteppedUp = later(async () => (await import("./step_up.ts")).isSteppedUp);
 const sendUnreadableSession = later(async () =>
   (await import("../actions/unreadable_session.ts")).sendUnreadableSession
 );
-const startStepUp = later(async () => (await import("./step_up.ts")).startStepUp);
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
@@ -36,8 +35,8 @@ export const GUARD: unique symbol = Symbol("fastify-authjs.guard");
 export interface Guarding {
   /** Whose sessions: of a configuration, or of one that a function chooses. */
   readonly source: FastifyAuthConfig | ConfigForRequest;
-  /** Whether it may have a user sign in again. */
-  readonly stepsUp: boolean;
+  /** The codes with which it may answer a user who has to sign in again. */
+  readonly codes: readonly FastifyAuthErrorCode[];
 }
 
 /** A hook, which may be a guard. */
@@ -91,7 +90,7 @@ function guardPerRequest(
       throw error;
     }
   };
-  return Object.assign(guard, { [GUARD]: () => ({ source: choose, stepsUp: requiresStepUp(options) }) });
+  return Object.assign(guard, { [GUARD]: () => ({ source: choose, codes: codesOf(options) }) });
 }
 
 function guardOf(
@@ -101,7 +100,9 @@ function guardOf(
 ): SessionGuard {
   const once = (what: string, tell: () => void) => authInstance(config).once(what, tell);
   const isAllowed = authorizer(options, where, once);
-  const stepUp = stepUpOf(options, config, where);
+  const features = featuresOf(options);
+  const unused = features.find((feature) => !isUsed(feature, config));
+  if (unused !== undefined) throw invalid(where, unused.guard.unused);
   const guard: SessionGuard = async (request, reply) => {
     // The routes of the plugin must work without a session, also under a guard at the root.
     if (isAuthRoute(request.routeOptions.config)) return;
@@ -109,23 +110,34 @@ function guardOf(
     const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
     const allowed = session !== null && await isAllowed(session, request as FastifyRequest);
-    if (allowed && (stepUp === undefined || await isSteppedUp(stepUp, request, config))) {
-      return keepPrivate(reply as FastifyReply);
-    }
+    const refusal = allowed && features.length > 0
+      ? await refusalOf({ request, config, options })
+      : undefined;
+    if (allowed && refusal === undefined) return keepPrivate(reply as FastifyReply);
     if (isSignInPage(request, config)) return;
     keepUnstored(reply as FastifyReply);
     if (failure !== undefined) return await sendFailure(failure, request, reply, config);
-    if (allowed) {
-      publishRefusal("FST_AUTHJS_STEP_UP_REQUIRED", request, config, session);
-      return await sendToStepUp(stepUp!, request, reply, config);
-    }
-    if (session !== null) {
+    if (session !== null && !allowed) {
       publishRefusal("FST_AUTHJS_FORBIDDEN", request, config, session);
       throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");
     }
-    return sendToSignIn(request, reply, config);
+    if (refusal !== undefined) publishRefusal(refusal.error.code, request, config, session);
+    return await sendToSignIn(request, reply, config, refusal);
   };
-  return Object.assign(guard, { [GUARD]: () => ({ source: config, stepsUp: stepUp !== undefined }) });
+  return Object.assign(guard, { [GUARD]: () => ({ source: config, codes: codesOf(options) }) });
+}
+
+/** Why a signed-in user has to sign in again, for the first feature that says so. */
+async function refusalOf(guarded: Guarded): Promise<GuardRefusal | undefined> {
+  for (const { onGuard } of authInstance(guarded.config).hooks) {
+    const refusal = await onGuard?.(guarded);
+    if (refusal !== undefined) return refusal;
+  }
+}
+
+/** The codes with which features refuse users of a guard. */
+export function codesOf(options: RequireSessionOptions): readonly FastifyAuthErrorCode[] {
+  return featuresOf(options).map(({ guard }) => guard.code);
 }
 
 /**
@@ -141,19 +153,28 @@ function assertOwnUpgrade(request: GuardedRequest, config: FastifyAuthConfig): v
 /**
  * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply:
  * otherwise Fastify would go on to the handler while an asynchronous `onSend` hook runs.
+ *
+ * @param refusal Why a user who is signed in has to sign in again.
  */
-function sendToSignIn(request: GuardedRequest, reply: GuardedReply, config: FastifyAuthConfig): unknown {
+async function sendToSignIn(
+  request: GuardedRequest,
+  reply: GuardedReply,
+  config: FastifyAuthConfig,
+  refusal: GuardRefusal | undefined,
+): Promise<unknown> {
   if (request.method === "GET") addVary(reply, "Accept");
   const { scheme, isInHeader } = schemeOf(request, config);
-  if (isInHeader) publishRefusal("FST_AUTHJS_UNAUTHENTICATED", request, config, null);
+  if (isInHeader && !refusal) publishRefusal("FST_AUTHJS_UNAUTHENTICATED", request, config, null);
   if (isPageView(request) && !isInHeader) {
+    if (await refusal?.signIn(reply)) return reply;
     const address = signInAddress(request, config);
     if (address !== undefined) return reply.redirect(address, 302);
     warnOfMissingPage(request, config);
   }
   // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
-  reply.header("www-authenticate", isInHeader ? `${scheme} error="invalid_token"` : scheme);
-  throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
+  const challenge = refusal?.challenge ?? (isInHeader ? 'error="invalid_token"' : undefined);
+  reply.header("www-authenticate", challenge === undefined ? scheme : `${scheme} ${challenge}`);
+  throw refusal?.error ?? new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
 }
 
 /**
@@ -174,25 +195,6 @@ async function sendFailure(
   const page = { statusCode: failure.statusCode!, signInUrl, callbackUrl: returnPath(request, config) };
   if (await sendUnreadableSession({ instance: authInstance(config) }, request, reply, page)) return reply;
   throw failure;
-}
-
-/** Has a browser that requests a page sign in again, as the guard requires, and refuses other requests. */
-async function sendToStepUp(
-  stepUp: StepUp,
-  request: GuardedRequest,
-  reply: GuardedReply,
-  config: FastifyAuthConfig,
-): Promise<unknown> {
-  if (request.method === "GET") addVary(reply, "Accept");
-  const { scheme, isInHeader } = schemeOf(request, config);
-  if (isPageView(request) && !isInHeader) {
-    if (await startStepUp(stepUp, request, reply, config)) return reply;
-    const address = signInAddress(request, config);
-    if (address !== undefined) return reply.redirect(address, 302);
-    warnOfMissingPage(request, config);
-  }
-  reply.header("www-authenticate", stepUpChallenge(stepUp, scheme));
-  throw new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route.");
 }
 
 /** Publishes a refusal that belongs into an audit trail: the client has signed in, or holds a token. */

@@ -2,11 +2,13 @@
 import type { FastifyRequest } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
 import { logError } from "../core/logger.ts";
+import { FEATURES } from "../features/mod.ts";
+import type { FeatureGuardOptions } from "../features/options.ts";
 import { invalid } from "../instance/arguments.ts";
 import type { Session } from "../types.ts";
 
 /** Which signed-in users may pass a guard, and which routes it leaves open. All that is set must hold. */
-export interface RequireSessionOptions<OwnSession = Session> {
+export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuardOptions {
   /**
    * The user must have one of these roles in `session.user.role` or `session.user.roles` (each a string or an
    * array of strings), which `callbacks.session` sets.
@@ -24,28 +26,6 @@ export interface RequireSessionOptions<OwnSession = Session> {
    */
   authorize?: (session: OwnSession, request: FastifyRequest) => unknown;
   /**
-   * How long ago the user may have been authenticated at most, in seconds. Otherwise a browser that requests
-   * a page is sent to sign in again, with `max_age`; other requests get a 401
-   * (`FST_AUTHJS_STEP_UP_REQUIRED`). Needs `stepUp: true` in the configuration, as `acr` and `amr` do.
-   *
-   * @default any time ago
-   */
-  maxAge?: number;
-  /**
-   * The authentication context class, or several of which one is enough: the claim `acr` of the ID token. It
-   * is asked for as `acr_values`.
-   *
-   * @default any
-   */
-  acr?: string | readonly string[];
-  /**
-   * The authentication methods, all of which must have been used, such as `"mfa"` or `"hwk"` (RFC 8176): the
-   * claim `amr` of the ID token.
-   *
-   * @default any
-   */
-  amr?: string | readonly string[];
-  /**
    * Whether routes with exactly `auth: false` in their `config` are open. All others stay guarded, also
    * unknown paths, HEAD and OPTIONS, and those whose `config.auth` requires more. The log names the open
    * routes at boot.
@@ -55,10 +35,15 @@ export interface RequireSessionOptions<OwnSession = Session> {
   respectRouteConfig?: boolean;
 }
 
-const OPTIONS = ["roles", "authorize", "maxAge", "acr", "amr", "respectRouteConfig"];
+/** The features that add options to guards. */
+const FEATURES_WITH_OPTIONS = FEATURES.flatMap(({ guard, ...feature }) => guard ? { ...feature, guard } : []);
 
-/** A value of `acr` or `amr`: in a request and a challenge, spaces separate several. */
-const NAME = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+const OPTIONS = [
+  "roles",
+  "authorize",
+  "respectRouteConfig",
+  ...FEATURES_WITH_OPTIONS.flatMap(({ guard }) => Object.keys(guard.rules)),
+];
 
 /**
  * Checks options: a misspelled or undefined one must not make a route public.
@@ -76,22 +61,22 @@ export function assertGuardOptions(options: RequireSessionOptions, where: string
   if ("authorize" in options && typeof options.authorize !== "function") {
     throw invalid(where, "`authorize` must be a function; leave it out to let every user pass.");
   }
-  const { maxAge } = options;
-  if ("maxAge" in options && !(Number.isSafeInteger(maxAge) && maxAge! >= 1)) {
-    throw invalid(
-      where,
-      "`maxAge` must be a whole number of seconds from 1; leave it out to accept any age.",
-    );
-  }
   if ("respectRouteConfig" in options && typeof options.respectRouteConfig !== "boolean") {
     throw invalid(where, "`respectRouteConfig` must be true or false.");
   }
-  for (const name of ["acr", "amr"] as const) {
-    const values = [options[name]].flat();
-    if (name in options && !(values.length > 0 && values.every((value) => NAME.test(String(value ?? " "))))) {
-      throw invalid(where, `\`${name}\` must name a value without spaces; leave it out to accept any.`);
+  for (const { guard: { rules } } of FEATURES_WITH_OPTIONS) {
+    for (const [name, value] of Object.entries(options)) {
+      const problem = rules[name]?.(value, name);
+      if (problem !== undefined) throw invalid(where, problem);
     }
   }
+}
+
+/** The features whose options a guard has. */
+export function featuresOf(options: RequireSessionOptions): typeof FEATURES_WITH_OPTIONS {
+  return FEATURES_WITH_OPTIONS.filter(({ guard }) =>
+    Object.keys(guard.rules).some((name) => name in options)
+  );
 }
 
 /** Runs a function once for each `what`. */

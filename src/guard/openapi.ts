@@ -227,19 +227,19 @@ function sessionCookie(source: Guarding["source"], secure: boolean): string {
 /** An answer of a guard, with the codes that its error may have. */
 type GuardAnswer = readonly [status: number, description: string, ...codes: FastifyAuthErrorCode[]];
 
-const STEP_UP = "There is no session, or the user has to sign in again. A browser that requests a page is " +
+const SIGN_IN_AGAIN =
+  "There is no session, or the user has to sign in again. A browser that requests a page is " +
   "redirected to do so instead (302).";
 
 /** What the guards of a route answer with. */
 function answersOf(guards: readonly Guarding[]): GuardAnswer[] {
+  const codes = [...new Set(guards.flatMap(({ codes }) => codes))];
   return [
-    guards.some(({ stepsUp }) => stepsUp)
-      ? [401, STEP_UP, "FST_AUTHJS_UNAUTHENTICATED", "FST_AUTHJS_STEP_UP_REQUIRED"]
-      : [
-        401,
-        "There is no session. A browser that requests a page is redirected to the sign-in page instead (302).",
-        "FST_AUTHJS_UNAUTHENTICATED",
-      ],
+    codes.length > 0 ? [401, SIGN_IN_AGAIN, "FST_AUTHJS_UNAUTHENTICATED", ...codes] : [
+      401,
+      "There is no session. A browser that requests a page is redirected to the sign-in page instead (302).",
+      "FST_AUTHJS_UNAUTHENTICATED",
+    ],
     [403, "The signed-in user may not use this route.", "FST_AUTHJS_FORBIDDEN"],
     [503, "The database of the sessions failed.", "FST_AUTHJS_UNAVAILABLE"],
   ];

@@ -1,13 +1,12 @@
 /** The guards that the routes of an application declare. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
-import { GUARD, type Guarding, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
+import { codesOf, GUARD, type Guarding, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
 import { invalid } from "../instance/arguments.ts";
 import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { OpenApi } from "./openapi.ts";
 import { declaredAuth, type RouteAuth, type RouteAuthConfig, type RouteAuthOptions } from "./route_auth.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
-import { requiresStepUp } from "./step_up_options.ts";
 
 /** A declared guard. Which registration it is for is known when all are there. */
 interface Declaration {
@@ -106,7 +105,7 @@ export class RouteGuards {
     const guard = (request: FastifyRequest, reply: FastifyReply) => this.#run(declaration, request, reply);
     const requires = () => ({
       source: this.#registrationOf(declaration).config,
-      stepsUp: requiresStepUp(options),
+      codes: codesOf(options),
     });
     // A new array: the given one may be shared among routes.
     route.onRequest = [Object.assign(guard, { [GUARD]: requires }), ...[route.onRequest ?? []].flat()];
@@ -201,9 +200,9 @@ function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
   for (const hook of hooksOf(route, scope)) {
     const guarding = (hook as MarkedHook)[GUARD]?.(route.config);
     if (guarding === undefined) continue;
-    const { source, stepsUp } = guarding;
+    const { source, codes } = guarding;
     if (typeof source !== "function" && isSignInRoute(route, source)) continue;
-    required.set(source, { source, stepsUp: stepsUp || required.get(source)?.stepsUp === true });
+    required.set(source, { source, codes: [...codes, ...required.get(source)?.codes ?? []] });
   }
   return [...required.values()];
 }

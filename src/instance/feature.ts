@@ -1,6 +1,8 @@
 /** What a feature is made of. `src/features/mod.ts` lists all of them. */
 import type { Facts } from "../config/mistakes.ts";
+import type { Rule } from "../config/rules.ts";
 import type { Hooks } from "../core/context.ts";
+import type { FastifyAuthErrorCode } from "../errors.ts";
 import type { FeatureOptions } from "../features/options.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import type { AuthRoute } from "../routes/table.ts";
@@ -10,7 +12,19 @@ export interface ListedFeature {
   readonly name: string;
   /** Its options at the top level of the configuration. It is used if one of them is neither `false` nor missing. */
   readonly options: readonly (keyof FeatureOptions)[];
+  /** What it adds to guards. Their options are checked before anything is loaded. */
+  readonly guard?: ListedGuard;
   readonly load: () => Promise<Feature>;
+}
+
+/** What a feature adds to guards, besides {@linkcode Hooks.onGuard}. */
+export interface ListedGuard {
+  /** Its options of a guard. */
+  readonly rules: Readonly<Record<string, Rule>>;
+  /** What is wrong with them if the configuration does not use the feature. */
+  readonly unused: string;
+  /** The code of the 401 that a guard with them may answer with. */
+  readonly code: FastifyAuthErrorCode;
 }
 
 /** A feature. */
@@ -26,6 +40,6 @@ export interface Feature {
 }
 
 /** Whether a configuration uses a feature. */
-export function isUsed({ options }: ListedFeature, config: FastifyAuthConfig): boolean {
+export function isUsed({ options }: Pick<ListedFeature, "options">, config: FastifyAuthConfig): boolean {
   return options.some((name) => config[name] !== undefined && config[name] !== false);
 }

@@ -173,15 +173,3 @@ export interface SessionsConfig {
    */
   revocable?: boolean;
 }
-
-/** The option of guards that require how and when users signed in. */
-export interface StepUpConfig {
-  /**
-   * Whether it is kept how and when the users of sessions signed in, by the claims `auth_time`, `acr` and
-   * `amr` of the ID token, for guards with `maxAge`, `acr` or `amr`: in the session token, or with the
-   * strategy "database" in a cookie that is signed together with it.
-   *
-   * @default false
-   */
-  stepUp?: boolean;
-}

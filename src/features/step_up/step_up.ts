@@ -5,31 +5,52 @@
 import type { FastifyReply } from "fastify";
 import { parseCookie } from "cookie";
 import type { JWT } from "@auth/core/jwt";
-import { beginSignIn } from "../actions/actions.ts";
-import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
-import { cookieSettings } from "../config/cookies.ts";
-import type { NoticeCode } from "../config/notices.ts";
-import { removalOf, toSetCookieLine } from "../http/set_cookie.ts";
-import { FastifyAuthError } from "../errors.ts";
-import { presentedToken } from "../instance/read_session.ts";
-import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../types.ts";
-import { requireOrigin } from "../http/origin.ts";
-import { toList } from "./guard_options.ts";
-import { signInClaims } from "../session/sign_in_cookie.ts";
-import { signInOf } from "../session/sign_in_record.ts";
-import { RequestReads } from "../session/request_reads.ts";
-import { returnPath } from "./sign_in_redirect.ts";
-import type { StepUp } from "./step_up_options.ts";
-import { getToken } from "../accounts/tokens.ts";
+import { beginSignIn } from "../../actions/actions.ts";
+import { type AuthInstance, authInstance } from "../../instance/auth_instance.ts";
+import { cookieSettings } from "../../config/cookies.ts";
+import type { NoticeCode } from "../../config/notices.ts";
+import { removalOf, toSetCookieLine } from "../../http/set_cookie.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { presentedToken } from "../../instance/read_session.ts";
+import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../../types.ts";
+import { requireOrigin } from "../../http/origin.ts";
+import { toList } from "../../guard/guard_options.ts";
+import { signInClaims } from "../../session/sign_in_cookie.ts";
+import { signInOf } from "../../session/sign_in_record.ts";
+import { RequestReads } from "../../session/request_reads.ts";
+import { returnPath } from "../../guard/sign_in_redirect.ts";
+import { readClaims } from "../../instance/read_claims.ts";
+import type { Guarded, GuardRefusal } from "../../core/guard_hooks.ts";
 
-/** Whether the user of the session was authenticated as required. */
-export async function isSteppedUp(
-  stepUp: StepUp,
-  request: GuardedRequest,
-  config: FastifyAuthConfig,
-): Promise<boolean> {
-  const claims = await claimsOf(request, config);
-  return claims !== null && meets(claims, stepUp, Date.now());
+/** What a guard requires of the authentication. */
+interface StepUp {
+  /** Seconds. */
+  readonly maxAge: number | undefined;
+  /** One of these, if there are any. */
+  readonly acr: readonly string[];
+  /** All of these. */
+  readonly amr: readonly string[];
+}
+
+/** Why a user was not authenticated as checked options require; `undefined` if that is so. */
+export async function refusalOf({ request, config, options }: Guarded): Promise<GuardRefusal | undefined> {
+  const required = { maxAge: options.maxAge, acr: toList(options.acr), amr: toList(options.amr) };
+  const claims = await claimsOf(request, config) ?? {};
+  if (meets(claims, required, Date.now())) return undefined;
+  return {
+    error: new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route."),
+    challenge: challengeOf(required),
+    signIn: (reply) => startStepUp(required, claims, request, reply, config),
+  };
+}
+
+/** The challenge for a client that shows no pages (RFC 9470 section 3). */
+function challengeOf({ maxAge, acr }: StepUp): string {
+  return [
+    'error="insufficient_user_authentication"',
+    ...(maxAge === undefined ? [] : [`max_age="${maxAge}"`]),
+    ...(acr.length === 0 ? [] : [`acr_values="${acr.join(" ")}"`]),
+  ].join(", ");
 }
 
 /**
@@ -39,7 +60,7 @@ export async function isSteppedUp(
 async function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Promise<JWT | null> {
   const { cookie, settings } = presentedToken(request, config)!;
   if (settings.signInCookie === undefined) {
-    return await getToken({ config, instance: authInstance(config) }, request);
+    return await readClaims(request, config);
   }
   // A bearer token is of a session of its own, which no cookie is signed with.
   return signInClaims(RequestReads.of(request).cookies(config) ?? "", cookie.token, settings) ?? null;
@@ -62,14 +83,14 @@ function meets({ auth_time, acr, amr }: JWT, required: StepUp, now: number): boo
  * @returns Whether the reply was sent; without this, the sign-in page is to be shown.
  * @throws {FastifyAuthError} `FST_AUTHJS_FORBIDDEN` if the user has just done so, and in vain.
  */
-export async function startStepUp(
+async function startStepUp(
   stepUp: StepUp,
+  claims: JWT,
   request: GuardedRequest,
   reply: GuardedReply,
   config: FastifyAuthConfig,
 ): Promise<boolean> {
   const instance = authInstance(config);
-  const claims = await claimsOf(request, config) ?? {};
   const record = signInOf(claims);
   const attempt = new Attempt(stepUp, request, instance);
   const begunAt = attempt.begunAt();
