@@ -13,24 +13,18 @@ import { isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
 export const ATTEMPTS = 3;
 
 /** @throws {FastifyAuthError} `FST_AUTHJS_NOT_FOUND` if there is no such OAuth provider. */
-export function oauthProvider(id: string, { core, providers }: ResolvedConfig): Provider {
+export function oauthProvider(id: string, { coreProviders, providers }: ResolvedConfig): Provider {
   const { type } = providers.get(id) ?? {};
   if (type !== "oauth" && type !== "oidc") {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `There is no OAuth provider "${id}".`);
   }
-  const all = core.providers as readonly ConfiguredProvider[];
-  return all.find((each) => (each.options?.id ?? each.id) === id)! as unknown as Provider;
+  return coreProviders.get(id)!;
 }
 
 /** Without a way to replace it, an access token is given out for as long as it is valid. */
 export function whileValid(tokens: ProviderTokens, otherwise: FastifyAuthError): string {
   if (isExpired(tokens, 0)) throw otherwise;
   return tokens.access_token;
-}
-
-interface ConfiguredProvider {
-  readonly id?: string;
-  readonly options?: { readonly id?: string };
 }
 
 /** Why tokens could not be refreshed, for the application. */

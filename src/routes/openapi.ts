@@ -239,7 +239,7 @@ function idsOf({ providers }: ResolvedConfig, ...types: string[]): string[] {
 function credentialFields({ core }: ResolvedConfig): Fields {
   const inputs = (core.providers as readonly CredentialsShape[])
     .filter(({ type }) => type === "credentials")
-    .flatMap(({ options, credentials }) => Object.entries(options?.credentials ?? credentials ?? {}));
+    .flatMap(({ credentials = {} }) => Object.entries(credentials));
   return Object.fromEntries(inputs.map(([name, { type, label }]) => [name, {
     ...text(label),
     ...(type === "password" && { format: "password" }),
@@ -249,7 +249,6 @@ function credentialFields({ core }: ResolvedConfig): Fields {
 interface CredentialsShape {
   type?: string;
   credentials?: Readonly<Record<string, { type?: string; label?: string }>>;
-  options?: Pick<CredentialsShape, "credentials">;
 }
 
 function text(description?: string): JsonSchema {

@@ -81,20 +81,14 @@ const ACCOUNTS: Readonly<Record<string, (context: RequestContext) => string | un
 };
 
 /** An e-mail provider, with its settings. */
-interface EmailShape {
-  readonly id?: string;
-  readonly options?: Partial<EmailConfig>;
-}
-
 /**
  * The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one, and
  * so are sub-addresses (RFC 5233), such as "ada+news@example.com".
  */
 function recipientOf({ body, provider, config }: RequestContext): string | undefined {
-  const email = (config.core.providers as readonly EmailShape[])
-    .find(({ id, options }) => (options?.id ?? id) === provider!.id);
+  const email = config.coreProviders.get(provider!.id) as EmailConfig | undefined;
   try {
-    const address = email?.options?.normalizeIdentifier?.(textOf(body?.email) ?? "");
+    const address = email?.normalizeIdentifier?.(textOf(body?.email) ?? "");
     return address?.replace(/^([^@+]+)\+[^@]*(?=@)/, "$1");
   } catch {
     // Core refuses it for the same reason.
