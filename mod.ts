@@ -97,6 +97,7 @@ export type {
   FastifyAuthPages,
   FeatureGuardOptions,
   FeatureOptions,
+  FeatureSignOutOptions,
   GetSessionResult,
   GuardedReply,
   GuardedRequest,

@@ -104,7 +104,9 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
   const auth = authInstance(config as FastifyAuthConfig);
   const problem = await auth.problem();
   if (problem !== undefined) throw problem;
-  for (const { message, ...details } of auth.config.warnings) log.warn(details, message);
+  for (const { message, ...details } of [...auth.config.warnings, ...auth.used.warnings]) {
+    log.warn(details, message);
+  }
   for (const { message, ...details } of auth.config.advice) log.info(details, message);
   auth.config.notices.sendTo(log);
   await auth.config.otherProcesses?.();
@@ -132,7 +134,7 @@ async function mountAtBoot(
   scope.addHook("onReady", async () => {
     mount = openMount(mounted, config, limits);
   });
-  const all = [...AUTH_ROUTES, ...auth.features.flatMap(({ routes = [] }) => routes)];
+  const all = [...AUTH_ROUTES, ...auth.used.features.flatMap(({ routes = [] }) => routes)];
   const routes = all.filter((route) => handlerOf(route, auth) !== undefined);
   return { mountOf: () => mount, served: auth.config, routes };
 }

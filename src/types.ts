@@ -4,7 +4,6 @@ import type { FastifyRequest } from "fastify";
 import type {
   AccessTokensConfig,
   EmailConfirmConfig,
-  ProviderLogoutConfig,
   RateLimitConfig,
   SessionsConfig,
 } from "./types/feature_options.ts";
@@ -26,7 +25,6 @@ export interface FastifyAuthOptions
     FeatureOptions,
     AccessTokensConfig,
     EmailConfirmConfig,
-    ProviderLogoutConfig,
     RateLimitConfig,
     SessionsConfig {}
 

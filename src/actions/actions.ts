@@ -5,6 +5,9 @@
 import type { FastifyRequest } from "fastify";
 import type { Handler } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { FEATURES } from "../features/mod.ts";
+import type { FeatureSignOutOptions } from "../features/options.ts";
+import { lackingFeature } from "../instance/feature.ts";
 import type { GuardedReply, Session } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
@@ -26,7 +29,7 @@ export interface AllowGetOptions {
 }
 
 /** Options of a sign-out. */
-export interface SignOutActionOptions extends AllowGetOptions {
+export interface SignOutActionOptions extends AllowGetOptions, FeatureSignOutOptions {
   /**
    * Where the user goes afterwards: a path or a URL, which the `redirect` callback has to allow.
    *
@@ -40,13 +43,6 @@ export interface SignOutActionOptions extends AllowGetOptions {
    * @default true
    */
   redirect?: boolean;
-  /**
-   * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the
-   * callback URL. Needs `providerSignOut` in the configuration.
-   *
-   * @default what `providerSignOut` says
-   */
-  providerSignOut?: boolean;
 }
 
 /** Options of a sign-in. */
@@ -161,21 +157,16 @@ export async function signOut(
   options: SignOutActionOptions,
 ): Promise<SignOutActionResult | void> {
   assertObject(options, "options of signOut()");
-  const { callbackUrl, redirect, providerSignOut, allowGet = false } = options;
-  if (providerSignOut === true && auth.instance.config.providerSignOut === undefined) {
-    throw invalid(
-      "signOut()",
-      "`providerSignOut: true` needs `providerSignOut` in the configuration, which keeps with which provider the " +
-        "user signed in. With `{ byDefault: false }` other sign-outs stay local.",
-    );
-  }
+  const { callbackUrl, redirect, allowGet = false } = options;
+  const lacking = lackingFeature(FEATURES, options, auth.config);
+  if (lacking !== undefined) throw invalid("signOut()", lacking);
   const outcome = await perform(auth, request, reply, {
     what: "Signing out",
     action: "signout",
     notForLinks: !allowGet && "signOut()",
     fields: {},
     callbackUrl,
-    handle: (context) => handleSignOut(context, providerSignOut),
+    handle: (context) => handleSignOut(context, options),
     isSent: redirect !== false,
     read: () => SIGNED_OUT,
   });

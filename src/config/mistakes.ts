@@ -5,11 +5,11 @@ import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import {
   type Credential,
-  isOpenIdProvider,
   providerProblem,
   type ProviderSummary,
   providerWarnings,
 } from "../provider/summary.ts";
+import type { SigningKeys } from "../provider/signing_keys.ts";
 import { variableOf } from "../provider/settings.ts";
 import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
@@ -38,10 +38,12 @@ export interface Facts {
   readonly origin: PublicOrigin | undefined;
   readonly originSource: { readonly setting?: string };
   readonly redirectProxyOrigins: AllowedOrigins;
+  /** The keys that OpenID Providers publish, loaded with the first token that is verified. */
+  readonly signingKeys: () => Promise<SigningKeys>;
 }
 
 /** A mistake: its code, and the condition with the message that it has. */
-type Mistake<Code> = readonly [Code, (facts: Facts) => string | readonly string[] | false | undefined];
+export type Mistake<Code> = readonly [Code, (facts: Facts) => string | readonly string[] | false | undefined];
 
 const INVALID = "FST_AUTHJS_CONFIG_INVALID";
 const MAKE_SECRET =
@@ -122,29 +124,6 @@ const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
     "FST_AUTHJS_ADAPTER_INVALID",
     ({ core, config: { refreshTokens } }) =>
       refreshTokens && strategyOf(core) === "database" && lackingTokenMethods(core.adapter),
-  ],
-  [
-    INVALID,
-    ({ config: { backchannelLogout, providerSignOut }, providers }) =>
-      (backchannelLogout || providerSignOut) && !providers.some(isOpenIdProvider) &&
-      `\`${
-          backchannelLogout ? "backchannelLogout" : "providerSignOut"
-        }\` needs a provider of OpenID Connect ` +
-        '(`type: "oidc"`) with an `issuer`: add one, or remove the option.',
-  ],
-  [
-    INVALID,
-    ({ core, config: { backchannelLogout, store, revocable } }) =>
-      backchannelLogout && strategyOf(core) === "jwt" && !(store && revocable) &&
-      "`backchannelLogout` needs a `store` and `revocable: true`, since a session in a JWT is valid until it " +
-        `expires: set ${STORES}, or keep sessions in a database.`,
-  ],
-  [
-    "FST_AUTHJS_ADAPTER_INVALID",
-    ({ core, config: { backchannelLogout } }) =>
-      backchannelLogout && strategyOf(core) === "database" && !("listSessionsByUserId" in core.adapter!) &&
-      "`backchannelLogout` needs the adapter's listSessionsByUserId(), without which the sessions of a user are not " +
-        "found. Add it with `withSessionList(adapter, (userId) => …)`.",
   ],
 ];
 
@@ -235,21 +214,27 @@ const ADVICE: readonly Mistake<NoticeCode>[] = [
 
 /** @throws {FastifyAuthError} The first problem. */
 export function requireUsable(facts: Facts): void {
-  const [problem] = found(PROBLEMS, facts);
+  requireNone(PROBLEMS, facts);
+}
+
+/** @throws {FastifyAuthError} The first of the problems that there is. */
+export function requireNone(problems: readonly Mistake<FastifyAuthErrorCode>[], facts: Facts): void {
+  const [problem] = mistakesIn(problems, facts);
   if (problem !== undefined) throw new FastifyAuthError(problem.code, problem.message);
 }
 
 /** Warnings that do not stop the boot. */
 export function warningsOf(facts: Facts): Notice[] {
-  return [...found(WARNINGS, facts)];
+  return [...mistakesIn(WARNINGS, facts)];
 }
 
 /** Recommendations for the operator. */
 export function adviceOf(facts: Facts): Notice[] {
-  return [...found(ADVICE, facts)];
+  return [...mistakesIn(ADVICE, facts)];
 }
 
-function* found<Code>(mistakes: readonly Mistake<Code>[], facts: Facts) {
+/** The mistakes of a table that there are. */
+export function* mistakesIn<Code>(mistakes: readonly Mistake<Code>[], facts: Facts) {
   for (const [code, messages] of mistakes) {
     for (const message of [messages(facts) || []].flat()) yield { code, message };
   }

@@ -13,7 +13,6 @@ import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { configuredOrigin } from "../http/origin.ts";
 import { Languages } from "../pages/language.ts";
-import type { LogoutTokens } from "../provider/logout_token.ts";
 import type { SigningKeys } from "../provider/signing_keys.ts";
 import { summarizeProviders } from "../provider/summary.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -84,6 +83,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
   const facts = {
     ...{ config: { ...config }, core, env, production, providers, insecure, origin, originSource },
     redirectProxyOrigins: redirectProxyOrigins(config.redirectProxyOrigins),
+    signingKeys,
   };
   const resolved = {
     rateLimit: rateLimitSettings(config, core.providers),
@@ -128,8 +128,8 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     keepsTokens: refreshTokens,
     /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
     recordsSignIns: config["stepUp"] ?? false,
-    /** Where records of sessions in a JWT are kept, and the milliseconds a call of it may take. */
-    revocation: config.revocable && store ? { store, timeout: adapterTimeout } : undefined,
+    /** Whether the store knows the sessions in a JWT. */
+    revocable: config.revocable === true && Boolean(store),
     /** How requests and processes share the refresh of a session. */
     refresh: {
       /** The store, if there are several processes. */
@@ -142,10 +142,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     /** Warns of other processes, if these could refresh the same sessions without a lock. */
     otherProcesses: needsStore && refreshes ? otherProcesses(notices) : undefined,
 
-    /** How sign-outs end the session at the OpenID Provider; `undefined` if they do not. */
-    providerSignOut: signOutSettings(config.providerSignOut),
-    /** What validates the logout tokens of OpenID Providers, if they may end sessions. */
-    logoutTokens: config.backchannelLogout ? loadLogoutTokens(core.providers, signingKeys) : undefined,
     /** Whether a mailed link opens a page that confirms the sign-in. */
     emailConfirm: config.emailConfirm ?? true,
 
@@ -173,31 +169,12 @@ function sourceOf(
   return { why: variable ? `by ${variable}` : "since AUTH_URL is not set and this is not production" };
 }
 
-/** Whether every sign-out ends the session at the provider, also the built-in page's, and ID tokens are kept for it. */
-function signOutSettings(option: FastifyAuthConfig["providerSignOut"] = false) {
-  if (option === false) return undefined;
-  const { byDefault = true, idTokenHint = true } = option === true ? {} : option;
-  return { byDefault, keepsIdTokens: idTokenHint };
-}
-
 /** The keys that OpenID Providers publish, loaded with the first token that is verified. */
 function loadSigningKeys(): () => Promise<SigningKeys> {
   return later(async () => {
     const { SigningKeys } = await import("../provider/signing_keys.ts");
     const keys = new SigningKeys();
     return () => keys;
-  });
-}
-
-/** The same of logout tokens. */
-function loadLogoutTokens(
-  providers: readonly Provider[],
-  signingKeys: () => Promise<SigningKeys>,
-): () => Promise<LogoutTokens> {
-  return later(async () => {
-    const { LogoutTokens } = await import("../provider/logout_token.ts");
-    const tokens = new LogoutTokens(providers, await signingKeys());
-    return () => tokens;
   });
 }
 

@@ -15,12 +15,10 @@ import {
   FILLED,
   FUNCTION,
   isNumber,
-  isObject,
   isText,
   numberOf,
   OBJECT,
   oneOf,
-  optionsOf,
   required,
   type Rule,
   TEXT,
@@ -96,7 +94,6 @@ const JWT = {
 const CONFIG = {
   adapter: ANY,
   adapterTimeout: TIMEOUT,
-  backchannelLogout: BOOLEAN,
   basePath: TEXT,
   callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn") satisfies ShapeOf<Part<"callbacks">>,
   cookies: COOKIES,
@@ -119,7 +116,6 @@ const CONFIG = {
   logger: each(FUNCTION, "debug", "error", "warn") satisfies ShapeOf<Part<"logger">>,
   origin: TEXT,
   pages: PAGES,
-  providerSignOut: signOutProblem,
   providerTimeout: TIMEOUT,
   providers: ANY,
   rateLimit: ANY,
@@ -156,15 +152,6 @@ const CONFIG = {
   // Each feature checks its own.
   ...each(ANY, ...FEATURES.flatMap(({ options }) => options)),
 } satisfies ShapeOf<Omit<FastifyAuthConfig, keyof FeatureOptions>>;
-
-function signOutProblem(value: unknown, name: string): string | undefined {
-  if (typeof value === "boolean") return undefined;
-  if (!isObject(value)) {
-    return `\`${name}\` must be true, false or an object such as \`{ byDefault: false }\`.`;
-  }
-  const flag = required("true or false", (value) => typeof value === "boolean");
-  return optionsOf({ byDefault: flag, idTokenHint: flag })(value, name);
-}
 
 const STORE = [
   "get",

@@ -3,6 +3,7 @@ import type { CookieDefinition } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
+import type { FeatureSignOutOptions } from "../features/options.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Assets } from "../pages/assets.ts";
@@ -25,6 +26,18 @@ export interface Hooks extends SessionHooks, GuardHooks {
   readonly handlers?: Readonly<Record<string, Handler>>;
   /** The cookies that it sets, for the table of how the application is set up. */
   readonly cookies?: readonly CookieDefinition[];
+  /**
+   * A user signs out, and the session has not ended yet.
+   *
+   * @param asked The options of `auth.signOut()`.
+   * @returns What becomes of the answer once it has; without this it stays.
+   */
+  onSignOut?(
+    context: RequestContext,
+    asked: FeatureSignOutOptions | undefined,
+  ): Promise<((answer: Answer) => Promise<Answer>) | undefined>;
+  /** What the table of the boot says, such as what to register at a provider. */
+  report?(base: string): readonly (readonly [name: string, value: string])[];
 }
 
 /** A configuration, and what outlives the requests to it. */

@@ -14,4 +14,13 @@ export const FEATURES: readonly ListedFeature[] = [
     guard: GUARD,
     load: async () => (await import("./step_up/mod.ts")).stepUp,
   },
+  {
+    name: "provider_logout",
+    options: ["providerSignOut", "backchannelLogout"],
+    load: async () => (await import("./provider_logout/mod.ts")).providerLogout,
+    lacking: ({ providerSignOut }) =>
+      providerSignOut === true &&
+      "`providerSignOut: true` needs `providerSignOut` in the configuration, which keeps with which provider the " +
+        "user signed in. With `{ byDefault: false }` other sign-outs stay local.",
+  },
 ];

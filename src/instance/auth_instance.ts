@@ -12,10 +12,11 @@ import type { JwtRead } from "../session/jwt_read.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
 import { keepsName } from "../session/name.ts";
 import type { ProviderTokens } from "../session/provider_tokens.ts";
+import { SharedStore } from "../session/shared_store.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { later } from "../utils/later.ts";
-import { type Feature, isUsed } from "./feature.ts";
+import { loadFeatures, type UsedFeatures } from "./feature.ts";
 
 /** What is derived from a configuration once, and the state of its use. */
 export class AuthInstance {
@@ -23,6 +24,8 @@ export class AuthInstance {
   readonly config: ResolvedConfig;
   /** The sessions that are in use. */
   readonly live: LiveSessions<JwtRead>;
+  /** The store, which is called in the same way for everything. */
+  readonly store: SharedStore | undefined;
   /** Accounts whose tokens are being refreshed, each with the work. What was refreshed is in their rows. */
   readonly accountRefreshes: Map<string, Promise<void>>;
   /** Refreshed tokens that could not be written, by account: those in its row are spent. */
@@ -34,8 +37,7 @@ export class AuthInstance {
     return () => assets;
   });
   /** The features that the configuration uses, and what they add to it; none before it is ready. */
-  readonly features: Feature[] = [];
-  readonly hooks: Hooks[] = [];
+  used: UsedFeatures = { features: [], hooks: [], warnings: [] };
   /** Whether the configuration was checked and can be used. */
   isReady = false;
   #settings: ReturnType<typeof sessionSettings> | undefined;
@@ -51,6 +53,8 @@ export class AuthInstance {
     const resolved = resolveConfig(config);
     this.config = before === undefined ? resolved : inheritUses(resolved, before.config);
     this.#done = before === undefined ? new Set() : before.#done;
+    const { refresh: { store }, signIns: { timeout } } = resolved;
+    this.store = store && new SharedStore(store, timeout);
     this.live = before?.live ?? new LiveSessions();
     this.accountRefreshes = before?.accountRefreshes ?? new Map();
     this.unwrittenTokens = before?.unwrittenTokens ?? new Map();
@@ -72,13 +76,8 @@ export class AuthInstance {
   }
 
   async #loadFeatures(): Promise<FastifyAuthError | undefined> {
-    const { facts } = this.config;
     try {
-      for (const listed of FEATURES.filter((each) => isUsed(each, facts.config))) {
-        const feature = await listed.load();
-        this.features.push(feature);
-        this.hooks.push(feature.configure(facts));
-      }
+      this.used = await loadFeatures(FEATURES, { ...this.config.facts, store: this.store });
     } catch (error) {
       return asConfigError(error);
     }
@@ -96,9 +95,13 @@ export class AuthInstance {
     this.config.notices.warn(problem, "FST_AUTHJS_WARN_CODEC");
   }
 
+  get hooks(): readonly Hooks[] {
+    return this.used.hooks;
+  }
+
   /** The session settings for https (`secure`) or http, which differ in the names of cookies. */
   settings(secure: boolean): SessionSettings {
-    const { http, https } = this.#settings ??= sessionSettings(this.config, this.live);
+    const { http, https } = this.#settings ??= sessionSettings(this.config, this.live, this);
     return secure ? https : http;
   }
 

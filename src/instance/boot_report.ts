@@ -4,8 +4,7 @@ import { cookieWarnings } from "../config/cookie_warnings.ts";
 import { cookieNames, cookieSettings } from "../config/cookies.ts";
 import { environment } from "../config/environment.ts";
 import type { Notice } from "../config/notices.ts";
-import type { ResolvedConfig } from "../config/resolve.ts";
-import { isOpenIdProvider, type ProviderSummary } from "../provider/summary.ts";
+import type { ProviderSummary } from "../provider/summary.ts";
 
 /** How a mount is set up. */
 export interface Report {
@@ -38,6 +37,7 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
   const from = `${origin?.href ?? "that of each request"}, ${originSource.why}`;
   const own = auth.hooks.flatMap(({ cookies = [] }) => cookies)
     .map((cookie) => cookieSettings(cookie, core, secure).name);
+  const base = `${origin?.href ?? "<origin>"}${mount}`;
   const ids = providers.map(({ id }) => id).join(", ") || "none";
   return {
     mount,
@@ -47,7 +47,8 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
       ["origin", from],
       ["sessions", `${strategy}: ${kept}, for ${toDuration(maxAge)}`],
       ["cookies", [...cookieNames(core, secure), ...own].join(", ")],
-      ...providerRows(providers, `${origin?.href ?? "<origin>"}${mount}`, auth.config),
+      ...providerRows(providers, base),
+      ...auth.hooks.flatMap(({ report }) => report?.(base) ?? []),
     ]),
     providers,
     warnings: origin === undefined ? warnings : [...warnings, ...cookieWarnings(auth.config, origin, mount)],
@@ -55,25 +56,14 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
 }
 
 /** What to register at the providers. */
-function providerRows(
-  providers: readonly ProviderSummary[],
-  base: string,
-  { providerSignOut, logoutTokens }: ResolvedConfig,
-): Row[] {
+function providerRows(providers: readonly ProviderSummary[], base: string): Row[] {
   if (providers.length === 0) return [["provider", "none: no user can sign in"]];
-  const rows = providers.map(({ id, type, checks, redirectProxyUrl }): Row => {
+  return providers.map(({ id, type, checks, redirectProxyUrl }): Row => {
     const url = `${redirectProxyUrl?.replace(/\/+$/, "") ?? base}/callback/${id}`;
     const register = type === "oauth" || type === "oidc" ? `, register ${url} there` : "";
     const checked = checks.length === 0 ? "" : `, checks: ${checks.join(", ")}`;
     return ["provider", `${id} (${type})${register}${checked}`];
   });
-  for (const { id } of providers.filter(isOpenIdProvider)) {
-    const register = `${id}, register ${base}`;
-    if (providerSignOut) rows.push(["sign-out", `${register}/signed-out there as post-logout redirect URI`]);
-    if (logoutTokens === undefined) continue;
-    rows.push(["sign-out", `${register}/backchannel-logout/${id} there as back-channel logout URI`]);
-  }
-  return rows;
 }
 
 function toDuration(seconds: number): string {

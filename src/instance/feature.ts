@@ -1,9 +1,11 @@
 /** What a feature is made of. `src/features/mod.ts` lists all of them. */
-import type { Facts } from "../config/mistakes.ts";
+import { type Facts, type Mistake, mistakesIn, requireNone } from "../config/mistakes.ts";
+import type { Notice, NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
 import type { Hooks } from "../core/context.ts";
-import type { FastifyAuthErrorCode } from "../errors.ts";
-import type { FeatureOptions } from "../features/options.ts";
+import type { FeatureOptions, FeatureSignOutOptions } from "../features/options.ts";
+import { type FastifyAuthErrorCode, invalidConfig } from "../errors.ts";
+import type { SharedStore } from "../session/shared_store.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import type { AuthRoute } from "../routes/table.ts";
 
@@ -15,6 +17,13 @@ export interface ListedFeature {
   /** What it adds to guards. Their options are checked before anything is loaded. */
   readonly guard?: ListedGuard;
   readonly load: () => Promise<Feature>;
+  /** What is wrong with an option of a function that needs the feature, if it is not used. */
+  readonly lacking?: (options: FeatureSignOutOptions) => string | false;
+}
+
+/** What a feature is configured with. */
+export interface Setup extends Facts {
+  readonly store: SharedStore | undefined;
 }
 
 /** What a feature adds to guards, besides {@linkcode Hooks.onGuard}. */
@@ -29,14 +38,63 @@ export interface ListedGuard {
 
 /** A feature. */
 export interface Feature {
+  /** What each of its options may be. */
+  readonly rules?: { readonly [Name in keyof FeatureOptions]?: Rule };
+  /** What stops the boot; the first one is said. */
+  readonly problems?: readonly Mistake<FastifyAuthErrorCode>[];
+  /** What is logged at boot. */
+  readonly warnings?: readonly Mistake<NoticeCode>[];
   /** Its routes, with the handlers that {@linkcode Hooks.handlers} has. */
   readonly routes?: readonly AuthRoute[];
   /**
-   * Checks its options, and makes what it adds to a configuration.
+   * Makes what it adds to a configuration.
    *
    * @throws {FastifyAuthError} What stops the boot.
    */
-  configure(facts: Facts): Hooks;
+  configure(setup: Setup): Hooks;
+}
+
+/** The features that a configuration uses, and what they add to it. */
+export interface UsedFeatures {
+  readonly features: readonly Feature[];
+  readonly hooks: readonly Hooks[];
+  /** Warnings that do not stop the boot. */
+  readonly warnings: readonly Notice[];
+}
+
+/**
+ * Loads the features that a configuration uses.
+ *
+ * @throws {FastifyAuthError} For the first mistake in their options.
+ */
+export async function loadFeatures(list: readonly ListedFeature[], setup: Setup): Promise<UsedFeatures> {
+  const { config } = setup;
+  const features = await Promise.all(list.filter((each) => isUsed(each, config)).map(({ load }) => load()));
+  for (const { rules = {} } of features) {
+    for (const [name, rule] of Object.entries(rules)) {
+      const value: unknown = config[name as keyof FeatureOptions];
+      const problem = value === undefined ? undefined : rule(value, name);
+      if (problem !== undefined) throw invalidConfig(problem);
+    }
+  }
+  for (const { problems = [] } of features) requireNone(problems, setup);
+  return {
+    features,
+    hooks: features.map((feature) => feature.configure(setup)),
+    warnings: features.flatMap(({ warnings = [] }) => [...mistakesIn(warnings, setup)]),
+  };
+}
+
+/** What is wrong with options of `auth.signOut()` that need a feature which the configuration does not use. */
+export function lackingFeature(
+  list: readonly ListedFeature[],
+  options: FeatureSignOutOptions,
+  config: FastifyAuthConfig,
+): string | undefined {
+  for (const listed of list) {
+    const problem = !isUsed(listed, config) && listed.lacking?.(options);
+    if (problem) return problem;
+  }
 }
 
 /** Whether a configuration uses a feature. */

@@ -14,14 +14,7 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import type { Log } from "../utils/log.ts";
 import type { LimitedMount } from "./answer_request.ts";
 import type { Mount } from "./context.ts";
-import {
-  type AuthRoute,
-  handlerOf,
-  isCallbackOfServer,
-  isLimited,
-  isLimitedWhenRefused,
-  methodsFor,
-} from "./table.ts";
+import { type AuthRoute, handlerOf, isCallbackOfServer, isLimited, methodsFor } from "./table.ts";
 
 /** The mount that a request is for. */
 export type MountOf = (request: FastifyRequest) => LimitedMount;
@@ -43,8 +36,8 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
     reportOrigin(request, origin, mount);
     if (config.core.cookies !== undefined) reportCookies(request.log, origin, mount);
     const isCallback = isCallbackOfServer(route, provider);
-    // A logout token is signed, whoever sends it.
-    const isPost = request.method === "POST" && route.action !== "backchannel-logout";
+    // What a server sends is signed.
+    const isPost = request.method === "POST" && !route.fromServers;
     if (!isCallback && (isPost || route.action === "webauthn-options")) {
       assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
     }
@@ -52,7 +45,7 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
     if (limits === undefined || !isLimited(route, request.method)) return done();
     const { cookie: cookies = "" } = request.headers;
     const settings = mount.auth.settings(origin.secure);
-    const counted = isLimitedWhenRefused(route) ? limits.lookAtRefusals(request) : limits.countRequest(
+    const counted = route.fromServers ? limits.lookAtRefusals(request) : limits.countRequest(
       request,
       isCallback ? { provider: provider!, config, origin, settings, cookies } : undefined,
     );

@@ -2,14 +2,13 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestContext } from "../core/context.ts";
 import { receivedRequest } from "../http/received.ts";
-import { sendLogoutFailure } from "./backchannel_logout.ts";
 import { type Mount, requestContext } from "./context.ts";
 import { sendFailedPage } from "./failed_page.ts";
 import { publishRefusal, runAction } from "./outcome.ts";
 import type { RateLimits } from "./rate_limit/rate_limits.ts";
 import { sendTooManyRequests, TooManyRequests } from "./rate_limit/too_many_requests.ts";
 import { sendAnswer } from "./reply.ts";
-import { type AuthRoute, handlerOf, isLimitedWhenRefused } from "./table.ts";
+import { type AuthRoute, handlerOf } from "./table.ts";
 
 /** The mount of a configuration, and its limits on signing in: `undefined` without `rateLimit`. */
 export interface LimitedMount extends Mount {
@@ -27,13 +26,14 @@ export interface RouteRequest {
 /** Answers a request that the hooks have let pass. */
 export async function answerRequest({ route, mount, request, reply }: RouteRequest): Promise<FastifyReply> {
   const { limits } = mount;
-  const context = requestContext(request, { ...receivedRequest(request), action: route.action }, mount);
+  const { action, parameters } = route;
+  const context = requestContext(request, { ...receivedRequest(request), action, parameters }, mount);
   const answered = handlerOf(route, mount.auth)!;
   const handle = limits === undefined
     ? answered
     : (context: RequestContext) => limits.answer(context, request, () => answered(context));
   const answer = await runAction(context, request.id, handle);
-  if (answer.status >= 400 && isLimitedWhenRefused(route)) await limits?.countRefusal(request);
+  if (answer.status >= 400 && route.fromServers) await limits?.countRefusal(request);
   return await sendAnswer(reply, answer, context);
 }
 
@@ -49,7 +49,7 @@ export async function refuseRequest(
   id: string | undefined,
 ): Promise<FastifyReply> {
   publishRefusal(error, route, mount, request, id);
-  if (route.action === "backchannel-logout") return sendLogoutFailure(reply, error);
+  if (route.refuse !== undefined) return await route.refuse(reply, error);
   return error instanceof TooManyRequests
     ? await sendTooManyRequests(mount, route, error, request, reply)
     : await sendFailedPage(mount, error, request, reply);

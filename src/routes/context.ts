@@ -25,6 +25,8 @@ export interface Mount {
 /** What is asked. */
 export interface ContextRequest extends Received {
   readonly action: string;
+  /** The parameters of the query that count, if the route says so. */
+  readonly parameters?: readonly string[] | undefined;
   /** Whether the application asks it. */
   readonly fromApplication?: boolean;
 }
@@ -46,7 +48,11 @@ export function requestContext(
   const { log } = request;
   const settings = auth.settings(origin.secure);
   const provider = config.providers.get(params.provider ?? "");
-  const { query, callbackUrl } = authQuery(sentQuery, { action, method, type: provider?.type }, origin.href);
+  const { query, callbackUrl } = authQuery(
+    sentQuery,
+    { action, method, type: provider?.type, parameters: received.parameters },
+    origin.href,
+  );
   const sent = method === "POST" ? authBody(parsed, action) : undefined;
   const asked = sent?.callbackUrl ?? callbackUrl;
   if (asked) warnOfRefusal(asked as string, origin, auth, log);

@@ -14,6 +14,8 @@ export interface QueryRoute {
   readonly method: string;
   /** The type of the provider, if the route names one. */
   readonly type?: string | undefined;
+  /** The parameters that count, if the route says so. */
+  readonly parameters?: readonly string[] | undefined;
 }
 
 /** The query of an auth request. */
@@ -38,7 +40,6 @@ const any: Filter = () => true;
 const PAGES: Readonly<Record<string, Filter>> = {
   signin: only("callbackUrl", "email", "error"),
   signout: only("callbackUrl"),
-  "signed-out": only("state"),
   error: only("callbackUrl", "code", "error"),
   "verify-request": only("callbackUrl", "provider", "type"),
 };
@@ -71,7 +72,8 @@ export function authQuery(query: string, route: QueryRoute, frontPage?: string):
 }
 
 function filterOf(route: QueryRoute): Filter {
-  const { action, method, type } = route;
+  const { action, method, type, parameters } = route;
+  if (parameters !== undefined) return only(...parameters);
   if (isSignIn(route)) return type === "oauth" || type === "oidc" ? isAuthorizationParameter : isNotOurs;
   switch (action) {
     case "callback":

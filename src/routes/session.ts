@@ -13,7 +13,6 @@ import { SessionTooLarge } from "../session/cookie_size.ts";
 import { hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
-import { leaveOutTokens } from "../session/provider_tokens.ts";
 import { CallbackFailure, emitSessionEvent, type ReadContext, wrapError } from "../session/read.ts";
 import { readRow } from "../session/read_database.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
@@ -171,7 +170,9 @@ function failed(failure: FastifyAuthError, { fromApplication }: RequestContext):
 /** The updated session, and its cookies. */
 function updated(session: unknown, token: string, context: RequestContext): Answer {
   const { settings } = context;
-  const body = settings.hidesClaims ? JSON.parse(JSON.stringify(session, leaveOutTokens) ?? "null") : session;
+  const body = settings.leaveOut === undefined
+    ? session
+    : JSON.parse(JSON.stringify(session, settings.leaveOut) ?? "null");
   const cookies = sessionCookies(token, sessionParts(context), settings.cookie, newExpiry(settings));
   return { ...jsonAnswer(body), cookies, session: token };
 }

@@ -6,28 +6,33 @@ import { type Answer, failedAnswer, redirectAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
+import type { FeatureSignOutOptions } from "../features/options.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import { rowName } from "../session/name.ts";
 import { openToken } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
 import { removeSignInCookie } from "../session/sign_in_cookie.ts";
 import { handleSignOutPage } from "./pages.ts";
-import { endAtProvider, providerSessionToEnd } from "./provider_sign_out.ts";
 import { endRemovedSession } from "./session_change.ts";
 
 /**
  * Answers with the page, or signs out.
  *
- * @param atProvider Whether also at the OpenID Provider, in place of what `providerSignOut` says.
+ * @param asked The options of `auth.signOut()`.
  */
-export async function handleSignOut(context: RequestContext, atProvider?: boolean): Promise<Answer> {
+export async function handleSignOut(context: RequestContext, asked?: FeatureSignOutOptions): Promise<Answer> {
   if (context.method === "GET") return await handleSignOutPage(context);
   const refused = csrfRefusal(context);
   if (refused !== undefined) return refused;
-  const held = await providerSessionToEnd(context, atProvider);
-  const answer = await signOut(context);
+  const afterwards = await Promise.all(
+    context.auth.hooks.map(({ onSignOut }) => onSignOut?.(context, asked)),
+  );
+  let answer = await signOut(context);
   const failure = await endRemovedSession(answer, context);
-  if (failure === undefined) return held === undefined ? answer : await endAtProvider(held, answer, context);
+  if (failure === undefined) {
+    for (const lead of afterwards) answer = await lead?.(answer) ?? answer;
+    return answer;
+  }
   // The browser signs out all the same.
   return unavailable(answer, failure);
 }

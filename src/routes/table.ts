@@ -1,8 +1,8 @@
 /** The routes of the plugin, with their methods and handlers. */
-import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Answer } from "../core/answer.ts";
 import type { AuthInUse, Handler, ProviderContext } from "../core/context.ts";
-import { isOpenIdProvider, type ProviderSummary } from "../provider/summary.ts";
+import type { FastifyReply } from "fastify";
+import type { ProviderSummary } from "../provider/summary.ts";
 import { later } from "../utils/later.ts";
 
 type Method = "GET" | "POST";
@@ -15,22 +15,22 @@ export interface AuthRoute {
   readonly methods: readonly Method[];
   /** Whether a provider id follows the action. */
   readonly provider: boolean;
-  /** Whether a configuration has it; without this, each does. */
-  readonly isServed?: (config: ResolvedConfig) => boolean;
   /** Which providers have it; without this, each does. */
   readonly isServedFor?: (provider: ProviderSummary) => boolean;
+  /** The parameters of its query that count; of a feature without this none. */
+  readonly parameters?: readonly string[];
+  /** Whether servers send it, of any site: limits on signing in count only what was refused. */
+  readonly fromServers?: boolean;
   /** Whether limits on signing in count each request, whatever the method. */
   readonly limited?: "always";
+  /** Sends an error that came before the handler, in the form of the route. */
+  readonly refuse?: (reply: FastifyReply, error: Error) => Promise<FastifyReply>;
   /** Answers it; those of a feature are answered by the hooks of the configuration. */
   readonly handle?: Handler;
 }
 
 /** What answers a route; `undefined` if the configuration does not have it. */
-export function handlerOf(
-  { action, handle, isServed }: AuthRoute,
-  { config, hooks }: AuthInUse,
-): Handler | undefined {
-  if (isServed?.(config) === false) return undefined;
+export function handlerOf({ action, handle }: AuthRoute, { hooks }: AuthInUse): Handler | undefined {
   return handle ?? hooks.map(({ handlers }) => handlers?.[action]).find((each) => each !== undefined);
 }
 
@@ -48,14 +48,6 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     later(async () => (await import("./callback/callback.ts")).handleCallback),
   ),
   route("signout", ["GET", "POST"], later(async () => (await import("./signout.ts")).handleSignOut)),
-  {
-    ...route(
-      "signed-out",
-      ["GET"],
-      later(async () => (await import("./provider_sign_out.ts")).handleSignedOut),
-    ),
-    isServed: ({ providerSignOut }) => providerSignOut !== undefined,
-  },
   route(
     "session",
     ["GET", "POST"],
@@ -70,15 +62,6 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     ["GET"],
     later(async () => (await import("./webauthn_options.ts")).handleWebAuthnOptions),
   ),
-  {
-    ...routeOfProvider(
-      "backchannel-logout",
-      ["POST"],
-      later(async () => (await import("./backchannel_logout.ts")).handleBackchannelLogout),
-    ),
-    isServed: ({ logoutTokens }) => logoutTokens !== undefined,
-    isServedFor: isOpenIdProvider,
-  },
 ];
 
 function route(action: string, methods: readonly Method[], handle: Handler): AuthRoute {
@@ -107,17 +90,9 @@ export function isCallbackOfServer({ action }: AuthRoute, provider: ProviderSumm
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }
 
-/**
- * Whether `rateLimit` counts only refused requests of a route: a provider may send many logout tokens at
- * once.
- */
-export function isLimitedWhenRefused({ action }: AuthRoute): boolean {
-  return action === "backchannel-logout";
-}
-
 /** Whether requests to a route can be part of a sign-in. */
 export function isOfSignIn(route: AuthRoute, method: string): boolean {
-  return isLimited(route, method) && route.action !== "backchannel-logout" &&
+  return isLimited(route, method) && !route.fromServers &&
     route.action !== "webauthn-options" && route.limited === undefined;
 }
 

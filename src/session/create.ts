@@ -1,5 +1,4 @@
 /** Makes the session of a sign-in, in a JWT or as a row of a database. */
-import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { NoticeCode } from "../config/notices.ts";
@@ -8,24 +7,14 @@ import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { encodeWithin } from "./cookie_size.ts";
+import type { SessionSignIn, SignInParams } from "./hooks.ts";
 import { nameOf, newName, withName } from "./name.ts";
 import { openToken } from "./open.ts";
-import {
-  keepProviderSession,
-  PROVIDER_SESSION_CLAIM,
-  providerSessionOf,
-  signedInAt,
-  tagFor,
-  withProviderSession,
-} from "./provider_session.ts";
 import { keepTokens } from "./provider_tokens.ts";
 import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 import { signInClaims, toSignInCookie } from "./sign_in_cookie.ts";
 import { claimsOfSignIn, withSignIn } from "./sign_in_record.ts";
-
-/** A sign-in, as core gives it to `callbacks.jwt`. */
-export type SignInParams = Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0];
 
 /** The request that ends a sign-in. */
 export interface SignInRequest {
@@ -68,17 +57,18 @@ export async function createSession(
   const { jwt } = config.core.callbacks ?? {};
   let claims = jwt === undefined ? params.token : await jwt(params);
   if (claims === null) return undefined;
-  const before = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
-  const held = before?.claims;
+  const opened = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
+  const held = opened?.claims;
   if (config.recordsSignIns) claims = withSignIn(claims, claimsOfSignIn(params, linksAccount, held));
-  if (settings.keepsProviderSessions) claims = keepProviderSession(claims, params, config);
+  const signIn: SessionSignIn = { params, held, linksAccount, goesOn, warnOnce };
+  for (const { onSignIn } of settings.hooks) claims = onSignIn?.(claims, signIn) ?? claims;
   if (config.keepsTokens) claims = keepTokens(claims, params, held);
   let end: Date | undefined;
   if (goesOn && held !== undefined) {
-    // It has the record of before, and the session at a provider that it was made from, and ends when it would have.
-    const name = nameOf(held, token);
-    const { [PROVIDER_SESSION_CLAIM]: _ofAccount, ...own } = withName(claims, name);
-    claims = withProviderSession(withClaim(own, claimOf({ claims: held, name })), providerSessionOf(held));
+    // It has the claims of before that are kept, and ends when it would have.
+    const before = { claims: held, name: nameOf(held, token) };
+    claims = withClaim(withName(claims, before.name), claimOf(before));
+    for (const { keptClaims } of settings.hooks) claims = { ...claims, ...keptClaims?.(before, true) };
     end = typeof held.exp === "number" ? new Date(held.exp * 1000) : undefined;
   } else {
     const name = newName();
@@ -94,7 +84,8 @@ export async function createSession(
     warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
   });
   await records?.put(claims, request.headers["user-agent"]);
-  await records?.assertNotEndedAtProvider(claims);
+  const session = { claims, name: nameOf(claims, sealed) };
+  for (const { onSealed } of settings.hooks) await onSealed?.(session, !goesOn);
   return {
     token: sealed,
     cookies: sessionCookies(sealed, request.parts, cookie, end ?? newExpiry(settings)),
@@ -104,10 +95,13 @@ export async function createSession(
 async function createRow(params: SignInParams, request: SignInRequest): Promise<NewSession> {
   const { settings, held, cookies: sent, parts, linksAccount } = request;
   const adapter = request.adapter!;
+  const signIn: SessionSignIn = { ...request, params, held: undefined };
   const { sessionToken: token, expires } = request.goesOn
     ? (await adapter.getSessionAndUser!(held.token))!.session
     : await adapter.createSession!({
-      sessionToken: settings.generateSessionToken(tagOf(params, request)),
+      sessionToken: settings.generateSessionToken(
+        settings.hooks.map(({ rowTag }) => rowTag?.(signIn) ?? "").join(""),
+      ),
       userId: await userIdOf(params, adapter),
       expires: new Date(Date.now() + settings.maxAge * 1000),
     });
@@ -116,21 +110,6 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
   // How the user signed in, beside the row.
   const claims = claimsOfSignIn(params, linksAccount, signInClaims(sent, held.token, settings));
   return { token, cookies: [...cookies, toSignInCookie(claims, token, settings)] };
-}
-
-/** Names the session at an OpenID Provider at the end of the row's token. */
-function tagOf(params: SignInParams, { config, settings, warnOnce }: SignInRequest): string | undefined {
-  const { account } = params;
-  if (!settings.keepsProviderSessions || account?.type !== "oidc") return undefined;
-  const signedIn = signedInAt(params)!;
-  if (config.logoutTokens !== undefined && signedIn.sub !== account.providerAccountId) {
-    const { provider } = account;
-    const message =
-      `\`profile()\` of "${provider}" returns another \`id\` than the \`sub\` of the ID token, by which ` +
-      "`backchannelLogout` finds the user: the provider's logouts do not end sessions. Return `profile.sub` as `id`.";
-    warnOnce(`account id of ${provider}`, message, "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
-  }
-  return tagFor(signedIn);
 }
 
 /** The id of the user; one that `authorize()` has returned has to be in the database. */

@@ -1,5 +1,29 @@
 /** What a feature adds to sessions. Each hook has no effect if a feature leaves it out. */
+import type { AuthConfig } from "@auth/core";
+import type { JWT } from "@auth/core/jwt";
 import type { IncomingHttpHeaders } from "node:http";
+import type { NoticeCode } from "../config/notices.ts";
+
+/** A session in a JWT. */
+export interface NamedSession {
+  readonly claims: JWT;
+  readonly name: string;
+}
+
+/** A sign-in, as core gives it to `callbacks.jwt`. */
+export type SignInParams = Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0];
+
+/** A sign-in whose session is about to be made. */
+export interface SessionSignIn {
+  readonly params: SignInParams;
+  /** The claims of the session that the browser had. */
+  readonly held: JWT | undefined;
+  /** Whether the account, or the passkey, was linked in this sign-in. */
+  readonly linksAccount: boolean;
+  /** Whether it was linked to the user of the session of the browser: then that session goes on. */
+  readonly goesOn: boolean;
+  readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
+}
 
 export interface SessionHooks {
   /**
@@ -9,4 +33,16 @@ export interface SessionHooks {
   findToken?(headers: IncomingHttpHeaders): string | undefined;
   /** The authentication scheme of such tokens, for the challenge of a guard. */
   readonly scheme?: string;
+  /** Claims that stay on the server: a session never has them. */
+  readonly hiddenClaims?: readonly string[];
+  /** Claims of a session that its next token has, whatever the `jwt` callback returns. */
+  keptClaims?(session: NamedSession, isDue: boolean): JWT;
+  /** Adds claims to the token of a user who signs in. */
+  onSignIn?(claims: JWT, signIn: SessionSignIn): JWT;
+  /** A token was sealed. What it throws for a new session refuses that; else it is logged. */
+  onSealed?(session: NamedSession, isNew: boolean): Promise<void>;
+  /** What the token of a row ends with, besides the random part, for a user who signs in. */
+  rowTag?(signIn: SessionSignIn): string;
+  /** The same end for another token of the session. */
+  tagOfRow?(token: string): string;
 }

@@ -4,7 +4,6 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
-import { PROVIDER_SESSION_CLAIM } from "./provider_session.ts";
 
 /** What is kept of a provider's token response. */
 export interface ProviderTokens {
@@ -18,7 +17,8 @@ export interface ProviderTokens {
 
 type SignedIn = Pick<Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0], "account">;
 
-const CLAIM = "providerTokens";
+/** The claim. */
+export const CLAIM = "providerTokens";
 
 /** How long before it expires an access token is refreshed, in milliseconds: it is still to be sent. */
 export const EARLY_MS = 30_000;
@@ -61,9 +61,4 @@ export function keepTokens(claims: JWT, { account }: SignedIn, held: JWT | undef
     ...(refresh_token !== undefined && { refresh_token, account: providerAccountId }),
     ...(expires_at !== undefined && { expires_at }),
   });
-}
-
-/** A replacer for `JSON.stringify()`: a callback may have put all claims into the session. */
-export function leaveOutTokens(key: string, value: unknown): unknown {
-  return key === CLAIM || key === PROVIDER_SESSION_CLAIM ? undefined : value;
 }

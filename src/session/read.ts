@@ -8,7 +8,6 @@ import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
 import type { Log } from "../utils/log.ts";
 import type { RefreshFailure } from "./jwt_read.ts";
-import { leaveOutTokens } from "./provider_tokens.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** What a read gives. */
@@ -88,12 +87,12 @@ export function toSession(
   value: unknown,
   { logger, settings }: {
     readonly logger: () => Pick<LoggerInstance, "error">;
-    readonly settings: Pick<SessionSettings, "hidesClaims">;
+    readonly settings: Pick<SessionSettings, "leaveOut">;
   },
 ): Session | null {
   if (typeof value !== "object" || value === null) return null;
   try {
-    const session = JSON.parse(JSON.stringify(value, settings.hidesClaims ? leaveOutTokens : undefined));
+    const session = JSON.parse(JSON.stringify(value, settings.leaveOut));
     const { user, expires } = session;
     if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
     return expires === undefined || typeof expires === "string" ? session : null;

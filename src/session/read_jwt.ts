@@ -130,6 +130,10 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   const isEnded = await records?.hasEnded({ claims: read.token, name }).catch(() => false);
   if (isEnded) return { ...ENDED, endings: live.end(name) };
   live.replace(token, read.sealed);
+  const { hooks } = context.settings;
+  for (const { onSealed } of hooks) {
+    await onSealed?.({ claims: read.token, name }, false).catch((error) => logger().error(error));
+  }
   return read;
 }
 

@@ -5,7 +5,6 @@ import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import type { JwtRead } from "./jwt_read.ts";
 import { namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken } from "./open.ts";
-import { providerSessionOf, withProviderSession } from "./provider_session.ts";
 import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
 import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 
@@ -23,11 +22,11 @@ export const ENDED: JwtRead = Object.freeze({
 export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings, update, refresh, canSetCookie } = context;
   const { claims, due, ends } = opened;
-  const { callbacks, records, keepsProviderSessions, use } = settings;
+  const { callbacks, records, hooks, use } = settings;
   // A `jwt` callback that makes the claims anew leaves ours out.
   const named = namedBy(claims);
   const claim = records && (due ? claimOf(opened) : ownClaim(claims));
-  const provider = keepsProviderSessions ? providerSessionOf(claims) : undefined;
+  const kept = hooks.map(({ keptClaims }) => keptClaims?.(opened, due));
   context.known = { session: sessionOf(claims, ends.kept), token: claims };
 
   // Core passes `session`, the browser's update of the session, in every call.
@@ -51,7 +50,7 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   }
   token = withName(token, named);
   if (claim !== undefined) token = withClaim(token, claim);
-  if (provider !== undefined) token = withProviderSession(token, provider);
+  for (const each of kept) if (each !== undefined) token = { ...token, ...each };
 
   const expires = (due || update) && canSetCookie() ? ends.renewed() : ends.kept;
   const read = { ...await makeSession(token, expires, context), ...failure };

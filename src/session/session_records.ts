@@ -2,10 +2,8 @@
  * Records of sessions in a JWT (`revocable`): they can be listed, and ended from elsewhere. A claim names the
  * session in each of its tokens, so that one which a refresh makes meanwhile has ended, too.
  */
-import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import { type KnownSession, namedBy, sessionIdOf, type SessionKey } from "./known_session.ts";
-import { type EndedAtProvider, keysOfSession, keysToEnd, providerSessionOf } from "./provider_session.ts";
+import type { KnownSession, SessionKey } from "./known_session.ts";
 import type { SharedStore } from "./shared_store.ts";
 
 /** The claim. */
@@ -16,9 +14,6 @@ const SEEN_EVERY_MS = 5 * 60_000;
 
 /** Characters of a `User-Agent` that are kept: browsers send any. */
 const USER_AGENT_LENGTH = 256;
-
-/** For how long a sign-in may be under way that the provider has ended the session of, in milliseconds. */
-const SIGN_IN_MS = 15 * 60_000;
 
 /** What names the session of a token, by the user who signed in, whatever becomes of `sub` later. */
 interface RecordClaim extends SessionKey {
@@ -100,12 +95,6 @@ export class SessionRecords {
     };
     await this.#set(this.#key("record", user, id), JSON.stringify(record), maxAge * 1000);
     await this.#call("add", this.#key("sessions", user), id, keepFor);
-    // By the provider's clock, the time of the ID token says which sessions began before it ended them.
-    const provider = providerSessionOf(claims);
-    for (const key of keysOfSession(provider)) {
-      const member = `${provider!.iat ?? 0}:${sessionIdOf(claim)}`;
-      await this.#call("add", this.#key("provider", key), member, keepFor);
-    }
   }
 
   /**
@@ -163,50 +152,6 @@ export class SessionRecords {
     const epoch: Epoch = { generation: crypto.randomUUID(), except: kept };
     await this.#set(this.#key("epoch", user), JSON.stringify(epoch));
     await Promise.all(ids.map((id) => id === kept ? undefined : this.#call("remove", key, id)));
-  }
-
-  /**
-   * Refuses a sign-in whose session the provider has ended meanwhile. Call it once the record is stored: of
-   * two that run at the same time, one sees the other.
-   *
-   * @throws {AccessDenied}
-   */
-  async assertNotEndedAtProvider(claims: JWT): Promise<void> {
-    const session = providerSessionOf(claims);
-    for (const key of keysOfSession(session)) {
-      const end = await this.#get(this.#key("provider-end", key));
-      // A sign-in in the second of the end may be a new one.
-      if (end !== undefined && (session!.iat ?? Infinity) < Number(end)) {
-        throw new AccessDenied(`"${session!.provider}" has just ended the session that this sign-in is of.`);
-      }
-    }
-  }
-
-  /** Ends the sessions that a provider names. Resolves with the users of those that had not ended. */
-  async endAtProvider(ended: EndedAtProvider): Promise<string[]> {
-    const found = new Map<string, SessionKey>();
-    for (const key of keysToEnd(ended)) {
-      await this.#set(this.#key("provider-end", key), `${ended.iat}`, SIGN_IN_MS);
-      for (const member of await this.#call("members", this.#key("provider", key))) {
-        const [, iat, id = ""] = /^(\d+):([^]*)$/.exec(member) ?? [];
-        const named = namedBy(id);
-        // The token may come late: sessions that began since are of a later sign-in.
-        if (named !== undefined && Number(iat) <= ended.iat) found.set(id, named);
-      }
-    }
-    const users: string[] = [];
-    for (const session of found.values()) if (await this.end(session)) users.push(session.user);
-    return users;
-  }
-
-  /** Whether a logout token of a provider was used. */
-  async isUsed(token: string): Promise<boolean> {
-    return await this.#get(this.#key("provider-token", token)) !== undefined;
-  }
-
-  /** Remembers that it was, for as long as it is valid. */
-  async setUsed(token: string, milliseconds: number): Promise<void> {
-    await this.#set(this.#key("provider-token", token), "1", milliseconds);
   }
 
   /** What the store knows of a session: when it began the claim says, or else the record. */

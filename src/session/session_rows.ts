@@ -4,7 +4,6 @@ import { toDate } from "../adapter/dates.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { KnownSession, SessionKey } from "./known_session.ts";
 import { rowName } from "./name.ts";
-import { type EndedAtProvider, hasKey, keysToEnd } from "./provider_session.ts";
 import type { SessionSettings } from "./settings.ts";
 import { isRowFor } from "./token_use.ts";
 
@@ -19,7 +18,7 @@ export class SessionRows {
   /** The sessions of a user, in any order. */
   async list(user: string): Promise<KnownSession[]> {
     const { maxAge } = this.#settings;
-    return (await this.#liveRows(user)).map((row) => ({
+    return (await this.liveRows(user)).map((row) => ({
       user,
       id: nameOf(row),
       expires: row.expires,
@@ -32,8 +31,8 @@ export class SessionRows {
 
   /** Ends a session. Resolves with whether there was one. */
   async end({ user, id }: SessionKey): Promise<boolean> {
-    const row = (await this.#liveRows(user)).find((each) => nameOf(each) === id);
-    if (row !== undefined) await this.#end([row]);
+    const row = (await this.liveRows(user)).find((each) => nameOf(each) === id);
+    if (row !== undefined) await this.endRows([row]);
     return row !== undefined;
   }
 
@@ -41,30 +40,12 @@ export class SessionRows {
   async endAll(user: string, except: string | undefined): Promise<void> {
     // Twice: a bearer token may have been made of a session that was listed.
     for (let round = 0; round < 2; round++) {
-      await this.#end((await this.#liveRows(user)).filter((row) => nameOf(row) !== except));
+      await this.endRows((await this.liveRows(user)).filter((row) => nameOf(row) !== except));
     }
   }
 
-  /**
-   * Ends the sessions of the user that has this account at a provider; with a `sid` the ones that were made
-   * from that session there. Resolves with their rows.
-   */
-  async endAtProvider(
-    ended: EndedAtProvider & { readonly sub: string },
-    provider: string,
-  ): Promise<readonly ListedSession[]> {
-    const { sub, sid } = ended;
-    const user = await this.#settings.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
-    if (user === null) return [];
-    const rows = await this.#liveRows(String(user.id));
-    const keys = keysToEnd(ended);
-    const named = sid === undefined ? rows : rows.filter(({ sessionToken }) => hasKey(sessionToken, keys));
-    await this.#end(named);
-    return named;
-  }
-
   /** Ends sessions. All are tried, whichever fails. */
-  async #end(rows: readonly ListedSession[]): Promise<void> {
+  async endRows(rows: readonly ListedSession[]): Promise<void> {
     const { live, rows: adapter } = this.#settings;
     const ends = await Promise.allSettled(rows.map(async (row) => {
       live.end(nameOf(row));
@@ -75,7 +56,7 @@ export class SessionRows {
   }
 
   /** The rows of a user's sessions that have not expired. */
-  async #liveRows(user: string): Promise<readonly ListedSession[]> {
+  async liveRows(user: string): Promise<readonly ListedSession[]> {
     const { listSessionsByUserId } = this.#settings.adapter as Partial<SessionListAdapter>;
     if (listSessionsByUserId === undefined) {
       throw invalid(

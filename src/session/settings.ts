@@ -10,8 +10,10 @@ import { decode, encode } from "../jwt/codec.ts";
 import { longestToken } from "./cookie.ts";
 import type { JwtRead, KnownToken } from "./jwt_read.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
+import type { SessionHooks } from "./hooks.ts";
+import { CLAIM as TOKENS_CLAIM } from "./provider_tokens.ts";
 import { SessionRecords } from "./session_records.ts";
-import { SharedStore } from "./shared_store.ts";
+import type { SharedStore } from "./shared_store.ts";
 import { rowsForUse, type TokenUse } from "./token_use.ts";
 
 /** Bytes of tokens and claims that are remembered: those of some 6,000 users, in 10 MB of memory. */
@@ -30,8 +32,8 @@ export interface SessionSettings extends Shared, Readonly<ReturnType<typeof ofSc
 type Shared = Readonly<ReturnType<typeof ofConfiguration>>;
 
 /** The settings of a configuration for each scheme. Cookies have other names over https, and so other keys. */
-export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRead>) {
-  const shared = ofConfiguration(config, live);
+export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRead>, use: InUse) {
+  const shared = ofConfiguration(config, live, use);
   const { rows } = shared;
   const settingsOf = (secure: boolean): SessionSettings => {
     const settings = { ...shared, ...ofScheme(config, shared, secure) };
@@ -44,28 +46,47 @@ export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRe
 /** The cookie beside that of the session that says how its user signed in. */
 const SIGN_IN = { name: "sign-in", prefix: "__Secure-" } as const;
 
-/** Members are merged as core merges them. */
-function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>) {
-  const { core, refresh, sessionCookieLimit, revocation } = config;
-  const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
-  const lifetimes = lifetimesOf(core);
+/** What a configuration has besides. */
+interface InUse {
+  /** Of the features that it uses. */
+  readonly hooks: readonly SessionHooks[];
+  readonly store: SharedStore | undefined;
+}
+
+/** The functions for tokens, and whether they are core's or ours. Members are merged as core merges them. */
+function codecOf(core: CoreConfig) {
   // In core's order. `resolveConfig()` has set `encode` and `decode`.
-  const jwt = { secret: core.secret!, maxAge: lifetimes.tokenMaxAge, ...core.jwt } as JWTOptions & {
+  const jwt = { secret: core.secret!, maxAge: lifetimesOf(core).tokenMaxAge, ...core.jwt } as JWTOptions & {
     secret: string | string[];
   };
   if (jwt.encode === coreEncode) jwt.encode = encode;
   if (jwt.decode === coreDecode) jwt.decode = decode;
-  const ownTokens = jwt.encode === encode && jwt.decode === decode;
-  const store = refresh.store && new SharedStore(refresh.store, revocation?.timeout ?? 0);
-  const records = revocation && new SessionRecords({
-    store: store!,
-    tenant: config.tenant,
-    maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
-    // The application's codec may give its tokens a longer life, but no browser keeps them for longer.
-    keepFor: (ownTokens ? lifetimes.tokenMaxAge : COOKIE_MAX_AGE) * 1000 + REQUEST_LIMIT_MS,
-  });
+  return { jwt, ownTokens: jwt.encode === encode && jwt.decode === decode };
+}
+
+/** For how many milliseconds a token of a session may be valid, and a request with it under way. */
+export function longestUse(core: CoreConfig): number {
+  // The application's codec may give its tokens a longer life, but no browser keeps them for longer.
+  const seconds = codecOf(core).ownTokens ? lifetimesOf(core).tokenMaxAge : COOKIE_MAX_AGE;
+  return seconds * 1000 + REQUEST_LIMIT_MS;
+}
+
+function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>, { hooks, store }: InUse) {
+  const { core, refresh, sessionCookieLimit, revocable } = config;
+  const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
+  const lifetimes = lifetimesOf(core);
+  const { jwt, ownTokens } = codecOf(core);
+  const records = revocable
+    ? new SessionRecords({
+      store: store!,
+      tenant: config.tenant,
+      maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
+      keepFor: longestUse(core),
+    })
+    : undefined;
   const keepsTokens = config.keepsTokens && strategy === "jwt";
-  const keepsProviderSessions = config.providerSignOut !== undefined || config.logoutTokens !== undefined;
+  const hiddenClaims = strategy === "jwt" ? hooks.flatMap(({ hiddenClaims = [] }) => hiddenClaims) : [];
+  if (keepsTokens) hiddenClaims.push(TOKENS_CLAIM);
   return {
     ...lifetimes,
     strategy,
@@ -84,10 +105,12 @@ function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>) {
     rows: core.adapter,
     /** Whether session tokens have the tokens of providers (`refreshTokens`). */
     keepsTokens,
-    /** Whether they have the sessions at OpenID Providers (`providerSignOut`, `backchannelLogout`). */
-    keepsProviderSessions,
-    /** Whether they have claims that no session may have. */
-    hidesClaims: strategy === "jwt" && (keepsTokens || keepsProviderSessions),
+    /** Leaves out the claims that no session may have, if there are any: a callback may put all of them into one. */
+    leaveOut: hiddenClaims.length > 0
+      ? (key: string, value: unknown) => hiddenClaims.includes(key) ? undefined : value
+      : undefined,
+    /** Of the features that the configuration uses. */
+    hooks,
     /** Records of sessions in a JWT, if they are `revocable`. */
     records,
     /** The application's callbacks; without one, what core's default would return is made directly. */

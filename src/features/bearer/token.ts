@@ -8,7 +8,6 @@ import { bearerToken } from "./header.ts";
 import { nameOf, newName, withName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
 import type { SessionRead } from "../../session/read.ts";
-import { tagOf } from "../../session/provider_session.ts";
 import { ownClaim } from "../../session/session_records.ts";
 import { SessionStoreFailure } from "../../session/shared_store.ts";
 import { forHeader, HEADER_TAG } from "../../session/token_use.ts";
@@ -36,7 +35,7 @@ export async function handleToken(context: RequestContext, maxAge: number): Prom
 type Issued = string | FastifyAuthError | undefined;
 
 async function sealToken({ claims }: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
-  const { jwt, cookie, records, ownTokens } = context.settings;
+  const { jwt, cookie, records, ownTokens, hooks } = context.settings;
   const held = claims ?? (await openToken(context.held.token, context.settings)).claims;
   try {
     // A session of its own, which is listed beside that of the cookie.
@@ -46,6 +45,7 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
     if (!ownTokens) await assertOpens(sealed, context);
     await records?.put(token, context.headers["user-agent"]);
+    for (const { onSealed } of hooks) await onSealed?.({ claims: token, name }, true);
     if (!await records?.hasEnded({ claims: held, name: nameOf(held, context.held.token) })) return sealed;
     // All sessions of the user were ended meanwhile.
     const claim = ownClaim(token);
@@ -72,12 +72,14 @@ async function assertOpens(token: string, { settings }: RequestContext): Promise
 
 /** A session of its own: signing out in the browser does not end it. */
 async function createRow(_read: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
-  const { generateSessionToken, adapter, rows } = context.settings;
+  const { generateSessionToken, adapter, rows, hooks } = context.settings;
   const { token } = context.held;
   try {
     const found = await adapter!.getSessionAndUser!(token);
     if (found === null) return undefined;
-    const sessionToken = generateSessionToken(HEADER_TAG + tagOf(token));
+    const sessionToken = generateSessionToken(
+      HEADER_TAG + hooks.map(({ tagOfRow }) => tagOfRow?.(token) ?? "").join(""),
+    );
     const expires = new Date(Date.now() + maxAge * 1000);
     await adapter!.createSession!({ sessionToken, userId: found.user.id, expires });
     if (await adapter!.getSessionAndUser!(token) !== null) return sessionToken;

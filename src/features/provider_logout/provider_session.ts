@@ -2,11 +2,10 @@
  * Which session at an OpenID Provider a session was made from, so that either can end the other: a claim of
  * the session token, or with sessions in a database the end of the row's token.
  */
-import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import { createHash } from "node:crypto";
-import type { ResolvedConfig } from "../config/resolve.ts";
-import { jwtPayload } from "../utils/jwt_payload.ts";
+import type { SessionSignIn } from "../../session/hooks.ts";
+import { jwtPayload } from "../../utils/jwt_payload.ts";
 
 /** What is known of the session at the provider. */
 export interface ProviderSession {
@@ -20,6 +19,8 @@ export interface ProviderSession {
   readonly sid?: string;
   /** When the ID token was issued, in seconds since 1970 by the provider's clock. */
   readonly iat?: number;
+  /** The user who signed in here, whatever becomes of the claim `sub` later. */
+  readonly user?: string;
   /** The ID token, if it is kept for a sign-out at the provider. */
   readonly idToken?: string;
 }
@@ -28,9 +29,6 @@ export interface ProviderSession {
 export type EndedAtProvider =
   & Pick<ProviderSession, "sub" | "sid">
   & Required<Pick<ProviderSession, "iss" | "iat">>;
-
-/** A sign-in, as callbacks get it. */
-type SignedIn = Pick<Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0], "account">;
 
 /** The claim. It stays on the server: sessions are made without it. */
 export const PROVIDER_SESSION_CLAIM = "providerSession";
@@ -47,7 +45,7 @@ export function withProviderSession(claims: JWT, session: ProviderSession | unde
 }
 
 /** The session at the provider that a sign-in is of; `undefined` for one without an OpenID Provider. */
-export function signedInAt({ account }: SignedIn): ProviderSession | undefined {
+function signedInAt({ params: { account } }: SessionSignIn): ProviderSession | undefined {
   if (account?.type !== "oidc") return undefined;
   const { provider, id_token: idToken } = account;
   // Core has validated it.
@@ -62,20 +60,22 @@ export function signedInAt({ account }: SignedIn): ProviderSession | undefined {
   };
 }
 
-/** The claims of a sign-in with as much of the session at its provider as the configuration needs. */
-export function keepProviderSession(
-  claims: JWT,
-  signIn: SignedIn,
-  { logoutTokens, providerSignOut }: Pick<ResolvedConfig, "logoutTokens" | "providerSignOut">,
-): JWT {
+/** What is kept of the session at the provider: what names it and its user, and the ID token. */
+interface Kept {
+  readonly ids: boolean;
+  readonly idToken: boolean;
+}
+
+/** The claims of a sign-in with as much of the session at its provider as is kept. One that goes on keeps its own. */
+export function claimOfSignIn(claims: JWT, signIn: SessionSignIn, kept: Kept): JWT {
   const { [PROVIDER_SESSION_CLAIM]: _before, ...rest } = claims;
-  const session = signedInAt(signIn);
+  const session = signIn.goesOn ? undefined : signedInAt(signIn);
   if (session === undefined) return rest;
   const { provider, idToken, ...ids } = session;
   return withProviderSession(rest, {
     provider,
-    ...(logoutTokens !== undefined && ids),
-    ...(providerSignOut?.keepsIdTokens && idToken !== undefined && { idToken }),
+    ...(kept.ids && { ...ids, ...(claims.sub !== undefined && { user: claims.sub }) }),
+    ...(kept.idToken && idToken !== undefined && { idToken }),
   });
 }
 
@@ -106,10 +106,23 @@ function digest(text: string): string {
 /** Names the provider and the session there at the end of a token. The MAC of a `tenant` may follow. */
 const TAG = /\.([\w-]{8})\.([\w-]{22})?(?=$|\.[0-9a-f]{32}$)/;
 
-/** The end of a session token: the adapters of Auth.js know no further columns. */
-export function tagFor(session: ProviderSession): string {
+/**
+ * The end of the token of a row: the adapters of Auth.js know no further columns.
+ *
+ * @param isFoundByUser Whether a logout of the provider has to find the user by the account.
+ */
+export function tagOfSignIn(signIn: SessionSignIn, isFoundByUser: boolean): string {
+  const session = signedInAt(signIn);
+  if (session === undefined) return "";
+  const { provider, sub } = session;
+  if (isFoundByUser && sub !== signIn.params.account!.providerAccountId) {
+    const message =
+      `\`profile()\` of "${provider}" returns another \`id\` than the \`sub\` of the ID token, by which ` +
+      "`backchannelLogout` finds the user: the provider's logouts do not end sessions. Return `profile.sub` as `id`.";
+    signIn.warnOnce(`account id of ${provider}`, message, "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
+  }
   const [key = ""] = keysOfSession(session);
-  return `.${digest(session.provider).slice(0, 8)}.${key.slice(0, 22)}`;
+  return `.${digest(provider).slice(0, 8)}.${key.slice(0, 22)}`;
 }
 
 /** The tag of a session token, for another token of the same provider session. */

@@ -5,46 +5,58 @@
 import { InvalidCheck } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import { parseCookie } from "cookie";
-import { cookieSettings } from "../config/cookies.ts";
-import type { AccountListAdapter } from "../adapter/account_list.ts";
-import { type Answer, redirectAnswer } from "../core/answer.ts";
-import { removalOf } from "../http/set_cookie.ts";
-import type { RequestContext } from "../core/context.ts";
-import { endSessionUrl } from "../provider/end_session.ts";
-import { openToken } from "../session/open.ts";
-import { providerOfToken, type ProviderSession, providerSessionOf } from "../session/provider_session.ts";
-import { placeOf } from "../session/sealed_value.ts";
-import { parseJsonObject } from "../utils/json.ts";
-import { isOpenIdProvider } from "../provider/summary.ts";
+import { cookieSettings } from "../../config/cookies.ts";
+import type { AccountListAdapter } from "../../adapter/account_list.ts";
+import { type Answer, redirectAnswer } from "../../core/answer.ts";
+import { removalOf } from "../../http/set_cookie.ts";
+import type { RequestContext } from "../../core/context.ts";
+import { endSessionUrl } from "./end_session_url.ts";
+import { openToken } from "../../session/open.ts";
+import { providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
+import { placeOf } from "../../session/sealed_value.ts";
+import { parseJsonObject } from "../../utils/json.ts";
+import { isOpenIdProvider } from "../../provider/summary.ts";
+
+/** Whether every sign-out ends the session at the provider, also the built-in page's, and ID tokens are kept for it. */
+export interface SignOutSettings {
+  readonly byDefault: boolean;
+  readonly keepsIdTokens: boolean;
+}
 
 /** How long the browser may stay at the provider, in seconds. */
 const MAX_AGE = 900;
 
-/** The session at the provider that the session of the request was made from. Asked before that one ends. */
-export async function providerSessionToEnd(
+/**
+ * The session at the provider that the session of the request was made from, before that one ends here.
+ *
+ * @returns What has the answer to the sign-out lead to the provider.
+ */
+export async function beginProviderSignOut(
   context: RequestContext,
-  asked: boolean | undefined,
-): Promise<ProviderSession | undefined> {
-  const { config: { providerSignOut, providers }, settings, logger } = context;
-  if (providerSignOut === undefined || !(asked ?? providerSignOut.byDefault)) return undefined;
+  { keepsIdTokens }: SignOutSettings,
+): Promise<((answer: Answer) => Promise<Answer>) | undefined> {
+  const { config: { providers }, settings, logger } = context;
   const { token } = context.held;
   if (token === "") return undefined;
   const found = settings.strategy === "jwt"
     ? await openToken(token, settings).then(({ claims }) => providerSessionOf(claims), () => undefined)
-    : await sessionOfRow(token, context).catch((error) => void logger.error(error));
+    : await sessionOfRow(token, keepsIdTokens, context).catch((error) => void logger.error(error));
   const provider = found && providers.get(found.provider);
-  return provider !== undefined && isOpenIdProvider(provider) ? found : undefined;
+  if (provider === undefined || !isOpenIdProvider(provider)) return undefined;
+  return async (answer) => await endAtProvider(found!, keepsIdTokens, answer, context);
 }
 
 /** The provider is named by the session token, and the account has an ID token. */
-async function sessionOfRow(token: string, context: RequestContext): Promise<ProviderSession | undefined> {
+async function sessionOfRow(
+  token: string,
+  keepsIdTokens: boolean,
+  context: RequestContext,
+): Promise<ProviderSession | undefined> {
   const { settings: { adapter }, config } = context;
   const provider = providerOfToken(token, config.providers.keys());
   if (provider === undefined) return undefined;
   const { listAccountsByUserId: list } = adapter as Partial<AccountListAdapter>;
-  const found = list && config.providerSignOut!.keepsIdTokens
-    ? await adapter!.getSessionAndUser!(token)
-    : undefined;
+  const found = list && keepsIdTokens ? await adapter!.getSessionAndUser!(token) : undefined;
   const accounts = found ? await list!(String(found.user.id)) : [];
   const account = accounts.find((each) => each.provider === provider) as { id_token?: unknown } | undefined;
   const idToken = account?.id_token;
@@ -57,8 +69,9 @@ async function sessionOfRow(token: string, context: RequestContext): Promise<Pro
  * @param answer One that has ended the session here.
  * @returns The answer as it was, if the provider cannot be asked: the log says why.
  */
-export async function endAtProvider(
+async function endAtProvider(
   { provider, idToken }: ProviderSession,
+  keepsIdTokens: boolean,
   answer: Answer,
   context: RequestContext,
 ): Promise<Answer> {
@@ -79,7 +92,7 @@ export async function endAtProvider(
   });
   if (url === undefined) warnOfProvider(`publishes no end_session_endpoint${tls ? " over https" : ""}`);
   if (!url) return answer;
-  if (idToken === undefined && config.providerSignOut!.keepsIdTokens) warnOfIdToken(provider, context);
+  if (idToken === undefined && keepsIdTokens) warnOfIdToken(provider, context);
   const { name, options } = cookieOf(context);
   const value = placeOf(config.hashSecrets.current, PURPOSE).seal(
     JSON.stringify({ state, redirect }),

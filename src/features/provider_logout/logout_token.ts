@@ -3,10 +3,11 @@ import type { Provider } from "@auth/core/providers";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import { createHash } from "node:crypto";
-import { isJsonObject } from "../utils/json.ts";
-import { openIdClient } from "./openid_metadata.ts";
-import type { SigningKeys } from "./signing_keys.ts";
-import { publishedKeys, secretKey } from "./token_keys.ts";
+import type { SharedStore } from "../../session/shared_store.ts";
+import { isJsonObject } from "../../utils/json.ts";
+import { openIdClient } from "../../provider/openid_metadata.ts";
+import type { SigningKeys } from "../../provider/signing_keys.ts";
+import { publishedKeys, secretKey } from "../../provider/token_keys.ts";
 
 /** A logout token that is not accepted. The message is for the log and for the provider. */
 export class LogoutTokenRefused extends Error {
@@ -47,12 +48,6 @@ const REMEMBERED_MS = (LOGOUT_TOKEN_AGE + 2 * CLOCK_TOLERANCE) * 1000;
 /** The most used tokens in the memory of a process: with more, the oldest are forgotten. */
 const MOST_USED = 10_000;
 
-/** What several processes know of used tokens. */
-interface SharedUses {
-  isUsed(token: string): Promise<boolean>;
-  setUsed(token: string, milliseconds: number): Promise<void>;
-}
-
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
 /** The logout tokens for the clients of one configuration. */
@@ -60,14 +55,17 @@ export class LogoutTokens {
   readonly #used = new LRUCache<string, true>({ maxSize: MOST_USED, sizeCalculation: () => 1 });
   readonly #providers: readonly Provider[];
   readonly #keys: SigningKeys;
+  readonly #space: string;
 
   /**
    * @param providers The prepared providers.
    * @param keys What the tokens are signed with.
+   * @param tenant Whose they are: a provider may send one to several.
    */
-  constructor(providers: readonly Provider[], keys: SigningKeys) {
+  constructor(providers: readonly Provider[], keys: SigningKeys, tenant: string | undefined) {
     this.#providers = providers;
     this.#keys = keys;
+    this.#space = tenant === undefined ? "" : `${encodeURIComponent(tenant)}:`;
   }
 
   /**
@@ -104,20 +102,23 @@ export class LogoutTokens {
   /**
    * Does the work of a token. One whose work fails may come again.
    *
+   * @param store What several processes know of used tokens.
    * @throws {LogoutTokenRefused} If it was used before.
    */
   async use(
     { iss, jti }: LogoutClaims,
-    shared: SharedUses | undefined,
+    store: SharedStore | undefined,
     work: () => Promise<void>,
   ): Promise<void> {
     const name = createHash("sha256").update(JSON.stringify([iss, jti])).digest("base64url");
     if (this.#used.has(name)) throw usedBefore();
     this.#used.set(name, true, { ttl: REMEMBERED_MS });
     try {
-      if (await shared?.isUsed(name)) throw usedBefore();
+      const key = `provider-token:${this.#space}${encodeURIComponent(name)}`;
+      const [isUsed] = await store?.call("get", [key]) ?? [];
+      if (isUsed) throw usedBefore();
       await work();
-      await shared?.setUsed(name, REMEMBERED_MS);
+      await store?.call("set", key, "1", REMEMBERED_MS);
     } catch (error) {
       this.#used.delete(name);
       throw error;

@@ -1,6 +1,6 @@
 /** Where a browser ends its session at an OpenID Provider (OpenID Connect RP-Initiated Logout 1.0). */
 import type { Provider } from "@auth/core/providers";
-import { openIdClient, openIdMetadata } from "./openid_metadata.ts";
+import { openIdClient, openIdMetadata } from "../../provider/openid_metadata.ts";
 
 /** What the provider is told. */
 export interface EndSessionParameters {

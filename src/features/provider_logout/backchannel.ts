@@ -5,16 +5,32 @@
 import type { AuthConfig } from "@auth/core";
 import { SignOutError } from "@auth/core/errors";
 import type { FastifyReply } from "fastify";
-import { type Answer, jsonAnswer } from "../core/answer.ts";
-import type { ProviderContext } from "../core/context.ts";
-import { type LogoutClaims, LogoutTokenRefused } from "../provider/logout_token.ts";
-import type { EndedAtProvider } from "../session/provider_session.ts";
-import { SessionRows } from "../session/session_rows.ts";
+import { type Answer, jsonAnswer } from "../../core/answer.ts";
+import type { ProviderContext, RequestContext } from "../../core/context.ts";
+import { type LogoutClaims, LogoutTokenRefused, type LogoutTokens } from "./logout_token.ts";
+import { type EndedAtProvider, hasKey, keysToEnd } from "./provider_session.ts";
+import type { ProviderIndex } from "./provider_index.ts";
+import type { SharedStore } from "../../session/shared_store.ts";
+import { SessionRows } from "../../session/session_rows.ts";
+
+/** What logouts are answered with. */
+interface Logouts {
+  readonly tokens: LogoutTokens;
+  /** The sessions in a JWT. */
+  readonly index: ProviderIndex | undefined;
+  /** What several processes know of used tokens. */
+  readonly store: SharedStore | undefined;
+}
 
 /** Answers as section 2.8 says: 200, or 400 with an error, also if the sessions could not be ended. */
-export async function handleBackchannelLogout(context: ProviderContext): Promise<Answer> {
+export async function handleBackchannelLogout(context: RequestContext, logouts: Logouts): Promise<Answer> {
+  const { tokens, index, store } = logouts;
+  const { provider } = context as ProviderContext;
   try {
-    await endSessions(await requireToken(context), context);
+    const claims = await tokens.verify(provider.id, requireToken(context));
+    const end = () =>
+      index === undefined ? endRows(claims, provider.id, context) : endTokens(claims, index, context);
+    await tokens.use(claims, store, end);
     return { status: 200, headers: {}, cookies: [] };
   } catch (caught) {
     const error = caught instanceof LogoutTokenRefused ? caught : new LogoutFailed(caught);
@@ -36,43 +52,49 @@ class LogoutFailed extends Error {
   }
 }
 
-async function requireToken(
-  { config, provider, headers, body }: ProviderContext,
-): Promise<LogoutClaims> {
+function requireToken({ headers, body }: RequestContext): string {
   if (!/^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
     throw new LogoutTokenRefused("the body is no form (application/x-www-form-urlencoded)");
   }
   const { logout_token: token } = body ?? {};
-  if (typeof token !== "string" || token === "") throw new LogoutTokenRefused("there is no `logout_token`");
-  return await (await config.logoutTokens!()).verify(provider.id, token);
+  if (typeof token === "string" && token !== "") return token;
+  throw new LogoutTokenRefused("there is no `logout_token`");
 }
 
-async function endSessions(claims: LogoutClaims, context: ProviderContext): Promise<void> {
-  const { config, settings } = context;
-  const end = settings.strategy === "jwt" ? endTokens : endRows;
-  await (await config.logoutTokens!()).use(claims, settings.records, () => end(claims, context));
-}
-
-async function endTokens(ended: EndedAtProvider, context: ProviderContext): Promise<void> {
-  for (const user of await context.settings.records!.endAtProvider(ended)) {
-    await tellOfEnd({ token: { sub: user } }, user, context);
+async function endTokens(
+  ended: EndedAtProvider,
+  index: ProviderIndex,
+  context: RequestContext,
+): Promise<void> {
+  for (const session of await index.end(ended)) {
+    const { user } = session;
+    if (await context.settings.records!.end(session)) {
+      await tellOfEnd({ token: { sub: user } }, user, context);
+    }
   }
 }
 
-async function endRows({ sub, ...claims }: EndedAtProvider, context: ProviderContext): Promise<void> {
+/** Ends the sessions of the user that has the account; with a `sid` those that were made from that session there. */
+async function endRows(ended: LogoutClaims, provider: string, context: RequestContext): Promise<void> {
+  const { sub, sid } = ended;
   if (sub === undefined) {
     throw new LogoutTokenRefused('with sessions in a database it needs "sub", by which the user is found');
   }
-  const rows = new SessionRows(context.settings);
-  for (const row of await rows.endAtProvider({ ...claims, sub }, context.provider.id)) {
-    await tellOfEnd({ session: row }, String(row.userId), context);
-  }
+  const { settings } = context;
+  const user = await settings.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
+  if (user === null) return;
+  const rows = new SessionRows(settings);
+  const keys = keysToEnd(ended);
+  const all = await rows.liveRows(String(user.id));
+  const named = sid === undefined ? all : all.filter(({ sessionToken }) => hasKey(sessionToken, keys));
+  await rows.endRows(named);
+  for (const row of named) await tellOfEnd({ session: row }, String(row.userId), context);
 }
 
 type SignOutMessage = Parameters<NonNullable<NonNullable<AuthConfig["events"]>["signOut"]>>[0];
 
 /** As in a sign-out, a failure of the application's event is logged and changes nothing. */
-async function tellOfEnd(message: SignOutMessage, user: string, context: ProviderContext): Promise<void> {
+async function tellOfEnd(message: SignOutMessage, user: string, context: RequestContext): Promise<void> {
   context.publish?.("fastify-authjs:sign-out", { userId: user });
   try {
     await context.config.core.events?.signOut?.(message);
