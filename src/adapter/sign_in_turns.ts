@@ -8,7 +8,7 @@
  * that provider signs in, another one with the same address is refused.
  */
 import type { Adapter } from "@auth/core/adapters";
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { Store } from "../types.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
@@ -124,5 +124,5 @@ export class SignInTurns {
 
 /** The name of what is locked, from which neither an address nor a token can be told. */
 function nameOf(...parts: (string | undefined)[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
+  return hash("sha256", JSON.stringify(parts), "base64url");
 }

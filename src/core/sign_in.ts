@@ -3,7 +3,7 @@ import type { AuthConfig } from "@auth/core";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { Account, User } from "@auth/core/types";
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { removalOf } from "../http/set_cookie.ts";
@@ -146,7 +146,7 @@ function userIdOf(
     `${Buffer.byteLength(part)}:${part}`
   );
   const text = `fastify-authjs user id v1 ${parts.join("")}`;
-  const bytes = createHash("sha256").update(text).digest().subarray(0, 16);
+  const bytes = hash("sha256", text, "buffer").subarray(0, 16);
   bytes[6] = (bytes[6]! & 0x0f) | 0x80;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

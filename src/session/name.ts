@@ -5,7 +5,7 @@
  * name of such a session is the `jti` of its token, or else a digest.
  */
 import type { JWT, JWTOptions } from "@auth/core/jwt";
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { ownClaim } from "./session_records.ts";
 import type { TokenUse } from "./token_use.ts";
 
@@ -35,7 +35,7 @@ export function rowName(token: string, use: TokenUse): string {
 
 /** The name that stands for a token which does not open. */
 export function digestName(token: string): string {
-  return createHash("sha256").update(token).digest("base64url");
+  return hash("sha256", token, "base64url");
 }
 
 /** The claims with the name, which a `jwt` callback may have left out. */

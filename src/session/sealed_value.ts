@@ -4,7 +4,7 @@
  * seals it. A value that was forged, cut or moved to another place does not open.
  */
 import { Buffer } from "node:buffer";
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
 import { decodeBase64Url } from "../utils/base64url.ts";
 
 /** What HKDF separates these keys by from all others (RFC 5869, section 3.1). */
@@ -27,7 +27,7 @@ export interface Place {
 export function placeOf(secret: string, purpose: string): Place {
   const derived = Buffer.from(hkdfSync("sha256", secret, SALT, purpose, 2 * KEY_BYTES));
   const name = derived.subarray(0, KEY_BYTES).toString("base64url");
-  const key = derived.subarray(KEY_BYTES);
+  const key = createSecretKey(derived.subarray(KEY_BYTES));
   const context = Buffer.from(`${purpose}:${name}`);
   return {
     name,

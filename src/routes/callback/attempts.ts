@@ -3,7 +3,7 @@
  * the `state` of its callback leads, or the challenge of a passkey. So tabs end theirs in any order.
  */
 import { parseCookie, stringifyCookie } from "cookie";
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { cookieSettings } from "../../config/cookies.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { Checks } from "../../core/checks.ts";
@@ -190,7 +190,7 @@ function cookieOf({ provider, config, origin }: AttemptRequest) {
 }
 
 function digestOf(key: string): string {
-  return createHash("sha256").update(key).digest("base64url");
+  return hash("sha256", key, "base64url");
 }
 
 function nameIn(digest: string): string {

@@ -64,13 +64,15 @@ function withParameters(page: string, link: URLSearchParams, { origin, provider 
   return url.href;
 }
 
-/** Has core sign in, which reads the token from the query. */
+/**
+ * Has core sign in, which reads the token from the query. For a link without one it would report a mistake in the
+ * configuration.
+ */
 function signIn(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
-  const query = withToken(link.toString());
-  const token = new URLSearchParams(query).get("token")!;
-  const secrets = context.config.hashSecrets;
-  return callCore({ ...context, method: "GET", body: undefined, query }, {
-    wrapAdapter: (adapter) => acceptOlderTokens(adapter, token, secrets),
+  const token = link.get("token") || "none";
+  link.set("token", token);
+  return callCore({ ...context, method: "GET", body: undefined, query: link.toString() }, {
+    wrapAdapter: (adapter) => acceptOlderTokens(adapter, token, context.config.hashSecrets),
   });
 }
 
@@ -88,15 +90,4 @@ function acceptOlderTokens(adapter: Adapter, token: string, { current, others }:
     return null;
   };
   return { ...adapter, useVerificationToken };
-}
-
-/**
- * The query of a sign-in link, with an invalid token if there is none: for a link without a token core
- * would report a mistake in the configuration.
- */
-function withToken(query: string): string {
-  const parameters = new URLSearchParams(query);
-  if (parameters.get("token")) return query;
-  parameters.set("token", "none");
-  return parameters.toString();
 }

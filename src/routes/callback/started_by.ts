@@ -1,5 +1,5 @@
 /** Who was signed in when a sign-in began: only to that user core links the account. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { ownerOf } from "../../session/owner.ts";
@@ -14,9 +14,7 @@ export async function signedInUser(context: ProviderContext): Promise<string | u
   const { config, settings } = context;
   const { token } = context.held;
   if (config.core.adapter === undefined || token === "") return undefined;
-  return settings.strategy === "jwt"
-    ? await ownerOf(token, settings)
-    : createHash("sha256").update(token).digest("base64url");
+  return settings.strategy === "jwt" ? await ownerOf(token, settings) : hash("sha256", token, "base64url");
 }
 
 /**
