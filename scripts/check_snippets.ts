@@ -44,9 +44,9 @@ function numberOnPage(snippet: Snippet, all: readonly Snippet[]): number {
   return all.filter((other) => other.page === snippet.page && isComplete(other)).indexOf(snippet);
 }
 
-/** Whether it declares what a reply has: two pages may say it differently, so each is compiled alone. */
-function declaresReply({ code }: Snippet): boolean {
-  return code.includes("interface FastifyReply");
+/** Whether it declares what a request or a reply has: two pages may say it differently, so each is compiled alone. */
+function declaresMembers({ code }: Snippet): boolean {
+  return /interface Fastify(?:Reply|Request)\b/.test(code);
 }
 
 function fileName({ page, line }: Snippet): string {
@@ -93,7 +93,7 @@ async function main(): Promise<number> {
     const programs = [together];
     for (const snippet of snippets) {
       const file = await write(fileName(snippet), `${snippet.code}\nexport {};\n`);
-      declaresReply(snippet) ? programs.push([globals, file]) : together.push(file);
+      declaresMembers(snippet) ? programs.push([globals, file]) : together.push(file);
     }
     for (const files of programs) {
       const code = await runDeno(["check", "--quiet", ...files]);

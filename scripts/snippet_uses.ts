@@ -17,6 +17,11 @@ export const USES: Readonly<Record<string, readonly Use[]>> = {
   "docs/create-auth.md": [async (app) => {
     const browser = await signedInWithGitHub(app);
     assert.match((await browser.get("/me")).body, /^[\w-]{36}$/);
+  }, async (app) => {
+    assert.equal((await app.inject("/")).body, "Hello, stranger");
+    const browser = await signedInWithGitHub(app);
+    assert.notEqual((await browser.get("/")).body, "Hello, stranger");
+    assert.notEqual((await browser.get("/me")).json().user, undefined);
   }],
   "docs/database-sessions.md": [guardsMe, guardsMe],
   "docs/environment.md": [async (app) => {

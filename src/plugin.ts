@@ -11,6 +11,7 @@ import { bootMessage, reportOf } from "./instance/boot_report.ts";
 import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
 import { redactSpans } from "./http/redact_spans.ts";
 import { FEATURES } from "./features/mod.ts";
+import { decorateRequest } from "./request_session.ts";
 import { addRoutes, longestParameter } from "./routes/add_routes.ts";
 import { type MountOf, reportCookies } from "./routes/admission.ts";
 import type { LimitedMount } from "./routes/answer_request.ts";
@@ -32,6 +33,21 @@ export interface FastifyAuthPluginOptions {
    * @default false
    */
   openapi?: boolean;
+  /**
+   * Whether each request of the scope has its session as `request.session`, which is `null` if there is none.
+   * It is read before other hooks and the handler, once. The application declares its type:
+   *
+   * ```ts ignore
+   * declare module "fastify" {
+   *   interface FastifyRequest {
+   *     session: InferSession<typeof auth> | null;
+   *   }
+   * }
+   * ```
+   *
+   * @default false: a session is read when `getSession()` or a guard asks for it
+   */
+  decorateRequest?: boolean;
 }
 
 /**
@@ -78,6 +94,7 @@ export function FastifyAuth(
       instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
     }
     writeBack(instance);
+    if (options.decorateRequest) decorateRequest(instance, config);
     RouteGuards.of(instance);
     const routes: FastifyPluginAsync<FastifyAuthPluginOptions> = async (scope) => {
       const mountPath = toMountPath(scope.prefix);
