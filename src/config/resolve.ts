@@ -126,8 +126,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     sessionCookieLimit: (config.sessionCookieLimit ?? DEFAULT_COOKIE_LIMIT) || Infinity,
     /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
     keepsTokens: refreshTokens,
-    /** Whether it is kept how and when the users of sessions signed in (`stepUp`). */
-    recordsSignIns: config["stepUp"] ?? false,
     /** Whether the store knows the sessions in a JWT. */
     revocable: config.revocable === true && Boolean(store),
     /** How requests and processes share the refresh of a session. */

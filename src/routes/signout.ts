@@ -11,7 +11,6 @@ import { removalOf } from "../http/set_cookie.ts";
 import { rowName } from "../session/name.ts";
 import { openToken } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
-import { removeSignInCookie } from "../session/sign_in_cookie.ts";
 import { handleSignOutPage } from "./pages.ts";
 import { endRemovedSession } from "./session_change.ts";
 
@@ -45,7 +44,11 @@ async function signOut(context: RequestContext): Promise<Answer> {
     const { token } = context.held;
     // Also what is left of earlier sessions.
     const removals = sessionParts(context).map((name) => removalOf(name, settings.cookie.options));
-    if (settings.signInCookie !== undefined) removals.push(removeSignInCookie(settings));
+    for (const { rowCookies = [] } of settings.hooks) {
+      for (const { name, options } of rowCookies.map(settings.besideCookie)) {
+        removals.push(removalOf(name, options));
+      }
+    }
     const answer = { ...redirectAnswer(callbackUrl), cookies: [...cookies, ...removals] };
     if (token === "") return answer;
     return await endHeld(token, answer, context);

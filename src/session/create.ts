@@ -1,5 +1,6 @@
 /** Makes the session of a sign-in, in a JWT or as a row of a database. */
 import type { Adapter } from "@auth/core/adapters";
+import type { JWT } from "@auth/core/jwt";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { newExpiry } from "../config/lifetime.ts";
@@ -13,8 +14,6 @@ import { openToken } from "./open.ts";
 import { keepTokens } from "./provider_tokens.ts";
 import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
-import { signInClaims, toSignInCookie } from "./sign_in_cookie.ts";
-import { claimsOfSignIn, withSignIn } from "./sign_in_record.ts";
 
 /** The request that ends a sign-in. */
 export interface SignInRequest {
@@ -33,6 +32,8 @@ export interface SignInRequest {
   readonly linksAccount: boolean;
   /** Whether it was linked to the user of the session of the browser: then that session goes on. */
   readonly goesOn: boolean;
+  /** What a test says of the sign-in, if its session is a row. */
+  readonly claims?: JWT | undefined;
 }
 
 /** The session of a sign-in. */
@@ -59,7 +60,6 @@ export async function createSession(
   if (claims === null) return undefined;
   const opened = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
   const held = opened?.claims;
-  if (config.recordsSignIns) claims = withSignIn(claims, claimsOfSignIn(params, linksAccount, held));
   const signIn: SessionSignIn = { params, held, linksAccount, goesOn, warnOnce };
   for (const { onSignIn } of settings.hooks) claims = onSignIn?.(claims, signIn) ?? claims;
   if (config.keepsTokens) claims = keepTokens(claims, params, held);
@@ -93,7 +93,7 @@ export async function createSession(
 }
 
 async function createRow(params: SignInParams, request: SignInRequest): Promise<NewSession> {
-  const { settings, held, cookies: sent, parts, linksAccount } = request;
+  const { settings, held, parts } = request;
   const adapter = request.adapter!;
   const signIn: SessionSignIn = { ...request, params, held: undefined };
   const { sessionToken: token, expires } = request.goesOn
@@ -106,10 +106,12 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
       expires: new Date(Date.now() + settings.maxAge * 1000),
     });
   const cookies = sessionCookies(token, parts, settings.cookie, new Date(expires));
-  if (settings.signInCookie === undefined) return { token, cookies };
-  // How the user signed in, beside the row.
-  const claims = claimsOfSignIn(params, linksAccount, signInClaims(sent, held.token, settings));
-  return { token, cookies: [...cookies, toSignInCookie(claims, token, settings)] };
+  const { claims } = request;
+  for (const { onRow } of settings.hooks) {
+    const row = { ...signIn, cookies: request.cookies, token, heldToken: held.token, claims, settings };
+    cookies.push(...await onRow?.(row) ?? []);
+  }
+  return { token, cookies };
 }
 
 /** The id of the user; one that `authorize()` has returned has to be in the database. */

@@ -2,7 +2,9 @@
 import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import type { IncomingHttpHeaders } from "node:http";
+import type { CookieDefinition, CookieSettings } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
+import type { SetCookie } from "../http/set_cookie.ts";
 
 /** A session in a JWT. */
 export interface NamedSession {
@@ -25,6 +27,25 @@ export interface SessionSignIn {
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }
 
+/** A sign-in whose session is a row. */
+export interface SignInWithRow extends SessionSignIn {
+  /** The token of the row, and that of the session which the browser had. */
+  readonly token: string;
+  readonly heldToken: string;
+  /** The Cookie header. */
+  readonly cookies: string;
+  /** What a test says of the sign-in. */
+  readonly claims: JWT | undefined;
+  readonly settings: RowSettings;
+}
+
+/** What the cookies beside that of a session are made with. */
+export interface RowSettings {
+  readonly jwt: { readonly secret: string | string[] };
+  /** A cookie that is sent wherever that of the session is. */
+  besideCookie(definition: CookieDefinition): CookieSettings;
+}
+
 export interface SessionHooks {
   /**
    * The session token of a request that carries it in a header, in place of the cookie: an empty string for what
@@ -41,6 +62,10 @@ export interface SessionHooks {
   onSignIn?(claims: JWT, signIn: SessionSignIn): JWT;
   /** A token was sealed. What it throws for a new session refuses that; else it is logged. */
   onSealed?(session: NamedSession, isNew: boolean): Promise<void>;
+  /** A user has signed in to a row. Gives cookies to set beside that of the session. */
+  onRow?(signIn: SignInWithRow): Promise<readonly SetCookie[]>;
+  /** Those cookies, which a sign-out removes. */
+  readonly rowCookies?: readonly CookieDefinition[];
   /** What the token of a row ends with, besides the random part, for a user who signs in. */
   rowTag?(signIn: SessionSignIn): string;
   /** The same end for another token of the session. */

@@ -2,7 +2,13 @@
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
-import { cookieNames, cookieSettings, type CoreConfig } from "../config/cookies.ts";
+import {
+  type CookieDefinition,
+  cookieNames,
+  type CookieSettings,
+  cookieSettings,
+  type CoreConfig,
+} from "../config/cookies.ts";
 import type { TokenGenerator } from "../config/core_config.ts";
 import { COOKIE_MAX_AGE, lifetimesOf } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
@@ -36,15 +42,12 @@ export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRe
   const shared = ofConfiguration(config, live, use);
   const { rows } = shared;
   const settingsOf = (secure: boolean): SessionSettings => {
-    const settings = { ...shared, ...ofScheme(config, shared, secure) };
+    const settings = { ...shared, ...ofScheme(config, secure) };
     const forUse = (use: TokenUse) => ({ ...settings, use, adapter: rows && rowsForUse(rows, use) });
     return { ...forUse("cookie"), forHeader: forUse("header") };
   };
   return { http: settingsOf(false), https: settingsOf(true) };
 }
-
-/** The cookie beside that of the session that says how its user signed in. */
-const SIGN_IN = { name: "sign-in", prefix: "__Secure-" } as const;
 
 /** What a configuration has besides. */
 interface InUse {
@@ -123,19 +126,21 @@ function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>, { 
 }
 
 function ofScheme(
-  { core, recordsSignIns }: ResolvedConfig,
-  { strategy }: Shared,
+  { core }: ResolvedConfig,
   secure: boolean,
 ) {
   const cookie = cookieSettings("sessionToken", core, secure);
-  const keepsSignIns = recordsSignIns && strategy === "database";
+  const { expires: _expires, ...beside } = cookie.options;
   return {
     cookie,
     /** The cookies of what continues from one request of a browser to the next, besides the session. */
     csrfCookie: cookieSettings("csrfToken", core, secure),
     callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
-    /** The name of the cookie that says how users signed in, if it is kept beside rows of sessions. */
-    signInCookie: keepsSignIns ? cookieSettings(SIGN_IN, core, secure).name : undefined,
+    /** A cookie that is sent wherever that of the session is. */
+    besideCookie: (definition: CookieDefinition): CookieSettings => ({
+      name: cookieSettings(definition, core, secure).name,
+      options: beside,
+    }),
     otherSalts: otherSalts(core, cookie.name),
     /** What tokens opened lately held. */
     cache: new LRUCache<string, KnownToken>({

@@ -8,8 +8,6 @@ import { authInstance } from "../instance/auth_instance.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import type { SignInParams } from "../session/hooks.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import { toSignInCookie } from "../session/sign_in_cookie.ts";
-import { claimsOfSignIn } from "../session/sign_in_record.ts";
 import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
 import { CookieJar } from "./cookie_jar.ts";
 import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
@@ -204,13 +202,11 @@ async function makeSession(
     parts: [],
     linksAccount: false,
     goesOn: false,
+    claims,
   }) as NewSession;
   if (settings.strategy === "jwt") return session;
-  const sessionToken = session.token;
-  if (expires !== undefined) await settings.adapter!.updateSession!({ sessionToken, expires });
-  if (settings.signInCookie === undefined || claims === undefined) return session;
-  const cookie = toSignInCookie({ ...claimsOfSignIn(signIn), ...claims }, sessionToken, settings);
-  return { ...session, cookies: [...session.cookies, cookie] };
+  if (expires !== undefined) await settings.adapter!.updateSession!({ sessionToken: session.token, expires });
+  return session;
 }
 
 /**
@@ -238,7 +234,7 @@ function accountOf({ id, email }: User): Account {
 /** Finds or creates the row of the user. */
 async function userInDatabase(settings: SessionSettings, options: SignedInOptions): Promise<AdapterUser> {
   const unused = (["account", "claims", "profile"] as const).find((name) => options[name] !== undefined);
-  if (unused !== undefined && settings.signInCookie === undefined) {
+  if (unused !== undefined && !settings.hooks.some(({ rowCookies }) => rowCookies)) {
     throw invalidConfig(
       `\`${unused}\` is for the "jwt" strategy, or for \`stepUp\`: a row of a session has no claims.`,
     );

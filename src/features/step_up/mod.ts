@@ -1,15 +1,34 @@
 /** Step-up: guards that require how and when a user signed in. */
+import { strategyOf } from "../../config/adapter_problem.ts";
 import { BOOLEAN } from "../../config/rules.ts";
-import { invalidConfig } from "../../errors.ts";
 import type { Feature } from "../../instance/feature.ts";
 import { later } from "../../utils/later.ts";
+import { ATTEMPT, SIGN_IN } from "./cookies.ts";
+import { signInClaims, toSignInCookie } from "./sign_in_cookie.ts";
+import { claimsOfSignIn, withSignIn } from "./sign_in_record.ts";
 
 const onGuard = later(async () => (await import("./step_up.ts")).refusalOf);
 
 export const stepUp: Feature = {
-  configure({ config }) {
-    const problem = BOOLEAN(config.stepUp, "stepUp");
-    if (problem !== undefined) throw invalidConfig(problem);
-    return { onGuard };
+  rules: { stepUp: BOOLEAN },
+  configure({ core }) {
+    if (strategyOf(core) === "jwt") {
+      return {
+        cookies: [ATTEMPT],
+        onGuard,
+        onSignIn: (claims, signIn) => withSignIn(claims, claimsOfSignIn(signIn, signIn.held)),
+      };
+    }
+    return {
+      cookies: [ATTEMPT, SIGN_IN],
+      onGuard,
+      rowCookies: [SIGN_IN],
+      // deno-lint-ignore require-await -- as the hook is typed
+      async onRow(signIn) {
+        const { cookies, heldToken, token, settings } = signIn;
+        const claims = claimsOfSignIn(signIn, signInClaims(cookies, heldToken, settings));
+        return [toSignInCookie({ ...claims, ...signIn.claims }, token, settings)];
+      },
+    };
   },
 };

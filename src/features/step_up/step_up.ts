@@ -15,11 +15,12 @@ import { presentedToken } from "../../instance/read_session.ts";
 import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../../types.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import { toList } from "../../guard/guard_options.ts";
-import { signInClaims } from "../../session/sign_in_cookie.ts";
-import { signInOf } from "../../session/sign_in_record.ts";
+import { signInClaims } from "./sign_in_cookie.ts";
+import { signInOf } from "./sign_in_record.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import { returnPath } from "../../guard/sign_in_redirect.ts";
 import { readClaims } from "../../instance/read_claims.ts";
+import { ATTEMPT } from "./cookies.ts";
 import type { Guarded, GuardRefusal } from "../../core/guard_hooks.ts";
 
 /** What a guard requires of the authentication. */
@@ -59,9 +60,7 @@ function challengeOf({ maxAge, acr }: StepUp): string {
  */
 async function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Promise<JWT | null> {
   const { cookie, settings } = presentedToken(request, config)!;
-  if (settings.signInCookie === undefined) {
-    return await readClaims(request, config);
-  }
+  if (settings.strategy === "jwt") return await readClaims(request, config);
   // A bearer token is of a session of its own, which no cookie is signed with.
   return signInClaims(RequestReads.of(request).cookies(config) ?? "", cookie.token, settings) ?? null;
 }
@@ -161,7 +160,7 @@ class Attempt {
     this.#requirement = JSON.stringify([stepUp.maxAge, stepUp.acr, stepUp.amr]);
     this.#header = request.headers.cookie;
     this.#cookie = cookieSettings(
-      { name: "step-up" },
+      ATTEMPT,
       config.core,
       requireOrigin(request, config.origin).secure,
     );

@@ -7,35 +7,26 @@ import type { JWT } from "@auth/core/jwt";
 import { parseCookie } from "cookie";
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { COOKIE_MAX_AGE } from "../config/lifetime.ts";
-import type { SetCookie } from "../http/set_cookie.ts";
-import { decodeBase64Url } from "../utils/base64url.ts";
-import { parseJsonObject } from "../utils/json.ts";
-import type { SessionSettings } from "./settings.ts";
-
-type Settings = Pick<SessionSettings, "cookie" | "jwt" | "signInCookie">;
+import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
+import type { SetCookie } from "../../http/set_cookie.ts";
+import type { RowSettings } from "../../session/hooks.ts";
+import { decodeBase64Url } from "../../utils/base64url.ts";
+import { parseJsonObject } from "../../utils/json.ts";
+import { SIGN_IN } from "./cookies.ts";
 
 /** The cookie for a new session, with claims as a session token would have them. */
-export function toSignInCookie(claims: JWT, token: string, settings: Settings): SetCookie {
+export function toSignInCookie(claims: JWT, token: string, settings: RowSettings): SetCookie {
   const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
   const [signature] = signaturesOf(payload, token, settings);
-  return signInCookieOf(`${payload}.${signature!.toString("base64url")}`, COOKIE_MAX_AGE, settings);
-}
-
-/** Removes the cookie. */
-export function removeSignInCookie(settings: Settings): SetCookie {
-  return signInCookieOf("", 0, settings);
-}
-
-/** It is sent wherever that of the session is. */
-function signInCookieOf(value: string, maxAge: number, { cookie, signInCookie }: Settings): SetCookie {
-  const { expires: _expires, ...options } = cookie.options;
-  return { name: signInCookie!, value, options: { ...options, maxAge } };
+  const { name, options } = settings.besideCookie(SIGN_IN);
+  const value = `${payload}.${signature!.toString("base64url")}`;
+  return { name, value, options: { ...options, maxAge: COOKIE_MAX_AGE } };
 }
 
 /** The claims in a Cookie header; `undefined` if the cookie is missing, or of another session. */
-export function signInClaims(cookies: string, token: string, settings: Settings): JWT | undefined {
-  const [payload = "", signed = ""] = parseCookie(cookies)[settings.signInCookie!]?.split(".") ?? [];
+export function signInClaims(cookies: string, token: string, settings: RowSettings): JWT | undefined {
+  const [payload = "", signed = ""] = parseCookie(cookies)[settings.besideCookie(SIGN_IN).name]?.split(".") ??
+    [];
   const given = decodeBase64Url(signed);
   const isValid = signaturesOf(payload, token, settings).some((expected) =>
     given?.length === expected.length && timingSafeEqual(given, expected)
@@ -44,7 +35,7 @@ export function signInClaims(cookies: string, token: string, settings: Settings)
 }
 
 /** By each of the secrets, that of new cookies first. */
-function signaturesOf(payload: string, token: string, { jwt: { secret } }: Settings): Buffer[] {
+function signaturesOf(payload: string, token: string, { jwt: { secret } }: RowSettings): Buffer[] {
   const text = JSON.stringify(["sign-in", token, payload]);
   return [secret].flat().map((secret) => createHmac("sha256", secret).update(text).digest());
 }

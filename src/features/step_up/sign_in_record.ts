@@ -3,8 +3,8 @@
  * those of ID tokens (OpenID Connect Core 1.0 section 2).
  */
 import type { JWT } from "@auth/core/jwt";
-import type { Account } from "@auth/core/types";
-import { jwtPayload } from "../utils/jwt_payload.ts";
+import type { SessionSignIn, SignInParams } from "../../session/hooks.ts";
+import { jwtPayload } from "../../utils/jwt_payload.ts";
 
 /** The sign-in of a session. */
 export interface SignInRecord {
@@ -22,27 +22,18 @@ export function signInOf(claims: JWT): SignInRecord | undefined {
   return claims[CLAIM] as SignInRecord | undefined;
 }
 
-/** A sign-in, as core gives it to `callbacks.jwt`. */
-export interface SignIn {
-  readonly user: object;
-  readonly account?: Pick<Account, "provider" | "id_token"> & { readonly type: string } | null | undefined;
-  readonly profile?: object | undefined;
-  readonly isNewUser?: boolean | undefined;
-}
-
 /**
  * What claims say of a sign-in: how and when the user was authenticated, as far as that is known, and the record.
  *
- * @param linksAccount Whether core has linked the account in this sign-in. If the user existed before, it proves
- * the account alone.
- * @param held The claims of the session that the browser had, which then say it.
+ * @param held What the claims of the session say that the browser had. A sign-in that links an account to a user
+ * who existed before proves the account alone, so that they go on.
  */
-export function claimsOfSignIn(signIn: SignIn, linksAccount = false, held: JWT = {}): JWT {
-  if (linksAccount && signIn.isNewUser !== true) {
+export function claimsOfSignIn({ params, linksAccount }: SessionSignIn, held: JWT = {}): JWT {
+  if (linksAccount && params.isNewUser !== true) {
     const { auth_time, acr, amr, [CLAIM]: record } = held;
     return JSON.parse(JSON.stringify({ auth_time, acr, amr, [CLAIM]: record }));
   }
-  return { ...authenticationOf(signIn), [CLAIM]: { provider: signIn.account!.provider, at: Date.now() } };
+  return { ...authenticationOf(params), [CLAIM]: { provider: params.account!.provider, at: Date.now() } };
 }
 
 /** The claims with what they say of a sign-in. But for the record, those of the application win. */
@@ -50,7 +41,7 @@ export function withSignIn(claims: JWT, ofSignIn: JWT): JWT {
   return { ...ofSignIn, ...claims, ...(CLAIM in ofSignIn && { [CLAIM]: ofSignIn[CLAIM] }) };
 }
 
-function authenticationOf({ user, account, profile }: SignIn): JWT {
+function authenticationOf({ user, account, profile }: SignInParams): JWT {
   const { type, id_token } = account!;
   if (type === "oauth") return {};
   // This application has authenticated the user just now; authorize() may say how.
