@@ -52,13 +52,14 @@ function serviceOf(id: string, parts: SmtpParts | undefined): MailService | unde
 }
 
 function smtp(known: SmtpParts | undefined): MailService {
-  let parts = known;
+  let loading = known && Promise.resolve<SmtpParts | undefined>(known);
+  const load = () => loading ??= loadSmtp();
   return {
     async isOwn(send) {
-      parts ??= await loadSmtp();
+      const parts = await load();
       return parts !== undefined && (send === parts.send || String(send) === String(parts.send));
     },
-    send: async (message, params) => await sendOverSmtp(parts!, message, params),
+    send: async (message, params) => await sendOverSmtp((await load())!, message, params),
   };
 }
 
