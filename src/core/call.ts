@@ -40,7 +40,6 @@ const SESSION = `${INTERNAL}session`;
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
   const { config: { core, hashSecrets, coreProviders }, provider, settings, logger } = context;
   const watched = core.adapter && watchAdapter(context);
-  const given = coreProviders.get(provider.id) as Provider & { readonly options?: object };
   const adapter = watched && (call.wrapAdapter?.(watched.adapter) ?? watched.adapter);
   const signIn = signInOf(context, adapter, call.signedIn !== undefined);
   // Core logs an error before it answers or throws, some twice.
@@ -49,7 +48,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   const config: AuthConfig & { raw: typeof raw } = {
     raw,
     providers: [{
-      ...given,
+      ...coreProviders.get(provider.id)!,
       ...(call.issuer !== undefined && { issuer: call.issuer }),
       // Core refuses it without a field for it on its own page.
       enableConditionalUI: false,
@@ -58,7 +57,6 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       // `callback/attempts.ts` adds the others to the redirect. Core would seal each in a cookie of its own.
       ...(context.action === "signin" && provider.checks.length > 0 && {
         checks: provider.checks.filter((check) => check === "state"),
-        options: { ...given.options, checks: undefined },
       }),
     } as unknown as Provider],
     // Core hashes with this secret, and seals check cookies with that of `jwt`.
