@@ -13,7 +13,6 @@ import { type AdapterCall, readResult } from "./results.ts";
 /** How long a call may take by default, in milliseconds. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
-/** The methods that only this package calls. */
 type OwnMethod = "listAccountsByUserId" | "listSessionsByUserId" | "updateAccount";
 
 /** Every method of the adapter interface. */
@@ -52,7 +51,6 @@ export const MISSING_METHODS: Adapter = Object.fromEntries(ADAPTER_METHODS.map((
 
 type Method = (...args: unknown[]) => unknown;
 
-/** How an adapter is called. */
 export interface AdapterOptions {
   /**
    * Milliseconds for each call; 0 for no limit.

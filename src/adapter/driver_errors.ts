@@ -2,7 +2,6 @@
 import { errorChain } from "../utils/error_chain.ts";
 import type { FailureKind } from "./failure.ts";
 
-/** Why a call failed. */
 export function failureKind(error: unknown): FailureKind {
   // The innermost error is the driver's, which says more than the ORM's around it.
   for (const details of [...errorChain(error)].map(detailsOf).reverse()) {

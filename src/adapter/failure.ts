@@ -32,7 +32,6 @@ export class AdapterFailure extends FastifyAuthError {
   }
 }
 
-/** Whether trying again may help. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof AdapterFailure && error.kind === "unanswered";
 }
@@ -61,7 +60,6 @@ const NO_TABLE = [
   /(?:relation|table|column|collection)\b.* (?:does not|doesn't) exist/i,
 ];
 
-/** The reason and the end of the sentence. */
 function because(why: string | undefined): string {
   return why === undefined ? "." : `: ${why.replace(/[.\s]+$/, "")}.`;
 }
@@ -73,9 +71,7 @@ export function unavailableError(failure: unknown): FastifyAuthError {
   return new DatabaseUnavailable(found?.kind ?? "failed");
 }
 
-/** The error for the client. */
 export class DatabaseUnavailable extends FastifyAuthError {
-  /** Whether another try may succeed. */
   readonly temporary: boolean;
 
   constructor(kind: FailureKind) {

@@ -6,11 +6,8 @@ import type { VerificationToken } from "@auth/core/adapters";
 import { lazyPattern } from "../utils/lazy_pattern.ts";
 import { toDate } from "./dates.ts";
 
-/** A call of the adapter. */
 export interface AdapterCall {
-  /** The method's name. */
   readonly name: string;
-  /** Its arguments. */
   readonly args: readonly unknown[];
   /** Warns of a mistake in the result; `topic` is the same for the same mistake. */
   readonly warn: (topic: string, message: string) => void;

@@ -26,19 +26,14 @@ const POLL_INTERVAL_MS = 40;
 
 type Lock = Pick<Store, "lock" | "unlock">;
 
-/** How turns are taken. */
 export interface TurnOptions {
-  /** The locks of this process. */
   readonly memory: Lock;
-  /** Those of the processes that share a store. */
   readonly store: Lock | undefined;
   /** Milliseconds that a call of the adapter may take, and a turn is waited for; 0 for no limit. */
   readonly timeout: number;
 }
 
-/** The turns of one sign-in. */
 export class SignInTurns {
-  /** The adapter for core. */
   readonly adapter: Adapter;
 
   readonly #options: TurnOptions;

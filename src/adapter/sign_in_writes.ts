@@ -19,7 +19,6 @@ interface SignInOptions {
   readonly unfinished: UnfinishedUsers;
   /** Whether no other sign-in with the account is under way, as far as is known. */
   readonly isAlone: () => boolean;
-  /** Logs what could not be undone. */
   readonly report: (error: Error) => void;
 }
 
@@ -39,22 +38,17 @@ export class SignInWrites {
 
   readonly #adapter: Adapter;
   readonly #options: SignInOptions;
-  /** The user that this sign-in created. */
   #user: AdapterUser | undefined;
   #userRemoved = false;
-  /** The account that signs in. */
   #asked: AccountId | undefined;
   /** A user that an earlier sign-in has created for it, and one that has its address. */
   #left: AdapterUser | undefined;
   #found: AdapterUser | undefined;
-  /** The account to link, and whether it was linked. */
   #account: AccountId | undefined;
   #accountLinked = false;
-  /** The passkey to store, and whether it was stored. */
   #credentialId: string | undefined;
   #credentialStored = false;
   #sessionToken: string | undefined;
-  /** Whether the session could not be created. */
   #lacksSession = false;
   #restoreLink = () => Promise.resolve();
 

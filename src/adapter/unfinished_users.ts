@@ -7,7 +7,6 @@
 import type { AdapterAccount } from "@auth/core/adapters";
 import type { Store } from "../types.ts";
 
-/** An account at a provider. */
 export type AccountId = Pick<AdapterAccount, "provider" | "providerAccountId">;
 
 /** How long a record is kept, in milliseconds. */
@@ -30,7 +29,6 @@ export class UnfinishedUsers {
     this.#placeOf = placeOf;
   }
 
-  /** Records that a user was created for an account. */
   async add(account: AccountId, userId: string): Promise<void> {
     await this.#set(keyOfAccount(account), userId);
     await this.#set(keyOfUser(userId), keyOfAccount(account));

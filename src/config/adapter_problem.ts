@@ -64,7 +64,6 @@ export function requireAdapter(adapter: unknown): void {
   );
 }
 
-/** The first methods that are missing. */
 export function lackingMethods(core: AuthConfig, providers: readonly ProviderSummary[]): string | undefined {
   const { adapter } = core;
   const needs: [why: string, methods: readonly (keyof Adapter)[]][] = [];
@@ -92,7 +91,6 @@ const TOKEN_METHODS = {
   updateAccount: "withAccountUpdate(adapter, update)",
 };
 
-/** Those of them that are missing. */
 export function lackingTokenMethods(adapter: Adapter | undefined): string | undefined {
   const missing = Object.entries(TOKEN_METHODS).filter(([method]) => !(method in (adapter ?? {})));
   if (missing.length === 0) return undefined;
@@ -102,7 +100,6 @@ export function lackingTokenMethods(adapter: Adapter | undefined): string | unde
     }, or set \`session: { strategy: "jwt" }\`.`;
 }
 
-/** Where sessions are kept. */
 export function strategyOf(
   { adapter, session }: Pick<AuthConfig, "adapter" | "session">,
 ): "jwt" | "database" {

@@ -124,7 +124,6 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
 
 type Returns = (this: unknown, ...args: unknown[]) => unknown;
 
-/** How the users of one function are watched. */
 interface Watch {
   readonly what: string;
   readonly notices: Notices;

@@ -11,7 +11,6 @@ import type { Notice } from "./notices.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
-/** What is known of a configured cookie. */
 interface Facts extends CookieSettings {
   readonly cookie: AuthCookie;
   readonly origin: PublicOrigin;

@@ -3,7 +3,6 @@ import type { AuthConfig } from "@auth/core";
 import { type SerializeOptions, stringifySetCookie } from "cookie";
 import { invalidConfig } from "../errors.ts";
 
-/** The name and attributes of one cookie. */
 export interface CookieSettings {
   /** For an encrypted cookie also the salt of its key. */
   readonly name: string;

@@ -22,7 +22,6 @@ import type { Environment } from "./environment.ts";
 import { lifetimesOf } from "./lifetime.ts";
 import type { Notices } from "./notices.ts";
 
-/** What the configuration for core is made with. */
 export interface Boot {
   readonly env: Environment;
   readonly production: boolean;

@@ -7,9 +7,7 @@
  */
 import { hash } from "node:crypto";
 
-/** The secrets for hashing. */
 export interface HashSecrets {
-  /** For new tokens. */
   readonly current: string;
   /** Those that earlier tokens may have been hashed with. */
   readonly others: readonly string[];

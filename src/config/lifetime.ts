@@ -24,7 +24,6 @@ export const COOKIE_MAX_AGE = 400 * DAY;
 /** By how much the clocks of two machines may differ, as in core, in milliseconds. */
 const CLOCK_TOLERANCE = 15_000;
 
-/** How long the sessions of a configuration last, in seconds. */
 export interface Lifetimes {
   /**
    * The life of a database session and of a cookie: `session.maxAge`, or the `maxAge` among the cookie's
@@ -42,7 +41,6 @@ export interface Lifetimes {
   readonly life: number;
 }
 
-/** The lifetimes of a configuration. */
 export function lifetimesOf(
   { session, jwt, cookies }: Pick<AuthConfig, "session" | "jwt" | "cookies">,
 ): Lifetimes {

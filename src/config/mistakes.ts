@@ -23,7 +23,6 @@ import type { Notice, NoticeCode } from "./notices.ts";
 import { LIMIT_NAMES, nameFields } from "./rate_limit.ts";
 import { type AllowedOrigins, EXAMPLE, isRedirectProxy, originOf } from "./redirect_proxy.ts";
 
-/** What is known of a configuration at boot. */
 export interface Facts {
   /** As the application wrote it. */
   readonly config: FastifyAuthConfig;
@@ -63,7 +62,6 @@ const GONE: Readonly<Record<string, string>> = {
     "remove it. The tokens of some 6,000 users are remembered, and others are opened each time.",
 };
 
-/** What stops the boot; the first one is said. */
 const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
   [INVALID, ({ config }) =>
     Object.entries(GONE)
@@ -127,7 +125,6 @@ const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
   ],
 ];
 
-/** What is logged. */
 const WARNINGS: readonly Mistake<NoticeCode>[] = [
   ["FST_AUTHJS_WARN_OPTION", ({ config }) =>
     timesOf(config)
@@ -201,7 +198,6 @@ const WARNINGS: readonly Mistake<NoticeCode>[] = [
   }],
 ];
 
-/** What is recommended. */
 const ADVICE: readonly Mistake<NoticeCode>[] = [
   [
     "FST_AUTHJS_WARN_RATE_LIMIT",
@@ -212,7 +208,6 @@ const ADVICE: readonly Mistake<NoticeCode>[] = [
   ],
 ];
 
-/** @throws {FastifyAuthError} The first problem. */
 export function requireUsable(facts: Facts): void {
   requireNone(PROBLEMS, facts);
 }
@@ -223,12 +218,10 @@ export function requireNone(problems: readonly Mistake<FastifyAuthErrorCode>[], 
   if (problem !== undefined) throw new FastifyAuthError(problem.code, problem.message);
 }
 
-/** Warnings that do not stop the boot. */
 export function warningsOf(facts: Facts): Notice[] {
   return [...mistakesIn(WARNINGS, facts)];
 }
 
-/** Recommendations for the operator. */
 export function adviceOf(facts: Facts): Notice[] {
   return [...mistakesIn(ADVICE, facts)];
 }

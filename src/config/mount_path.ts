@@ -60,7 +60,6 @@ const BUILT_IN = {
   verifyRequest: "verify-request",
 } as const;
 
-/** The name of such a page. */
 export type BuiltInPage = keyof typeof BUILT_IN;
 
 /**

@@ -41,7 +41,6 @@ export type NoticeCode =
   // A sign-out does not end the session at the OpenID Provider as it should.
   | "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT";
 
-/** A warning. */
 export interface Notice {
   readonly code: NoticeCode;
   readonly message: string;
@@ -58,7 +57,6 @@ export class Notices {
     else send(this.#log, notice);
   }
 
-  /** Sets the log; the first one stays. */
   sendTo(log: Log): void {
     this.#log ??= log;
     for (const notice of this.#waiting.splice(0)) send(this.#log, notice);

@@ -11,12 +11,9 @@ import { toProviderView } from "../provider/view.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { later } from "../utils/later.ts";
 
-/** What the built-in pages are made of. */
 export interface PageSettings {
   readonly look: Look;
-  /** CSS for the colours of the theme. */
   readonly theme: string;
-  /** The providers of the sign-in page. */
   readonly providers: readonly ProviderView[];
   readonly languages: Languages;
   /** The name of the site; without one it is the host. */
@@ -25,7 +22,6 @@ export interface PageSettings {
   readonly confirmEmail: string | undefined;
   /** What the pages may reach besides their own origin. */
   readonly policy: PagePolicy;
-  /** Makes the HTML document of a page. */
   readonly render: (page: Page, view: PageView) => Promise<string>;
 }
 
@@ -67,7 +63,6 @@ async function loadTemplates(): Promise<(page: Page, view: PageView) => string> 
   return (page, view) => templates.render(page, view);
 }
 
-/** Which assets the pages load. */
 export function assetOptions({ theme, providers }: PageSettings): AssetOptions {
   const ofProviders = providers.filter(({ type, logo }) =>
     /^(?:oauth|oidc)$/.test(type) && logo === undefined

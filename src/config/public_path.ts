@@ -39,7 +39,6 @@ export function publicPaths(
   return { mount: path, removed: "" };
 }
 
-/** The part of a request that its path is read from. */
 export type AddressedRequest = Pick<FastifyRequest, "originalUrl" | "url">;
 
 /**

@@ -6,7 +6,6 @@ import type { ProviderSummary } from "../provider/summary.ts";
 /** A list of origins that may have wildcards. */
 export interface AllowedOrigins {
   readonly size: number;
-  /** Whether an address is on one of them. */
   has(address: string): boolean;
 }
 
@@ -30,7 +29,6 @@ export function redirectProxyOrigins(value: unknown = []): AllowedOrigins {
   };
 }
 
-/** How they are written. */
 export const EXAMPLE = 'as in ["https://*.preview.example"]';
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
@@ -70,7 +68,6 @@ export function isRedirectProxy({ redirectProxyUrl }: ProviderSummary, { href }:
   return redirectProxyUrl !== undefined && originOf(redirectProxyUrl) === href;
 }
 
-/** The origin of a URL; `undefined` if it is none. */
 export function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
 }

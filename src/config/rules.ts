@@ -11,7 +11,6 @@ export function written(wanted: string, isValid: (value: unknown) => boolean, is
       : `\`${name}\` is ${describe(value, isWord)}: write ${wanted}, or leave it out.`;
 }
 
-/** A rule about other values. */
 export function required(wanted: string, isValid: (value: unknown) => boolean): Rule {
   return (value, name) =>
     isValid(value)
@@ -19,7 +18,6 @@ export function required(wanted: string, isValid: (value: unknown) => boolean): 
       : `\`${name}\` must be ${wanted}; it is ${isNumber(value) ? value : describe(value)}.`;
 }
 
-/** A rule about numbers. */
 export function numberOf(unit: string, least: number, most: number): Rule {
   return required(`a number of ${unit}`, (value) => isNumber(value) && value >= least && value <= most);
 }
@@ -49,7 +47,6 @@ export const FILLED = written("a string that is not empty", (value) => isText(va
 export const TEXTS = written("a string, or an array of strings", (value) => [value].flat().every(isText));
 export const TIMEOUT = numberOf(`milliseconds up to ${LONGEST_DELAY}, or 0 for no limit`, 0, LONGEST_DELAY);
 
-/** A rule about words. */
 export function oneOf(...words: readonly string[]): Rule {
   const wanted = `one of ${words.map((word) => `"${word}"`).join(", ")}`;
   return written(wanted, (value) => words.includes(value as string), true);

@@ -35,7 +35,6 @@ type ShapeOf<T> = { readonly [Name in keyof Required<T>]: Rule | Shape };
 
 type Part<Name extends keyof AuthConfig> = NonNullable<AuthConfig[Name]>;
 
-/** The same for each of several names. */
 function each<Name extends string, Kind>(
   kind: Kind,
   ...names: readonly Name[]

@@ -17,7 +17,6 @@ import { decode, encode } from "../jwt/codec.ts";
 import type { CoreConfig } from "./cookies.ts";
 import type { TokenGenerator } from "./core_config.ts";
 
-/** The configuration for core, bound to a tenant. */
 export function forTenant(core: AuthConfig, tenant: string): CoreConfig {
   const derive = (secret: unknown) => derivedSecrets(secret, tenant);
   const secret = derive(core.secret);

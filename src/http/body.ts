@@ -23,7 +23,6 @@ export type AuthBody = Record<string, unknown>;
 
 type Done = (error: Error | null, body?: unknown) => void;
 
-/** Rejects if the body is invalid. */
 type Parse = (bytes: Buffer, request: FastifyRequest) => Promise<unknown>;
 
 /**
@@ -107,7 +106,6 @@ interface ReadRequest {
   readonly readableEnded?: boolean;
   /** The body as it was sent. */
   readonly rawBody?: unknown;
-  /** The body, parsed or not. */
   readonly body?: unknown;
 }
 
@@ -149,7 +147,6 @@ function readBody({ raw, headers }: FastifyRequest): Buffer {
   );
 }
 
-/** A parsed body as it may have been sent. */
 function asSent(body: object, contentType = ""): string {
   if (isDeep(body)) throw tooDeep();
   if (!/^\s*application\/x-www-form-urlencoded\b/i.test(contentType)) return JSON.stringify(body);

@@ -5,7 +5,6 @@
 import { FastifyAuthError } from "../errors.ts";
 import { isInternal } from "./origin_check.ts";
 
-/** Headers as Node gives them. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** A scheme, a host and an optional port: `https://app.example:8443`, `capacitor://localhost`. */

@@ -8,7 +8,6 @@ export interface JsonSchema {
   properties?: Readonly<Record<string, JsonSchema>>;
   required?: readonly string[];
   additionalProperties?: boolean | JsonSchema;
-  /** Of a response, by name. */
   headers?: Readonly<Record<string, JsonSchema>>;
 }
 

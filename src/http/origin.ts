@@ -4,11 +4,9 @@
  */
 import { FastifyAuthError } from "../errors.ts";
 
-/** The public origin of the application. */
 export interface PublicOrigin {
   /** Scheme, host and port, as in `https://app.example`. */
   readonly href: string;
-  /** Host and port. */
   readonly host: string;
   /** The path of the auth routes as users see it, if it is configured, without a trailing slash. */
   readonly path?: string;
@@ -27,7 +25,6 @@ export interface OriginRequest {
   readonly protocol: string;
   /** The `Host` header or `:authority`; with Fastify's `trustProxy` what the proxy sent. */
   readonly host: string;
-  /** The headers as Node gives them. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 

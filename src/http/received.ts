@@ -7,21 +7,16 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { PublicOrigin } from "./origin.ts";
 import { queryOf } from "./query.ts";
 
-/** The parameters of an auth route. */
 export interface AuthParams {
-  /** The id that the path names. */
   readonly provider?: string;
 }
 
-/** A request as it was received. */
 export interface Received {
   readonly method: "GET" | "POST";
-  /** The query, as it was sent. */
   readonly query: string;
   readonly origin: PublicOrigin;
   readonly headers: IncomingHttpHeaders;
   readonly params: AuthParams;
-  /** The parsed body; `undefined` if there is none. */
   body?: unknown;
 }
 
@@ -64,7 +59,6 @@ export function keepBody(request: FastifyRequest, body: unknown): unknown {
   return JSON.parse(JSON.stringify(body)); // three times as fast as a structured clone
 }
 
-/** The request as it was received. */
 export function receivedRequest(request: FastifyRequest): Received {
   return (request as Holder)[RECEIVED]!;
 }

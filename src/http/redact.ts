@@ -22,7 +22,6 @@ export function redactingSerializers(log: FastifyBaseLogger): Record<string, Ser
   };
 }
 
-/** For a logger without a serializer. */
 function onlyTheLine(request: unknown): unknown {
   const { method, url } = request as { method?: string; url?: string };
   return { method, url };
@@ -79,7 +78,6 @@ function redactParts(value: unknown, redactions: Redactions): unknown {
 /** What may separate the parameters of a malformed URL from its path; it may be encoded more than once. */
 const PARAMETERS = /[?#&;]|%(?:25)*(?:3f|23|26|3b)/i;
 
-/** As {@linkcode redactUrl}, for values of any type. */
 function redactAddress(address: unknown): unknown {
   return typeof address === "string" ? redactUrl(address) : address;
 }

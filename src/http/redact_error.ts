@@ -14,7 +14,6 @@ export function redactError(error: unknown, secrets: unknown): Error {
   return copy(error, (text) => redactText(text, secrets), 0);
 }
 
-/** A text without the given texts. */
 export function redactText(text: string, secrets: unknown): string {
   const texts = textsIn(secrets).filter((secret) => secret.length >= SHORTEST_SECRET);
   texts.sort((a, b) => b.length - a.length);

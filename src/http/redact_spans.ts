@@ -20,7 +20,6 @@ interface Context {
   getValue(key: symbol): unknown;
 }
 
-/** What the decorator of `@fastify/otel` gives. */
 interface RequestTelemetry {
   readonly span?: Span | null;
 }
@@ -49,7 +48,6 @@ function redact(request: FastifyRequest, _reply: unknown, done: () => void): voi
   done();
 }
 
-/** Redacts the spans of a request. */
 export function redactRequestSpans(request: FastifyRequest): void {
   if (!(API in globalThis || "opentelemetry" in request)) return;
   for (const span of spansOf(request)) redactSpan(span, request);

@@ -8,7 +8,6 @@ export interface SetCookie {
   readonly options: SerializeOptions;
 }
 
-/** Removes the cookie of this name. */
 export function removalOf(name: string, options: SerializeOptions): SetCookie {
   return { name, value: "", options: { ...options, maxAge: 0 } };
 }

@@ -12,12 +12,9 @@ import {
 } from "./provider_error.ts";
 import { isUnavailableAnswer, ProviderUnavailable } from "./provider_unavailable.ts";
 
-/** An answer, and what was asked. */
 export interface ProviderAnswer {
-  /** The provider's id. */
   readonly provider: string;
   readonly response: BufferedResponse;
-  /** The address without its query. */
   readonly href: string;
   /** The parameters of the request, whose values must not be in the log. */
   readonly sent: () => Iterable<readonly [string, string]>;
@@ -41,7 +38,6 @@ export async function checkAnswer(answer: ProviderAnswer, isMetadata: boolean): 
   throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message, { cause });
 }
 
-/** What is asked of a token endpoint. */
 export interface TokenRequest {
   /** Whether a code is exchanged. What a refresh makes of a failure is in `refresh_tokens.ts`. */
   readonly isCode: boolean;

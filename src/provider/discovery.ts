@@ -2,10 +2,8 @@
 import { FastifyAuthError } from "../errors.ts";
 import { parseJsonObject } from "../utils/json.ts";
 
-/** The path of a document, below its issuer. */
 const WELL_KNOWN = "/.well-known/openid-configuration";
 
-/** The endpoints of the document that core uses. */
 const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint"] as const;
 
 /**
@@ -24,7 +22,6 @@ export function discoveryRedirect(
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Whether this is the address of a discovery document. */
 export function isDiscoveryUrl(url: URL): boolean {
   return url.pathname.endsWith(WELL_KNOWN);
 }

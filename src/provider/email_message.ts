@@ -10,12 +10,10 @@ import { MAIL_SERVICES, type MailService } from "./mail_services.ts";
 import { factoryIdOf } from "./settings.ts";
 import { loadSmtp, sendOverSmtp, SMTP, type SmtpParts } from "./smtp.ts";
 
-/** What mails are written with. */
 export interface MailSettings {
   readonly languages: Languages;
   readonly siteName: string | undefined;
   readonly write: FastifyAuthOptions["emailMessage"];
-  /** Takes a warning about the configuration. */
   readonly warn: (message: string) => void;
 }
 

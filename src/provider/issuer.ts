@@ -3,7 +3,6 @@ import type { ProviderServer } from "./summary.ts";
 import type { Fetch } from "./fetch.ts";
 import { ProviderUnavailable } from "./provider_unavailable.ts";
 
-/** Metadata of an authorization server (RFC 8414, OpenID Connect Discovery 1.0). */
 interface Metadata {
   readonly issuer?: unknown;
   readonly authorization_endpoint?: unknown;

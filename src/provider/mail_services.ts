@@ -9,11 +9,9 @@ import type { EmailMessage } from "../types.ts";
 
 type SendParams = Parameters<EmailConfig["sendVerificationRequest"]>[0];
 
-/** A provider of core that sends mails. */
 export interface MailService {
   /** Whether a function is that of core's factory, and not of the application. */
   isOwn(send: EmailConfig["sendVerificationRequest"]): Promise<boolean>;
-  /** Sends the message. */
   send(message: EmailMessage, params: SendParams): Promise<void>;
 }
 
@@ -77,7 +75,6 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
   ),
 };
 
-/** What a request to a service is made of. */
 interface Envelope {
   readonly to: string;
   readonly from?: string;

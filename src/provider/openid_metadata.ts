@@ -19,7 +19,6 @@ export interface OpenIdClient {
   readonly fetch: Fetch;
 }
 
-/** The provider with this id. */
 export function openIdClient(providers: readonly Provider[], id: string): OpenIdClient {
   return toOpenIdClient(providers.find((each) => (each as { id?: string }).id === id)!);
 }

@@ -9,16 +9,11 @@ import { type IdTokenVerification, verifyIdTokens } from "./verify_id_tokens.ts"
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds, withoutRepeatedPath } from "./workarounds.ts";
 
-/** The environment and the limits. */
 export interface PrepareOptions {
   readonly env: Environment;
-  /** Milliseconds for a request to the provider; 0 for no limit. */
   readonly timeout: number;
-  /** Whether requests without TLS are refused. */
   readonly production: boolean;
-  /** Ids of providers whose requests may go without TLS all the same. */
   readonly insecure: readonly string[];
-  /** What mails are written with. */
   readonly mail: MailSettings;
   /** How ID tokens are verified; `undefined` if they are not (`verifyIdTokens`). */
   readonly idTokens: IdTokenVerification | undefined;

@@ -7,15 +7,12 @@ import { lazyPattern } from "../utils/lazy_pattern.ts";
 
 /** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
 export interface OAuthError {
-  /** The code, such as `invalid_client`. */
   readonly error?: string;
-  /** Why, for a developer. */
   readonly error_description?: string;
 }
 
 /** The `cause` of the error that is thrown for a provider's error. */
 export interface ProviderError extends OAuthError {
-  /** The provider's id. */
   readonly provider: string;
   /** The HTTP status; absent for an error in the callback URL. */
   readonly status?: number;
@@ -24,7 +21,6 @@ export interface ProviderError extends OAuthError {
 const CODE_LENGTH = 80;
 const DESCRIPTION_LENGTH = 200;
 
-/** Longer texts are cut before anything else. */
 const EXAMINED_LENGTH = 4000;
 
 /**
@@ -57,7 +53,6 @@ export function toLoggable(
   );
 }
 
-/** Makes a text from outside fit for a log. */
 export function toLogText(
   value: unknown,
   length = DESCRIPTION_LENGTH,

@@ -13,11 +13,8 @@ export class ProviderUnavailable extends FastifyAuthError {
   }
 }
 
-/** What to wait for, and the messages for the log. */
 export interface ProviderWait {
-  /** The provider's id. */
   readonly provider: string;
-  /** Milliseconds; 0 for no limit. */
   readonly timeout: number;
   readonly unreachable: string;
   readonly broken: string;
@@ -40,7 +37,6 @@ export async function waitForProvider<T>(
   return await withDeadline(reached, timeout, () => new ProviderUnavailable(provider, late));
 }
 
-/** How a failed connection is recognised. */
 interface ConnectionFailure {
   /** The codes of Node, its `fetch` (undici) and Bun; the name of an error without one, as undici's of Node 24. */
   readonly codes: readonly RegExp[];
@@ -102,7 +98,6 @@ export function findUnavailable(error: unknown): ProviderUnavailable | undefined
   return [...errorChain(error)].find((each) => each instanceof ProviderUnavailable);
 }
 
-/** The error for the client. */
 export function unavailableProviderError({ provider, cause }: ProviderUnavailable): FastifyAuthError {
   const { status } = (cause ?? {}) as { readonly status?: number };
   const what = status === undefined

@@ -4,7 +4,6 @@ import { FastifyAuthError } from "../errors.ts";
 
 type Kind = keyof typeof WANTED;
 
-/** What to write in place of a value of another type. */
 const WANTED = {
   boolean: "true or false",
   endpoint: "an address, or an object such as `{ url, params }`",

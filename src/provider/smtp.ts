@@ -10,12 +10,10 @@ import type { EmailMessage } from "../types.ts";
 type Send = EmailConfig["sendVerificationRequest"];
 type SendParams = Parameters<Send>[0];
 
-/** The part of nodemailer that is used. */
 export interface SmtpParts {
   readonly createTransport: (server: unknown) => {
     sendMail(mail: object): Promise<{ rejected?: unknown[]; pending?: unknown[] }>;
   };
-  /** The function by which core's provider sends. */
   readonly send: Send;
 }
 

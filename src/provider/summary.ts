@@ -13,13 +13,11 @@ export interface ProviderSummary {
   readonly id: string;
   /** The id that its factory gives, by which core names the environment variables. */
   readonly factoryId: string;
-  /** What users know it by. */
   readonly name: string | undefined;
   /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
   readonly type: string;
   /** The checks of its callback: those of OAuth and OIDC, `challenge` for WebAuthn, none for the rest. */
   readonly checks: readonly string[];
-  /** All URLs of `server`. */
   readonly urls: readonly string[];
   /** The issuer and the endpoints that are configured. */
   readonly server: ProviderServer;
@@ -200,10 +198,8 @@ function isPathSegment(id: unknown): boolean {
     !RESERVED_IDS.has(id);
 }
 
-/** The types that core knows. */
 const TYPES: readonly string[] = ["oidc", "oauth", "email", "credentials", "webauthn"];
 
-/** The checks that core knows. */
 const CHECKS: readonly string[] = ["pkce", "state", "nonce", "none"];
 
 /** Whether a provider can end sessions of its users: one of OpenID Connect that has an issuer. */
@@ -211,7 +207,6 @@ export function isOpenIdProvider({ type, server }: ProviderSummary): boolean {
   return type === "oidc" && server.issuer !== undefined;
 }
 
-/** The first problem that stops the boot. */
 export function providerProblem(
   providers: readonly ProviderSummary[],
   { production, insecure }: { readonly production: boolean; readonly insecure: readonly string[] },

@@ -19,7 +19,6 @@ export const PUBLIC_KEY_ALGORITHMS: readonly string[] = [
   "Ed25519",
 ];
 
-/** Those of the client secret. */
 export const SECRET_ALGORITHMS: readonly string[] = ["HS256", "HS384", "HS512"];
 
 /** The default for a client that is registered without one (OpenID Connect Registration 1.0, section 2). */
@@ -38,11 +37,8 @@ function publicKeyAlgorithms({ client }: OpenIdClient, supported: unknown): stri
   return PUBLIC_KEY_ALGORITHMS.filter((algorithm) => used.includes(algorithm));
 }
 
-/** The published keys. */
 export interface PublishedKeys {
-  /** Who signs with them. */
   readonly issuer: string;
-  /** Where they are, if the provider says so. */
   readonly url: unknown;
   readonly algorithms: string[];
 }
@@ -65,7 +61,6 @@ export async function publishedKeys(client: OpenIdClient): Promise<PublishedKeys
   };
 }
 
-/** The client secret as a key, and its algorithm. */
 export interface SecretKey {
   readonly key: Uint8Array;
   readonly algorithms: string[];

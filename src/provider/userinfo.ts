@@ -16,7 +16,6 @@ type Configured = OIDCConfigInternal<Profile> & { issuer?: string };
 /** The claims of the scopes `profile` and `email` that core makes a user from. */
 const USER_CLAIMS = ["name", "nickname", "preferred_username", "picture", "email"];
 
-/** Core's default. */
 const DEFAULT_SCOPE = "openid profile email";
 
 /** The host of core's placeholder for an endpoint that is found by discovery. */

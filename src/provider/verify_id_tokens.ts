@@ -8,7 +8,6 @@ import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "./token_keys.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import { factoryIdOf, variableOf } from "./settings.ts";
 
-/** Corrects a response of the token endpoint. */
 type Conform = (response: Response) => Response | undefined | Promise<Response | undefined>;
 
 interface Endpoint {
@@ -18,9 +17,7 @@ interface Endpoint {
 
 type Limits = Pick<ProviderLimits, "insecure" | "production">;
 
-/** How the signatures of ID tokens are verified. */
 export interface IdTokenVerification {
-  /** What they are signed with. */
   readonly keys: () => Promise<SigningKeys>;
   /** Whether a provider that publishes no keys is refused. */
   readonly required: boolean;

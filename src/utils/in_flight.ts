@@ -1,6 +1,5 @@
 /** Counts what runs at the same time. */
 
-/** How much of what may run at the same time. */
 export type Bound = readonly [key: string, max: number];
 
 /** Bounds how much runs at the same time, by keys. */

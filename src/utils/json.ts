@@ -1,6 +1,5 @@
 /** Objects in JSON, from outside. */
 
-/** Parses JSON; `undefined` for any other text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -9,7 +8,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Parses a JSON object; `undefined` for any other text. */
 export function parseJsonObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -19,7 +17,6 @@ export function parseJsonObject(text: string): Record<string, unknown> | undefin
   }
 }
 
-/** Whether a parsed value is an object, and no array. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,5 @@
 /** The logger. */
 
-/** The part of Fastify's logger that is used here. */
 export interface Log {
   /** A failure of the application, its adapter or a provider. */
   error(details: object, message: string): void;

@@ -1,7 +1,6 @@
 /** Clients of Redis. */
 import type { IoRedisClient, NodeRedisClient } from "../types.ts";
 
-/** Sends a command through either client. */
 export function sendCommand(
   client: IoRedisClient | NodeRedisClient,
   command: string,

@@ -29,7 +29,6 @@ export function credentialProblem({ action, data }: Record<string, unknown>): st
   }
 }
 
-/** The challenge that a credential answers. */
 export function challengeOf(data: unknown): string | undefined {
   const { response } = parseJsonObject(String(data)) ?? {};
   const { clientDataJSON } = isJsonObject(response) ? response : {};

@@ -13,7 +13,6 @@ const isSignedWithEs256 = later(async () => (await import("./signature.ts")).isS
 // deno-lint-ignore no-explicit-any -- their types are in a package that is installed only where it is used
 type Verify = (options: any) => Promise<{ verified: boolean }>;
 
-/** The part of a provider that is read or replaced here. */
 interface WebAuthnProvider {
   id: string;
   type: string;
