@@ -14,7 +14,7 @@ import Fastify from "fastify";
 import { createAuth, FastifyAuth, FastifyAuthError } from "fastify-authjs";
 import { createStorage } from "unstorage";
 import { bindAdapter } from "../src/adapter/bind.ts";
-import { signInMemory } from "../src/adapter/sign_in_memory.ts";
+import { signInMemory } from "../src/adapter/sign_in_turns.ts";
 import { UnfinishedUsers } from "../src/adapter/unfinished_users.ts";
 import { redactError } from "../src/http/redact_error.ts";
 import { placeOf } from "../src/session/sealed_value.ts";

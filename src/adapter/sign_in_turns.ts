@@ -8,6 +8,7 @@
  * that provider signs in, another one with the same address is refused.
  */
 import type { Adapter } from "@auth/core/adapters";
+import { LRUCache } from "lru-cache";
 import { hash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { Store } from "../types.ts";
@@ -120,4 +121,22 @@ export class SignInTurns {
 /** The name of what is locked, from which neither an address nor a token can be told. */
 function nameOf(...parts: (string | undefined)[]): string {
   return hash("sha256", JSON.stringify(parts), "base64url");
+}
+
+/**
+ * What sign-ins under way keep in this process. Unlike `memoryStore()`, it drops the oldest values, and a lock lasts as long as the sign-in.
+ */
+export function signInMemory(): Pick<Store, "get" | "set" | "lock" | "unlock"> {
+  const values = new LRUCache<string, string>({ max: 2000, ttlResolution: 0 });
+  const owners = new Map<string, string>();
+  return {
+    get: (keys) => Promise.resolve(keys.map((key) => values.get(key))),
+    set: (key, value, milliseconds) => Promise.resolve(void values.set(key, value, { ttl: milliseconds })),
+    lock(key, owner) {
+      const isFree = !owners.has(key);
+      if (isFree) owners.set(key, owner);
+      return Promise.resolve(isFree);
+    },
+    unlock: (key, owner) => Promise.resolve(void (owners.get(key) === owner && owners.delete(key))),
+  };
 }

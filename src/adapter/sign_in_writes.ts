@@ -6,10 +6,11 @@
  * `OAuthAccountNotLinked`. Core also uses up a sign-in link before it knows whether the sign-in succeeds.
  */
 import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@auth/core/adapters";
+import { setTimeout } from "node:timers/promises";
+import { monotonicNow } from "../utils/monotonic.ts";
 import type { AccountListAdapter } from "./account_list.ts";
 import { wrapMethods } from "./bind.ts";
 import { AdapterFailure, isUnanswered } from "./failure.ts";
-import { tryAgain } from "./try_again.ts";
 import type { AccountId, UnfinishedUsers } from "./unfinished_users.ts";
 
 interface SignInOptions {
@@ -301,5 +302,24 @@ async function undoIfLate<T>(call: T | PromiseLike<T>, undo: (late: T) => Promis
     // If the call fails in the end, there is nothing to undo.
     if (error instanceof AdapterFailure) error.late?.then((late) => undo(late as T), () => {});
     throw error;
+  }
+}
+
+/** For how long it is tried again, in milliseconds. */
+const TRIED_FOR_MS = 10 * 60_000;
+
+/** The pauses before another attempt, in milliseconds: each is twice the one before. */
+const FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 5_000;
+
+/** Repeats what a database did not answer, for nobody who waits, and keeps no process running. Rejects as the last attempt did. */
+async function tryAgain(attempt: () => Promise<void>): Promise<void> {
+  const until = monotonicNow() + TRIED_FOR_MS;
+  for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    await setTimeout(pause, undefined, { ref: false });
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isUnanswered(error) || monotonicNow() >= until) throw error;
+    }
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { defaultProfile } from "../provider/default_profile.ts";
+import { defaultProfile } from "../provider/settings.ts";
 import type { Notices } from "./notices.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;

@@ -7,7 +7,7 @@ import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import type { Languages } from "../pages/language.ts";
-import { withDefaultProfile } from "../provider/default_profile.ts";
+import { withDefaultProfile } from "../provider/settings.ts";
 import { prepareProvider } from "../provider/prepare.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../provider/request_limits.ts";
 import { requireSettingTypes } from "../provider/setting_types.ts";

@@ -5,6 +5,7 @@ import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import {
   type Credential,
+  isWrapped,
   providerProblem,
   type ProviderSummary,
   providerWarnings,
@@ -14,7 +15,6 @@ import { variableOf } from "../provider/settings.ts";
 import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 import type { FastifyAuthConfig, RateLimitOptions } from "../types.ts";
-import { isWrapped } from "../utils/wrapped.ts";
 import { lackingMethods, lackingTokenMethods, strategyOf } from "./adapter_problem.ts";
 import { isStrict } from "./cookie_warnings.ts";
 import type { Environment } from "./environment.ts";

@@ -8,7 +8,7 @@
 import type { Provider } from "@auth/core/providers";
 import { randomBytes } from "node:crypto";
 import { DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
-import { signInMemory } from "../adapter/sign_in_memory.ts";
+import { signInMemory } from "../adapter/sign_in_turns.ts";
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { configuredOrigin } from "../http/origin.ts";

@@ -9,10 +9,12 @@
  */
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
+import type { Adapter } from "@auth/core/adapters";
 import type { Provider } from "@auth/core/providers";
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
-import { ownSessions } from "../adapter/own_sessions.ts";
+import { wrapMethods } from "../adapter/bind.ts";
+import type { SessionListAdapter } from "../adapter/session_list.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import type { CoreConfig } from "./cookies.ts";
 import type { TokenGenerator } from "./core_config.ts";
@@ -103,4 +105,19 @@ function withMark(token: string, key: string): string {
 
 function markOf(token: string, key: string): Buffer {
   return createHmac("sha256", key).update(`session token ${token}`).digest().subarray(0, MARK_BYTES);
+}
+
+/** The adapter, which neither finds nor changes the sessions of others in its table. */
+function ownSessions(adapter: Adapter, isOwn: (token: string) => boolean): Adapter {
+  return wrapMethods<SessionListAdapter>(adapter, {
+    getSessionAndUser: (get) => async (token) => isOwn(token) ? await get(token) : null,
+    updateSession: (update) => async (session) => isOwn(session.sessionToken) ? await update(session) : null,
+    deleteSession: (remove) => async (token) => await (isOwn(token) ? remove(token) : null) as null,
+    listSessionsByUserId: (list) => async (userId) => {
+      const rows = await list(userId);
+      // Anything else is said by who asks for them.
+      if (!Array.isArray(rows)) return rows;
+      return rows.filter((row) => typeof row?.sessionToken !== "string" || isOwn(row.sessionToken));
+    },
+  });
 }

@@ -61,11 +61,7 @@ export function toAsciiUrl(url: string): string {
  * @param origin The public origin, which mostly is its value.
  */
 export function normalizeCallbackCookie(header: string, name: string, origin: string): string {
-  const start = header.indexOf(name);
-  if (start === -1) return header;
-  const usual = `${name}=${encodeURIComponent(origin)}`;
-  const isAlone = header.indexOf(name, start + 1) === -1;
-  if (isAlone && header.startsWith(usual, start) && END.includes(header[start + usual.length])) return header;
+  if (!header.includes(name)) return header;
   return header.split(";").flatMap((pair) => {
     const separator = pair.indexOf("=");
     if (separator === -1 || pair.slice(0, separator).trim() !== name) return pair;
@@ -74,9 +70,6 @@ export function normalizeCallbackCookie(header: string, name: string, origin: st
     return normalized === undefined ? [] : `${name}=${encodeURIComponent(normalized)}`;
   }).join(";");
 }
-
-/** What follows a pair of a Cookie header. */
-const END: readonly (string | undefined)[] = [undefined, ";"];
 
 function decode(value: string): string {
   try {

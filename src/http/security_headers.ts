@@ -20,19 +20,10 @@ const HEADERS: Readonly<Record<string, string>> = {
 const CDN_CACHE_HEADER =
   /^(?:(?:[\w-]+-)?cdn-cache-control|surrogate-control|edge-control|x-accel-expires|x-litespeed-cache-control)$/i;
 
-/** Those of most replies, which are known faster than matched. */
-const COMMON_HEADERS: ReadonlySet<string> = new Set([
-  "cache-control",
-  "content-length",
-  "content-type",
-  "set-cookie",
-  "vary",
-]);
-
 /** Removes headers by which a shared cache would store the reply despite `Cache-Control`. */
 export function removeCdnCaching(head: Pick<Head, "getHeaderNames" | "removeHeader">): void {
   for (const name of head.getHeaderNames()) {
-    if (!COMMON_HEADERS.has(name) && CDN_CACHE_HEADER.test(name)) head.removeHeader(name);
+    if (CDN_CACHE_HEADER.test(name)) head.removeHeader(name);
   }
 }
 

@@ -2,7 +2,7 @@
 import { compactVerify, decodeProtectedHeader, errors } from "jose";
 import { FastifyAuthError } from "../errors.ts";
 import { parseJsonObject } from "../utils/json.ts";
-import { jwtPayload } from "../utils/jwt_payload.ts";
+import { jwtPayload } from "../utils/base64url.ts";
 import { BufferedResponse } from "./buffered_response.ts";
 import type { OpenIdClient } from "./openid_metadata.ts";
 import { toLogText } from "./provider_error.ts";

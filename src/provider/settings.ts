@@ -1,6 +1,7 @@
 /** A provider with the settings of the application, which core's factories keep apart under `options`. */
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
+import type { Profile } from "@auth/core/types";
 import { invalidProvider } from "../errors.ts";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { parseJsonObject } from "../utils/json.ts";
@@ -53,4 +54,28 @@ function parseClaims(authorization: unknown, id: string): unknown {
   throw invalidProvider(
     `\`authorization.params.claims\` of the provider "${id}" is no JSON object: write it as an object.`,
   );
+}
+
+/**
+ * Core's default for `profile` (`defaultProfile` of 0.41.3), which it does not export. If there is no id,
+ * core makes one up from the user as well.
+ */
+export function defaultProfile(claims: Profile): Record<string, unknown> {
+  const user = {
+    id: claims.sub ?? claims.id,
+    name: claims.name ?? claims.nickname ?? claims.preferred_username,
+    email: claims.email,
+    image: claims.picture,
+  };
+  return Object.fromEntries(Object.entries(user).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * Gives an OAuth provider without `profile` the default one, so that its users are checked as those of others:
+ * what a userinfo endpoint answers may have no id, or a number. An ID token always has a `sub`.
+ */
+export function withDefaultProfile(provider: Provider): Provider {
+  const { type, profile, options } = provider as unknown as Settings & { readonly options?: Settings };
+  if (type !== "oauth" || profile || options?.profile) return provider;
+  return { ...provider, profile: defaultProfile } as unknown as Provider;
 }

@@ -1,10 +1,9 @@
 /** What routes and boot checks read of the configured providers. */
 import type { Provider } from "@auth/core/providers";
 import { clonePlain } from "../utils/clone.ts";
-import { FastifyAuthError } from "../errors.ts";
+import { type FastifyAuthError, invalidProvider } from "../errors.ts";
 import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import { MAIL_SERVICES } from "./mail_services.ts";
-import { isWrapped } from "../utils/wrapped.ts";
 import { factoryIdOf, variableOf } from "./settings.ts";
 
 /** One configured provider, with the application's `options` applied. */
@@ -16,6 +15,8 @@ export interface ProviderSummary {
   readonly name: string | undefined;
   /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
   readonly type: string;
+  /** Whether it is one of OAuth 2.0, OpenID Connect included. */
+  readonly isOAuth: boolean;
   /** The checks of its callback: those of OAuth and OIDC, `challenge` for WebAuthn, none for the rest. */
   readonly checks: readonly string[];
   readonly urls: readonly string[];
@@ -77,8 +78,7 @@ function describe(value: unknown): string {
 }
 
 function notAProvider(index: number, problem: string): FastifyAuthError {
-  return new FastifyAuthError(
-    "FST_AUTHJS_PROVIDER_INVALID",
+  return invalidProvider(
     `\`providers[${index}]\` ${problem}, which is no provider. Import the default export, as in ` +
       '`import GitHub from "fastify-authjs/providers/github"` (under CommonJS ' +
       "`const { default: GitHub } = require(…)`), and write `GitHub` or `GitHub({ … })`.",
@@ -99,8 +99,7 @@ function callFactory(factory: (options: never) => unknown, index: number, option
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const reason = message.replace(/\.? ?Read more at \S*$/, ""); // core's link
-    throw new FastifyAuthError(
-      "FST_AUTHJS_PROVIDER_INVALID",
+    throw invalidProvider(
       `\`providers[${index}]\` is a function that fails without settings: ${reason}. ` +
         `Call it with them, as in \`${factory.name || "Provider"}({ … })\`.`,
       { cause: error },
@@ -118,27 +117,25 @@ export function summarizeProviders(
   return providers.map((given) => {
     const provider = given as unknown as ProviderShape;
     const { id = "", type = "", name } = provider;
-    const oauth = type === "oauth" || type === "oidc";
-    const formPost = oauth && responseMode(provider.authorization) === "form_post";
-    const proxy = oauth ? provider.redirectProxyUrl ?? redirectProxyUrl : undefined;
-    const server = Object.fromEntries(
-      SERVER_URLS.map((name) => [name, toUrl(provider[name])]),
-    ) as ProviderServer;
-    const factoryId = factoryIdOf(given);
+    const isOAuth = type === "oauth" || type === "oidc";
+    const formPost = isOAuth && responseMode(provider.authorization) === "form_post";
+    const proxy = isOAuth ? provider.redirectProxyUrl ?? redirectProxyUrl : undefined;
+    const urls = SERVER_URLS.map((setting) => [setting, toUrl(provider[setting])] as const);
     return {
       id,
-      factoryId,
+      factoryId: factoryIdOf(given),
       name,
       type,
-      checks: oauth ? checksOf(provider, proxy) : type === "webauthn" ? ["challenge"] : [],
-      urls: Object.values(server).filter((url) => url !== undefined),
-      server,
+      isOAuth,
+      checks: isOAuth ? checksOf(provider, proxy) : type === "webauthn" ? ["challenge"] : [],
+      urls: urls.map(([, url]) => url).filter((url) => url !== undefined),
+      server: Object.fromEntries(urls) as ProviderServer,
       formPost,
       // Core cannot forward forms.
       redirectProxyUrl: formPost ? undefined : proxy,
-      missing: missingOf(provider, type, factoryId),
-      wrapped: CREDENTIALS.filter((name) => isWrapped(String(provider[name] ?? ""))),
-      misnamed: oauth ? misnamedOf(provider) : [],
+      missing: missingOf(provider, isOAuth, factoryIdOf(given)),
+      wrapped: CREDENTIALS.filter((credential) => isWrapped(String(provider[credential] ?? ""))),
+      misnamed: isOAuth ? misnamedOf(provider) : [],
     };
   });
 }
@@ -147,15 +144,14 @@ export function summarizeProviders(
 const SECRET_METHODS = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];
 
 /** What is not set or empty: core would send the text "undefined", or fail. */
-function missingOf(provider: ProviderShape, type: string, factoryId: string): Credential[] {
+function missingOf(provider: ProviderShape, isOAuth: boolean, factoryId: string): Credential[] {
   const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = provider.client ?? {};
-  const needed: Credential[] = [];
-  if (type === "oauth" || type === "oidc") {
-    needed.push("clientId");
-    if (SECRET_METHODS.includes(String(method))) needed.push("clientSecret");
-  }
-  if (type === "email" && Object.hasOwn(MAIL_SERVICES, factoryId)) needed.push("apiKey");
-  return needed.filter((name) => isUnset(provider[name]));
+  const needed: Record<Credential, boolean> = {
+    clientId: isOAuth,
+    clientSecret: isOAuth && SECRET_METHODS.includes(String(method)),
+    apiKey: provider.type === "email" && Object.hasOwn(MAIL_SERVICES, factoryId),
+  };
+  return CREDENTIALS.filter((name) => needed[name] && isUnset(provider[name]));
 }
 
 /** `String(process.env.NAME)` and templates make it a text; a file of variables has `NAME=`. */
@@ -209,51 +205,50 @@ export function isOpenIdProvider({ type, server }: ProviderSummary): boolean {
 
 export function providerProblem(
   providers: readonly ProviderSummary[],
-  { production, insecure }: { readonly production: boolean; readonly insecure: readonly string[] },
+  limits: { readonly production: boolean; readonly insecure: readonly string[] },
 ): string | undefined {
-  const ids = new Set<string>();
-  for (const { id, factoryId, type, checks, urls, server } of providers) {
-    if (!isPathSegment(id)) {
-      return `The provider id ${
-        JSON.stringify(id)
-      } cannot be part of a URL: use letters, digits, "-", "_", at ` +
-        `most ${MAXIMUM_ID_LENGTH} of them.`;
-    }
-    if (ids.has(id)) {
+  for (const [index, provider] of providers.entries()) {
+    const { id } = provider;
+    if (providers.findIndex((other) => other.id === id) < index) {
       return `Two providers have the id "${id}": give one of them another, as in \`{ id: "${id}-2" }\`.`;
     }
-    ids.add(id);
-    if (!TYPES.includes(type)) {
-      const has = type === "" ? "no `type`" : `the \`type\` ${JSON.stringify(type)}, which is unknown`;
-      return `The provider "${id}" has ${has}: write one of ${TYPES.join(", ")}.`;
-    }
-    const unknown = type === "oauth" || type === "oidc"
-      ? checks.find((check) => !CHECKS.includes(check))
-      : undefined;
-    if (unknown !== undefined) {
-      const known = CHECKS.map((check) => `"${check}"`).join(", ");
-      return `The provider "${id}" has the check ${
-        JSON.stringify(unknown)
-      }, which is unknown, so core would ` +
-        `leave it out: write ${known}.`;
-    }
-    const wrong = SERVER_URLS.find((name) =>
-      (name !== "issuer" || isDiscovered(server)) && !isAddress(server[name])
-    );
-    if (wrong !== undefined) {
-      const given = server[wrong]!;
-      const variable = wrong === "issuer" ? ` (or ${variableOf(factoryId, "ISSUER")})` : "";
-      return `The \`${wrong}\` of the provider "${id}" is ${
-        JSON.stringify(given)
-      }, which is no address: set ` +
-        `\`${wrong}\`${variable} to one with its scheme, such as "https://${exampleHost(given)}".`;
-    }
-    const plain = urls.find((url) => url.toLowerCase().startsWith("http:"));
-    if (production && plain !== undefined && !insecure.includes(id)) {
-      return `The provider "${id}" is reached without TLS at ${plain}, which NODE_ENV=production does not ` +
-        `allow: use https, or on a private network \`insecureProviders: ["${id}"]\`.`;
-    }
+    const problem = problemOf(provider, limits);
+    if (problem !== undefined) return problem;
   }
+}
+
+function problemOf(
+  { id, factoryId, type, isOAuth, checks, urls, server }: ProviderSummary,
+  { production, insecure }: Parameters<typeof providerProblem>[1],
+): string | undefined {
+  if (!isPathSegment(id)) {
+    const given = JSON.stringify(id);
+    return `The provider id ${given} cannot be part of a URL: use letters, digits, "-", "_", at most ` +
+      `${MAXIMUM_ID_LENGTH} of them.`;
+  }
+  if (!TYPES.includes(type)) {
+    const has = type === "" ? "no `type`" : `the \`type\` ${JSON.stringify(type)}, which is unknown`;
+    return `The provider "${id}" has ${has}: write one of ${TYPES.join(", ")}.`;
+  }
+  const unknown = isOAuth ? checks.find((check) => !CHECKS.includes(check)) : undefined;
+  if (unknown !== undefined) {
+    const [check, ...known] = [unknown, ...CHECKS].map((each) => JSON.stringify(each));
+    return `The provider "${id}" has the check ${check}, which is unknown, so core would leave it out: write ` +
+      `${known.join(", ")}.`;
+  }
+  const wrong = SERVER_URLS.find((name) =>
+    (name !== "issuer" || isDiscovered(server)) && !isAddress(server[name])
+  );
+  if (wrong !== undefined) {
+    const [url, given] = [server[wrong]!, JSON.stringify(server[wrong])];
+    const variable = wrong === "issuer" ? ` (or ${variableOf(factoryId, "ISSUER")})` : "";
+    return `The \`${wrong}\` of the provider "${id}" is ${given}, which is no address: set ` +
+      `\`${wrong}\`${variable} to one with its scheme, such as "https://${exampleHost(url)}".`;
+  }
+  const plain = urls.find((url) => url.toLowerCase().startsWith("http:"));
+  if (!production || plain === undefined || insecure.includes(id)) return undefined;
+  return `The provider "${id}" is reached without TLS at ${plain}, which NODE_ENV=production does not ` +
+    `allow: use https, or on a private network \`insecureProviders: ["${id}"]\`.`;
 }
 
 /** The address of an issuer's document (OpenID Connect Discovery 1.0, section 4.1). */
@@ -300,11 +295,10 @@ function misnamedOf(provider: ProviderShape): [name: string, instead: string][] 
   const { params } = (provider.authorization ?? {}) as { params?: { scope?: unknown } };
   return Object.entries(provider).flatMap(([name, value]): [string, string][] => {
     // Some factories take `scope` and put it where it belongs.
-    if (name === "clientId" || name === "clientSecret" || (name === "scope" && params?.scope === value)) {
-      return [];
-    }
-    const plain = name.toLowerCase().replaceAll("_", "");
-    return value !== undefined && Object.hasOwn(OTHER_NAMES, plain) ? [[name, OTHER_NAMES[plain]!]] : [];
+    const isRight = ["clientId", "clientSecret"].includes(name) ||
+      (name === "scope" && params?.scope === value);
+    const instead = OTHER_NAMES[name.toLowerCase().replaceAll("_", "")];
+    return isRight || value === undefined || instead === undefined ? [] : [[name, instead]];
   });
 }
 
@@ -313,7 +307,7 @@ export function providerWarnings(
   providers: readonly ProviderSummary[],
   origin: PublicOrigin | undefined,
 ): string[] {
-  return providers.flatMap(({ id, factoryId, type, checks, formPost, urls, misnamed }) => {
+  return providers.flatMap(({ id, factoryId, isOAuth, checks, formPost, urls, misnamed }) => {
     const warnings = misnamed.map(([name, instead]) =>
       `The provider "${id}" has \`${name}\`, which is not read: ${instead}.`
     );
@@ -325,7 +319,7 @@ export function providerWarnings(
           `${variableOf(factoryId, "ISSUER")}).`,
       );
     }
-    if ((type === "oauth" || type === "oidc") && (checks.length === 0 || checks.includes("none"))) {
+    if (isOAuth && (checks.length === 0 || checks.includes("none"))) {
       warnings.push(
         `The provider "${id}" has \`checks: ["none"]\`, so its callback accepts a sign-in that another ` +
           'browser started (login CSRF). Use "pkce" or "state".',
@@ -340,4 +334,9 @@ export function providerWarnings(
     }
     return warnings;
   });
+}
+
+/** Whether a text has quotation marks or white space around it, as files of variables leave them. */
+export function isWrapped(text: string): boolean {
+  return text !== text.trim() || /^(["'`])[^]*\1$/.test(text);
 }

@@ -6,9 +6,8 @@ import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { Profile, TokenSet } from "@auth/core/types";
 import * as oauth from "oauth4webapi";
-import { defaultProfile } from "./default_profile.ts";
 import { invalidProvider } from "../errors.ts";
-import type { Settings } from "./settings.ts";
+import { defaultProfile, type Settings } from "./settings.ts";
 import type { OIDCConfigInternal, ProfileCallback } from "./types.ts";
 
 type Configured = OIDCConfigInternal<Profile> & { issuer?: string };

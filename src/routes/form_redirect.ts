@@ -7,7 +7,6 @@ import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
 import { acceptsHtml } from "../http/accept.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
-import { blocksForms } from "../http/form_action.ts";
 import { LATE_PAYLOAD, type LateReply, onHeaders } from "../http/late_headers.ts";
 import type { Page } from "../pages/types.ts";
 import { type PagePlace, preparePage, sendPage } from "./send_page.ts";
@@ -79,4 +78,28 @@ const POLICY = "content-security-policy";
 
 function policiesOf(reply: FastifyReply): string {
   return [reply.getHeader(POLICY) ?? []].flat().join(",");
+}
+
+/**
+ * Whether a form on a page with these policies may not lead to a URL of another origin: browsers apply
+ * `form-action` to the redirects after it, too (CSP Level 3 section 6.4.2). Of the sources only
+ * those that allow every host count: a provider may redirect to a host that the policy does not name.
+ *
+ * @param policies The values of `Content-Security-Policy`, separated by commas.
+ * @param url An absolute URL.
+ */
+function blocksForms(policies: string, url: string): boolean {
+  const { protocol } = new URL(url);
+  return policies.split(",").some((policy) => {
+    const sources = formAction(policy);
+    return sources !== undefined && !sources.some((source) => source === "*" || source === protocol);
+  });
+}
+
+/** The sources of the first `form-action` of a policy: it is the one that counts. */
+function formAction(policy: string): string[] | undefined {
+  for (const directive of policy.split(";")) {
+    const [name, ...sources] = directive.trim().toLowerCase().split(/\s+/);
+    if (name === "form-action") return sources;
+  }
 }

@@ -5,7 +5,7 @@
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
 import type { ProviderContext } from "../core/context.ts";
-import { normalizeAddress } from "../provider/email_address.ts";
+import { normalizeAddress } from "../provider/email.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { keepChallenge } from "./callback/attempts.ts";
 import { signedInUser } from "./callback/started_by.ts";
