@@ -74,7 +74,9 @@ function isDeep(value: unknown, levels = DEPTH_LIMIT): boolean {
 
 // deno-lint-ignore require-await -- an error is a rejection
 async function parseForm(bytes: Buffer): Promise<AuthBody> {
-  return toFields(new URLSearchParams(bytes.toString()));
+  const fields = new URLSearchParams(bytes.toString());
+  if (fields.size > FIELD_LIMIT) throw tooMany();
+  return Object.fromEntries(fields);
 }
 
 /** Characters of the Content-Type of a form: a boundary has 70 at most (RFC 2046 section 5.1.1). */
@@ -92,10 +94,6 @@ async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promi
   for (const [name, value] of form) {
     if (typeof value !== "string") throw invalid(`The field ${JSON.stringify(name)} must not be a file.`);
   }
-  return toFields(form);
-}
-
-function toFields(form: Iterable<[string, unknown]>): AuthBody {
   const fields = [...form];
   if (fields.length > FIELD_LIMIT) throw tooMany();
   return Object.fromEntries(fields);

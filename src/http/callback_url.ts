@@ -2,6 +2,7 @@
  * The `callbackUrl` of a request (where to go after signing in or out), from its query, body or cookie. Core
  * answers a malformed one with an error page or a 500; here it is ignored.
  */
+import { parseCookie } from "cookie";
 
 /** Characters: what fits in a cookie. */
 const MAXIMUM_LENGTH = 2048;
@@ -63,18 +64,9 @@ export function toAsciiUrl(url: string): string {
 export function normalizeCallbackCookie(header: string, name: string, origin: string): string {
   if (!header.includes(name)) return header;
   return header.split(";").flatMap((pair) => {
-    const separator = pair.indexOf("=");
-    if (separator === -1 || pair.slice(0, separator).trim() !== name) return pair;
-    const value = decode(pair.slice(separator + 1).trim());
+    const { [name]: value } = parseCookie(pair);
+    if (value === undefined) return pair;
     const normalized = value === origin ? value : normalizeCallbackUrl(value);
     return normalized === undefined ? [] : `${name}=${encodeURIComponent(normalized)}`;
   }).join(";");
-}
-
-function decode(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
 }
