@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
-import { setImmediate } from "node:timers";
+import { nextTick } from "node:process";
 import { FastifyAuthError } from "../errors.ts";
 import { keepBody } from "./received.ts";
 
@@ -42,8 +42,8 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
     instance.addContentTypeParser(contentType, options, (request, bytes: Buffer, done: Done) => {
       // `done()` runs the handler: what Fastify throws there must not become a rejection.
       parse(bytes, request).then(
-        (body) => setImmediate(done, null, keepBody(request, body)),
-        (error) => setImmediate(done, error),
+        (body) => nextTick(done, null, keepBody(request, body)),
+        (error) => nextTick(done, error),
       );
     });
   }
