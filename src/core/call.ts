@@ -138,12 +138,12 @@ function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): R
   const { method, body, origin: { host } } = context;
   const session = signedIn === undefined ? "" : `${SESSION}=ours; `;
   const cookie = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
-  const headers: [string, string][] = [];
+  const headers: Record<string, string> = {};
   const type = body && { "content-type": "application/json" };
   for (const [name, value] of Object.entries({ ...context.headers, host, cookie, ...type })) {
     const text = String(value);
     const isHeader = HEADER_NAME.test(name) && HEADER_VALUE.test(text);
-    if (value !== undefined && isHeader && !LEFT_OUT.has(name)) headers.push([name, text]);
+    if (value !== undefined && isHeader && !LEFT_OUT.has(name)) headers[name] = text;
   }
   return new Request(addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) });
 }
