@@ -74,7 +74,7 @@ export type {
 export { requireSession } from "./src/guard/require_session.ts";
 export { type ListedSession, type SessionListAdapter, withSessionList } from "./src/adapter/session_list.ts";
 export { memoryStore } from "./src/memory_store.ts";
-export type { RevokeSessionsOptions, UserSession } from "./src/actions/sessions.ts";
+export type { RevokeSessionsOptions, SessionsActions, UserSession } from "./src/features/sessions/types.ts";
 export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/guard/route_auth.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";
@@ -95,6 +95,7 @@ export type {
   FastifyAuthConfig,
   FastifyAuthOptions,
   FastifyAuthPages,
+  FeatureActions,
   FeatureGuardOptions,
   FeatureOptions,
   FeatureSignOutOptions,

@@ -161,7 +161,6 @@ const LIST = "src/features/mod.ts";
 /** Files that every layer may import: they import nothing of ours but each other and types. */
 const SHARED = [
   LIST,
-  "src/features/options.ts",
   "src/errors.ts",
   "src/types.ts",
   "src/types/feature_options.ts",

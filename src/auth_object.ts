@@ -8,7 +8,7 @@ import type {
   SignOutActionResult,
 } from "./actions/actions.ts";
 import type { ActionRequest } from "./actions/perform.ts";
-import type { RevokeSessionsOptions, UserSession } from "./actions/sessions.ts";
+import type { FeatureActions } from "./features/mod.ts";
 import type {
   LinkAccountOptions,
   LinkAccountResult,
@@ -24,7 +24,7 @@ import type { FastifyAuthConfig, GuardedReply, JWT, Session, SessionRequest, Use
  * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can
  * be taken out of it (`const { getSession } = auth`).
  */
-export interface AuthObject<OwnSession = Session & { user: User }> {
+export interface AuthObject<OwnSession = Session & { user: User }> extends FeatureActions {
   /** The configuration, for functions that take one. */
   readonly config: FastifyAuthConfig;
   /** The plugin that adds the auth routes, for `register` with the mount path as `prefix`. */
@@ -95,33 +95,6 @@ export interface AuthObject<OwnSession = Session & { user: User }> {
    * refuses the client.
    */
   readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;
-  /**
-   * The sessions of the signed-in user: on which devices, since when, last used when. That of the request is
-   * first. Needs an adapter with `listSessionsByUserId()` (`withSessionList()`), or `revocable` for
-   * sessions in a JWT.
-   *
-   * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session;
-   * `FST_AUTHJS_ADAPTER_INVALID` if the adapter cannot list sessions; `FST_AUTHJS_UNAVAILABLE` (503).
-   */
-  readonly listSessions: (request: SessionRequest) => Promise<UserSession[]>;
-  /**
-   * Ends a session, wherever it is used.
-   *
-   * @param id An `id` of `listSessions()`. It names its user: only who was shown it can send it.
-   * @returns Whether there was such a session.
-   * @throws {FastifyAuthError} As `listSessions()` does, but not for a session that is missing.
-   */
-  readonly revokeSession: (id: string) => Promise<boolean>;
-  /**
-   * Ends all sessions of a user, such as after a new password.
-   *
-   * @param userId The id of the user.
-   * @param options The session that stays.
-   * @throws {FastifyAuthError} As `revokeSession()` does; `FST_AUTHJS_CONFIG_INVALID` for an empty `userId`,
-   * or an `except` of another user.
-   */
-  readonly revokeSessions: (userId: string, options?: RevokeSessionsOptions) => Promise<void>;
   /** Links an account of a provider to the signed-in user: see {@linkcode LinkAccountAction}. */
   readonly linkAccount: LinkAccountAction;
   /**

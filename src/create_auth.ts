@@ -9,6 +9,7 @@ import type {
   SignOutAction,
   TenantAuthObject,
 } from "./auth_object.ts";
+import { type FeatureActions, FEATURES } from "./features/mod.ts";
 import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
 import { getSession } from "./get_session.ts";
@@ -34,9 +35,6 @@ const updateSession = later(async () => (await import("./actions/actions.ts")).u
 const linkAccount = later(async () => (await import("./accounts/accounts.ts")).linkAccount);
 const listAccounts = later(async () => (await import("./accounts/accounts.ts")).listAccounts);
 const unlinkAccount = later(async () => (await import("./accounts/accounts.ts")).unlinkAccount);
-const listSessions = later(async () => (await import("./actions/sessions.ts")).listSessions);
-const revokeSession = later(async () => (await import("./actions/sessions.ts")).revokeSession);
-const revokeSessions = later(async () => (await import("./actions/sessions.ts")).revokeSessions);
 const getAccessToken = later(async () => (await import("./accounts/tokens.ts")).getAccessToken);
 const readClaims = later(async () => (await import("./instance/read_claims.ts")).readClaims);
 
@@ -146,9 +144,7 @@ function authOf<Returned extends DefaultSession>(
       updateSession(acting(), request, reply, data, options) as ReturnType<AuthObject["updateSession"]>,
     getToken: (request) => readClaims(request, own),
     getAccessToken: (request, provider) => getAccessToken(acting(), request, provider),
-    listSessions: (request) => listSessions(acting(), request),
-    revokeSession: (id) => revokeSession(acting(), id),
-    revokeSessions: (userId, options = {}) => revokeSessions(acting(), userId, options),
+    ...featureActions(acting),
     linkAccount:
       ((request: ActionRequest, reply: GuardedReply, provider: string, options: LinkAccountOptions = {}) =>
         linkAccount(acting(), request, reply, provider, options)) as LinkAccountAction,
@@ -156,6 +152,18 @@ function authOf<Returned extends DefaultSession>(
     listAccounts: (request) => listAccounts(acting(), request),
   };
   return auth as unknown as AuthObject<SessionOf<Returned>>;
+}
+
+/** What the features add: functions that are loaded with the first call. */
+function featureActions(acting: () => ActionAuth): FeatureActions {
+  const listed = FEATURES.flatMap(({ actions }) => actions ?? []);
+  const functions = listed.flatMap(({ load, ofRequest = [], ofConfiguration = [] }) =>
+    [...ofRequest, ...ofConfiguration].map((name) => [
+      name,
+      async (...given: never[]) => await (await load())[name]!(acting() as never, ...given),
+    ])
+  );
+  return Object.fromEntries(functions);
 }
 
 /** The members of the object that take a request first. */
@@ -184,7 +192,11 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
     updateSession: call("updateSession"),
     getToken: call("getToken"),
     getAccessToken: call("getAccessToken"),
-    listSessions: call("listSessions"),
+    ...Object.fromEntries(
+      FEATURES.flatMap(({ actions }) => actions?.ofRequest ?? []).map((
+        name,
+      ) => [name, call(name as keyof PerRequest)]),
+    ) as Pick<PerRequest, "listSessions">,
     linkAccount: call("linkAccount"),
     unlinkAccount: call("unlinkAccount"),
     listAccounts: call("listAccounts"),

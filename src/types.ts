@@ -1,16 +1,11 @@
 /** The configuration, put together from the options of core, of the kernel and of the features; and all public types. */
 import type { AuthConfig } from "@auth/core";
 import type { FastifyRequest } from "fastify";
-import type {
-  AccessTokensConfig,
-  EmailConfirmConfig,
-  RateLimitConfig,
-  SessionsConfig,
-} from "./types/feature_options.ts";
-import type { FeatureOptions } from "./features/options.ts";
+import type { AccessTokensConfig, EmailConfirmConfig, RateLimitConfig } from "./types/feature_options.ts";
+import type { FeatureOptions } from "./features/mod.ts";
 import type { FastifyAuthPages, KernelOptions } from "./types/kernel_options.ts";
 
-export type * from "./features/options.ts";
+export type * from "./features/mod.ts";
 export type * from "./types/feature_options.ts";
 export type * from "./types/kernel_options.ts";
 export type * from "./types/records.ts";
@@ -20,13 +15,7 @@ export type * from "./types/telemetry.ts";
 
 /** What the plugin adds to core's configuration. */
 export interface FastifyAuthOptions
-  extends
-    KernelOptions,
-    FeatureOptions,
-    AccessTokensConfig,
-    EmailConfirmConfig,
-    RateLimitConfig,
-    SessionsConfig {}
+  extends KernelOptions, FeatureOptions, AccessTokensConfig, EmailConfirmConfig, RateLimitConfig {}
 
 /** The configuration of the plugin: core's without `raw`, and the options of the plugin. */
 export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, FastifyAuthOptions {

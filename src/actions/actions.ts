@@ -6,7 +6,7 @@ import type { FastifyRequest } from "fastify";
 import type { Handler } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
-import type { FeatureSignOutOptions } from "../features/options.ts";
+import type { FeatureSignOutOptions } from "../features/mod.ts";
 import { lackingFeature } from "../instance/feature.ts";
 import type { GuardedReply, Session } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";

@@ -19,7 +19,7 @@ import { lackingMethods, lackingTokenMethods, strategyOf } from "./adapter_probl
 import { isStrict } from "./cookie_warnings.ts";
 import type { Environment } from "./environment.ts";
 import { COOKIE_MAX_AGE } from "./lifetime.ts";
-import type { Notice, NoticeCode } from "./notices.ts";
+import type { Notice, NoticeCode, Notices } from "./notices.ts";
 import { LIMIT_NAMES, nameFields } from "./rate_limit.ts";
 import { type AllowedOrigins, EXAMPLE, isRedirectProxy, originOf } from "./redirect_proxy.ts";
 
@@ -39,6 +39,8 @@ export interface Facts {
   readonly redirectProxyOrigins: AllowedOrigins;
   /** The keys that OpenID Providers publish, loaded with the first token that is verified. */
   readonly signingKeys: () => Promise<SigningKeys>;
+  /** Takes the warnings that come up after boot. */
+  readonly notices: Notices;
 }
 
 /** A mistake: its code, and the condition with the message that it has. */
@@ -111,13 +113,6 @@ const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
   ],
   ["FST_AUTHJS_PROVIDER_INVALID", ({ providers, ...facts }) => providerProblem(providers, facts)],
   ["FST_AUTHJS_ADAPTER_INVALID", ({ core, providers }) => lackingMethods(core, providers)],
-  [INVALID, ({ core, config: { revocable } }) =>
-    revocable && strategyOf(core) === "database" &&
-    "`revocable` is for sessions in a JWT: remove it, and use withSessionList() for the adapter, or set " +
-      '`session: { strategy: "jwt" }`.'],
-  [INVALID, ({ config: { revocable, store } }) =>
-    revocable && !store &&
-    `\`revocable\` needs a \`store\`, which knows the sessions: set ${STORES} for one process.`],
   [
     "FST_AUTHJS_ADAPTER_INVALID",
     ({ core, config: { refreshTokens } }) =>

@@ -84,6 +84,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     ...{ config: { ...config }, core, env, production, providers, insecure, origin, originSource },
     redirectProxyOrigins: redirectProxyOrigins(config.redirectProxyOrigins),
     signingKeys,
+    notices,
   };
   const resolved = {
     rateLimit: rateLimitSettings(config, core.providers),
@@ -126,8 +127,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     sessionCookieLimit: (config.sessionCookieLimit ?? DEFAULT_COOKIE_LIMIT) || Infinity,
     /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
     keepsTokens: refreshTokens,
-    /** Whether the store knows the sessions in a JWT. */
-    revocable: config.revocable === true && Boolean(store),
     /** How requests and processes share the refresh of a session. */
     refresh: {
       /** The store, if there are several processes. */

@@ -6,7 +6,7 @@ import { type AuthConfig, skipCSRFCheck } from "@auth/core";
 import type { Theme } from "@auth/core/types";
 import { invalidConfig } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
-import type { FeatureOptions } from "../features/options.ts";
+import type { FeatureOptions } from "../features/mod.ts";
 import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/edit_distance.ts";
 import {
@@ -130,7 +130,6 @@ const CONFIG = {
     "a number of bytes, 1024 or more, or 0 for no limit",
     (value) => value === 0 || (isNumber(value) && value >= 1024),
   ),
-  revocable: BOOLEAN,
   siteName: FILLED,
   skipCSRFCheck: written(
     "the symbol `skipCSRFCheck` of the @auth/core that this package has",

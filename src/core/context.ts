@@ -3,7 +3,7 @@ import type { CookieDefinition } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import type { FeatureSignOutOptions } from "../features/options.ts";
+import type { FeatureSignOutOptions } from "../features/mod.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Assets } from "../pages/assets.ts";

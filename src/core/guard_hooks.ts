@@ -1,6 +1,6 @@
 /** What a feature adds to guards. */
 import type { FastifyAuthError } from "../errors.ts";
-import type { FeatureGuardOptions } from "../features/options.ts";
+import type { FeatureGuardOptions } from "../features/mod.ts";
 import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../types.ts";
 
 export interface GuardHooks {

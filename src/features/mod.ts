@@ -1,6 +1,29 @@
-/** The features, in the order in which their hooks are called. Only this list names them. */
-import type { ListedFeature } from "../instance/feature.ts";
+/** The features, in the order in which their hooks are called, and their options. Only this list names them. */
+import type { Actions, ListedFeature } from "../instance/feature.ts";
+import type { BearerConfig } from "./bearer/options.ts";
+import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
+import type { SessionsActions } from "./sessions/types.ts";
+import type { SessionsConfig } from "./sessions/options.ts";
 import { GUARD } from "./step_up/guard_options.ts";
+import type { StepUpConfig, StepUpGuardOptions } from "./step_up/options.ts";
+
+export type * from "./bearer/options.ts";
+export type * from "./provider_logout/options.ts";
+export type * from "./sessions/options.ts";
+export type * from "./sessions/types.ts";
+export type * from "./step_up/options.ts";
+
+/** The options of the features. */
+export interface FeatureOptions extends BearerConfig, ProviderLogoutConfig, SessionsConfig, StepUpConfig {}
+
+/** What they add to the options of guards. */
+export interface FeatureGuardOptions extends StepUpGuardOptions {}
+
+/** What they add to the options of `auth.signOut()`. */
+export type { ProviderSignOutAction as FeatureSignOutOptions } from "./provider_logout/options.ts";
+
+/** What they add to the object of `createAuth()`. */
+export interface FeatureActions extends SessionsActions {}
 
 export const FEATURES: readonly ListedFeature[] = [
   {
@@ -13,6 +36,16 @@ export const FEATURES: readonly ListedFeature[] = [
     options: ["stepUp"],
     guard: GUARD,
     load: async () => (await import("./step_up/mod.ts")).stepUp,
+  },
+  {
+    name: "sessions",
+    options: ["revocable"],
+    load: async () => (await import("./sessions/mod.ts")).sessions,
+    actions: {
+      load: async () => await import("./sessions/actions.ts") as unknown as Actions,
+      ofRequest: ["listSessions"],
+      ofConfiguration: ["revokeSession", "revokeSessions"],
+    },
   },
   {
     name: "provider_logout",

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
 import { logError } from "../core/logger.ts";
 import { FEATURES } from "../features/mod.ts";
-import type { FeatureGuardOptions } from "../features/options.ts";
+import type { FeatureGuardOptions } from "../features/mod.ts";
 import { invalid } from "../instance/arguments.ts";
 import type { Session } from "../types.ts";
 

@@ -3,7 +3,7 @@ import { type Facts, type Mistake, mistakesIn, requireNone } from "../config/mis
 import type { Notice, NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
 import type { Hooks } from "../core/context.ts";
-import type { FeatureOptions, FeatureSignOutOptions } from "../features/options.ts";
+import type { FeatureOptions, FeatureSignOutOptions } from "../features/mod.ts";
 import { type FastifyAuthErrorCode, invalidConfig } from "../errors.ts";
 import type { SharedStore } from "../session/shared_store.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -17,8 +17,22 @@ export interface ListedFeature {
   /** What it adds to guards. Their options are checked before anything is loaded. */
   readonly guard?: ListedGuard;
   readonly load: () => Promise<Feature>;
+  /** What it adds to the object of `createAuth()`, whether a configuration uses it or not. */
+  readonly actions?: ListedActions;
   /** What is wrong with an option of a function that needs the feature, if it is not used. */
   readonly lacking?: (options: FeatureSignOutOptions) => string | false;
+}
+
+/** Functions that take what acts and then their own arguments, by name. */
+export type Actions = Readonly<Record<string, (auth: never, ...given: never[]) => Promise<unknown>>>;
+
+/** The functions of a feature, which are loaded with the first call. */
+export interface ListedActions {
+  readonly load: () => Promise<Actions>;
+  /** The names of those whose first argument is a request. */
+  readonly ofRequest?: readonly string[];
+  /** The names of the others. */
+  readonly ofConfiguration?: readonly string[];
 }
 
 /** What a feature is configured with. */

@@ -8,6 +8,7 @@ import type { Answer } from "../core/answer.ts";
 import type { SignedIn } from "../core/call.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
 import { type EndingContext, endSession, hasEnded } from "../session/ending.ts";
+import { hasEndedElsewhere } from "../session/hooks.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/shared_store.ts";
@@ -114,13 +115,13 @@ async function publishReplaced(token: string, { publish, settings }: RequestCont
  */
 export async function sessionHasEnded(token: string, context: RequestContext): Promise<boolean> {
   const { settings } = context;
-  const { live, strategy, records } = settings;
+  const { live, strategy, hooks } = settings;
   const name = await sessionName(token, settings);
   if (live.endings(name) > 0) return true;
   // In a database, the row of a session that ended is not found.
   if (strategy === "database" || !await mayBeSession(token, context)) return false;
   if (await hasEnded(name, endingContext(context))) return true;
-  return records !== undefined && await records.hasEnded(await openToken(token, settings));
+  return await hasEndedElsewhere(await openToken(token, settings), hooks);
 }
 
 /** The request without its session if that ended, so that no account is linked to its user. */

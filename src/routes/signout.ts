@@ -6,7 +6,7 @@ import { type Answer, failedAnswer, redirectAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
-import type { FeatureSignOutOptions } from "../features/options.ts";
+import type { FeatureSignOutOptions } from "../features/mod.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import { rowName } from "../session/name.ts";
 import { openToken } from "../session/open.ts";

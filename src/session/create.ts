@@ -12,7 +12,6 @@ import type { SessionSignIn, SignInParams } from "./hooks.ts";
 import { nameOf, newName, withName } from "./name.ts";
 import { openToken } from "./open.ts";
 import { keepTokens } from "./provider_tokens.ts";
-import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** The request that ends a sign-in. */
@@ -54,38 +53,34 @@ export async function createSession(
 ): Promise<NewSession | undefined> {
   const { config, settings, held: { token }, warnOnce, linksAccount, goesOn } = request;
   if (settings.strategy === "database") return await createRow(params, request);
-  const { jwt: codec, records, cookie, cookieLimit } = settings;
+  const { jwt: codec, hooks, cookie, cookieLimit } = settings;
   const { jwt } = config.core.callbacks ?? {};
   let claims = jwt === undefined ? params.token : await jwt(params);
   if (claims === null) return undefined;
   const opened = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
   const held = opened?.claims;
   const signIn: SessionSignIn = { params, held, linksAccount, goesOn, warnOnce };
-  for (const { onSignIn } of settings.hooks) claims = onSignIn?.(claims, signIn) ?? claims;
+  for (const { onSignIn } of hooks) claims = onSignIn?.(claims, signIn) ?? claims;
   if (config.keepsTokens) claims = keepTokens(claims, params, held);
   let end: Date | undefined;
   if (goesOn && held !== undefined) {
     // It has the claims of before that are kept, and ends when it would have.
     const before = { claims: held, name: nameOf(held, token) };
-    claims = withClaim(withName(claims, before.name), claimOf(before));
-    for (const { keptClaims } of settings.hooks) claims = { ...claims, ...keptClaims?.(before, true) };
+    claims = withName(claims, before.name);
+    for (const { keptClaims } of hooks) claims = { ...claims, ...keptClaims?.(before, true) };
     end = typeof held.exp === "number" ? new Date(held.exp * 1000) : undefined;
   } else {
     const name = newName();
     claims = withName(claims, name);
-    claims = await records?.begin(claims, name) ?? claims;
-  }
-  if (records !== undefined && ownClaim(claims) === undefined) {
-    warnOnce("session without sub", WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
+    for (const { onBegin } of hooks) claims = await onBegin?.(claims, name) ?? claims;
   }
   const maxAge = end && { maxAge: Math.ceil((end.valueOf() - Date.now()) / 1000) };
   const sealed = await encodeWithin(codec, { ...codec, token: claims, salt: cookie.name, ...maxAge }, {
     limit: cookieLimit,
     warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
   });
-  await records?.put(claims, request.headers["user-agent"]);
   const session = { claims, name: nameOf(claims, sealed) };
-  for (const { onSealed } of settings.hooks) await onSealed?.(session, !goesOn);
+  for (const { onSealed } of hooks) await onSealed?.(session, !goesOn, request.headers["user-agent"]);
   return {
     token: sealed,
     cookies: sessionCookies(sealed, request.parts, cookie, end ?? newExpiry(settings)),
@@ -127,7 +122,3 @@ async function userIdOf({ user, account }: SignInParams, adapter: Adapter): Prom
       "with `adapter.createUser()` when the user registers.",
   );
 }
-
-const WITHOUT_USER =
-  "A session token without `sub` was made: its session can be neither listed nor ended. Return `sub`, the id of the " +
-  "user, from `callbacks.jwt`.";

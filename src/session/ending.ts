@@ -6,11 +6,11 @@ import type { LoggerInstance } from "@auth/core/types";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import type { SessionCookie } from "./cookie.ts";
+import type { NamedSession } from "./hooks.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type SessionRead, SIGNED_OUT } from "./read.ts";
 import { placeOf } from "./sealed_value.ts";
-import { claimOf } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
 
@@ -92,9 +92,10 @@ export async function endSession(
     const place = placeOf(name, PURPOSE);
     await store.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
   }
-  const claim = settings.records && await openToken(token, settings).then(claimOf, () => undefined);
+  const ends = settings.hooks.flatMap(({ onEnd }) => onEnd ?? []);
+  const session = ends.length > 0 && await openToken(token, settings).catch(() => undefined);
   try {
-    if (claim !== undefined) await settings.records!.end(claim);
+    for (const onEnd of session ? ends : []) await onEnd(session as NamedSession);
   } catch (error) {
     logger().error(error as SessionStoreFailure);
     return error as SessionStoreFailure;

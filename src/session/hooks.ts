@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { CookieDefinition, CookieSettings } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
+import type { KnownSessions } from "./known_session.ts";
 
 /** A session in a JWT. */
 export interface NamedSession {
@@ -46,6 +47,13 @@ export interface RowSettings {
   besideCookie(definition: CookieDefinition): CookieSettings;
 }
 
+/** A request that uses a session. */
+export interface SessionUse {
+  readonly userAgent: string | undefined;
+  /** Is told of what fails and changes nothing. */
+  readonly report: (error: Error) => void;
+}
+
 export interface SessionHooks {
   /**
    * The session token of a request that carries it in a header, in place of the cookie: an empty string for what
@@ -58,16 +66,34 @@ export interface SessionHooks {
   readonly hiddenClaims?: readonly string[];
   /** Claims of a session that its next token has, whatever the `jwt` callback returns. */
   keptClaims?(session: NamedSession, isDue: boolean): JWT;
+  /** A session begins, by a sign-in or as that of a token for a header: adds claims to its token. */
+  onBegin?(claims: JWT, name: string): Promise<JWT>;
   /** Adds claims to the token of a user who signs in. */
   onSignIn?(claims: JWT, signIn: SessionSignIn): JWT;
   /** A token was sealed. What it throws for a new session refuses that; else it is logged. */
-  onSealed?(session: NamedSession, isNew: boolean): Promise<void>;
+  onSealed?(session: NamedSession, isNew: boolean, userAgent: string | undefined): Promise<void>;
   /** A user has signed in to a row. Gives cookies to set beside that of the session. */
   onRow?(signIn: SignInWithRow): Promise<readonly SetCookie[]>;
   /** Those cookies, which a sign-out removes. */
   readonly rowCookies?: readonly CookieDefinition[];
+  /** Whether a session has ended elsewhere; throws if that is not known. */
+  hasEnded?(session: NamedSession, use: SessionUse | undefined): Promise<boolean>;
+  /** A session ends here. */
+  onEnd?(session: NamedSession): Promise<void>;
+  /** The sessions in a JWT that are known. */
+  readonly known?: KnownSessions;
   /** What the token of a row ends with, besides the random part, for a user who signs in. */
   rowTag?(signIn: SessionSignIn): string;
   /** The same end for another token of the session. */
   tagOfRow?(token: string): string;
+}
+
+/** Whether a session in a JWT has ended elsewhere, as far as a feature knows. */
+export async function hasEndedElsewhere(
+  session: NamedSession,
+  hooks: readonly SessionHooks[],
+  use?: SessionUse,
+): Promise<boolean> {
+  for (const { hasEnded } of hooks) if (await hasEnded?.(session, use)) return true;
+  return false;
 }

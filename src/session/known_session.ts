@@ -16,6 +16,16 @@ export interface KnownSession extends SessionKey {
   readonly userAgent?: string | undefined;
 }
 
+/** The sessions of users, as they are kept. */
+export interface KnownSessions {
+  /** Those of a user, in any order. */
+  list(user: string): Promise<KnownSession[]>;
+  /** Ends one. Resolves with whether it is known that it had not ended. */
+  end(session: SessionKey): Promise<boolean>;
+  /** Ends all of a user but one. */
+  endAll(user: string, except: string | undefined): Promise<void>;
+}
+
 /** The id that an application is given: it names the user, too, by whom adapters and stores find sessions. */
 export function sessionIdOf({ user, id }: SessionKey): string {
   return `${Buffer.from(user).toString("base64url")}.${id}`;

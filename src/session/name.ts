@@ -6,7 +6,6 @@
  */
 import type { JWT, JWTOptions } from "@auth/core/jwt";
 import { hash, randomUUID } from "node:crypto";
-import { ownClaim } from "./session_records.ts";
 import type { TokenUse } from "./token_use.ts";
 
 /** The claim. */
@@ -18,8 +17,13 @@ export function newName(): string {
 
 /** The name of the session whose token has these claims. */
 export function nameOf(claims: JWT, token: string): string {
-  const name = namedBy(claims) ?? ownClaim(claims)?.id ?? claims.jti;
+  const name = namedBy(claims) ?? idOfRecord(claims) ?? claims.jti;
   return typeof name === "string" && name !== "" ? name : digestName(token);
+}
+
+/** What earlier builds named the sessions by that could be ended. */
+function idOfRecord({ sessionRecord }: JWT): unknown {
+  return (sessionRecord as { id?: unknown } | undefined)?.id;
 }
 
 /** The name that the claims themselves have. */

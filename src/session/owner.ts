@@ -1,8 +1,5 @@
 /** Whose session it is. No callback is called, which could fail. */
-import type { SessionKey } from "./known_session.ts";
-import { rowName } from "./name.ts";
 import { openToken } from "./open.ts";
-import { claimOf } from "./session_records.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /**
@@ -18,13 +15,4 @@ export async function ownerOf(token: string, settings: SessionSettings): Promise
   }
   const found = await settings.adapter!.getSessionAndUser!(token);
   return found && found.session.expires.valueOf() >= Date.now() ? String(found.user.id) : undefined;
-}
-
-/** Which session of which user a token that was read is of. */
-export async function keyOf(token: string, settings: SessionSettings): Promise<SessionKey | undefined> {
-  if (settings.strategy === "jwt") {
-    return claimOf(await openToken(token, settings));
-  }
-  const found = await settings.adapter!.getSessionAndUser!(token);
-  return found === null ? undefined : { user: String(found.user.id), id: rowName(token, settings.use) };
 }

@@ -6,6 +6,7 @@ import { Refusal } from "../jwt/refusal.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { endChecks, endedRead, endSession, removal } from "./ending.ts";
+import { hasEndedElsewhere } from "./hooks.ts";
 import type { JwtRead } from "./jwt_read.ts";
 import { digestName } from "./name.ts";
 import { openKnown, type OpenToken, openToken } from "./open.ts";
@@ -110,11 +111,12 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
  * token, for the other requests of the session too.
  */
 async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { settings: { live, records, refresh }, headers, logger } = context;
+  const { settings: { live, hooks, refresh }, headers, logger } = context;
   const { name, token } = opened;
-  if (records !== undefined) {
-    const use = { userAgent: headers["user-agent"], report: (error: Error) => logger().error(error) };
-    if (await records.hasEnded(opened, use)) return { ...ENDED, endings: live.end(name) };
+  const userAgent = headers["user-agent"];
+  if (hooks.length > 0) {
+    const use = { userAgent, report: (error: Error) => logger().error(error) };
+    if (await hasEndedElsewhere(opened, hooks, use)) return { ...ENDED, endings: live.end(name) };
   }
   const began = monotonicNow();
   const read = refresh.store !== undefined && isRefreshDue(opened, context)
@@ -127,12 +129,13 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   }
   if (read.sealed === undefined) return read;
   // If it is not known whether it was ended from elsewhere meanwhile, a refresh must not be lost.
-  const isEnded = await records?.hasEnded({ claims: read.token, name }).catch(() => false);
-  if (isEnded) return { ...ENDED, endings: live.end(name) };
+  const session = { claims: read.token, name };
+  if (await hasEndedElsewhere(session, hooks).catch(() => false)) {
+    return { ...ENDED, endings: live.end(name) };
+  }
   live.replace(token, read.sealed);
-  const { hooks } = context.settings;
   for (const { onSealed } of hooks) {
-    await onSealed?.({ claims: read.token, name }, false).catch((error) => logger().error(error));
+    await onSealed?.(session, false, userAgent).catch((error) => logger().error(error));
   }
   return read;
 }

@@ -6,7 +6,6 @@ import type { JwtRead } from "./jwt_read.ts";
 import { namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken } from "./open.ts";
 import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
-import { claimOf, ownClaim, withClaim } from "./session_records.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
 export const ENDED: JwtRead = Object.freeze({
@@ -22,10 +21,9 @@ export const ENDED: JwtRead = Object.freeze({
 export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings, update, refresh, canSetCookie } = context;
   const { claims, due, ends } = opened;
-  const { callbacks, records, hooks, use } = settings;
+  const { callbacks, hooks, use } = settings;
   // A `jwt` callback that makes the claims anew leaves ours out.
   const named = namedBy(claims);
-  const claim = records && (due ? claimOf(opened) : ownClaim(claims));
   const kept = hooks.map(({ keptClaims }) => keptClaims?.(opened, due));
   context.known = { session: sessionOf(claims, ends.kept), token: claims };
 
@@ -49,7 +47,6 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
     }
   }
   token = withName(token, named);
-  if (claim !== undefined) token = withClaim(token, claim);
   for (const each of kept) if (each !== undefined) token = { ...token, ...each };
 
   const expires = (due || update) && canSetCookie() ? ends.renewed() : ends.kept;

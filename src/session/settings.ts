@@ -18,7 +18,6 @@ import type { JwtRead, KnownToken } from "./jwt_read.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionHooks } from "./hooks.ts";
 import { CLAIM as TOKENS_CLAIM } from "./provider_tokens.ts";
-import { SessionRecords } from "./session_records.ts";
 import type { SharedStore } from "./shared_store.ts";
 import { rowsForUse, type TokenUse } from "./token_use.ts";
 
@@ -75,18 +74,10 @@ export function longestUse(core: CoreConfig): number {
 }
 
 function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>, { hooks, store }: InUse) {
-  const { core, refresh, sessionCookieLimit, revocable } = config;
+  const { core, refresh, sessionCookieLimit } = config;
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
   const lifetimes = lifetimesOf(core);
   const { jwt, ownTokens } = codecOf(core);
-  const records = revocable
-    ? new SessionRecords({
-      store: store!,
-      tenant: config.tenant,
-      maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
-      keepFor: longestUse(core),
-    })
-    : undefined;
   const keepsTokens = config.keepsTokens && strategy === "jwt";
   const hiddenClaims = strategy === "jwt" ? hooks.flatMap(({ hiddenClaims = [] }) => hiddenClaims) : [];
   if (keepsTokens) hiddenClaims.push(TOKENS_CLAIM);
@@ -114,8 +105,6 @@ function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>, { 
       : undefined,
     /** Of the features that the configuration uses. */
     hooks,
-    /** Records of sessions in a JWT, if they are `revocable`. */
-    records,
     /** The application's callbacks; without one, what core's default would return is made directly. */
     callbacks: core.callbacks ?? {},
     event: core.events?.session,

@@ -218,7 +218,7 @@ function endingAt(expires: Date, settings: SessionSettings): SessionSettings {
   return {
     ...settings,
     jwt: { ...settings.jwt, maxAge },
-    records: maxAge > 0 ? settings.records : undefined,
+    hooks: maxAge > 0 ? settings.hooks : settings.hooks.map(({ onSealed: _stores, ...hooks }) => hooks),
   };
 }
 

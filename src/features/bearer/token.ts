@@ -5,10 +5,10 @@ import type { RequestContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { bearerToken } from "./header.ts";
+import { hasEndedElsewhere } from "../../session/hooks.ts";
 import { nameOf, newName, withName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
 import type { SessionRead } from "../../session/read.ts";
-import { ownClaim } from "../../session/session_records.ts";
 import { SessionStoreFailure } from "../../session/shared_store.ts";
 import { forHeader, HEADER_TAG } from "../../session/token_use.ts";
 
@@ -35,21 +35,21 @@ export async function handleToken(context: RequestContext, maxAge: number): Prom
 type Issued = string | FastifyAuthError | undefined;
 
 async function sealToken({ claims }: SessionRead, maxAge: number, context: RequestContext): Promise<Issued> {
-  const { jwt, cookie, records, ownTokens, hooks } = context.settings;
+  const { jwt, cookie, ownTokens, hooks } = context.settings;
   const held = claims ?? (await openToken(context.held.token, context.settings)).claims;
   try {
     // A session of its own, which is listed beside that of the cookie.
     const name = newName();
-    const named = withName(forHeader(held), name);
-    const token = await records?.begin(named, name) ?? named;
+    let token = withName(forHeader(held), name);
+    for (const { onBegin } of hooks) token = await onBegin?.(token, name) ?? token;
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
     if (!ownTokens) await assertOpens(sealed, context);
-    await records?.put(token, context.headers["user-agent"]);
-    for (const { onSealed } of hooks) await onSealed?.({ claims: token, name }, true);
-    if (!await records?.hasEnded({ claims: held, name: nameOf(held, context.held.token) })) return sealed;
+    const session = { claims: token, name };
+    for (const { onSealed } of hooks) await onSealed?.(session, true, context.headers["user-agent"]);
+    const ofCookie = { claims: held, name: nameOf(held, context.held.token) };
+    if (!await hasEndedElsewhere(ofCookie, hooks)) return sealed;
     // All sessions of the user were ended meanwhile.
-    const claim = ownClaim(token);
-    if (claim !== undefined) await records!.end(claim);
+    for (const { onEnd } of hooks) await onEnd?.(session);
     return undefined;
   } catch (error) {
     if (!(error instanceof SessionStoreFailure)) throw error;

@@ -11,7 +11,8 @@ import { type LogoutClaims, LogoutTokenRefused, type LogoutTokens } from "./logo
 import { type EndedAtProvider, hasKey, keysToEnd } from "./provider_session.ts";
 import type { ProviderIndex } from "./provider_index.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
-import { SessionRows } from "../../session/session_rows.ts";
+import type { KnownSessions } from "../../session/known_session.ts";
+import { endRows, liveRows } from "../../session/user_rows.ts";
 
 /** What logouts are answered with. */
 interface Logouts {
@@ -29,7 +30,7 @@ export async function handleBackchannelLogout(context: RequestContext, logouts: 
   try {
     const claims = await tokens.verify(provider.id, requireToken(context));
     const end = () =>
-      index === undefined ? endRows(claims, provider.id, context) : endTokens(claims, index, context);
+      index === undefined ? endRowsOf(claims, provider.id, context) : endTokens(claims, index, context);
     await tokens.use(claims, store, end);
     return { status: 200, headers: {}, cookies: [] };
   } catch (caught) {
@@ -66,16 +67,19 @@ async function endTokens(
   index: ProviderIndex,
   context: RequestContext,
 ): Promise<void> {
+  const { known } = context.settings.hooks.find(({ known }) => known !== undefined) as {
+    known: KnownSessions;
+  };
   for (const session of await index.end(ended)) {
     const { user } = session;
-    if (await context.settings.records!.end(session)) {
+    if (await known.end(session)) {
       await tellOfEnd({ token: { sub: user } }, user, context);
     }
   }
 }
 
 /** Ends the sessions of the user that has the account; with a `sid` those that were made from that session there. */
-async function endRows(ended: LogoutClaims, provider: string, context: RequestContext): Promise<void> {
+async function endRowsOf(ended: LogoutClaims, provider: string, context: RequestContext): Promise<void> {
   const { sub, sid } = ended;
   if (sub === undefined) {
     throw new LogoutTokenRefused('with sessions in a database it needs "sub", by which the user is found');
@@ -83,11 +87,10 @@ async function endRows(ended: LogoutClaims, provider: string, context: RequestCo
   const { settings } = context;
   const user = await settings.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
   if (user === null) return;
-  const rows = new SessionRows(settings);
   const keys = keysToEnd(ended);
-  const all = await rows.liveRows(String(user.id));
+  const all = await liveRows(String(user.id), settings);
   const named = sid === undefined ? all : all.filter(({ sessionToken }) => hasKey(sessionToken, keys));
-  await rows.endRows(named);
+  await endRows(named, settings);
   for (const row of named) await tellOfEnd({ session: row }, String(row.userId), context);
 }
 

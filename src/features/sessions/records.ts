@@ -3,8 +3,9 @@
  * session in each of its tokens, so that one which a refresh makes meanwhile has ended, too.
  */
 import type { JWT } from "@auth/core/jwt";
-import type { KnownSession, SessionKey } from "./known_session.ts";
-import type { SharedStore } from "./shared_store.ts";
+import type { NamedSession, SessionUse } from "../../session/hooks.ts";
+import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
+import type { SharedStore } from "../../session/shared_store.ts";
 
 /** The claim. */
 const CLAIM = "sessionRecord";
@@ -21,12 +22,6 @@ interface RecordClaim extends SessionKey {
   readonly createdAt: number;
   /** Which end of all sessions of the user it began after; `undefined` in claims of earlier builds. */
   readonly generation?: string;
-}
-
-/** The session of a token. */
-interface Named {
-  readonly claims: JWT;
-  readonly name: string;
 }
 
 /** How records are kept. */
@@ -62,7 +57,7 @@ interface Epoch {
 }
 
 /** The records of one configuration. Each method throws a `SessionStoreFailure` if the store fails. */
-export class SessionRecords {
+export class SessionRecords implements KnownSessions {
   readonly #settings: RecordSettings;
   readonly #space: string;
 
@@ -103,8 +98,8 @@ export class SessionRecords {
    * @param use A request that uses the session, which the record remembers; `report` is told if that fails.
    */
   async hasEnded(
-    session: Named,
-    use?: { readonly userAgent: string | undefined; readonly report: (error: Error) => void },
+    session: NamedSession,
+    use?: SessionUse,
   ): Promise<boolean> {
     const claim = claimOf(session);
     if (claim === undefined) return false;
@@ -215,7 +210,7 @@ export function ownClaim(claims: JWT): RecordClaim | undefined {
 }
 
 /** The claim, or what stands in for it in a token from before `revocable` was set. */
-export function claimOf({ claims, name }: Named): RecordClaim | undefined {
+export function claimOf({ claims, name }: NamedSession): RecordClaim | undefined {
   const { sub, iat } = claims;
   return ownClaim(claims) ??
     (typeof sub === "string" && sub !== "" && typeof iat === "number"

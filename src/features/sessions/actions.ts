@@ -1,38 +1,24 @@
 /** The sessions of a user: listing them, and ending them from elsewhere. */
-import type { ActionAuth } from "./perform.ts";
-import { unavailableError } from "../adapter/failure.ts";
-import { eventsOf } from "../telemetry/events.ts";
-import { FastifyAuthError } from "../errors.ts";
-import { presentedToken, readSession } from "../instance/read_session.ts";
-import { assertObject, invalid } from "../instance/arguments.ts";
-import { type KnownSession, namedBy, sessionIdOf } from "../session/known_session.ts";
-import { keyOf } from "../session/owner.ts";
-import type { SessionRecords } from "../session/session_records.ts";
-import { SessionRows } from "../session/session_rows.ts";
-import type { SessionSettings } from "../session/settings.ts";
-import type { SessionRequest } from "../types.ts";
-
-/** A session of a user, as `listSessions()` shows it. */
-export interface UserSession {
-  /** Names the session for `revokeSession()`. It does not let anyone in: it is no session token. */
-  readonly id: string;
-  /** Whether it is the session of the request. */
-  readonly current: boolean;
-  /** When it ends, unless it is used before. */
-  readonly expires: Date;
-  /** When the user signed in, if that is kept. */
-  readonly createdAt?: Date;
-  /** When it was last used, to some minutes; without a column for it when it was last renewed. */
-  readonly lastSeenAt?: Date;
-  /** The `User-Agent` header of the browser, if that is kept. A client can send any. */
-  readonly userAgent?: string;
-}
-
-/** Options of `revokeSessions()`. */
-export interface RevokeSessionsOptions {
-  /** The id of a session that stays, such as that of the request. */
-  except?: string | undefined;
-}
+import type { ActionAuth } from "../../actions/perform.ts";
+import { unavailableError } from "../../adapter/failure.ts";
+import { eventsOf } from "../../telemetry/events.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { presentedToken, readSession } from "../../instance/read_session.ts";
+import { assertObject, invalid } from "../../instance/arguments.ts";
+import {
+  type KnownSession,
+  type KnownSessions,
+  namedBy,
+  sessionIdOf,
+  type SessionKey,
+} from "../../session/known_session.ts";
+import { rowName } from "../../session/name.ts";
+import { openToken } from "../../session/open.ts";
+import type { SessionSettings } from "../../session/settings.ts";
+import type { SessionRequest } from "../../types.ts";
+import { claimOf } from "./records.ts";
+import { SessionRows } from "./rows.ts";
+import type { RevokeSessionsOptions, UserSession } from "./types.ts";
 
 /** The sessions of the signed-in user: that of the request first, then the one that was used last. */
 export async function listSessions(auth: ActionAuth, request: SessionRequest): Promise<UserSession[]> {
@@ -84,7 +70,7 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
 export async function revokeSessions(
   auth: ActionAuth,
   id: string,
-  options: RevokeSessionsOptions,
+  options: RevokeSessionsOptions = {},
 ): Promise<void> {
   assertObject(options, "options of revokeSessions()");
   const { except } = options;
@@ -112,14 +98,22 @@ function publishRevoked(userId: string): void {
   eventsOf()?.("fastify-authjs:revoke", { reason: "revoked", userId });
 }
 
+/** Which session of which user a token that was read is of. */
+async function keyOf(token: string, settings: SessionSettings): Promise<SessionKey | undefined> {
+  if (settings.strategy === "jwt") return claimOf(await openToken(token, settings));
+  const found = await settings.adapter!.getSessionAndUser!(token);
+  return found === null ? undefined : { user: String(found.user.id), id: rowName(token, settings.use) };
+}
+
 /** Without a request, its scheme is of no concern. */
-function allSessions({ instance }: ActionAuth): SessionRows | SessionRecords {
+function allSessions({ instance }: ActionAuth): KnownSessions {
   return knownSessions(instance.settings(true));
 }
 
-function knownSessions(settings: SessionSettings): SessionRows | SessionRecords {
+function knownSessions(settings: SessionSettings): KnownSessions {
   if (settings.strategy === "database") return new SessionRows(settings);
-  if (settings.records !== undefined) return settings.records;
+  const known = settings.hooks.find(({ known }) => known !== undefined)?.known;
+  if (known !== undefined) return known;
   throw invalid(
     "sessions in a JWT",
     'they are listed and ended with `revocable: true` and a `store`: redisStore() of "fastify-authjs/redis" or ' +

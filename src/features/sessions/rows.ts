@@ -1,0 +1,41 @@
+/** The sessions of users in a database. */
+import { toDate } from "../../adapter/dates.ts";
+import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
+import type { SessionSettings } from "../../session/settings.ts";
+import { endRows, liveRows, nameOfRow } from "../../session/user_rows.ts";
+
+/** The sessions in the database of a configuration. */
+export class SessionRows implements KnownSessions {
+  readonly #settings: SessionSettings;
+
+  constructor(settings: SessionSettings) {
+    this.#settings = settings;
+  }
+
+  async list(user: string): Promise<KnownSession[]> {
+    const { maxAge } = this.#settings;
+    return (await liveRows(user, this.#settings)).map((row) => ({
+      user,
+      id: nameOfRow(row),
+      expires: row.expires,
+      createdAt: toDate(row.createdAt),
+      // A row says when it was written last, by when it expires.
+      lastSeenAt: toDate(row.lastSeenAt) ?? new Date(row.expires.valueOf() - maxAge * 1000),
+      userAgent: row.userAgent ?? undefined,
+    }));
+  }
+
+  async end({ user, id }: SessionKey): Promise<boolean> {
+    const row = (await liveRows(user, this.#settings)).find((each) => nameOfRow(each) === id);
+    if (row !== undefined) await endRows([row], this.#settings);
+    return row !== undefined;
+  }
+
+  async endAll(user: string, except: string | undefined): Promise<void> {
+    // Twice: a bearer token may have been made of a session that was listed.
+    for (let round = 0; round < 2; round++) {
+      const rows = await liveRows(user, this.#settings);
+      await endRows(rows.filter((row) => nameOfRow(row) !== except), this.#settings);
+    }
+  }
+}
