@@ -1,4 +1,5 @@
 /** One object for everything that an application does with Auth.js. */
+import type { FastifyRequest } from "fastify";
 import type { SignInActionOptions, SignOutActionOptions } from "./actions/actions.ts";
 import type { ActionAuth, ActionRequest } from "./actions/perform.ts";
 import type { LinkAccountOptions } from "./accounts/accounts.ts";
@@ -18,7 +19,6 @@ import type {
   DefaultSession,
   FastifyAuthConfig,
   GuardedReply,
-  Session,
   SessionRequest,
 } from "./types.ts";
 import type { RequireSessionOptions } from "./guard/guard_options.ts";
@@ -43,12 +43,15 @@ const readClaims = later(async () => (await import("./instance/read_claims.ts"))
  * that the application does with Auth.js. The configuration is named once, and the type of the session is
  * inferred from what `callbacks.session` returns.
  *
+ * A function in place of the configuration chooses one for each request, such as that of a tenant: see
+ * {@linkcode ConfigForRequest}. The object is then a {@linkcode TenantAuthObject}.
+ *
  * `FastifyAuth(config)`, `getSession(request, config)` and `requireSession(config)` with the same
  * configuration are the same as the members of the object.
  *
- * @param config The configuration; it is copied, never written to.
+ * @param config The configuration, or the function; it is copied, never written to.
  * @returns The object.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is no object. What else is wrong
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is neither. What else is wrong
  * with a configuration is said when the plugin is registered.
  *
  * @example
@@ -80,17 +83,8 @@ const readClaims = later(async () => (await import("./instance/read_claims.ts"))
  * const response = await app.inject("/me");
  * console.assert(response.statusCode === 401);
  * ```
- */
-export function createAuth<Returned extends DefaultSession = Session>(
-  config: CreateAuthConfig<Returned>,
-): AuthObject<SessionOf<Returned>>;
-/**
- * Makes one object of a function that chooses the configuration of each request, such as for tenants.
  *
- * @param choose The function: see {@linkcode ConfigForRequest}.
- * @returns The object.
- *
- * @example
+ * @example A configuration for each request
  * ```ts
  * import Fastify from "fastify";
  * import { createAuth, type FastifyAuthConfig } from "fastify-authjs";
@@ -110,26 +104,24 @@ export function createAuth<Returned extends DefaultSession = Session>(
  * console.assert(known.statusCode === 401 && unknown.statusCode === 404);
  * ```
  */
-export function createAuth<Returned extends DefaultSession = Session>(
-  choose: ConfigForRequest<CreateAuthConfig<Returned>>,
-): TenantAuthObject<SessionOf<Returned>>;
-export function createAuth<Returned extends DefaultSession>(
-  config: CreateAuthConfig<Returned> | ConfigForRequest<CreateAuthConfig<Returned>>,
-): AuthObject<SessionOf<Returned>> | TenantAuthObject<SessionOf<Returned>> {
-  if (typeof config === "function") return tenantAuth(config as unknown as ConfigForRequest) as never;
-  return authOf(config);
+export function createAuth<Returned extends DefaultSession, None extends readonly unknown[]>(
+  config:
+    | CreateAuthConfig<Returned>
+    // A function has no parameters but the request: of it `None` is `[]`, by which the result is told apart.
+    | ((request: FastifyRequest, ...none: None) => ReturnType<ConfigForRequest<CreateAuthConfig<Returned>>>),
+): None extends readonly [] ? TenantAuthObject<SessionOf<Returned>> : AuthObject<SessionOf<Returned>> {
+  const own = config as CreateAuthConfig | ConfigForRequest;
+  return (typeof own === "function" ? tenantAuth(own) : authOf(own)) as never;
 }
 
-function authOf<Returned extends DefaultSession>(
-  config: CreateAuthConfig<Returned>,
-): AuthObject<SessionOf<Returned>> {
+function authOf(config: CreateAuthConfig): AuthObject {
   if (typeof config !== "object" || config === null || isRequestOrReply(config) || "register" in config) {
     throw invalid("createAuth()", "give it a configuration: `createAuth({ providers: [GitHub] })`.");
   }
   const own = config as unknown as FastifyAuthConfig;
   // The instance is made when it is needed: an environment that is loaded after this module counts.
   const acting = (): ActionAuth => ({ config: own, instance: authInstance(own) });
-  const auth: AuthObject = {
+  return {
     config: own,
     plugin: FastifyAuth(own),
     getSession: (request) => getSession(request, own) as ReturnType<AuthObject["getSession"]>,
@@ -151,7 +143,6 @@ function authOf<Returned extends DefaultSession>(
     unlinkAccount: (request, account, options = {}) => unlinkAccount(acting(), request, account, options),
     listAccounts: (request) => listAccounts(acting(), request),
   };
-  return auth as unknown as AuthObject<SessionOf<Returned>>;
 }
 
 /** What the features add: functions that are loaded with the first call. */
@@ -174,7 +165,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
   const objects = new WeakMap<FastifyAuthConfig, AuthObject>();
   const objectOf = (config: FastifyAuthConfig) => {
     let object = objects.get(config);
-    if (object === undefined) objects.set(config, object = authOf(config as CreateAuthConfig) as AuthObject);
+    if (object === undefined) objects.set(config, object = authOf(config as CreateAuthConfig));
     return object;
   };
   const call = <Name extends keyof PerRequest>(name: Name) =>

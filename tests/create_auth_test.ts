@@ -3,6 +3,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import {
   type AuthObject,
+  type ConfigForRequest,
   createAuth,
   FastifyAuth,
   type FastifyAuthConfig,
@@ -13,6 +14,7 @@ import {
   type JWT,
   requireSession,
   type Session,
+  type TenantAuthObject,
   type User,
 } from "fastify-authjs";
 import { passwordProvider, SECRET, testConfig } from "./support/app.ts";
@@ -118,6 +120,55 @@ Deno.test("the type of the session is what callbacks.session returns", async () 
   const { id, roles, since } = (await client.get("/me")).json();
   assert(id > 0);
   assertEquals([roles, since], ["admin", "1970-01-01T00:00:00.001Z"]);
+});
+
+Deno.test("a mistake in the configuration of createAuth() is an error of the option, and of nothing else", () => {
+  createAuth({
+    providers: [],
+    // @ts-expect-error there is no such option
+    secrte: "x".repeat(32),
+  });
+  createAuth({
+    providers: [],
+    // @ts-expect-error it is true or false
+    stepUp: "yes",
+  });
+  createAuth({
+    providers: [],
+    callbacks: {
+      // @ts-expect-error there is no such callback
+      sesion: () => null,
+    },
+  });
+  createAuth({
+    providers: [],
+    callbacks: {
+      // @ts-expect-error a session is an object
+      session: () => 5,
+    },
+  });
+});
+
+Deno.test("createAuth() of a function is the object of tenants, and of a configuration it is not", () => {
+  const config: FastifyAuthConfig = testConfig();
+  holds<Same<keyof AuthObject, keyof ReturnType<typeof ofConfig>>>();
+  holds<Same<keyof TenantAuthObject, keyof ReturnType<typeof ofFunction>>>();
+  holds<Same<keyof TenantAuthObject, keyof ReturnType<typeof ofPromise>>>();
+  holds<Same<keyof TenantAuthObject, keyof ReturnType<typeof ofNamed>>>();
+  holds<Same<InferSession<ReturnType<typeof withRole>>["user"], { id: string; role: string }>>();
+  const ofConfig = () => createAuth(config);
+  const ofFunction = () => createAuth(() => config);
+  const ofPromise = () => createAuth((request) => Promise.resolve(request.host === "acme" ? config : null));
+  const ofNamed = () =>
+    createAuth(((request) => request.host === "acme" ? config : undefined) as ConfigForRequest);
+  const withRole = () =>
+    createAuth(({ host }) => ({
+      ...config,
+      tenant: host,
+      callbacks: { session: ({ session: { expires } }) => ({ user: { id: "1", role: "admin" }, expires }) },
+    }));
+  assertEquals("config" in ofConfig(), true);
+  assertEquals(["config" in ofFunction(), "forConfig" in ofFunction()], [false, true]);
 });
 
 Deno.test("an asynchronous callback says the type as well", () => {
