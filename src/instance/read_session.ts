@@ -37,24 +37,38 @@ export async function readRefreshing(
   return await RequestReads.of(request).refreshed(config, read, refresh);
 }
 
-async function read(
-  request: SessionRequest,
-  latest: LatestRead,
-  refresh?: TokenRefresh,
-): Promise<SessionRead> {
+async function read(reads: RequestReads, latest: LatestRead, refresh?: TokenRefresh): Promise<SessionRead> {
+  reads.began(latest);
+  const { request } = reads;
+  let found = SIGNED_OUT;
   try {
     const auth = authInstance(latest.config);
-    if (!auth.isReady && !await isUsable(auth, request)) return SIGNED_OUT;
-    const began = monotonicNow();
-    const found = await readHeld(auth, request, latest, refresh);
-    if (sessionReads.hasSubscribers) publish(auth, found, began);
-    if (found.update && !isWrittenBack(request)) {
+    if (!auth.isReady && !await isUsable(auth, request)) return found;
+    const presented = presentedToken(request, latest.config);
+    if (presented !== undefined) {
+      const { cookie, settings } = presented;
+      const { length } = cookie.token;
+      const context = latest.context = contextOf(auth, request, settings, refresh);
+      if (cookie.isRepeated) {
+        warnOnce(context, "repeated cookie", "FST_AUTHJS_WARN_COOKIE", repeated(cookie));
+      }
+      const readToken = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
+      if (length === 0 || length > settings.longestToken) found = refuseToken(cookie, MALFORMED, context);
+      else if (callsApplication(settings)) found = await asOwn(context, readToken, cookie, context);
+      else found = await readToken(cookie, context);
+      // The cookies of the client are those of another session, or of none.
+      if (settings.use === "header") found = { ...found, update: undefined };
+    }
+    if (sessionReads.hasSubscribers) publish(auth, found, latest.at);
+    if (found.update !== undefined && !isWrittenBack(request)) {
       warnOnce({ auth, log: request.log }, "lost renewal", "FST_AUTHJS_WARN_LOST_COOKIE", lostAt(request));
     }
     return found;
   } catch (error) {
     request.log.error(error, "Auth.js: the session could not be read.");
-    return SIGNED_OUT;
+    return found = SIGNED_OUT;
+  } finally {
+    reads.done(latest, found);
   }
 }
 
@@ -69,43 +83,23 @@ async function isUsable(auth: AuthInstance, request: SessionRequest): Promise<bo
   return false;
 }
 
-async function readHeld(
+function contextOf(
   auth: AuthInstance,
   request: SessionRequest,
-  latest: LatestRead,
+  settings: SessionSettings,
   refresh: TokenRefresh | undefined,
-): Promise<SessionRead> {
-  const presented = presentedToken(request, latest.config);
-  if (presented === undefined) return SIGNED_OUT;
-  const { cookie, settings } = presented;
-  if (cookie.names.length === 0 && settings.use === "cookie") return SIGNED_OUT;
+): ReadContext {
   const { log, headers } = request;
-  if (cookie.isRepeated) {
-    warnOnce({ auth, log }, "repeated cookie", "FST_AUTHJS_WARN_COOKIE", repeated(cookie));
-  }
-  const { logger, debug } = auth.config.core;
-  const context: ReadContext = {
+  return {
     settings,
     headers,
     auth,
     log,
-    logger: () => toCoreLogger(log, logger, debug),
+    logger: () => toCoreLogger(log, auth.config.core.logger, auth.config.core.debug),
     canSetCookie: () => settings.use === "cookie" && canCarryCookies(request),
     refresh,
     name: "",
   };
-  latest.context = context;
-  const readToken = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
-  const { length } = cookie.token;
-  const found = length > 0 && length <= settings.longestToken
-    ? await (callsApplication(settings)
-      ? asOwn(context, readToken, cookie, context)
-      : readToken(cookie, context))
-    : refuseToken(cookie, MALFORMED, context);
-  if (settings.use === "cookie") return found;
-  // The cookies of the client are those of another session, or of none.
-  const { update: _update, ...read } = found;
-  return read;
 }
 
 /** Whether a read calls functions of the application, which may ask for the session that is read. */
@@ -119,7 +113,7 @@ function callsApplication(
 
 /**
  * The session token of a request, with what the request has changed so far. One in a header counts alone, also an
- * invalid one. `undefined` if the origin of the request is not known: then it has no session.
+ * invalid one. `undefined` if there is none, or if the origin of the request is not known.
  */
 export function presentedToken(
   request: SessionRequest,
@@ -133,8 +127,8 @@ export function presentedToken(
     const token = findToken?.(request.headers);
     if (token !== undefined) return { cookie: { token, names: [] }, settings: settings.forHeader! };
   }
-  const cookies = RequestReads.of(request).cookies(config);
-  return { cookie: readSessionCookie(cookies, settings.cookie.name), settings };
+  const cookie = readSessionCookie(RequestReads.of(request).cookies(config), settings.cookie.name);
+  return cookie.names.length === 0 ? undefined : { cookie, settings };
 }
 
 /** Publishes what was found, and how long it took. */

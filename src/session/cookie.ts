@@ -63,7 +63,13 @@ export function readSessionCookie(header: string | undefined, name: string): Ses
     : [...chunks, ...possibleParts(name).slice(chunks.length + 1).filter((key) => cookies[key])];
   if (names.length > MOST_CHUNKS) return { token: "", names: names.slice(0, MOST_CHUNKS) };
   const token = whole || chunks.map((key) => cookies[key]).join("");
-  return { token, names, isRepeated: `; ${header}`.split(`; ${names[0]}=`).length > 2 };
+  return { token, names, isRepeated: isRepeated(names[0]!, header) };
+}
+
+function isRepeated(name: string, header: string): boolean {
+  const next = `; ${name}=`;
+  const first = header.startsWith(`${name}=`) ? 0 : header.indexOf(next) + 1;
+  return header.includes(next, first);
 }
 
 function chunkName(name: string, index: number): string {

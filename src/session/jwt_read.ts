@@ -21,7 +21,7 @@ export interface JwtRead {
   /** Why the claims could not be sealed. */
   readonly error?: Error;
   /** If a refresh failed: requests that carry the token may have asked for that of another provider. */
-  readonly refreshFailure?: RefreshFailure;
+  readonly refreshFailure?: RefreshFailure | undefined;
   /** How often the session has ended, if this read ended it. */
   readonly endings?: number;
 }

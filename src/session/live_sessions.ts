@@ -52,8 +52,8 @@ export class LiveSessions<Read extends Outcome> {
     ttl: GRACE_MS,
     ttlResolution: 0,
   });
-  /** By the tokens that are read. */
-  readonly #reads = new Map<string, Promise<Read>>();
+  /** The reads under way by their tokens: others of the same token join what it gives. */
+  readonly reads: Map<string, Promise<Read>> = new Map();
   /** By the names of the sessions that are updated. */
   readonly #updates = new Map<string, Promise<Outcome>>();
   /** By names, in the order in which they are forgotten. */
@@ -76,19 +76,6 @@ export class LiveSessions<Read extends Outcome> {
     this.#successors.set(ownString(token), ownString(by));
   }
 
-  /** Reads a token once for all requests that ask for it at the same time: the others join what it gave. */
-  async read(token: string, work: () => Promise<Read>, join: (read: Read) => Promise<Read>): Promise<Read> {
-    const underWay = this.#reads.get(token);
-    if (underWay !== undefined) return await join(await underWay);
-    const reading = work();
-    this.#reads.set(token, reading);
-    try {
-      return await reading;
-    } finally {
-      this.#reads.delete(token);
-    }
-  }
-
   /**
    * Updates a session by its newest token, once the updates and the read of it under way are done.
    * Reads that begin meanwhile are to wait for it: of two new tokens, one would lack what the other has.
@@ -99,7 +86,7 @@ export class LiveSessions<Read extends Outcome> {
     work: (newest: string) => Promise<Result>,
   ): Promise<Result> {
     let newest = this.newest(token);
-    for (let pending; (pending = this.#updates.get(name) ?? this.#reads.get(newest)) !== undefined;) {
+    for (let pending; (pending = this.#updates.get(name) ?? this.reads.get(newest)) !== undefined;) {
       newest = await this.#after(pending, newest);
     }
     const updating = work(newest);

@@ -36,34 +36,35 @@ export interface OpenToken {
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
   const known = openKnown(token, settings);
+  if (known instanceof Refusal) throw known;
   if (known !== undefined) return known;
   const claims = await decoded(token, settings);
   const life = tokenLife(claims, settings, settings.ownTokens);
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const current = settings.secrets === undefined;
-  return toOpenToken({ ...life, token, text: toJson(claims), current }, claims, settings);
+  const opened = toOpenToken({ ...life, token, text: toJson(claims), current }, claims, settings);
+  if (opened instanceof Refusal) throw opened;
+  return opened;
 }
 
 /**
  * Opens a token that is in core's format. Those opened lately are remembered: a browser sends the same one with every
  * request.
  *
- * @returns `undefined` for one that only the decoder can read.
- * @throws {Refusal}
+ * @returns Why it is refused; `undefined` for one that only the decoder can read.
  */
-export function openKnown(token: string, settings: SessionSettings): OpenToken | undefined {
+export function openKnown(token: string, settings: SessionSettings): OpenToken | Refusal | undefined {
   const { secrets, cookie, otherSalts, cache, ownTokens } = settings;
   if (secrets === undefined) return undefined;
   // Of a part that is short and differs for each token, its end, a hash is worked out sooner.
   const known = cache.get(token.slice(-KEY_LENGTH));
   const isKnown = known?.token === token;
   const opened = isKnown ? known : open(token, secrets, cookie.name, otherSalts);
-  if (opened instanceof Refusal) throw opened;
-  const claims = opened && parseClaims(opened.text);
-  if (claims instanceof Refusal) throw claims;
-  if (claims === undefined) return undefined;
+  if (opened === undefined || opened instanceof Refusal) return opened;
+  const claims = parseClaims(opened.text);
+  if (claims === undefined || claims instanceof Refusal) return claims;
   if (isKnown) return toOpenToken(known, claims, settings);
-  const found = { ...opened!, ...tokenLife(claims, settings, ownTokens), token };
+  const found = { ...opened, ...tokenLife(claims, settings, ownTokens), token };
   if (cache.calculatedSize + 2 * token.length <= cache.maxSize || Math.random() < ADMITTED) {
     found.token = ownString(token);
     cache.set(found.token.slice(-KEY_LENGTH), found);
@@ -84,9 +85,9 @@ function toOpenToken(
   known: Omit<KnownToken, "text"> & Pick<OpenToken, "text">,
   claims: JWT,
   settings: SessionSettings,
-): OpenToken {
+): OpenToken | Refusal {
   const { ownTokens, use } = settings;
-  if (!areFor(claims, use)) throw OTHER_USE;
+  if (!areFor(claims, use)) return OTHER_USE;
   const { token, text, current, expires } = known;
   // Before the callbacks, which may write to the claims.
   const { exp } = claims;

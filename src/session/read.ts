@@ -16,7 +16,7 @@ export interface SessionRead {
   readonly session: Session | null;
   /** The claims of the session token, as the callbacks left them. */
   readonly claims?: JWT;
-  readonly update?: CookieUpdate;
+  readonly update?: CookieUpdate | undefined;
   /** Why it is not known whether the user is signed in, for the client: the adapter or a callback failed. */
   readonly failure?: FastifyAuthError;
   /** Why the tokens of a provider could not be refreshed. */

@@ -35,6 +35,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
   const { live } = settings;
   try {
     const opened = openKnown(cookie.token, settings) ?? await openToken(cookie.token, settings);
+    if (opened instanceof Refusal) return refuseToken(cookie, opened, context);
     const { name } = opened;
     const ended = endedRead(name, cookie, context);
     if (ended !== undefined) return ended;
@@ -42,7 +43,9 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     if (own !== undefined) return knownRead(own);
     context.name = name;
     const began = monotonicNow();
-    const read = await readNewest(opened, context);
+    // Of two requests that renew a token, one could bring a refresh token back that the other has used.
+    const isShared = settings.callbacks.jwt !== undefined || settings.keepsTokens;
+    const read = await (isShared ? readNewest(opened, context) : renew(opened, context));
     const { token: claims, session, sealed, error, refreshFailure, endings } = read;
     if (claims === null) {
       return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
@@ -86,10 +89,8 @@ export function refuseToken(
 
 /** Reads the newest token of the session, once for all requests that ask for it at the same time. */
 async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { live, callbacks, keepsTokens, refresh: { waitLimit } } = context.settings;
+  const { live, refresh: { waitLimit } } = context.settings;
   const { name, token } = opened;
-  // Of two requests that renew a token, one could bring a refresh token back that the other has used.
-  if (callbacks.jwt === undefined && !keepsTokens) return await renew(opened, context);
   const newest = live.isUpdated(name) ? await live.updated(name, token, waitLimit) : live.newest(token);
   // An update is ended by no read: its callback may wait for something slow.
   if (live.isUpdated(name)) {
@@ -99,10 +100,19 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
     warnOnce(context, "long update", "FST_AUTHJS_WARN_CALLBACK", problem);
   }
   const current = newest === token ? opened : await openToken(newest, context.settings);
-  const read = await live.read(newest, () => renew(current, context), async (shared) => {
-    if (shared.token === null) return shared;
-    return { ...shared, ...await makeSession(cloneClaims(shared.token), shared.expires, context) };
-  });
+  const shared = live.reads.get(newest);
+  const reading = shared ?? renew(current, context);
+  live.reads.set(newest, reading);
+  let read: JwtRead;
+  try {
+    read = await reading;
+  } finally {
+    if (shared === undefined) live.reads.delete(newest);
+  }
+  if (shared !== undefined && read.token !== null) {
+    const token = cloneClaims(read.token);
+    read = { ...read, token, session: await makeSession(token, read.expires, context) };
+  }
   return newest === token ? read : { sealed: newest, ...read };
 }
 
@@ -143,7 +153,11 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
 /** Runs the callbacks, which may refresh the token, in one of several processes. */
 async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings, refresh } = context;
-  const asItIs = ({ claims, ends }: OpenToken) => makeSession(claims, ends.kept, context);
+  const asItIs = async ({ claims: token, ends: { kept: expires } }: OpenToken): Promise<JwtRead> => ({
+    token,
+    expires,
+    session: await makeSession(token, expires, context),
+  });
   let updated: OpenToken | undefined;
   const read = await refreshOnce<JwtRead>(context, opened.token, {
     work: () => runCallbacks(opened, context),

@@ -38,26 +38,27 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
     token = null;
   }
   if (token === null) return { ...ENDED };
-  let failure: Pick<JwtRead, "refreshFailure"> = {};
+  let refreshFailure: JwtRead["refreshFailure"];
   if (refresh?.isDue(token)) {
     try {
       token = await refresh.run(token);
     } catch (cause) {
-      failure = { refreshFailure: { provider: refresh.provider, cause } };
+      refreshFailure = { provider: refresh.provider, cause };
     }
   }
   token = withName(token, named);
   for (const each of kept) if (each !== undefined) token = { ...token, ...each };
 
   const expires = (due || update) && canSetCookie() ? ends.renewed() : ends.kept;
-  const read = { ...await makeSession(token, expires, context), ...failure };
+  const session = await makeSession(token, expires, context);
+  const read = { token, session, expires, refreshFailure };
   const isOurs = callbacks.jwt === undefined && callbacks.session === undefined && refresh === undefined;
   if (use === "header" || (!update && !due && (isOurs || isUnchanged(token, opened)))) return read;
   try {
     const sealed = await reseal(opened, token, context);
     // Whether the token is renewed is known only after the session callback.
     const end = sealed === undefined ? ends.kept : canSetCookie() ? ends.renewed() : expires;
-    const renewed = { ...read, expires: end, session: withEnd(read.session, expires, end) };
+    const renewed = { ...read, expires: end, session: withEnd(session, expires, end) };
     return sealed === undefined ? renewed : { ...renewed, sealed };
   } catch (error) {
     return { ...read, error: error as Error };
@@ -65,13 +66,13 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
 }
 
 /** The session for the claims, through the `session` callback. */
-export async function makeSession(token: JWT, expires: string, context: ReadContext): Promise<JwtRead> {
+export async function makeSession(token: JWT, expires: string, context: ReadContext): Promise<unknown> {
   const { callbacks } = context.settings;
   const session = sessionOf(token, expires);
   context.known = { session, token };
-  if (callbacks.session === undefined) return { token, session, expires };
+  if (callbacks.session === undefined) return session;
   try {
-    return { token, session: await callbacks.session({ session, token } as never), expires };
+    return await callbacks.session({ session, token } as never);
   } catch (error) {
     throw new CallbackFailure("`session` callback", error);
   }

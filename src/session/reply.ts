@@ -43,20 +43,26 @@ export function writeBack(scope: FastifyInstance): void {
   });
 }
 
-/** Sets what reads change also on a reply whose handler writes the head, for which no `onSend` hook runs. */
+/**
+ * Keeps a reply with a session cookie from shared caches, whatever hooks set after this one. One whose handler writes
+ * the head gets the cookies there, since no `onSend` hook runs for it.
+ */
 function carryLate(reads: RequestReads): void {
   const reply = reads.reply!;
   // The cookie of a session that has ended is removed with the next request.
   if (reads.hasLeft) return reads.givesSession ? warnOfLoss(reply, LATE) : undefined;
-  if (reads.isCarried) return;
-  reads.isCarried = true;
-  onHeaders(reply.raw, () => {
-    if (reads.isSent) return;
-    // The other processes cannot be asked any more whether a session has ended.
-    for (const change of reads.changes) {
+  if (reads.carried !== undefined) return;
+  const carried: string[] = reads.carried = [];
+  const { raw } = reply;
+  onHeaders(raw, () => {
+    for (const change of reads.isSent ? [] : reads.changes) {
+      // The other processes cannot be asked any more whether a session has ended.
       if (change.isUnsure) warnOfLoss(reply, UNCHECKED);
-      else carryInHead(change, reply.raw);
+      else carry(change, raw, carried, (lines) => raw.setHeader("set-cookie", lines));
     }
+    if (!carried.some((name) => hasPart(raw, name))) return;
+    keepFromSharedCaches(raw);
+    reply.header("cache-control", raw.getHeader("cache-control"));
   });
 }
 
@@ -73,7 +79,8 @@ async function finish(
 ): Promise<void> {
   await reads.settled();
   try {
-    for (const change of reads.changes) carryWith(change, reply);
+    const set = (lines: string[]) => replaceCookies(reply, lines);
+    for (const change of reads.changes) carry(change, reply, reads.carried ?? [], set);
     reads.isSent = true;
     done(null, payload);
   } catch (error) {
@@ -86,30 +93,20 @@ async function finish(
   }
 }
 
-function carryWith(change: CookieChange, reply: FastifyReply): void {
-  const { raw } = reply;
-  const lines = linesAfter(change, reply);
-  if (lines === undefined) return;
+/** Sets the cookies, unless the reply has some of that session: signing out or in came later than the read. */
+function carry(
+  { name, cookies, replaces }: CookieChange,
+  head: Held,
+  carried: string[],
+  set: (lines: string[]) => void,
+): void {
+  if (!replaces && hasPart(head, name)) return;
+  carried.push(name);
+  set(linesWith(cookies, head, (other) => isSessionPart(other, name)));
+}
+
+function replaceCookies(reply: FastifyReply, lines: string[]): void {
   reply.removeHeader("set-cookie").header("set-cookie", lines);
-  // A hook that runs after this one may make the reply public, or take the cookie out of it.
-  onHeaders(raw, () => {
-    if (!hasPart(raw, change.name)) return;
-    keepFromSharedCaches(raw);
-    reply.header("cache-control", raw.getHeader("cache-control"));
-  });
-}
-
-function carryInHead(change: CookieChange, head: Head): void {
-  const lines = linesAfter(change, head);
-  if (lines === undefined) return;
-  head.setHeader("set-cookie", lines);
-  keepFromSharedCaches(head);
-}
-
-/** All cookies, unless the reply has some of that session: signing out or in came later than the read. */
-function linesAfter({ name, cookies, replaces }: CookieChange, head: Held): string[] | undefined {
-  if (!replaces && hasPart(head, name)) return undefined;
-  return linesWith(cookies, head, (other) => isSessionPart(other, name));
 }
 
 /**
@@ -117,8 +114,7 @@ function linesAfter({ name, cookies, replaces }: CookieChange, head: Held): stri
  * head, which has none of the headers that Fastify would send.
  */
 export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): void {
-  const lines = linesWith(cookies, reply, (name) => cookies.some((cookie) => cookie.name === name));
-  reply.removeHeader("set-cookie").header("set-cookie", lines);
+  replaceCookies(reply, linesWith(cookies, reply, (name) => cookies.some((cookie) => cookie.name === name)));
   onHeaders(reply.raw, () => {
     if (RequestReads.of(reply.request).isSent) return;
     const written = new Set(valuesOf(reply.raw, "set-cookie").map(nameIn));

@@ -55,11 +55,11 @@ export interface CookieChange {
 
 const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 
-/** Reads the session of a request. Never rejects. */
-type Read = (request: SessionRequest, latest: LatestRead, refresh?: TokenRefresh) => Promise<SessionRead>;
+/** Reads the session of a request, and tells it of the beginning and the end. Never rejects. */
+type Read = (reads: RequestReads, latest: LatestRead, refresh?: TokenRefresh) => Promise<SessionRead>;
 
 export class RequestReads {
-  readonly #request: SessionRequest;
+  readonly request: SessionRequest;
   readonly #headers: SessionRequest["headers"];
   readonly #latest: LatestRead[] = [];
   underWay = 0;
@@ -67,14 +67,14 @@ export class RequestReads {
   updates: readonly Update[] = [];
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   isSent = false;
-  /** Whether a reply whose handler writes the head is going to carry the cookies. */
-  isCarried = false;
+  /** The session cookies that the reply carries; `undefined` until it is known that it may. */
+  carried: string[] | undefined;
   /** The reply; none for a request that was made from another. */
   reply: FastifyReply | undefined;
   onUpdate: ((reads: RequestReads) => void) | undefined;
 
   constructor(request: SessionRequest) {
-    this.#request = request;
+    this.request = request;
     this.#headers = request.headers;
   }
 
@@ -97,7 +97,7 @@ export class RequestReads {
     // The one that asks may be a function of the application which the read calls.
     const own = latest.context && ownReadOf(latest.context);
     if (own !== undefined) return Promise.resolve(knownRead(own));
-    if (monotonicNow() - latest.at >= READ_VALID_MS) latest.result = this.#read(latest, read);
+    if (monotonicNow() - latest.at >= READ_VALID_MS) latest.result = read(this, latest);
     return latest.result;
   }
 
@@ -107,19 +107,19 @@ export class RequestReads {
     if (latest.context !== undefined && ownReadOf(latest.context) !== undefined) {
       throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", REFRESHES_ITSELF);
     }
-    return await (latest.result = this.#read(latest, read, refresh));
+    return await (latest.result = read(this, latest, refresh));
   }
 
-  async #read(latest: LatestRead, read: Read, refresh?: TokenRefresh): Promise<SessionRead> {
+  /** A read has begun. */
+  began(latest: LatestRead): void {
     latest.at = monotonicNow();
     this.underWay++;
-    try {
-      const found = await read(this.#request, latest, refresh);
-      if (found.update !== undefined) this.#note(latest, found.update, found.session !== null);
-      return found;
-    } finally {
-      this.underWay--;
-    }
+  }
+
+  /** It is done, and has found this. */
+  done(latest: LatestRead, { update, session }: SessionRead): void {
+    this.underWay--;
+    if (update !== undefined) this.#note(latest, update, session !== null);
   }
 
   #latestOf(config: FastifyAuthConfig): LatestRead {
@@ -181,7 +181,7 @@ export class RequestReads {
    * and its result must not be lost. Then asks the other processes whether their sessions ended.
    */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#latest.map(({ result }) => result));
+    for (const { result } of this.#latest) await result;
     await Promise.allSettled(this.updates.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
   }
 
