@@ -28,11 +28,13 @@
 export { type AuthConfig, customFetch } from "@auth/core";
 export { AuthError, CredentialsSignin } from "@auth/core/errors";
 export type {
+  AccountsActions,
+  LinkAccountAction,
   LinkAccountOptions,
   LinkAccountResult,
   LinkedAccount,
   UnlinkAccountOptions,
-} from "./src/accounts/accounts.ts";
+} from "./src/features/accounts/types.ts";
 export type {
   AllowGetOptions,
   SignInActionOptions,
@@ -50,7 +52,6 @@ export {
 export type {
   AuthObject,
   InferSession,
-  LinkAccountAction,
   SignInAction,
   SignOutAction,
   TenantAuthObject,

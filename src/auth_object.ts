@@ -9,12 +9,6 @@ import type {
 } from "./actions/actions.ts";
 import type { ActionRequest } from "./actions/perform.ts";
 import type { FeatureActions } from "./features/mod.ts";
-import type {
-  LinkAccountOptions,
-  LinkAccountResult,
-  LinkedAccount,
-  UnlinkAccountOptions,
-} from "./accounts/accounts.ts";
 import type { SessionGuard } from "./guard/guard.ts";
 import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { FastifyAuthPluginOptions } from "./plugin.ts";
@@ -95,80 +89,6 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
    * refuses the client.
    */
   readonly getAccessToken: (request: SessionRequest, provider: string) => Promise<string | null>;
-  /** Links an account of a provider to the signed-in user: see {@linkcode LinkAccountAction}. */
-  readonly linkAccount: LinkAccountAction;
-  /**
-   * Unlinks an account of the signed-in user, who then cannot sign in with it any more. Needs an adapter with
-   * `listAccountsByUserId()`: see `withAccountList()`.
-   *
-   * Refused if the user could not sign in any more. What is left counts if its provider is in the
-   * configuration: another account, a passkey, and sign-in links by e-mail if the address of the user is
-   * verified.
-   *
-   * @param request The request of the route. A page of another origin must not have sent it.
-   * @param account The account, as `listAccounts()` returns it.
-   * @param options Whether the user has another sign-in method.
-   * @throws {FastifyAuthError} `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409); `FST_AUTHJS_NOT_FOUND` (404) if the
-   * user has no such account; `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_CROSS_SITE` (403);
-   * `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an
-   * adapter.
-   */
-  readonly unlinkAccount: (
-    request: ActionRequest,
-    account: Pick<LinkedAccount, "provider" | "providerAccountId">,
-    options?: UnlinkAccountOptions,
-  ) => Promise<void>;
-  /**
-   * The accounts of the signed-in user, without their tokens. Needs an adapter with `listAccountsByUserId()`:
-   * see `withAccountList()`.
-   *
-   * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_UNAVAILABLE` (503) if the
-   * adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an adapter.
-   */
-  readonly listAccounts: (request: SessionRequest) => Promise<LinkedAccount[]>;
-}
-
-/**
- * Links an account of an OAuth or OpenID Connect provider to the signed-in user, by a sign-in there. The
- * session stays that user's, and the e-mail address and the name of the user stay as they are. There is no
- * CSRF token: a request that a page of another origin made the browser send is refused.
- *
- * If it fails at the provider or in the callback, the user comes back to the callback URL with `error`:
- * `OAuthAccountNotLinked` (the account is linked to another user), `SessionRequired` (the user who started it
- * is not signed in any more), `AccessDenied` (of the `signIn` callback), `OAuthCallbackError` (the user
- * cancelled).
- */
-export interface LinkAccountAction {
-  /**
-   * Starts it, and leaves the reply to the route: it gets only the cookies.
-   *
-   * @param request The request of the route. A page of another origin must not have sent it.
-   * @param reply The reply.
-   * @param provider The id of the provider.
-   * @param options Where to go afterwards.
-   * @returns Where the user goes: to the provider.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if no user of the adapter is signed in
-   * by the session cookie; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_NOT_FOUND` (404) if there is no such
-   * OAuth provider; `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`; `FST_AUTHJS_UNAVAILABLE` (503);
-   * `FST_AUTHJS_CONFIG_INVALID` without an adapter, or for a provider that cannot be linked.
-   */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    provider: string,
-    options: LinkAccountOptions & { redirect: false },
-  ): Promise<LinkAccountResult>;
-  /**
-   * Starts it, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the
-   * result from the handler.
-   */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    provider: string,
-    options?: LinkAccountOptions,
-  ): Promise<void>;
 }
 
 /**

@@ -2,14 +2,7 @@
 import type { FastifyRequest } from "fastify";
 import type { SignInActionOptions, SignOutActionOptions } from "./actions/actions.ts";
 import type { ActionAuth, ActionRequest } from "./actions/perform.ts";
-import type { LinkAccountOptions } from "./accounts/accounts.ts";
-import type {
-  AuthObject,
-  LinkAccountAction,
-  SignInAction,
-  SignOutAction,
-  TenantAuthObject,
-} from "./auth_object.ts";
+import type { AuthObject, SignInAction, SignOutAction, TenantAuthObject } from "./auth_object.ts";
 import { type FeatureActions, FEATURES } from "./features/mod.ts";
 import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
@@ -32,9 +25,6 @@ import { later } from "./utils/later.ts";
 const signIn = later(async () => (await import("./actions/actions.ts")).signIn);
 const signOut = later(async () => (await import("./actions/actions.ts")).signOut);
 const updateSession = later(async () => (await import("./actions/actions.ts")).updateSession);
-const linkAccount = later(async () => (await import("./accounts/accounts.ts")).linkAccount);
-const listAccounts = later(async () => (await import("./accounts/accounts.ts")).listAccounts);
-const unlinkAccount = later(async () => (await import("./accounts/accounts.ts")).unlinkAccount);
 const getAccessToken = later(async () => (await import("./accounts/tokens.ts")).getAccessToken);
 const readClaims = later(async () => (await import("./instance/read_claims.ts")).readClaims);
 
@@ -137,11 +127,6 @@ function authOf(config: CreateAuthConfig): AuthObject {
     getToken: (request) => readClaims(request, own),
     getAccessToken: (request, provider) => getAccessToken(acting(), request, provider),
     ...featureActions(acting),
-    linkAccount:
-      ((request: ActionRequest, reply: GuardedReply, provider: string, options: LinkAccountOptions = {}) =>
-        linkAccount(acting(), request, reply, provider, options)) as LinkAccountAction,
-    unlinkAccount: (request, account, options = {}) => unlinkAccount(acting(), request, account, options),
-    listAccounts: (request) => listAccounts(acting(), request),
   };
 }
 
@@ -187,10 +172,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
       FEATURES.flatMap(({ actions }) => actions?.ofRequest ?? []).map((
         name,
       ) => [name, call(name as keyof PerRequest)]),
-    ) as Pick<PerRequest, "listSessions">,
-    linkAccount: call("linkAccount"),
-    unlinkAccount: call("unlinkAccount"),
-    listAccounts: call("listAccounts"),
+    ) as unknown as FeatureActions,
     forConfig(config) {
       if (typeof config?.tenant !== "string") {
         throw invalid(

@@ -1,7 +1,7 @@
 /** The access tokens of providers if sessions are in a database: in the rows of accounts. */
 import type { LoggerInstance } from "@auth/core/types";
 import type { ActionAuth } from "../actions/perform.ts";
-import { fromAdapter, rowsOf } from "./account_rows.ts";
+import { fromAdapter, rowsOf } from "../actions/account_rows.ts";
 import type { AccountTokens, AccountUpdateAdapter } from "../adapter/account_tokens.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";

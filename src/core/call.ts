@@ -5,18 +5,14 @@
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { OAuthProfileParseError } from "@auth/core/errors";
-import type { JWT } from "@auth/core/jwt";
 import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { watchAdapter } from "./adapter_failure.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import { CHECK_COOKIES, checkHeader, type Checks, userToRegister } from "./checks.ts";
-import { addressOf, type ProviderContext } from "./context.ts";
+import { addressOf, type ProviderContext, type SignedIn } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
-
-/** The user who is signed in, as core is told. */
-export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
 
 /** What one call differs in. */
 export interface CoreCall {

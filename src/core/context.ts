@@ -1,6 +1,8 @@
 /** The context of an auth request, built once and passed down. */
 import type { CookieDefinition } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
+import type { Adapter } from "@auth/core/adapters";
+import type { JWT } from "@auth/core/jwt";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { FeatureSignOutOptions } from "../features/mod.ts";
@@ -20,6 +22,14 @@ import type { GuardHooks } from "./guard_hooks.ts";
 /** Answers a request. */
 export type Handler = (context: RequestContext) => Promise<Answer>;
 
+/** The user who is signed in, as core is told. */
+export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
+
+/** Has core end a sign-in that links an account to the user who is signed in. */
+export type FinishLink = (
+  call: { readonly wrapAdapter: (adapter: Adapter) => Adapter; readonly signedIn: SignedIn | undefined },
+) => Promise<Answer>;
+
 /** What a feature adds to a configuration. Each member has no effect if a feature leaves it out. */
 export interface Hooks extends SessionHooks, GuardHooks {
   /** Answers the routes of the feature, by action. */
@@ -36,6 +46,8 @@ export interface Hooks extends SessionHooks, GuardHooks {
     context: RequestContext,
     asked: FeatureSignOutOptions | undefined,
   ): Promise<((answer: Answer) => Promise<Answer>) | undefined>;
+  /** A sign-in comes back that links an account to a user. */
+  onLink?(context: ProviderContext, userId: string, finish: FinishLink): Promise<Answer>;
   /** What the table of the boot says, such as what to register at a provider. */
   report?(base: string): readonly (readonly [name: string, value: string])[];
 }

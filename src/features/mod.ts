@@ -1,5 +1,6 @@
 /** The features, in the order in which their hooks are called, and their options. Only this list names them. */
 import type { Actions, ListedFeature } from "../instance/feature.ts";
+import type { AccountsActions } from "./accounts/types.ts";
 import type { BearerConfig } from "./bearer/options.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
 import type { SessionsActions } from "./sessions/types.ts";
@@ -7,6 +8,7 @@ import type { SessionsConfig } from "./sessions/options.ts";
 import { GUARD } from "./step_up/guard_options.ts";
 import type { StepUpConfig, StepUpGuardOptions } from "./step_up/options.ts";
 
+export type * from "./accounts/types.ts";
 export type * from "./bearer/options.ts";
 export type * from "./provider_logout/options.ts";
 export type * from "./sessions/options.ts";
@@ -23,9 +25,20 @@ export interface FeatureGuardOptions extends StepUpGuardOptions {}
 export type { ProviderSignOutAction as FeatureSignOutOptions } from "./provider_logout/options.ts";
 
 /** What they add to the object of `createAuth()`. */
-export interface FeatureActions extends SessionsActions {}
+export interface FeatureActions extends AccountsActions, SessionsActions {}
 
 export const FEATURES: readonly ListedFeature[] = [
+  {
+    name: "accounts",
+    options: [],
+    // Accounts are linked in a database.
+    isUsed: ({ adapter }) => adapter !== undefined,
+    load: async () => (await import("./accounts/mod.ts")).accounts,
+    actions: {
+      load: async () => await import("./accounts/actions.ts") as unknown as Actions,
+      ofRequest: ["linkAccount", "unlinkAccount", "listAccounts"],
+    },
+  },
   {
     name: "bearer",
     options: ["bearer"],

@@ -14,6 +14,8 @@ export interface ListedFeature {
   readonly name: string;
   /** Its options at the top level of the configuration. It is used if one of them is neither `false` nor missing. */
   readonly options: readonly (keyof FeatureOptions)[];
+  /** Whether a configuration uses it, if options do not say that. */
+  readonly isUsed?: (config: FastifyAuthConfig) => boolean;
   /** What it adds to guards. Their options are checked before anything is loaded. */
   readonly guard?: ListedGuard;
   readonly load: () => Promise<Feature>;
@@ -112,6 +114,10 @@ export function lackingFeature(
 }
 
 /** Whether a configuration uses a feature. */
-export function isUsed({ options }: Pick<ListedFeature, "options">, config: FastifyAuthConfig): boolean {
+export function isUsed(
+  { options, isUsed }: Pick<ListedFeature, "options" | "isUsed">,
+  config: FastifyAuthConfig,
+): boolean {
+  if (isUsed !== undefined) return isUsed(config);
   return options.some((name) => config[name] !== undefined && config[name] !== false);
 }

@@ -5,8 +5,7 @@
 import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import type { Answer } from "../core/answer.ts";
-import type { SignedIn } from "../core/call.ts";
-import { type RequestContext, withoutCookies } from "../core/context.ts";
+import { type RequestContext, type SignedIn, withoutCookies } from "../core/context.ts";
 import { type EndingContext, endSession, hasEnded } from "../session/ending.ts";
 import { hasEndedElsewhere } from "../session/hooks.ts";
 import { openToken, sessionName } from "../session/open.ts";

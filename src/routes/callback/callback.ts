@@ -1,8 +1,8 @@
 /** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
 import type { Answer } from "../../core/answer.ts";
+import type { CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { challengeOf } from "../../provider/webauthn/credential.ts";
-import { finishLink } from "../account_link.ts";
 import { replaceSession, withoutEndedSession } from "../session_change.ts";
 import { dropAttempt, findAttempt, newestAttempt, withCallbackUrl } from "./attempts.ts";
 import { handleCredentialsCallback } from "./credentials.ts";
@@ -38,9 +38,11 @@ async function finishOAuth(received: ProviderContext): Promise<Answer> {
     : newestAttempt(received);
   if (attempt === undefined) return await handleOAuthCallback(received, undefined);
   const context = withCallbackUrl(received, attempt);
-  const answer = attempt.linkTo === undefined
-    ? await handleOAuthCallback(context, attempt, await linkedUser(attempt, context))
-    : await finishLink(context, attempt);
+  const finish = (call: CoreCall) => handleOAuthCallback(context, attempt, call);
+  const { linkTo } = attempt;
+  const answer = linkTo === undefined
+    ? await finish(await linkedUser(attempt, context))
+    : await context.auth.hooks.find(({ onLink }) => onLink !== undefined)!.onLink!(context, linkTo, finish);
   return state === undefined && answer.error !== undefined ? answer : dropAttempt(answer, attempt, context);
 }
 

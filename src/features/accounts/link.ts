@@ -7,16 +7,14 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AuthError, OAuthAccountNotLinked } from "@auth/core/errors";
 import { parseCookie } from "cookie";
-import { unavailableError } from "../adapter/failure.ts";
-import type { Answer } from "../core/answer.ts";
-import type { ProviderContext } from "../core/context.ts";
-import { errorAnswer, failureOf } from "../core/failure.ts";
-import { allowedRedirect } from "../core/flow.ts";
-import { ownerOf } from "../session/owner.ts";
-import { errorChain } from "../utils/error_chain.ts";
-import type { Attempt } from "./callback/attempts.ts";
-import { handleOAuthCallback } from "./callback/oauth.ts";
-import { readSignedIn } from "./session_change.ts";
+import { unavailableError } from "../../adapter/failure.ts";
+import type { Answer } from "../../core/answer.ts";
+import type { FinishLink, ProviderContext } from "../../core/context.ts";
+import { errorAnswer, failureOf } from "../../core/failure.ts";
+import { allowedRedirect } from "../../core/flow.ts";
+import { ownerOf } from "../../session/owner.ts";
+import { errorChain } from "../../utils/error_chain.ts";
+import { readSignedIn } from "../../routes/session_change.ts";
 
 /** The user who started the link is not signed in any more. */
 class LinkSessionRequired extends AuthError {
@@ -28,11 +26,15 @@ class LinkSessionRequired extends AuthError {
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
  */
-export async function finishLink(context: ProviderContext, attempt: Attempt): Promise<Answer> {
-  return await leadBack(await link(context, attempt), context);
+export async function finishLink(
+  context: ProviderContext,
+  linkTo: string,
+  finish: FinishLink,
+): Promise<Answer> {
+  return await leadBack(await link(context, linkTo, finish), context);
 }
 
-async function link(context: ProviderContext, attempt: Attempt): Promise<Answer> {
+async function link(context: ProviderContext, linkTo: string, finish: FinishLink): Promise<Answer> {
   let userId: string | undefined;
   try {
     userId = await ownerOf(context.held.token, context.settings);
@@ -40,15 +42,14 @@ async function link(context: ProviderContext, attempt: Attempt): Promise<Answer>
     context.logger.error(error as Error);
     throw unavailableError(error);
   }
-  if (userId === undefined || userId !== attempt.linkTo) {
+  if (userId === undefined || userId !== linkTo) {
     const error = new LinkSessionRequired(
       `No account of "${context.provider.id}" was linked: the user who started it is not signed in any more.`,
     );
     return errorAnswer(error, context);
   }
   const wrapAdapter = (adapter: Adapter) => forLinking(adapter, userId, context);
-  const overrides = { wrapAdapter, signedIn: await readSignedIn(context) };
-  const answer = await handleOAuthCallback(context, attempt, overrides);
+  const answer = await finish({ wrapAdapter, signedIn: await readSignedIn(context) });
   const refusal = [...errorChain(answer.error)].find((error) =>
     error instanceof OAuthAccountNotLinked || error instanceof LinkSessionRequired
   ) as AuthError | undefined;

@@ -1,53 +1,24 @@
 /** The accounts that a signed-in user signs in with: linking one, unlinking one, listing them. */
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
-import { type AllowGetOptions, type SignInActionOptions, withinLimits } from "../actions/actions.ts";
-import { type ActionAuth, type ActionRequest, perform, urlOf } from "../actions/perform.ts";
-import { fromAdapter, rowsOf } from "./account_rows.ts";
-import type { ListedAccount } from "../adapter/account_list.ts";
-import type { ProviderContext } from "../core/context.ts";
-import { FastifyAuthError } from "../errors.ts";
-import { pathsIn } from "../instance/mount.ts";
-import { presentedToken, readSession } from "../instance/read_session.ts";
-import type { GuardedReply, SessionRequest } from "../types.ts";
-import { assertObject, invalid } from "../instance/arguments.ts";
-import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
-import { requireOrigin } from "../http/origin.ts";
-import type { ProviderSummary } from "../provider/summary.ts";
-import { beginSignIn } from "../routes/signin.ts";
-import { ownerOf } from "../session/owner.ts";
-import type { SessionSettings } from "../session/settings.ts";
-import { eventsOf } from "../telemetry/events.ts";
-
-/** An account by which a user signs in. Its tokens stay on the server. */
-export interface LinkedAccount {
-  /** Id of the provider, such as `"github"`. */
-  readonly provider: string;
-  /** Id of the user at the provider. */
-  readonly providerAccountId: string;
-  /** Kind of the provider: `"oauth"`, `"oidc"`, `"webauthn"`. */
-  readonly type: string;
-}
-
-/** Options of {@linkcode linkAccount}. */
-export type LinkAccountOptions = Omit<SignInActionOptions, "fields">;
-
-/** What {@linkcode linkAccount} gives with `redirect: false`. */
-export interface LinkAccountResult {
-  /** Where the user goes: to the provider. */
-  readonly url: string;
-}
-
-/** Options of {@linkcode unlinkAccount}. */
-export interface UnlinkAccountOptions extends AllowGetOptions {
-  /**
-   * Whether the user can sign in by a method that the adapter knows nothing of, such as a password: then the
-   * last account can be unlinked, too.
-   *
-   * @default false
-   */
-  readonly otherSignInMethod?: boolean;
-}
+import { withinLimits } from "../../actions/actions.ts";
+import { type ActionAuth, type ActionRequest, perform, urlOf } from "../../actions/perform.ts";
+import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
+import type { ListedAccount } from "../../adapter/account_list.ts";
+import type { ProviderContext } from "../../core/context.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { pathsIn } from "../../instance/mount.ts";
+import { presentedToken, readSession } from "../../instance/read_session.ts";
+import type { GuardedReply, SessionRequest } from "../../types.ts";
+import { assertObject, invalid } from "../../instance/arguments.ts";
+import { assertNoLink, assertOwnRequest } from "../../http/cross_site.ts";
+import { requireOrigin } from "../../http/origin.ts";
+import type { ProviderSummary } from "../../provider/summary.ts";
+import { beginSignIn } from "../../routes/signin.ts";
+import { ownerOf } from "../../session/owner.ts";
+import type { SessionSettings } from "../../session/settings.ts";
+import { eventsOf } from "../../telemetry/events.ts";
+import type { LinkAccountOptions, LinkAccountResult, LinkedAccount, UnlinkAccountOptions } from "./types.ts";
 
 /** Starts a sign-in at a provider that links its account to the signed-in user. */
 export async function linkAccount(
@@ -55,7 +26,7 @@ export async function linkAccount(
   request: ActionRequest,
   reply: GuardedReply,
   provider: string,
-  options: LinkAccountOptions,
+  options: LinkAccountOptions = {},
 ): Promise<LinkAccountResult | void> {
   assertObject(options, "options of linkAccount()");
   const { authorizationParams = {}, callbackUrl, redirect } = options;
@@ -117,7 +88,7 @@ export async function unlinkAccount(
   auth: ActionAuth,
   request: ActionRequest,
   account: Pick<LinkedAccount, "provider" | "providerAccountId">,
-  options: UnlinkAccountOptions,
+  options: UnlinkAccountOptions = {},
 ): Promise<void> {
   assertObject(account, "account of unlinkAccount()");
   assertObject(options, "options of unlinkAccount()");

@@ -1,5 +1,5 @@
 /** The rows of accounts, read for the public functions. */
-import type { ActionAuth } from "../actions/perform.ts";
+import type { ActionAuth } from "./perform.ts";
 import type { AccountListAdapter, ListedAccount } from "../adapter/account_list.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { invalid } from "../instance/arguments.ts";
