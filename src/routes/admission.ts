@@ -47,7 +47,7 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
     const settings = mount.auth.settings(origin.secure);
     const counted = route.fromServers ? limits.lookAtRefusals(request) : limits.countRequest(
       request,
-      isCallback ? { provider: provider!, config, origin, settings, cookies } : undefined,
+      isCallback ? { provider: provider!, settings, cookies } : undefined,
     );
     counted.then(() => done(), done);
   };

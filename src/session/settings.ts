@@ -17,6 +17,7 @@ import { longestToken } from "./cookie.ts";
 import type { JwtRead, KnownToken } from "./jwt_read.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionHooks } from "./hooks.ts";
+import { placeOf } from "./sealed_value.ts";
 import { CLAIM as TOKENS_CLAIM } from "./provider_tokens.ts";
 import type { SharedStore } from "./shared_store.ts";
 import { rowsForUse, type TokenUse } from "./token_use.ts";
@@ -41,7 +42,7 @@ export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRe
   const shared = ofConfiguration(config, live, use);
   const { rows } = shared;
   const settingsOf = (secure: boolean): SessionSettings => {
-    const settings = { ...shared, ...ofScheme(config, secure) };
+    const settings = { ...shared, ...ofScheme(config, shared, secure) };
     const forUse = (use: TokenUse) => ({ ...settings, use, adapter: rows && rowsForUse(rows, use) });
     return { ...forUse("cookie"), forHeader: forUse("header") };
   };
@@ -116,15 +117,21 @@ function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>, { 
 
 function ofScheme(
   { core }: ResolvedConfig,
+  { jwt }: Shared,
   secure: boolean,
 ) {
   const cookie = cookieSettings("sessionToken", core, secure);
+  const stateCookie = cookieSettings("state", core, secure);
   const { expires: _expires, ...beside } = cookie.options;
   return {
     cookie,
     /** The cookies of what continues from one request of a browser to the next, besides the session. */
     csrfCookie: cookieSettings("csrfToken", core, secure),
     callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
+    /** By its name those of the attempts to sign in begin. */
+    stateCookie,
+    /** How they are sealed, and opened: with the secrets by which core seals the `state`. */
+    attempts: [jwt.secret].flat().map((secret) => placeOf(secret, `sign-in ${stateCookie.name}.`)),
     /** A cookie that is sent wherever that of the session is. */
     besideCookie: (definition: CookieDefinition): CookieSettings => ({
       name: cookieSettings(definition, core, secure).name,

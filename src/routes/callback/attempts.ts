@@ -4,12 +4,10 @@
  */
 import { parseCookie, stringifyCookie } from "cookie";
 import { hash, randomBytes } from "node:crypto";
-import { cookieSettings } from "../../config/cookies.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { Checks } from "../../core/checks.ts";
 import { type ProviderContext, withoutCookies } from "../../core/context.ts";
 import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
-import { type Place, placeOf } from "../../session/sealed_value.ts";
 import { parseJsonObject } from "../../utils/json.ts";
 
 /** How long an attempt may take, in seconds: as long as core gives it. */
@@ -51,7 +49,7 @@ export interface Attempt extends Content {
 }
 
 /** The part of a request that its attempts depend on. */
-export type AttemptRequest = Pick<ProviderContext, "provider" | "config" | "origin" | "settings" | "cookies">;
+export type AttemptRequest = Pick<ProviderContext, "provider" | "settings" | "cookies">;
 
 /**
  * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the address:
@@ -145,26 +143,20 @@ export function withCallbackUrl(context: ProviderContext, { callbackUrl }: Attem
   return { ...context, cookies: `${stringifyCookie({ [name]: callbackUrl })}; ${cookies}` };
 }
 
-function seal(content: Content, request: AttemptRequest): string {
-  return placesOf(request)[0]!.seal(JSON.stringify(content));
+function seal(content: Content, { settings: { attempts: [place] } }: AttemptRequest): string {
+  return place!.seal(JSON.stringify(content));
 }
 
 /** The attempts that this process can open, the newest first. */
 function openAttempts(request: AttemptRequest, isSought: (name: string) => boolean): Attempt[] {
   const held = heldAttempts(request).filter(([name]) => isSought(name));
-  const places = held.length === 0 ? [] : placesOf(request);
   const now = Math.floor(Date.now() / 1000);
   return held.flatMap(([name, value]) => {
-    const text = places.map((place) => place.open(value)).find((opened) => opened !== undefined);
+    const opened = request.settings.attempts.map((place) => place.open(value));
+    const text = opened.find((each) => each !== undefined);
     const content = text === undefined ? undefined : parseJsonObject(text) as unknown as Content;
     return content === undefined || content.until < now ? [] : { ...content, name };
   });
-}
-
-/** Attempts are sealed with the secret by which core seals the `state`. */
-function placesOf(request: AttemptRequest): Place[] {
-  const { prefix } = cookieOf(request);
-  return [request.settings.jwt.secret].flat().map((secret) => placeOf(secret, `sign-in ${prefix}`));
 }
 
 /** Digits of the time in a name: it sorts attempts by age, also those of a secret that is not known here. */
@@ -183,8 +175,8 @@ function heldAttempts(request: AttemptRequest): [name: string, value: string][] 
 }
 
 /** With a form from another site (`response_mode=form_post`) browsers send only cookies with `SameSite=None`. */
-function cookieOf({ provider, config, origin }: AttemptRequest) {
-  const { name, options: { expires: _, ...own } } = cookieSettings("state", config.core, origin.secure);
+function cookieOf({ provider, settings }: AttemptRequest) {
+  const { name, options: { expires: _, ...own } } = settings.stateCookie;
   const crossSite = provider.formPost && { sameSite: "none" as const, secure: true };
   return { prefix: `${name}.`, options: { maxAge: MAX_AGE, ...own, ...crossSite } };
 }
