@@ -15,11 +15,6 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
     about: "the command: checks an application, or a deployment from outside; writes a new project",
     imports: ["instance", "provider", "utils"],
   },
-  "opentelemetry": {
-    about:
-      "spans and metrics of OpenTelemetry, made of what the plugin publishes; the only folder that imports it",
-    imports: [],
-  },
   "testing": {
     about: "for the tests of applications: signed-in requests, an OpenID Provider",
     imports: ["instance", "session", "config"],
@@ -189,7 +184,7 @@ interface Module {
 const ENTRIES = [
   "mod.ts",
   "src/redis.ts",
-  "src/opentelemetry/mod.ts",
+  "src/features/telemetry/mod.ts",
   "src/client/mod.ts",
   "src/testing/mod.ts",
   "src/cli/main.ts",

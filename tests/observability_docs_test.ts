@@ -84,7 +84,7 @@ Deno.test("only fastify-authjs/opentelemetry loads OpenTelemetry", async () => {
   };
   const files = await loading("src/");
   assert(files.length > 0);
-  assertEquals(files.filter((file) => !file.startsWith("src/opentelemetry/")), []);
+  assertEquals(files.filter((file) => !file.startsWith("src/features/telemetry/")), []);
 });
 
 Deno.test("the instrumentation names the version of the package", async () => {

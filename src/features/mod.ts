@@ -1,4 +1,7 @@
-/** The features, in the order in which their hooks are called, and their options. Only this list names them. */
+/**
+ * The features, in the order in which their hooks are called, and their options. Only this list names them, but for
+ * `telemetry/`: it is an entry point of its own, which listens to what the kernel publishes on channels of Node.
+ */
 import type { Actions, ListedFeature } from "../instance/feature.ts";
 import type { AccountsActions } from "./accounts/types.ts";
 import type { BearerConfig } from "./bearer/options.ts";

@@ -11,7 +11,7 @@ import {
   type TracerProvider,
 } from "@opentelemetry/api";
 import { type Channel, channel } from "node:diagnostics_channel";
-import type { AuthEvent, Operation, SessionReadEvent } from "../types.ts";
+import type { AuthEvent, Operation, SessionReadEvent } from "../../types.ts";
 import { Instruments } from "./metrics.ts";
 import { actionSpan, adapterSpan, providerSpan, type SpanDescription } from "./spans.ts";
 

@@ -9,7 +9,7 @@ import type {
   AuthEvent,
   ProviderRequestOperation,
   SessionReadEvent,
-} from "../types.ts";
+} from "../../types.ts";
 
 /** The limits of buckets, in seconds, by the semantic conventions for the duration of HTTP requests. */
 const REQUESTS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];

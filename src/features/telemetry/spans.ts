@@ -5,7 +5,7 @@ import type {
   AuthActionOperation,
   Operation,
   ProviderRequestOperation,
-} from "../types.ts";
+} from "../../types.ts";
 
 /** The spans of one kind of operation. */
 export interface SpanDescription<Message extends Operation> {
