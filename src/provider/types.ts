@@ -5,7 +5,6 @@
  * resolve to `any`). They are written out here, so the configurations below are stricter than core's and
  * assignable to them.
  */
-import type { customFetch } from "@auth/core";
 import type {
   AccountCallback,
   CredentialInput,
@@ -13,6 +12,7 @@ import type {
   EmailConfig,
   EmailProviderType,
   EmailUserConfig,
+  OAuth2Config as CoreOAuth2Config,
   OAuthEndpointType,
   OAuthProviderButtonStyles,
   ProfileCallback,
@@ -147,8 +147,12 @@ export type TokenEndpointHandler = EndpointHandler<
 /** The userinfo endpoint in detail. */
 export type UserinfoEndpointHandler = EndpointHandler<UrlParams, { tokens: TokenSet }, DefaultProfile>;
 
+/** What is another type here than in core. */
+type Replaced = OAuthEndpointType | "client" | "jwks_endpoint" | "options" | "redirectProxyUrl" | "type";
+
 /** Configuration of an OAuth 2.0 provider. */
-export interface OAuth2Config<Profile> extends CommonProviderOptions {
+export interface OAuth2Config<Profile>
+  extends Omit<CoreOAuth2Config<Profile>, Replaced | "id" | "name">, CommonProviderOptions {
   /** OAuth 2.0. */
   type: "oauth";
   /** Where a sign-in redirects the user to. */
@@ -175,47 +179,12 @@ export interface OAuth2Config<Profile> extends CommonProviderOptions {
    */
   // deno-lint-ignore no-explicit-any -- the contract's type
   jwks_endpoint: any;
-  /** Id of the application at the provider. */
-  clientId?: string;
-  /** Secret of the application at the provider. */
-  clientSecret?: string;
-  /**
-   * How the callback is protected. `state` is added if a `redirectProxyUrl` is set.
-   *
-   * @default ["pkce"]
-   */
-  checks?: Array<"none" | "state" | "pkce">;
   /** Overrides for oauth4webapi's client, such as `token_endpoint_auth_method`. */
   client?: Partial<Client>;
-  /**
-   * Makes the user from the provider's profile.
-   *
-   * @default its `id`, `name`, `email` and `image`
-   */
-  profile?: ProfileCallback<Profile>;
-  /**
-   * Makes the database's account from the provider's tokens; the account's table must have the fields it
-   * returns.
-   *
-   * @default `access_token`, `id_token`, `refresh_token`, `expires_at`, `scope`, `token_type` and
-   * `session_state`
-   */
-  account?: AccountCallback;
-  /**
-   * Links this provider's account to an existing user of the same e-mail address. Only for a provider that
-   * verifies addresses: with any other, an attacker who claims an address takes over its user.
-   *
-   * @default false
-   */
-  allowDangerousEmailAccountLinking?: boolean;
   /**
    * A stable URL that takes the callbacks for deployments whose own URL changes; adds `state` to the checks.
    */
   redirectProxyUrl?: string;
-  /** The button on the default sign-in page. */
-  style?: OAuthProviderButtonStyles;
-  /** Used for every request to the provider instead of `fetch`. */
-  [customFetch]?: typeof fetch;
   /** What the application gave to the provider's factory; core merges it over the rest. */
   options?: OAuthUserConfig<Profile>;
 }
