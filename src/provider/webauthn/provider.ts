@@ -5,10 +5,10 @@
 import type { Provider } from "@auth/core/providers";
 import type { PublicOrigin } from "../../http/origin.ts";
 import { later } from "../../utils/later.ts";
-import type { Assertion } from "./signature.ts";
+import type { Assertion } from "./verifier.ts";
 
-const isPlainAttestation = later(async () => (await import("./attestation.ts")).isPlainAttestation);
-const isSignedWithEs256 = later(async () => (await import("./signature.ts")).isSignedWithEs256);
+const isPlainAttestation = later(async () => (await import("./verifier.ts")).isPlainAttestation);
+const isSignedWithEs256 = later(async () => (await import("./verifier.ts")).isSignedWithEs256);
 
 // deno-lint-ignore no-explicit-any -- their types are in a package that is installed only where it is used
 type Verify = (options: any) => Promise<{ verified: boolean }>;
