@@ -20,30 +20,44 @@ const RETURNS = {
     "so users are led to the origin of the application. Return a URL: `redirect({ url }) { …; return url; }`",
 } as const satisfies Partial<Record<keyof Callbacks, string>>;
 
+type Returns = (this: unknown, ...args: unknown[]) => unknown;
+
+/** The function, of whose results the first one that cannot be meant is reported. */
+function watch(own: Returns, problemOf: (result: unknown) => string | undefined, notices: Notices): Returns {
+  let told = false;
+  return async function (...args) {
+    const result = await own.apply(this, args);
+    const problem = told ? undefined : problemOf(result);
+    if (problem !== undefined) {
+      told = true;
+      notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
+    }
+    return result;
+  };
+}
+
 /** The callbacks, each of which is reported the first time it returns what cannot be meant. */
 export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callbacks {
   const watched = { ...callbacks } as Record<string, unknown>;
-  for (const [name, consequence] of Object.entries(RETURNS)) {
+  for (const name of Object.keys(RETURNS) as (keyof typeof RETURNS)[]) {
     if (!(name in watched)) continue;
-    const own = watched[name] as ((...args: unknown[]) => { user?: unknown } | null | undefined) | undefined;
-    let told = false;
-    watched[name] = async function (this: unknown, ...args: unknown[]) {
-      // As in core, one that is set to `undefined` replaces the default.
-      if (own === undefined) throw new TypeError(`callbacks.${name} is not a function`);
-      const result = await own.apply(this, args);
-      if (told) return result;
-      const isEmpty = result === undefined || (name === "redirect" && !isAddress(result));
-      // Null is no mistake: it is how a callback ends a session.
-      const lacksUser = name === "session" && !isEmpty && result !== null && typeof result.user !== "object";
-      if (!isEmpty && !lacksUser) return result;
-      told = true;
-      const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
-      const problem = isEmpty ? `\`callbacks.${name}\` returned ${what}, ${consequence}.` : NO_USER;
-      notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
-      return result;
-    };
+    // As in core, one that is set to `undefined` replaces the default.
+    const own = watched[name] as Returns ?? (() => {
+      throw new TypeError(`callbacks.${name} is not a function`);
+    });
+    watched[name] = watch(own, (result) => callbackProblem(name, result), notices);
   }
   return watched as Callbacks;
+}
+
+function callbackProblem(name: keyof typeof RETURNS, result: unknown): string | undefined {
+  if (result === undefined || (name === "redirect" && !isAddress(result))) {
+    const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
+    return `\`callbacks.${name}\` returned ${what}, ${RETURNS[name]}.`;
+  }
+  // Null is no mistake: it is how a callback ends a session.
+  if (name !== "session" || result === null) return undefined;
+  return typeof (result as { user?: unknown }).user === "object" ? undefined : NO_USER;
 }
 
 /** Whether a `redirect` callback may return it. */
@@ -116,28 +130,15 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
       if (typeof own !== "function") continue;
       const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
       const named = own === defaultProfile ? `${NO_PROFILE} ${what}` : what;
-      holder![name] = watch(own as Returns, { what: named, notices, mayCopy: name === "authorize" });
+      const problemOf = (user: unknown) => userProblem(user, named);
+      holder![name] = watch(returningUser(own as Returns, named, name === "authorize"), problemOf, notices);
     }
   }
   return provider;
 }
 
-type Returns = (this: unknown, ...args: unknown[]) => unknown;
-
-interface Watch {
-  readonly what: string;
-  readonly notices: Notices;
-  /** Whether core writes the id into what it returns, which may be the application's only copy, or frozen. */
-  readonly mayCopy: boolean;
-}
-
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
-
-function watch(own: Returns, { what, notices, mayCopy }: Watch): Returns {
-  let told = false;
+/** @param mayCopy Core writes the id into what it returns, which may be the application's only copy, or frozen. */
+function returningUser(own: Returns, what: string, mayCopy: boolean): Returns {
   return async function (...args) {
     const user = await own.apply(this, args);
     if (user && typeof user !== "object") {
@@ -145,26 +146,25 @@ function watch(own: Returns, { what, notices, mayCopy }: Watch): Returns {
         `${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`,
       );
     }
-    const problem = told ? undefined : problemOf(user);
-    if (problem !== undefined) {
-      told = true;
-      notices.warn(`${what} returned ${problem}`, "FST_AUTHJS_WARN_CALLBACK");
-    }
-    if (!user || !mayCopy) return user;
+    if (!user || !mayCopy || !isPlain(user)) return user;
     const isAsItIs = typeof (user as { id?: unknown }).id === "string" && !Object.isFrozen(user);
-    return isAsItIs || !isPlain(user) ? user : { ...user };
+    return isAsItIs ? user : { ...user };
   };
 }
 
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
 /** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
-function problemOf(user: unknown): string | undefined {
+function userProblem(user: unknown, what: string): string | undefined {
   if (user === undefined) {
-    return "undefined, so the sign-in is refused. Return the user, as in `{ id, name, email }`. To refuse a sign-in, " +
-      "return null.";
+    return `${what} returned undefined, so the sign-in is refused. Return the user, as in ` +
+      "`{ id, name, email }`. To refuse a sign-in, return null.";
   }
-  if (!user) return undefined;
-  const { id } = user as { id?: unknown };
+  const { id } = (user || { id: true }) as { id?: unknown };
   if (id !== undefined && id !== null && id !== "") return undefined;
-  return "a user without `id`, so Auth.js makes one up, another with each sign-in: the same person is a new user " +
-    "each time. Return the user's id.";
+  return `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the same ` +
+    "person is a new user each time. Return the user's id.";
 }

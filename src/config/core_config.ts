@@ -3,7 +3,7 @@ import { type AuthConfig, setEnvDefaults } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { randomBytes } from "node:crypto";
 import { bindAdapter } from "../adapter/bind.ts";
-import { FastifyAuthError, invalidConfig } from "../errors.ts";
+import { invalidConfig, invalidProvider } from "../errors.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import type { Languages } from "../pages/language.ts";
@@ -135,8 +135,7 @@ function requireAuthorize(provider: Provider): void {
   if (type !== "credentials" || typeof options?.authorize === "function") return;
   // The one of the factory takes no parameter.
   if (typeof authorize === "function" && (options === undefined || authorize.length > 0)) return;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_PROVIDER_INVALID",
+  throw invalidProvider(
     `The provider "${id}" has no authorize(), so it would refuse every sign-in. Give it one: ` +
       "`Credentials({ credentials: { … }, async authorize(fields) { return user or null; } })`.",
   );

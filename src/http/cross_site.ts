@@ -2,7 +2,7 @@
  * Protection against cross-site request forgery by headers that no page can set. Core checks its CSRF token
  * as well.
  */
-import { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { isInternal } from "./origin_check.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -36,11 +36,7 @@ function toOrigin(value: unknown): string {
 }
 
 function invalid(problem: string): FastifyAuthError {
-  const example = '["https://spa.example"]';
-  return new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `\`trustedOrigins\` ${problem}, as in ${example}.`,
-  );
+  return invalidConfig(`\`trustedOrigins\` ${problem}, as in ["https://spa.example"].`);
 }
 
 /**
@@ -59,8 +55,7 @@ export function assertNotCrossSite(headers: Headers, origin: string, trusted: Re
   if (site === "same-origin" || site === "none") return;
   if (typeof from === "string" && trusted.has(from)) return;
   if (!site && (from === undefined || from === origin)) return;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CROSS_SITE",
+  throw crossSite(
     `A page of another origin${named(from)} sent this request to ${origin}. Add that page's origin to ` +
       `\`trustedOrigins\` if it is yours.${mayBeOwnPage(from, origin) ? originHint(from as string) : ""}`,
   );
@@ -107,8 +102,7 @@ export function assertOwnRequest(
   if (!isLink && headers.referer === undefined) return;
   const referrer = originOfReferrer(headers.referer);
   if (referrer === origin || (referrer !== undefined && trusted.has(referrer))) return;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CROSS_SITE",
+  throw crossSite(
     "Any site can link to this address, and this request does not come from a page of this one. Sign in and out " +
       "with a POST, from a form or a script.",
   );
@@ -126,8 +120,7 @@ export function assertNoLink(
   what: string,
 ): void {
   if ((method !== "GET" && method !== "HEAD") || headers["sec-fetch-site"] !== "none") return;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_CROSS_SITE",
+  throw crossSite(
     `A link of another program can lead to this address, and ${what} is not for links: make the route a POST. If ` +
       `links may do that, give ${what} the option \`allowGet: true\`.`,
   );
@@ -135,4 +128,8 @@ export function assertNoLink(
 
 function originOfReferrer(referer: unknown): string | undefined {
   return typeof referer === "string" && URL.canParse(referer) ? new URL(referer).origin : undefined;
+}
+
+function crossSite(message: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_CROSS_SITE", message);
 }

@@ -134,15 +134,8 @@ function parseOrigin(protocol: string, host: string): PublicOrigin | undefined {
 
 /** Proxies may send it in upper case, or as "ws" and "wss" for a WebSocket. */
 function schemeOf(protocol: string): "http" | "https" | undefined {
-  switch (String(protocol).toLowerCase()) {
-    case "http":
-    case "ws":
-      return "http";
-    case "https":
-    case "wss":
-      return "https";
-  }
-  return undefined;
+  const [, secure] = /^(?:http|ws)(s?)$/i.exec(String(protocol)) ?? [];
+  return secure === undefined ? undefined : secure === "" ? "http" : "https";
 }
 
 /**

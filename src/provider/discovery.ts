@@ -1,5 +1,5 @@
 /** Checks the discovery document of a provider (OpenID Connect Discovery 1.0). */
-import { FastifyAuthError } from "../errors.ts";
+import { invalidProvider } from "../errors.ts";
 import { parseJsonObject } from "../utils/json.ts";
 
 const WELL_KNOWN = "/.well-known/openid-configuration";
@@ -45,10 +45,7 @@ export function checkedDocument(
   from: URL = url,
 ): string {
   const refuse = (why: string) =>
-    new FastifyAuthError(
-      "FST_AUTHJS_PROVIDER_INVALID",
-      `The discovery document of "${provider}" at ${from.href} is refused: ${why}.`,
-    );
+    invalidProvider(`The discovery document of "${provider}" at ${from.href} is refused: ${why}.`);
   const document = parseJsonObject(text);
   if (document === undefined) throw refuse("it is not a JSON object");
   if (!isIssuerAt(document.issuer, url) || differsInSlash(document.issuer, issuer)) {

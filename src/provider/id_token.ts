@@ -1,6 +1,6 @@
 /** Verifies the signature of an ID token (OpenID Connect Core 1.0, section 3.1.3.7, numbers 6 to 8). */
 import { compactVerify, decodeProtectedHeader, errors } from "jose";
-import { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError, invalidProvider } from "../errors.ts";
 import { parseJsonObject } from "../utils/json.ts";
 import { jwtPayload } from "../utils/base64url.ts";
 import { BufferedResponse } from "./buffered_response.ts";
@@ -54,11 +54,9 @@ async function verify(
   } catch (error) {
     if (error instanceof FastifyAuthError) throw error;
     const outcome = error instanceof errors.JOSEError ? "is refused" : "cannot be verified";
-    throw new FastifyAuthError(
-      "FST_AUTHJS_PROVIDER_INVALID",
-      `The ID token of "${client.id}" ${outcome}: ${reasonOf(error, token)}.`,
-      { cause: error },
-    );
+    throw invalidProvider(`The ID token of "${client.id}" ${outcome}: ${reasonOf(error, token)}.`, {
+      cause: error,
+    });
   }
 }
 
@@ -117,8 +115,7 @@ function isAbsent(error: unknown): boolean {
 }
 
 function noKeys(id: string, why: string, cause?: Error): FastifyAuthError {
-  return new FastifyAuthError(
-    "FST_AUTHJS_PROVIDER_INVALID",
+  return invalidProvider(
     `\`verifyIdTokens\` finds no keys of "${id}". ${why} If it publishes its keys without a discovery document, ` +
       "set its `jwks_endpoint` to their address.",
     cause && { cause },

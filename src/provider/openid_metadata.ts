@@ -24,9 +24,17 @@ export function openIdClient(providers: readonly Provider[], id: string): OpenId
 }
 
 /** The same of one provider, which has been prepared. */
-export function toOpenIdClient(provider: Provider): OpenIdClient {
-  const fetch = (provider as unknown as Settings)[customFetch] as Fetch;
-  return { ...provider as unknown as OpenIdClient, fetch };
+export function toOpenIdClient(provider: object): OpenIdClient {
+  return { ...provider as OpenIdClient, fetch: (provider as Settings)[customFetch] as Fetch };
+}
+
+/** The provider's `fetch` refuses plain http in production. */
+export function requestOptions({ fetch }: Pick<OpenIdClient, "fetch">) {
+  return {
+    [oauth.allowInsecureRequests]: true,
+    // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
+    [oauth.customFetch]: fetch as any,
+  };
 }
 
 /**
@@ -36,12 +44,7 @@ export function toOpenIdClient(provider: Provider): OpenIdClient {
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`, `FST_AUTHJS_UNAVAILABLE` for an answer that is no
  * such document.
  */
-export async function openIdMetadata({ issuer, fetch }: OpenIdClient): Promise<oauth.AuthorizationServer> {
-  const response = await oauth.discoveryRequest(new URL(issuer), {
-    // The provider's `fetch` refuses plain http in production.
-    [oauth.allowInsecureRequests]: true,
-    // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
-    [oauth.customFetch]: fetch as any,
-  });
+export async function openIdMetadata(client: OpenIdClient): Promise<oauth.AuthorizationServer> {
+  const response = await oauth.discoveryRequest(new URL(client.issuer), requestOptions(client));
   return parseJsonObject(await response.text()) as unknown as oauth.AuthorizationServer;
 }

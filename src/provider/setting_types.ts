@@ -1,6 +1,6 @@
 /** Checks the types of a provider's settings, which core would come across with each sign-in. */
 import type { Provider } from "@auth/core/providers";
-import { FastifyAuthError } from "../errors.ts";
+import { invalidProvider } from "../errors.ts";
 
 type Kind = keyof typeof WANTED;
 
@@ -47,8 +47,7 @@ export function requireSettingTypes(provider: Provider): void {
   for (const [name, kind] of Object.entries(KINDS)) {
     const value = settings[name];
     if (value === undefined || value === null || isA(kind, value)) continue;
-    throw new FastifyAuthError(
-      "FST_AUTHJS_PROVIDER_INVALID",
+    throw invalidProvider(
       `The \`${name}\` of the provider "${settings.id}" is ${describe(value)}: write ${
         WANTED[kind]
       }, or leave it out.`,

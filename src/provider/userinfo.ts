@@ -2,11 +2,11 @@
  * Reads the user's claims from the userinfo endpoint if the ID token has none: many servers return them
  * there only (OpenID Connect Core section 5.4).
  */
-import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { Profile, TokenSet } from "@auth/core/types";
 import * as oauth from "oauth4webapi";
 import { invalidProvider } from "../errors.ts";
+import { openIdMetadata, requestOptions, toOpenIdClient } from "./openid_metadata.ts";
 import { defaultProfile, type Settings } from "./settings.ts";
 import type { OIDCConfigInternal, ProfileCallback } from "./types.ts";
 
@@ -83,12 +83,8 @@ async function readUserinfo(provider: Configured, { sub }: Profile, tokens: Toke
   const server = await serverOf(provider);
   if (server.userinfo_endpoint === undefined) return {};
   const settings = { client_id: clientId, ...client };
-  const response = await oauth.userInfoRequest(
-    server,
-    settings,
-    tokens.access_token!,
-    requestOptions(provider),
-  );
+  const options = requestOptions(toOpenIdClient(provider));
+  const response = await oauth.userInfoRequest(server, settings, tokens.access_token!, options);
   return await oauth.processUserInfoResponse(server, settings, sub!, response) as Profile;
 }
 
@@ -98,11 +94,7 @@ async function serverOf(provider: Configured): Promise<oauth.AuthorizationServer
   if (isSet(userinfo?.url)) return { issuer, userinfo_endpoint: userinfo!.url.href };
   if (!URL.canParse(issuer)) return { issuer };
   try {
-    const url = new URL(issuer);
-    return await oauth.processDiscoveryResponse(
-      url,
-      await oauth.discoveryRequest(url, requestOptions(provider)),
-    );
+    return await openIdMetadata(toOpenIdClient(provider));
   } catch (error) {
     // If the token endpoint is configured, there may be no discovery document.
     const { status } = (error as { cause?: { status?: number } }).cause ?? {};
@@ -113,13 +105,4 @@ async function serverOf(provider: Configured): Promise<oauth.AuthorizationServer
 
 function isSet(url: URL | undefined): boolean {
   return url !== undefined && url.host !== PLACEHOLDER_HOST;
-}
-
-/** The provider's `fetch` refuses plain http in production. */
-function requestOptions(provider: Configured) {
-  return {
-    [oauth.allowInsecureRequests]: true,
-    // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
-    [oauth.customFetch]: (provider as unknown as Settings)[customFetch] as any,
-  };
 }
