@@ -147,12 +147,13 @@ export type TokenEndpointHandler = EndpointHandler<
 /** The userinfo endpoint in detail. */
 export type UserinfoEndpointHandler = EndpointHandler<UrlParams, { tokens: TokenSet }, DefaultProfile>;
 
-/** What is another type here than in core. */
-type Replaced = OAuthEndpointType | "client" | "jwks_endpoint" | "options" | "redirectProxyUrl" | "type";
-
 /** Configuration of an OAuth 2.0 provider. */
-export interface OAuth2Config<Profile>
-  extends Omit<CoreOAuth2Config<Profile>, Replaced | "id" | "name">, CommonProviderOptions {
+export interface OAuth2Config<Profile> extends
+  Omit<
+    CoreOAuth2Config<Profile>,
+    OAuthEndpointType | "client" | "id" | "jwks_endpoint" | "name" | "options" | "redirectProxyUrl" | "type"
+  >,
+  CommonProviderOptions {
   /** OAuth 2.0. */
   type: "oauth";
   /** Where a sign-in redirects the user to. */
