@@ -22,17 +22,20 @@ const RETURNS = {
 
 type Returns = (this: unknown, ...args: unknown[]) => unknown;
 
+/** What is wrong with a result; throws for one that cannot be used. */
+type ProblemOf = (result: unknown) => string | undefined;
+
 /** The function, of whose results the first one that cannot be meant is reported. */
-function watch(own: Returns, problemOf: (result: unknown) => string | undefined, notices: Notices): Returns {
+function watch(own: Returns, problemOf: ProblemOf, notices: Notices, isCopied = false): Returns {
   let told = false;
   return async function (...args) {
     const result = await own.apply(this, args);
-    const problem = told ? undefined : problemOf(result);
-    if (problem !== undefined) {
+    const problem = problemOf(result);
+    if (problem !== undefined && !told) {
       told = true;
       notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
     }
-    return result;
+    return isCopied && isPlain(result) ? { ...result as object } : result;
   };
 }
 
@@ -45,19 +48,21 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
     const own = watched[name] as Returns ?? (() => {
       throw new TypeError(`callbacks.${name} is not a function`);
     });
-    watched[name] = watch(own, (result) => callbackProblem(name, result), notices);
+    watched[name] = watch(own, callbackProblem(name), notices);
   }
   return watched as Callbacks;
 }
 
-function callbackProblem(name: keyof typeof RETURNS, result: unknown): string | undefined {
-  if (result === undefined || (name === "redirect" && !isAddress(result))) {
-    const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
-    return `\`callbacks.${name}\` returned ${what}, ${RETURNS[name]}.`;
-  }
-  // Null is no mistake: it is how a callback ends a session.
-  if (name !== "session" || result === null) return undefined;
-  return typeof (result as { user?: unknown }).user === "object" ? undefined : NO_USER;
+function callbackProblem(name: keyof typeof RETURNS): ProblemOf {
+  return (result) => {
+    if (result === undefined || (name === "redirect" && !isAddress(result))) {
+      const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
+      return `\`callbacks.${name}\` returned ${what}, ${RETURNS[name]}.`;
+    }
+    // Null is no mistake: it is how a callback ends a session.
+    if (name !== "session" || result === null) return undefined;
+    return typeof (result as { user?: unknown }).user === "object" ? undefined : NO_USER;
+  };
 }
 
 /** Whether a `redirect` callback may return it. */
@@ -130,41 +135,35 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
       if (typeof own !== "function") continue;
       const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
       const named = own === defaultProfile ? `${NO_PROFILE} ${what}` : what;
-      const problemOf = (user: unknown) => userProblem(user, named);
-      holder![name] = watch(returningUser(own as Returns, named, name === "authorize"), problemOf, notices);
+      // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
+      holder![name] = watch(own as Returns, userProblem(named), notices, name === "authorize");
     }
   }
   return provider;
 }
 
-/** @param mayCopy Core writes the id into what it returns, which may be the application's only copy, or frozen. */
-function returningUser(own: Returns, what: string, mayCopy: boolean): Returns {
-  return async function (...args) {
-    const user = await own.apply(this, args);
-    if (user && typeof user !== "object") {
-      throw new TypeError(
-        `${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`,
-      );
-    }
-    if (!user || !mayCopy || !isPlain(user)) return user;
-    const isAsItIs = typeof (user as { id?: unknown }).id === "string" && !Object.isFrozen(user);
-    return isAsItIs ? user : { ...user };
-  };
-}
-
-function isPlain(value: object): boolean {
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
 /** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
-function userProblem(user: unknown, what: string): string | undefined {
-  if (user === undefined) {
-    return `${what} returned undefined, so the sign-in is refused. Return the user, as in ` +
-      "`{ id, name, email }`. To refuse a sign-in, return null.";
-  }
-  const { id } = (user || { id: true }) as { id?: unknown };
-  if (id !== undefined && id !== null && id !== "") return undefined;
-  return `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the same ` +
-    "person is a new user each time. Return the user's id.";
+function userProblem(what: string): ProblemOf {
+  return (user) => {
+    if (user === undefined) {
+      return `${what} returned undefined, so the sign-in is refused. Return the user, as in ` +
+        "`{ id, name, email }`. To refuse a sign-in, return null.";
+    }
+    if (!user) return undefined;
+    if (typeof user !== "object") {
+      throw new TypeError(
+        `${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`,
+      );
+    }
+    const { id } = user as { id?: unknown };
+    if (id !== undefined && id !== null && id !== "") return undefined;
+    return `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the same ` +
+      "person is a new user each time. Return the user's id.";
+  };
 }

@@ -63,10 +63,12 @@ export function toAsciiUrl(url: string): string {
  */
 export function normalizeCallbackCookie(header: string, name: string, origin: string): string {
   if (!header.includes(name)) return header;
-  return header.split(";").flatMap((pair) => {
+  const pairs: string[] = [];
+  for (const pair of header.split(";")) {
     const { [name]: value } = parseCookie(pair);
-    if (value === undefined) return pair;
-    const normalized = value === origin ? value : normalizeCallbackUrl(value);
-    return normalized === undefined ? [] : `${name}=${encodeURIComponent(normalized)}`;
-  }).join(";");
+    const normalized = value === undefined || value === origin ? value : normalizeCallbackUrl(value);
+    if (value === undefined) pairs.push(pair);
+    else if (normalized !== undefined) pairs.push(`${name}=${encodeURIComponent(normalized)}`);
+  }
+  return pairs.join(";");
 }
