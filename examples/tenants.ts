@@ -11,7 +11,7 @@ import { authConfig } from "./auth.ts";
 // Made once: the same object for each request of a tenant.
 const tenants = new Map(["acme", "umbrella"].map((tenant) => {
   const host = `${tenant}.localhost`;
-  return [host, authConfig({ tenant, origin: `http://${host}:3000`, siteName: tenant })];
+  return [host, authConfig({ tenant, origin: `http://${host}:3000`, pages: { siteName: tenant } })];
 }));
 
 const auth = createAuth((request) => tenants.get(request.hostname));

@@ -21,7 +21,7 @@ export interface FastifyAuthOptions
 export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, FastifyAuthOptions {
   /**
    * The application's own pages, each a path that begins with `/` or a URL. Every page that is not named is
-   * built in.
+   * built in: its name, language and texts are set here, too.
    *
    * @default {} all of them are built in
    */

@@ -120,7 +120,7 @@ Deno.test("a function of the application chooses, and leaves the choice to the r
     seen.push(request);
     return /lang=(\w+)/.exec(String(request.headers.cookie))?.[1];
   };
-  const config = { language };
+  const config = { pages: { language } };
   const url = "/auth/signin?ui_locales=it";
   assertEquals((await pageFor({ cookie: "lang=pl" }, { config, url }))[0], "pl");
   assertEquals((await pageFor({ cookie: "lang=cy" }, { config, url }))[0], "it", "not one of ours");
@@ -130,13 +130,13 @@ Deno.test("a function of the application chooses, and leaves the choice to the r
 
 Deno.test("a function of the application may look the language up", async () => {
   const languages = ["pl", undefined];
-  const config = { language: () => Promise.resolve(languages.shift()) };
+  const config = { pages: { language: () => Promise.resolve(languages.shift()) } };
   assertEquals((await pageFor({ "accept-language": "ja" }, { config }))[0], "pl");
   assertEquals((await pageFor({ "accept-language": "ja" }, { config }))[0], "ja");
 });
 
 Deno.test("one language for everybody", async () => {
-  const config = { language: "de" };
+  const config = { pages: { language: "de" } };
   assertEquals(
     (await pageFor({ "accept-language": "fr" }, { config, url: "/auth/signin?ui_locales=it" }))[0],
     "de",
@@ -145,7 +145,9 @@ Deno.test("one language for everybody", async () => {
 
 Deno.test("every text can be replaced, and a language added", async () => {
   const config: Partial<FastifyAuthConfig> = {
-    texts: { en: { "signIn.title": "Welcome <back>" }, cy: { "signIn.title": "Mewngofnodi" }, fa: {} },
+    pages: {
+      texts: { en: { "signIn.title": "Welcome <back>" }, cy: { "signIn.title": "Mewngofnodi" }, fa: {} },
+    },
   };
   assertEquals(await pageFor({}, { config }), ["en", "ltr", "Welcome &lt;back&gt;"]);
   assertEquals(await pageFor({ "accept-language": "cy" }, { config }), ["cy", "ltr", "Mewngofnodi"]);
@@ -158,10 +160,12 @@ Deno.test("every text can be replaced, and a language added", async () => {
 
 Deno.test("texts for a region are added to those of the language, however their tag is written", async () => {
   const config: Partial<FastifyAuthConfig> = {
-    texts: {
-      DE: { "signOut.title": "Tschüss" },
-      "de-at": { "signIn.title": "Servus" },
-      "zh-TW": { "signIn.title": "歡迎" },
+    pages: {
+      texts: {
+        DE: { "signOut.title": "Tschüss" },
+        "de-at": { "signIn.title": "Servus" },
+        "zh-TW": { "signIn.title": "歡迎" },
+      },
     },
   };
   const headings = async (language: string) => {
@@ -181,7 +185,7 @@ Deno.test("a language is written from the side that its script is", async () => 
   const tags = { ks: "rtl", "pa-Arab": "rtl", "az-arab": "rtl", pa: "ltr", "ar-Latn": "ltr", yi: "rtl" };
   const texts = Object.fromEntries(Object.keys(tags).map((tag) => [tag, {}]));
   for (const [tag, direction] of Object.entries(tags)) {
-    const [, dir] = await pageFor({ "accept-language": tag }, { config: { texts } });
+    const [, dir] = await pageFor({ "accept-language": tag }, { config: { pages: { texts } } });
     assertEquals(dir, direction, tag);
   }
 });
@@ -189,19 +193,19 @@ Deno.test("a language is written from the side that its script is", async () => 
 Deno.test("what is no language or no text stops the boot with what to change", async () => {
   for (
     const [config, message] of [
-      [{ language: "cy" }, '`language` is "cy"'],
-      [{ language: 5 }, "`language` is 5"],
-      [{ texts: { en: { "signIn.titel": "x" } } }, '`texts.en` has "signIn.titel"'],
-      [{ texts: { en: { "signIn.title": 5 } } }, '`texts.en` has "signIn.title"'],
+      [{ pages: { language: "cy" } }, '`pages.language` is "cy"'],
+      [{ pages: { language: 5 } }, "`pages.language` is 5"],
+      [{ pages: { texts: { en: { "signIn.titel": "x" } } } }, '`pages.texts.en` has "signIn.titel"'],
+      [{ pages: { texts: { en: { "signIn.title": 5 } } } }, '`pages.texts.en` has "signIn.title"'],
       [
-        { texts: { en: { "signIn.title": "To {site}" } } },
-        '`texts.en["signIn.title"]` has {site}; this text has none',
+        { pages: { texts: { en: { "signIn.title": "To {site}" } } } },
+        '`pages.texts.en["signIn.title"]` has {site}; this text has none',
       ],
-      [{ texts: { en: { "signIn.with": "With {name}" } } }, "this text has {provider}"],
-      [{ texts: { "not a tag": {} } }, '`texts` has "not a tag"'],
-      [{ texts: { en: "x" } }, '`texts` has "en"'],
+      [{ pages: { texts: { en: { "signIn.with": "With {name}" } } } }, "this text has {provider}"],
+      [{ pages: { texts: { "not a tag": {} } } }, '`pages.texts` has "not a tag"'],
+      [{ pages: { texts: { en: "x" } } }, '`pages.texts` has "en"'],
       // Dates could not be written in it.
-      [{ texts: { abcd: {} } }, '`texts` has "abcd"'],
+      [{ pages: { texts: { abcd: {} } } }, '`pages.texts` has "abcd"'],
     ] as const
   ) {
     const said = await testApp(testConfig(config as never)).then(() => "started", (error) => error.message);
@@ -235,7 +239,9 @@ Deno.test("the mail has a text and an HTML part in the language of the request, 
       ["ar", "تسجيل الدخول إلى \u2068Engines & Co.\u2069", "rtl", /يعمل الرابط مرة واحدة حتى .+\./],
     ] as const
   ) {
-    const { message } = await mailFor({ "accept-language": language }, { siteName: "Engines & Co." });
+    const { message } = await mailFor({ "accept-language": language }, {
+      pages: { siteName: "Engines & Co." },
+    });
     const { text, html } = message;
     assertEquals(message.subject, subject);
     assertMatch(text!, once);
@@ -282,7 +288,7 @@ for (const [module, factory] of Object.entries(SMTP_PROVIDERS)) {
 
 Deno.test("emailMessage writes the mail, from the built-in one or anew", async () => {
   const { message } = await mailFor({ "accept-language": "de" }, {
-    siteName: "Engines",
+    pages: { siteName: "Engines" },
     emailMessage: ({ identifier, url, site, language, expires, message }) => {
       assert(expires instanceof Date && url.startsWith("http://localhost/auth/callback/nodemailer?"));
       return { ...message, subject: `${identifier} ${site} ${language}`, html: "<p>Ours</p>" };
@@ -348,7 +354,7 @@ Deno.test("an emailMessage that fails is a mail that was not sent, with the reas
 });
 
 Deno.test("siteName is on the pages", async () => {
-  await using app = await testApp(testConfig({ siteName: "Engines & Co." }));
+  await using app = await testApp(testConfig({ pages: { siteName: "Engines & Co." } }));
   const { body } = await app.inject("/auth/signin");
   assertStringIncludes(body, "<title>Sign in · Engines &amp; Co.</title>");
   assertStringIncludes(body, "to continue to Engines &amp; Co.");

@@ -45,6 +45,14 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     "There is no option `refreshGrace` any more: remove it.",
   ],
   [
+    "an option that has moved",
+    { language: "de" },
+    INVALID,
+    "`language` any more: write `pages: { language }`.",
+  ],
+  ["another", { texts: {} }, INVALID, "`texts` any more: write `pages: { texts }`."],
+  ["a third", { siteName: "Engines" }, INVALID, "`siteName` any more: write `pages: { siteName }`."],
+  [
     "an option that has gone: the size of the cache",
     { tokenCacheSize: 0 },
     INVALID,
@@ -275,9 +283,9 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
 const TYPES: [what: string, settings: Settings, code: string, message: string][] = [
   [
     "an empty name of the site",
-    { siteName: " " },
+    { pages: { siteName: " " } },
     INVALID,
-    "`siteName` is an empty string: write a string that is not empty",
+    "`pages.siteName` is an empty string: write a string that is not empty",
   ],
   [
     "a time-out as a text",
@@ -501,7 +509,6 @@ Deno.test("settings that are unset or null are right, and so is skipCSRFCheck: f
   assertEquals(
     await warnings({
       skipCSRFCheck: false,
-      siteName: undefined,
       adapterTimeout: 0,
       origin: "https://app.example",
     }),

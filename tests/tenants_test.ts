@@ -344,11 +344,11 @@ Deno.test("a configuration is read with its first request, and never again", () 
 });
 
 Deno.test("a new object takes the place of the one before, with the sessions of its users", () => {
-  let config = tenantConfig("acme", { siteName: "Before" });
+  let config = tenantConfig("acme", { pages: { siteName: "Before" } });
   return withApp(() => config, async ({ at, lines }) => {
     const client = at();
     await client.signIn(MINE);
-    config = tenantConfig("acme", { siteName: "After" });
+    config = tenantConfig("acme", { pages: { siteName: "After" } });
     assertEquals(await reader(client), "ada");
     assertStringIncludes((await client.get("/auth/signin")).body, "After");
     assertEquals(coded(lines, "FST_AUTHJS_WARN_TENANT_CONFIG"), []);

@@ -56,7 +56,8 @@ export function coreConfig(
   config.providers.forEach(requireProvider);
   requireAdapter(config.adapter);
   requireCookies(config.cookies);
-  const { style: _style, confirmEmail: _page, ...pages } = config.pages ?? {};
+  const { style: _style, confirmEmail: _page, language: _language, texts: _texts, siteName, ...pages } =
+    config.pages ?? {};
   const { maxAge, tokenMaxAge, updateAge } = lifetimesOf(config);
   const core: AuthConfig & { providers: Provider[] } = {
     ...Object.fromEntries(OF_CORE.filter((name) => name in config).map((name) => [name, config[name]])),
@@ -91,7 +92,7 @@ export function coreConfig(
   setEnvDefaults(env, core, true);
   core.providers.forEach(requireSettingTypes);
   core.providers.forEach(requireAuthorize);
-  const { verifyIdTokens, siteName, emailMessage: write } = config;
+  const { verifyIdTokens, emailMessage: write } = config;
   core.providers = core.providers.map((provider) =>
     prepareProvider(watchUsers(withDefaultProfile(provider), notices), {
       env,

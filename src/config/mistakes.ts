@@ -57,9 +57,12 @@ const GONE: Readonly<Record<string, string>> = {
     "remove it. With sessions in a database, a sign-in with credentials always creates a row.",
   doctor:
     "the log has the table with NODE_ENV=development, and `npx fastify-authjs doctor app.js` prints it.",
+  language: "write `pages: { language }`.",
   refreshGrace: "remove it. A replaced session cookie gets the refreshed session for 30 seconds.",
   refreshLock: `write \`store\`, such as ${STORES}.`,
   sessionStore: `write \`store\` and \`revocable: true\`, such as ${STORES}.`,
+  siteName: "write `pages: { siteName }`.",
+  texts: "write `pages: { texts }`.",
   tokenCacheSize:
     "remove it. The tokens of some 6,000 users are remembered, and others are opened each time.",
 };

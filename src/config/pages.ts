@@ -33,12 +33,13 @@ export interface PageSettings {
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if a page or the theme is invalid.
  */
 export function pageSettings(
-  { pages = {}, theme = {}, siteName }: Pick<FastifyAuthConfig, "pages" | "siteName" | "theme">,
+  { pages = {}, theme = {} }: Pick<FastifyAuthConfig, "pages" | "theme">,
   providers: readonly Provider[],
   summaries: readonly ProviderSummary[],
   languages: Languages,
 ): PageSettings {
-  for (const [name, page] of Object.entries(pages)) assertAddress(name, page);
+  const { language: _language, texts: _texts, siteName, ...addresses } = pages;
+  for (const [name, address] of Object.entries(addresses)) assertAddress(name, address);
   const views = providers.map(toProviderView).filter((view) => view !== undefined);
   const look = { logo: theme.logo, style: pages.style, colorScheme: theme.colorScheme ?? "auto" };
   return {

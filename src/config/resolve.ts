@@ -73,7 +73,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
   const { adapterTimeout = DEFAULT_ADAPTER_TIMEOUT, tenant, store, refreshTokens = false } = config;
   const production = env.NODE_ENV === "production";
   const notices = new Notices();
-  const languages = new Languages(config);
+  const languages = new Languages(config.pages);
   const signingKeys = loadSigningKeys();
   const core = coreConfig(config, { env, production, notices, languages, signingKeys });
   const providers = summarizeProviders(core.providers, core.redirectProxyUrl);

@@ -45,6 +45,9 @@ function each<Name extends string, Kind>(
 const PAGES = {
   ...each(ANY, "confirmEmail", "error", "newUser", "signIn", "signOut", "verifyRequest"),
   style: TEXT,
+  language: ANY,
+  siteName: FILLED,
+  texts: OBJECT,
 } satisfies ShapeOf<FastifyAuthPages>;
 
 /** A date can be this many seconds after 1970, which no lifetime needs. */
@@ -111,7 +114,6 @@ const CONFIG = {
   experimental: { enableWebAuthn: BOOLEAN } satisfies ShapeOf<Part<"experimental">>,
   insecureProviders: required('an array of provider ids, such as ["keycloak"]', Array.isArray),
   jwt: JWT,
-  language: ANY,
   logger: each(FUNCTION, "debug", "error", "warn") satisfies ShapeOf<Part<"logger">>,
   origin: TEXT,
   pages: PAGES,
@@ -130,7 +132,6 @@ const CONFIG = {
     "a number of bytes, 1024 or more, or 0 for no limit",
     (value) => value === 0 || (isNumber(value) && value >= 1024),
   ),
-  siteName: FILLED,
   skipCSRFCheck: written(
     "the symbol `skipCSRFCheck` of the @auth/core that this package has",
     // Core compares it with the symbol: with any other value the token is checked.
@@ -141,7 +142,6 @@ const CONFIG = {
     'a name of 1 to 200 characters that stays the same, such as "acme"',
     (value) => isText(value) && value !== "" && value.length <= 200,
   ),
-  texts: OBJECT,
   theme: THEME,
   trustHost: BOOLEAN,
   trustedOrigins: ANY,

@@ -1,6 +1,6 @@
 /** The language of a page or a mail. */
 import { type FastifyAuthError, invalidConfig } from "../errors.ts";
-import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
+import type { FastifyAuthPages, LanguageRequest } from "../types.ts";
 import { later } from "../utils/later.ts";
 import type { LanguageChoice } from "./language_choice.ts";
 import { en } from "./texts/en.ts";
@@ -19,7 +19,7 @@ export interface Language {
 }
 
 /** What the application says about languages. */
-export type LanguageOptions = Pick<FastifyAuthOptions, "language" | "texts">;
+export type LanguageOptions = Pick<FastifyAuthPages, "language" | "texts">;
 
 /** The languages of one configuration. */
 export class Languages {
@@ -62,9 +62,9 @@ export class Languages {
 
   #unknown(language: unknown): FastifyAuthError {
     return invalidConfig(
-      `\`language\` is ${JSON.stringify(language)}: write a function, or one of ${
+      `\`pages.language\` is ${JSON.stringify(language)}: write a function, or one of ${
         this.#available.join(", ")
-      }. \`texts\` can add another.`,
+      }. \`pages.texts\` can add another.`,
     );
   }
 
@@ -126,20 +126,20 @@ function assertTexts(tag: string, texts: Partial<Texts>): string {
   const canonical = canonicalTag(tag);
   if (canonical === undefined || typeof texts !== "object" || texts === null) {
     throw invalidConfig(
-      `\`texts\` has ${JSON.stringify(tag)}: write texts by language tag, as in ${EXAMPLE}.`,
+      `\`pages.texts\` has ${JSON.stringify(tag)}: write texts by language tag, as in ${EXAMPLE}.`,
     );
   }
   for (const [key, text] of Object.entries(texts)) {
     if (!Object.hasOwn(en, key) || typeof text !== "string") {
       throw invalidConfig(
-        `\`texts.${tag}\` has ${JSON.stringify(key)}, which is no text of the pages or mails.`,
+        `\`pages.texts.${tag}\` has ${JSON.stringify(key)}, which is no text of the pages or mails.`,
       );
     }
     const known: readonly string[] = en[key as keyof Texts].match(PLACEHOLDER) ?? [];
     const unknown = (text.match(PLACEHOLDER) ?? []).find((word) => !known.includes(word));
     if (unknown !== undefined) {
       const words = known.length === 0 ? "has none" : `has ${known.join(" and ")}`;
-      throw invalidConfig(`\`texts.${tag}["${key}"]\` has ${unknown}; this text ${words}.`);
+      throw invalidConfig(`\`pages.texts.${tag}["${key}"]\` has ${unknown}; this text ${words}.`);
     }
   }
   return canonical;

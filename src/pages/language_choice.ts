@@ -3,7 +3,7 @@ import { parseCookie } from "cookie";
 import { LRUCache } from "lru-cache";
 import { preferredLanguage } from "../http/preferences.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
-import type { FastifyAuthOptions, LanguageRequest } from "../types.ts";
+import type { FastifyAuthPages, LanguageRequest } from "../types.ts";
 
 /** The cookie that keeps the language of `ui_locales` for the pages that follow. */
 export const LANGUAGE_COOKIE = "authjs.ui-locales";
@@ -16,7 +16,7 @@ const MOST_ACCEPTED = 200;
  * Core section 3.1.2.1), of an earlier `ui_locales`, or of `Accept-Language`; else English.
  */
 export class LanguageChoice {
-  readonly #configured: FastifyAuthOptions["language"];
+  readonly #configured: FastifyAuthPages["language"];
   readonly #available: readonly string[];
   /** By what `Accept-Language` says. */
   readonly #accepted = new LRUCache<string, { readonly tag: string | undefined }>({
@@ -28,7 +28,7 @@ export class LanguageChoice {
    * @param configured The language of the configuration, or the function that tells it.
    * @param available Language tags.
    */
-  constructor(configured: FastifyAuthOptions["language"], available: readonly string[]) {
+  constructor(configured: FastifyAuthPages["language"], available: readonly string[]) {
     this.#configured = configured;
     this.#available = available;
   }

@@ -124,27 +124,6 @@ export interface KernelOptions {
    * @default a mail in the language of the request
    */
   emailMessage?: (params: EmailMessageParams) => EmailMessage | Promise<EmailMessage>;
-  /**
-   * The name of the site, for the built-in pages and mails.
-   *
-   * @default the host of the public origin
-   */
-  siteName?: string;
-  /**
-   * The language of the built-in pages and mails: one for all of them, as a language tag (BCP 47), or a
-   * function that chooses it for a request and may return `undefined`, or a promise.
-   *
-   * @default that of `?ui_locales=`, else of `Accept-Language`, else English
-   */
-  language?: string | ((request: LanguageRequest) => string | undefined | Promise<string | undefined>);
-  /**
-   * Texts that replace those of the built-in pages and mails, by language tag:
-   * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; texts that it lacks are
-   * those of its built-in language (`pt` for `pt-BR`), else English.
-   *
-   * @default {} the built-in texts
-   */
-  texts?: Readonly<Record<string, Partial<PageTexts>>>;
 }
 
 /** Every text of the built-in pages and mails, in one language. */
@@ -168,7 +147,7 @@ export interface EmailMessageParams {
   readonly url: string;
   /** When the link ends. */
   readonly expires: Date;
-  /** The name of the site: `siteName`, else the host of the link. */
+  /** The name of the site: `pages.siteName`, else the host of the link. */
   readonly site: string;
   /** The language of the user, as a language tag (BCP 47). */
   readonly language: string;
@@ -176,7 +155,7 @@ export interface EmailMessageParams {
   readonly message: EmailMessage;
 }
 
-/** The pages of an application. */
+/** The pages of an application, and what the built-in pages and mails say. */
 export interface FastifyAuthPages extends Partial<PagesOptions> {
   /**
    * The page that a mailed sign-in link opens, if `emailConfirm` is on. Its query has the `provider`,
@@ -193,4 +172,25 @@ export interface FastifyAuthPages extends Partial<PagesOptions> {
    * @default none
    */
   style?: string;
+  /**
+   * The name of the site, for the built-in pages and mails.
+   *
+   * @default the host of the public origin
+   */
+  siteName?: string;
+  /**
+   * The language of the built-in pages and mails: one for all of them, as a language tag (BCP 47), or a
+   * function that chooses it for a request and may return `undefined`, or a promise.
+   *
+   * @default that of `?ui_locales=`, else of `Accept-Language`, else English
+   */
+  language?: string | ((request: LanguageRequest) => string | undefined | Promise<string | undefined>);
+  /**
+   * Texts that replace those of the built-in pages and mails, by language tag:
+   * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; texts that it lacks are
+   * those of its built-in language (`pt` for `pt-BR`), else English.
+   *
+   * @default {} the built-in texts
+   */
+  texts?: Readonly<Record<string, Partial<PageTexts>>>;
 }
