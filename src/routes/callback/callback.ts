@@ -1,11 +1,12 @@
 /** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
 import type { Answer } from "../../core/answer.ts";
 import type { CoreCall } from "../../core/call.ts";
+import { callCore } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
+import { csrfRefusal } from "../../core/flow.ts";
 import { challengeOf } from "../../provider/webauthn/credential.ts";
 import { replaceSession, withoutEndedSession } from "../session_change.ts";
 import { dropAttempt, findAttempt, newestAttempt, withCallbackUrl } from "./attempts.ts";
-import { handleCredentialsCallback } from "./credentials.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback, stateOf } from "./oauth.ts";
 import { linkedUser } from "./started_by.ts";
@@ -24,7 +25,7 @@ const HANDLERS: Readonly<Record<string, (context: ProviderContext) => Promise<An
   oidc: finishOAuth,
   email: handleEmailCallback,
   webauthn: finishWebAuthn,
-  credentials: handleCredentialsCallback,
+  credentials: async (context) => csrfRefusal(context) ?? await callCore(context),
 };
 
 /** The attempt that its state leads to is used up, whatever comes of it. */
