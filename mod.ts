@@ -48,7 +48,7 @@ export {
   type AccountTokens,
   type AccountUpdateAdapter,
   withAccountUpdate,
-} from "./src/adapter/account_tokens.ts";
+} from "./src/features/access_tokens/account_update.ts";
 export type {
   AuthObject,
   InferSession,
@@ -81,6 +81,7 @@ export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";
 export type {
   AccessRefusedEvent,
+  AccessTokensActions,
   AccessTokensConfig,
   Account,
   AdapterCallOperation,

@@ -23,7 +23,6 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
     about: "what users import or see first: the plugin, `createAuth()`, `getSession()`, types, errors",
     imports: [
       "guard",
-      "accounts",
       "actions",
       "instance",
       "routes",
@@ -39,7 +38,6 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
       "what a configuration may add: a folder each, with its options, hooks and routes; none knows another",
     imports: [
       "guard",
-      "accounts",
       "actions",
       "instance",
       "routes",
@@ -58,7 +56,6 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   "guard": {
     about: "which requests to routes of the application pass: `requireSession()`, `config.auth`",
     imports: [
-      "accounts",
       "actions",
       "instance",
       "session",
@@ -68,21 +65,6 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
       "http",
       "telemetry",
       "utils",
-    ],
-  },
-  "accounts": {
-    about: "the accounts that a user has linked, and the tokens of their providers",
-    imports: [
-      "actions",
-      "instance",
-      "routes",
-      "core",
-      "session",
-      "config",
-      "provider",
-      "adapter",
-      "http",
-      "telemetry",
     ],
   },
   "actions": {

@@ -25,7 +25,6 @@ import { later } from "./utils/later.ts";
 const signIn = later(async () => (await import("./actions/actions.ts")).signIn);
 const signOut = later(async () => (await import("./actions/actions.ts")).signOut);
 const updateSession = later(async () => (await import("./actions/actions.ts")).updateSession);
-const getAccessToken = later(async () => (await import("./accounts/tokens.ts")).getAccessToken);
 const readClaims = later(async () => (await import("./instance/read_claims.ts")).readClaims);
 
 /**
@@ -125,7 +124,6 @@ function authOf(config: CreateAuthConfig): AuthObject {
     updateSession: (request, reply, data, options = {}) =>
       updateSession(acting(), request, reply, data, options) as ReturnType<AuthObject["updateSession"]>,
     getToken: (request) => readClaims(request, own),
-    getAccessToken: (request, provider) => getAccessToken(acting(), request, provider),
     ...featureActions(acting),
   };
 }
@@ -167,7 +165,6 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
     signOut: call("signOut"),
     updateSession: call("updateSession"),
     getToken: call("getToken"),
-    getAccessToken: call("getAccessToken"),
     ...Object.fromEntries(
       FEATURES.flatMap(({ actions }) => actions?.ofRequest ?? []).map((
         name,

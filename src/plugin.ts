@@ -126,7 +126,9 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
   }
   for (const { message, ...details } of auth.config.advice) log.info(details, message);
   auth.config.notices.sendTo(log);
-  await auth.config.otherProcesses?.();
+  const { strategy, callbacks, refreshes } = auth.settings(true);
+  // As far as known, any `jwt` callback could refresh a session.
+  if (refreshes || (strategy === "jwt" && callbacks.jwt !== undefined)) await auth.config.otherProcesses?.();
   return auth;
 }
 

@@ -7,7 +7,7 @@ import { invalid } from "../instance/arguments.ts";
 /** The rows of the accounts of a user. */
 export async function rowsOf(
   { id }: { readonly id: string },
-  { instance }: ActionAuth,
+  { instance }: Pick<ActionAuth, "instance">,
   caller: string,
 ): Promise<readonly ListedAccount[]> {
   const { listAccountsByUserId } = instance.config.core.adapter as Partial<AccountListAdapter>;

@@ -85,21 +85,6 @@ export function lackingMethods(core: AuthConfig, providers: readonly ProviderSum
   }
 }
 
-/** How the methods are added that write the tokens of providers to the rows of accounts. */
-const TOKEN_METHODS = {
-  listAccountsByUserId: "withAccountList(adapter, query)",
-  updateAccount: "withAccountUpdate(adapter, update)",
-};
-
-export function lackingTokenMethods(adapter: Adapter | undefined): string | undefined {
-  const missing = Object.entries(TOKEN_METHODS).filter(([method]) => !(method in (adapter ?? {})));
-  if (missing.length === 0) return undefined;
-  return "`refreshTokens` with sessions in a database keeps the tokens in the rows of accounts, and the adapter has " +
-    `no ${missing.map(([method]) => `\`${method}()\``).join(" and no ")}. Add ${
-      missing.map(([, helper]) => `\`${helper}\``).join(" and ")
-    }, or set \`session: { strategy: "jwt" }\`.`;
-}
-
 export function strategyOf(
   { adapter, session }: Pick<AuthConfig, "adapter" | "session">,
 ): "jwt" | "database" {

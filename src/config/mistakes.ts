@@ -15,7 +15,7 @@ import { variableOf } from "../provider/settings.ts";
 import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 import type { FastifyAuthConfig, RateLimitOptions } from "../types.ts";
-import { lackingMethods, lackingTokenMethods, strategyOf } from "./adapter_problem.ts";
+import { lackingMethods } from "./adapter_problem.ts";
 import { isStrict } from "./cookie_warnings.ts";
 import type { Environment } from "./environment.ts";
 import { COOKIE_MAX_AGE } from "./lifetime.ts";
@@ -116,11 +116,6 @@ const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
   ],
   ["FST_AUTHJS_PROVIDER_INVALID", ({ providers, ...facts }) => providerProblem(providers, facts)],
   ["FST_AUTHJS_ADAPTER_INVALID", ({ core, providers }) => lackingMethods(core, providers)],
-  [
-    "FST_AUTHJS_ADAPTER_INVALID",
-    ({ core, config: { refreshTokens } }) =>
-      refreshTokens && strategyOf(core) === "database" && lackingTokenMethods(core.adapter),
-  ],
 ];
 
 const WARNINGS: readonly Mistake<NoticeCode>[] = [

@@ -18,7 +18,6 @@ import { summarizeProviders } from "../provider/summary.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { isInProcess } from "../utils/in_process.ts";
 import { later } from "../utils/later.ts";
-import { strategyOf } from "./adapter_problem.ts";
 import type { CoreConfig } from "./cookies.ts";
 import { coreConfig } from "./core_config.ts";
 import { type Environment, environment } from "./environment.ts";
@@ -70,7 +69,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     code: "FST_AUTHJS_WARN_OPTION",
     message,
   }));
-  const { adapterTimeout = DEFAULT_ADAPTER_TIMEOUT, tenant, store, refreshTokens = false } = config;
+  const { adapterTimeout = DEFAULT_ADAPTER_TIMEOUT, tenant, store } = config;
   const production = env.NODE_ENV === "production";
   const notices = new Notices();
   const languages = new Languages(config.pages);
@@ -95,8 +94,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
 
   // What is hashed and sent is the tenant's own.
   const bound: CoreConfig = tenant === undefined ? core : forTenant(core, tenant);
-  // As far as known, any `jwt` callback could refresh a session.
-  const refreshes = refreshTokens || (strategyOf(core) === "jwt" && core.callbacks?.jwt !== undefined);
   const needsStore = store === undefined || (store !== false && isInProcess(store));
   return {
     ...resolved,
@@ -125,8 +122,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
 
     /** The most bytes of a session cookie. */
     sessionCookieLimit: (config.sessionCookieLimit ?? DEFAULT_COOKIE_LIMIT) || Infinity,
-    /** Whether session tokens, or the rows of accounts, have the tokens of providers (`refreshTokens`). */
-    keepsTokens: refreshTokens,
     /** How requests and processes share the refresh of a session. */
     refresh: {
       /** The store, if there are several processes. */
@@ -136,8 +131,8 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
       /** Milliseconds for which a process waits for another one of which nothing is heard. */
       waitLimit: config.providerTimeout || DEFAULT_WAIT_MS,
     },
-    /** Warns of other processes, if these could refresh the same sessions without a lock. */
-    otherProcesses: needsStore && refreshes ? otherProcesses(notices) : undefined,
+    /** Warns of other processes, which could refresh the same sessions without a lock. */
+    otherProcesses: needsStore ? otherProcesses(notices) : undefined,
 
     /** Whether a mailed link opens a page that confirms the sign-in. */
     emailConfirm: config.emailConfirm ?? true,

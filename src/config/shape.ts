@@ -124,7 +124,6 @@ const CONFIG = {
   redirectProxyUrl: TEXT,
   refreshDue: FUNCTION,
   store: storeProblem,
-  refreshTokens: BOOLEAN,
   secret: TEXTS,
   session: SESSION,
   sessionCookieLimit: required(

@@ -4,7 +4,6 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { Account, User } from "@auth/core/types";
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
-import { updateOnSignIn } from "../adapter/account_tokens.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import { createSession, type NewSession } from "../session/create.ts";
@@ -30,9 +29,7 @@ export function signInOf(
   isSignedIn: boolean,
 ) {
   const { config, settings, provider, logger } = context;
-  const { callbacks: { signIn: ownSignIn, redirect } = {}, events = {}, pages } = config.core;
-  const updatesAccount = config.keepsTokens && settings.strategy === "database";
-  const own = updatesAccount ? updateOnSignIn(events, adapter!) : events;
+  const { callbacks: { signIn: ownSignIn, redirect } = {}, events: own = {}, pages } = config.core;
   // The user that the `signIn` callback saw, and whether that returned a page.
   let user: User | undefined;
   let turnedAway = false;

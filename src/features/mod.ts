@@ -3,6 +3,7 @@
  * `telemetry/`: it is an entry point of its own, which listens to what the kernel publishes on channels of Node.
  */
 import type { Actions, ListedFeature } from "../instance/feature.ts";
+import type { AccessTokensActions, AccessTokensConfig } from "./access_tokens/options.ts";
 import type { AccountsActions } from "./accounts/types.ts";
 import type { BearerConfig } from "./bearer/options.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
@@ -11,6 +12,7 @@ import type { SessionsConfig } from "./sessions/options.ts";
 import { GUARD } from "./step_up/guard_options.ts";
 import type { StepUpConfig, StepUpGuardOptions } from "./step_up/options.ts";
 
+export type * from "./access_tokens/options.ts";
 export type * from "./accounts/types.ts";
 export type * from "./bearer/options.ts";
 export type * from "./provider_logout/options.ts";
@@ -19,7 +21,8 @@ export type * from "./sessions/types.ts";
 export type * from "./step_up/options.ts";
 
 /** The options of the features. */
-export interface FeatureOptions extends BearerConfig, ProviderLogoutConfig, SessionsConfig, StepUpConfig {}
+export interface FeatureOptions
+  extends AccessTokensConfig, BearerConfig, ProviderLogoutConfig, SessionsConfig, StepUpConfig {}
 
 /** What they add to the options of guards. */
 export interface FeatureGuardOptions extends StepUpGuardOptions {}
@@ -28,9 +31,18 @@ export interface FeatureGuardOptions extends StepUpGuardOptions {}
 export type { ProviderSignOutAction as FeatureSignOutOptions } from "./provider_logout/options.ts";
 
 /** What they add to the object of `createAuth()`. */
-export interface FeatureActions extends AccountsActions, SessionsActions {}
+export interface FeatureActions extends AccessTokensActions, AccountsActions, SessionsActions {}
 
 export const FEATURES: readonly ListedFeature[] = [
+  {
+    name: "access_tokens",
+    options: ["refreshTokens"],
+    load: async () => (await import("./access_tokens/mod.ts")).accessTokens,
+    actions: {
+      load: async () => await import("./access_tokens/get_access_token.ts") as unknown as Actions,
+      ofRequest: ["getAccessToken"],
+    },
+  },
   {
     name: "accounts",
     options: [],

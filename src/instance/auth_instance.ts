@@ -11,7 +11,6 @@ import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
 import { keepsName } from "../session/name.ts";
-import type { ProviderTokens } from "../session/provider_tokens.ts";
 import { SharedStore } from "../session/shared_store.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
@@ -26,10 +25,8 @@ export class AuthInstance {
   readonly live: LiveSessions<JwtRead>;
   /** The store, which is called in the same way for everything. */
   readonly store: SharedStore | undefined;
-  /** Accounts whose tokens are being refreshed, each with the work. What was refreshed is in their rows. */
-  readonly accountRefreshes: Map<string, Promise<void>>;
-  /** Refreshed tokens that could not be written, by account: those in its row are spent. */
-  readonly unwrittenTokens: Map<string, ProviderTokens>;
+  /** What features remember besides, by their names. */
+  readonly memory: Map<string, unknown>;
   /** The files that the built-in pages load. */
   readonly assets = later(async () => {
     const { loadAssets } = await import("../pages/assets.ts");
@@ -56,8 +53,7 @@ export class AuthInstance {
     const { refresh: { store }, signIns: { timeout } } = resolved;
     this.store = store && new SharedStore(store, timeout);
     this.live = before?.live ?? new LiveSessions();
-    this.accountRefreshes = before?.accountRefreshes ?? new Map();
-    this.unwrittenTokens = before?.unwrittenTokens ?? new Map();
+    this.memory = before?.memory ?? new Map();
     if (before !== undefined && haveSameLimits(resolved, before.config)) this.#limits = before.#limits;
   }
 

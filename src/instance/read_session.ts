@@ -104,10 +104,10 @@ function contextOf(
 
 /** Whether a read calls functions of the application, which may ask for the session that is read. */
 function callsApplication(
-  { callbacks, event, rows, ownTokens, keepsTokens, refresh }: SessionSettings,
+  { callbacks, event, rows, ownTokens, refreshes, refresh }: SessionSettings,
 ): boolean {
   const { jwt = event, session = jwt } = callbacks;
-  return session !== undefined || rows !== undefined || !ownTokens || keepsTokens ||
+  return session !== undefined || rows !== undefined || !ownTokens || refreshes ||
     refresh.store !== undefined;
 }
 

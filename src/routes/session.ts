@@ -63,11 +63,11 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
  * wait for the lock go on with the updated one.
  */
 async function updateInTurn(token: string, name: string, context: RequestContext): Promise<Answer> {
-  const { callbacks, keepsTokens, live } = context.settings;
+  const { callbacks, refreshes, live } = context.settings;
   const ending = endingContext(context);
   const update = (newest: string) => updateToken(newest, name, context);
   // Otherwise no read waits for the lock.
-  if (callbacks.jwt === undefined && !keepsTokens) return await update(token);
+  if (callbacks.jwt === undefined && !refreshes) return await update(token);
   for (let newest = token;;) {
     const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(ending, newest, {
       isUpdate: true,

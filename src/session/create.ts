@@ -11,7 +11,6 @@ import { encodeWithin } from "./cookie_size.ts";
 import type { SessionSignIn, SignInParams } from "./hooks.ts";
 import { nameOf, newName, withName } from "./name.ts";
 import { openToken } from "./open.ts";
-import { keepTokens } from "./provider_tokens.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** The request that ends a sign-in. */
@@ -61,7 +60,6 @@ export async function createSession(
   const held = opened?.claims;
   const signIn: SessionSignIn = { params, held, linksAccount, goesOn, warnOnce };
   for (const { onSignIn } of hooks) claims = onSignIn?.(claims, signIn) ?? claims;
-  if (config.keepsTokens) claims = keepTokens(claims, params, held);
   let end: Date | undefined;
   if (goesOn && held !== undefined) {
     // It has the claims of before that are kept, and ends when it would have.
@@ -103,7 +101,15 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
   const cookies = sessionCookies(token, parts, settings.cookie, new Date(expires));
   const { claims } = request;
   for (const { onRow } of settings.hooks) {
-    const row = { ...signIn, cookies: request.cookies, token, heldToken: held.token, claims, settings };
+    const row = {
+      ...signIn,
+      cookies: request.cookies,
+      token,
+      heldToken: held.token,
+      claims,
+      settings,
+      adapter,
+    };
     cookies.push(...await onRow?.(row) ?? []);
   }
   return { token, cookies };

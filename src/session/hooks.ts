@@ -1,5 +1,6 @@
 /** What a feature adds to sessions. Each hook has no effect if a feature leaves it out. */
 import type { AuthConfig } from "@auth/core";
+import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import type { IncomingHttpHeaders } from "node:http";
 import type { CookieDefinition, CookieSettings } from "../config/cookies.ts";
@@ -38,6 +39,8 @@ export interface SignInWithRow extends SessionSignIn {
   /** What a test says of the sign-in. */
   readonly claims: JWT | undefined;
   readonly settings: RowSettings;
+  /** The adapter of the request, which undoes what a failed sign-in wrote. */
+  readonly adapter: Adapter;
 }
 
 /** What the cookies beside that of a session are made with. */
@@ -62,6 +65,8 @@ export interface SessionHooks {
   findToken?(headers: IncomingHttpHeaders): string | undefined;
   /** The authentication scheme of such tokens, for the challenge of a guard. */
   readonly scheme?: string;
+  /** Whether a read may be asked for new claims. Requests of one time and processes take turns at that. */
+  readonly refreshes?: boolean;
   /** Claims that stay on the server: a session never has them. */
   readonly hiddenClaims?: readonly string[];
   /** Claims of a session that its next token has, whatever the `jwt` callback returns. */

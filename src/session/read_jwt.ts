@@ -44,7 +44,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     context.name = name;
     const began = monotonicNow();
     // Of two requests that renew a token, one could bring a refresh token back that the other has used.
-    const isShared = settings.callbacks.jwt !== undefined || settings.keepsTokens;
+    const isShared = settings.callbacks.jwt !== undefined || settings.refreshes;
     const read = await (isShared ? readNewest(opened, context) : renew(opened, context));
     const { token: claims, session, sealed, error, refreshFailure, endings } = read;
     if (claims === null) {
@@ -187,6 +187,6 @@ async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<J
  * with an old one must not follow one with the new one.
  */
 function isRefreshDue({ claims, due }: OpenToken, { settings, refresh }: ReadContext): boolean {
-  if (refresh?.isDue(claims) || (due && settings.keepsTokens)) return true;
+  if (refresh?.isDue(claims) || (due && settings.refreshes)) return true;
   return settings.callbacks.jwt !== undefined && (settings.refresh.due?.(claims) ?? true);
 }

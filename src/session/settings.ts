@@ -18,7 +18,6 @@ import type { JwtRead, KnownToken } from "./jwt_read.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionHooks } from "./hooks.ts";
 import { placeOf } from "./sealed_value.ts";
-import { CLAIM as TOKENS_CLAIM } from "./provider_tokens.ts";
 import type { SharedStore } from "./shared_store.ts";
 import { rowsForUse, type TokenUse } from "./token_use.ts";
 
@@ -79,9 +78,7 @@ function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>, { 
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
   const lifetimes = lifetimesOf(core);
   const { jwt, ownTokens } = codecOf(core);
-  const keepsTokens = config.keepsTokens && strategy === "jwt";
   const hiddenClaims = strategy === "jwt" ? hooks.flatMap(({ hiddenClaims = [] }) => hiddenClaims) : [];
-  if (keepsTokens) hiddenClaims.push(TOKENS_CLAIM);
   return {
     ...lifetimes,
     strategy,
@@ -98,8 +95,8 @@ function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>, { 
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
     /** The adapter, for rows of any use. */
     rows: core.adapter,
-    /** Whether session tokens have the tokens of providers (`refreshTokens`). */
-    keepsTokens,
+    /** Whether a read may be asked for new claims. */
+    refreshes: hooks.some(({ refreshes }) => refreshes),
     /** Leaves out the claims that no session may have, if there are any: a callback may put all of them into one. */
     leaveOut: hiddenClaims.length > 0
       ? (key: string, value: unknown) => hiddenClaims.includes(key) ? undefined : value

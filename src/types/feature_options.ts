@@ -1,19 +1,6 @@
 /** The options of the features: one interface for each, with what it adds to the configuration. */
 import type { IoRedisClient, NodeRedisClient } from "./store.ts";
 
-/** The option of access tokens of providers. */
-export interface AccessTokensConfig {
-  /**
-   * Whether the tokens that OAuth and OpenID Connect providers issue are kept for `auth.getAccessToken()`,
-   * which refreshes an access token that has expired: in the session token, which is encrypted, or with the
-   * strategy "database" in the row of the account. The adapter then needs `withAccountList()` and
-   * `withAccountUpdate()`.
-   *
-   * @default false
-   */
-  refreshTokens?: boolean;
-}
-
 /** The option of the page that confirms a sign-in by e-mail. */
 export interface EmailConfirmConfig {
   /**

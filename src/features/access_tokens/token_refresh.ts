@@ -3,11 +3,11 @@
  * errors.
  */
 import type { Provider } from "@auth/core/providers";
-import type { ResolvedConfig } from "../config/resolve.ts";
-import { AuthActionError, FastifyAuthError } from "../errors.ts";
-import { findUnavailable, unavailableProviderError } from "../provider/provider_unavailable.ts";
-import { isRefused, isTemporary } from "../provider/refresh_tokens.ts";
-import { isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
+import type { ResolvedConfig } from "../../config/resolve.ts";
+import { AuthActionError, FastifyAuthError } from "../../errors.ts";
+import { findUnavailable, unavailableProviderError } from "../../provider/provider_unavailable.ts";
+import { isRefused, isTemporary } from "./refresh_tokens.ts";
+import { isExpired, type ProviderTokens } from "./provider_tokens.ts";
 
 /** How often tokens are refreshed for one call: others may change them at the same time. */
 export const ATTEMPTS = 3;

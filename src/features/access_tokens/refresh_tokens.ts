@@ -2,9 +2,9 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
-import { clonePlain, mergeAsCore } from "../utils/clone.ts";
-import { parseJsonObject } from "../utils/json.ts";
-import { unverifiedConform } from "./verify_id_tokens.ts";
+import { clonePlain, mergeAsCore } from "../../utils/clone.ts";
+import { parseJsonObject } from "../../utils/json.ts";
+import { unverifiedConform } from "../../provider/verify_id_tokens.ts";
 
 /** What a refresh gives. */
 export interface RefreshedTokens {

@@ -1,24 +1,18 @@
 /** The access tokens of providers. */
 import { accessTokenOfAccount } from "./account_tokens.ts";
-import type { ActionAuth } from "../actions/perform.ts";
-import { strategyOf } from "../config/adapter_problem.ts";
-import type { ResolvedConfig } from "../config/resolve.ts";
-import type { FastifyAuthError } from "../errors.ts";
-import { readClaims } from "../instance/read_claims.ts";
-import { presentedToken, readRefreshing, readSession } from "../instance/read_session.ts";
-import { invalid } from "../instance/arguments.ts";
-import { refreshTokens } from "../provider/refresh_tokens.ts";
-import {
-  EARLY_MS,
-  isExpired,
-  type ProviderTokens,
-  tokensOf,
-  withTokens,
-} from "../session/provider_tokens.ts";
-import type { TokenRefresh } from "../session/read.ts";
-import { canCarryCookies } from "../session/reply.ts";
+import { strategyOf } from "../../config/adapter_problem.ts";
+import type { ResolvedConfig } from "../../config/resolve.ts";
+import type { FastifyAuthError } from "../../errors.ts";
+import type { ActionAuth } from "../../actions/perform.ts";
+import { readClaims } from "../../instance/read_claims.ts";
+import { presentedToken, readRefreshing, readSession } from "../../instance/read_session.ts";
+import { invalid } from "../../instance/arguments.ts";
+import { refreshTokens } from "./refresh_tokens.ts";
+import { EARLY_MS, isExpired, type ProviderTokens, tokensOf, withTokens } from "./provider_tokens.ts";
+import type { TokenRefresh } from "../../session/read.ts";
+import { canCarryCookies } from "../../session/reply.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
-import type { SessionRequest } from "../types.ts";
+import type { FastifyAuthConfig, SessionRequest } from "../../types.ts";
 
 /** How often one call reads at most: a read that others began does not refresh what it asks for. */
 const MOST_READS = 1000;
@@ -30,16 +24,18 @@ export async function getAccessToken(
   id: string,
 ): Promise<string | null> {
   const { config, instance } = auth;
-  if (!instance.config.keepsTokens) {
+  if (!instance.config.facts.config.refreshTokens) {
     throw invalid(
       "getAccessToken()",
       "set `refreshTokens: true` in the configuration, which keeps the tokens.",
     );
   }
-  if (strategyOf(instance.config.core) === "database") return await accessTokenOfAccount(auth, request, id);
+  if (strategyOf(instance.config.core) === "database") {
+    return await accessTokenOfAccount(auth, request, id);
+  }
   const refresh = refreshOf(id, instance.config);
   let claims = await readClaims(request, config);
-  if (claims === null) await assertAvailable(auth, request);
+  if (claims === null) await assertAvailable(config, request);
   let attempt = 0;
   for (let reads = 0; claims !== null; reads++) {
     const tokens = tokensOf(claims, id);
@@ -72,7 +68,7 @@ export async function getAccessToken(
  * Throws if it is not known whether there is a session: then it is not known either that there are no
  * tokens.
  */
-async function assertAvailable({ config }: ActionAuth, request: SessionRequest): Promise<void> {
+async function assertAvailable(config: FastifyAuthConfig, request: SessionRequest): Promise<void> {
   const { failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
 }

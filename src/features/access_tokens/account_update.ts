@@ -1,8 +1,8 @@
 /** The tokens of providers in the rows of accounts (`refreshTokens` with sessions in a database). */
-import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
-import type { AccountListAdapter, ListedAccount } from "./account_list.ts";
-import { withMethods } from "./bind.ts";
+import type { AccountListAdapter, ListedAccount } from "../../adapter/account_list.ts";
+import { withMethods } from "../../adapter/bind.ts";
+import type { SignInParams } from "../../session/hooks.ts";
 
 /** The tokens of an account, as they are written to its row. */
 export interface AccountTokens {
@@ -58,29 +58,13 @@ export function withAccountUpdate<A extends Adapter>(
   return withMethods(adapter, { updateAccount: update });
 }
 
-type Events = NonNullable<AuthConfig["events"]>;
-type SignInMessage = Parameters<NonNullable<Events["signIn"]>>[0];
+/** An adapter with the methods by which the rows of accounts keep tokens. */
+export type TokenAdapter = Adapter & AccountListAdapter & AccountUpdateAdapter;
 
-/**
- * The events for core, which also write the tokens of a sign-in to the row of its account: core does so only
- * when it links the account.
- *
- * @param own The application's.
- * @param adapter Its failure must fail the sign-in: core only logs it.
- */
-export function updateOnSignIn(own: Events, adapter: Adapter): Events {
-  return {
-    ...own,
-    async signIn(message) {
-      await updateRow(message, adapter as Adapter & AccountListAdapter & AccountUpdateAdapter);
-      return await own.signIn?.(message);
-    },
-  };
-}
-
-async function updateRow(
-  { account, user }: SignInMessage,
-  adapter: AccountListAdapter & AccountUpdateAdapter,
+/** Writes the tokens of a sign-in to the row of its account: core does so only when it links the account. */
+export async function updateRow(
+  { account, user }: SignInParams,
+  adapter: Pick<TokenAdapter, "listAccountsByUserId" | "updateAccount">,
 ): Promise<void> {
   if (!account?.access_token) return;
   const { provider, providerAccountId, access_token, refresh_token, expires_at } = account;

@@ -2,8 +2,8 @@
  * The tokens of OAuth providers, in a claim of the session token (`refreshTokens`). They stay on the server:
  * the session token is encrypted, and a session never has the claim.
  */
-import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
+import type { SessionSignIn } from "../../session/hooks.ts";
 
 /** What is kept of a provider's token response. */
 export interface ProviderTokens {
@@ -15,10 +15,8 @@ export interface ProviderTokens {
   readonly expires_at?: number;
 }
 
-type SignedIn = Pick<Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0], "account">;
-
 /** The claim. */
-export const CLAIM = "providerTokens";
+export const TOKENS_CLAIM = "providerTokens";
 
 /** How long before it expires an access token is refreshed, in milliseconds: it is still to be sent. */
 export const EARLY_MS = 30_000;
@@ -31,11 +29,11 @@ export function tokensOf(claims: JWT, provider: string): ProviderTokens | undefi
 
 /** The claims with other tokens of a provider. */
 export function withTokens(claims: JWT, provider: string, tokens: ProviderTokens): JWT {
-  return { ...claims, [CLAIM]: { ...allOf(claims), [provider]: tokens } };
+  return { ...claims, [TOKENS_CLAIM]: { ...allOf(claims), [provider]: tokens } };
 }
 
 function allOf(claims: JWT): Readonly<Record<string, ProviderTokens>> {
-  return (claims[CLAIM] ?? {}) as Record<string, ProviderTokens>;
+  return (claims[TOKENS_CLAIM] ?? {}) as Record<string, ProviderTokens>;
 }
 
 /** Whether an access token expires within `early` milliseconds. */
@@ -46,17 +44,15 @@ export function isExpired({ expires_at }: ProviderTokens, early: number): boolea
 /**
  * The claims of a sign-in with the tokens of its account. If the same user signs in, those of other providers
  * stay, and so does its refresh token: some providers issue one only with the first sign-in.
- *
- * @param held The claims of the session that the browser had.
  */
-export function keepTokens(claims: JWT, { account }: SignedIn, held: JWT | undefined): JWT {
+export function keepTokens(claims: JWT, { params: { account }, held }: SessionSignIn): JWT {
   if (!account?.access_token) return claims;
   const { access_token, expires_at, provider, providerAccountId } = account;
   const kept = held !== undefined && held.sub === claims.sub ? held : {};
   const earlier = tokensOf(kept, provider);
   const refresh_token = account.refresh_token ??
     (earlier?.account === providerAccountId ? earlier.refresh_token : undefined);
-  return withTokens({ ...claims, [CLAIM]: allOf(kept) }, provider, {
+  return withTokens({ ...claims, [TOKENS_CLAIM]: allOf(kept) }, provider, {
     access_token,
     ...(refresh_token !== undefined && { refresh_token, account: providerAccountId }),
     ...(expires_at !== undefined && { expires_at }),

@@ -1,22 +1,37 @@
 /** The access tokens of providers if sessions are in a database: in the rows of accounts. */
 import type { LoggerInstance } from "@auth/core/types";
-import type { ActionAuth } from "../actions/perform.ts";
-import { fromAdapter, rowsOf } from "../actions/account_rows.ts";
-import type { AccountTokens, AccountUpdateAdapter } from "../adapter/account_tokens.ts";
-import { toCoreLogger } from "../core/logger.ts";
-import { presentedToken, readSession } from "../instance/read_session.ts";
-import { isRefused, refreshTokens } from "../provider/refresh_tokens.ts";
-import { ownerOf } from "../session/owner.ts";
-import { EARLY_MS, isExpired, type ProviderTokens } from "../session/provider_tokens.ts";
-import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
+import type { ActionAuth } from "../../actions/perform.ts";
+import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
+import type { AccountTokens, AccountUpdateAdapter } from "./account_update.ts";
+import { toCoreLogger } from "../../core/logger.ts";
+import { presentedToken, readSession } from "../../instance/read_session.ts";
+import { isRefused, refreshTokens } from "./refresh_tokens.ts";
+import { ownerOf } from "../../session/owner.ts";
+import { EARLY_MS, isExpired, type ProviderTokens } from "./provider_tokens.ts";
+import { refreshedElsewhere, refreshOnce } from "../../session/refresh_once.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
-import type { SessionRequest } from "../types.ts";
+import type { SessionRequest } from "../../types.ts";
 
 /** A row with tokens. */
 interface TokenRow {
   readonly provider: string;
   readonly providerAccountId: string;
   readonly tokens: ProviderTokens;
+}
+
+/** What this process remembers of accounts. */
+interface Memory {
+  /** Those whose tokens are being refreshed, each with the work. What was refreshed is in their rows. */
+  readonly underWay: Map<string, Promise<void>>;
+  /** Refreshed tokens that could not be written: those in the row of the account are spent. */
+  readonly unwritten: Map<string, ProviderTokens>;
+}
+
+function memoryOf({ instance: { memory } }: ActionAuth): Memory {
+  const known = memory.get("access_tokens") as Memory | undefined;
+  const own = known ?? { underWay: new Map(), unwritten: new Map() };
+  if (known === undefined) memory.set("access_tokens", own);
+  return own;
 }
 
 /** A valid access token of an account of the signed-in user, or null if there is none. */
@@ -94,16 +109,16 @@ async function refreshRow(
   userId: string,
   row: TokenRow,
 ): Promise<void> {
-  const { instance: { accountRefreshes } } = auth;
+  const { underWay } = memoryOf(auth);
   const key = keyOf(row);
-  const running = accountRefreshes.get(key);
+  const running = underWay.get(key);
   if (running !== undefined) return await running;
   const refreshing = refreshInTurn(auth, request, userId, row);
-  accountRefreshes.set(key, refreshing);
+  underWay.set(key, refreshing);
   try {
     await refreshing;
   } finally {
-    accountRefreshes.delete(key);
+    underWay.delete(key);
   }
 }
 
@@ -142,14 +157,15 @@ async function exchange(
   row: TokenRow,
   logger: () => Pick<LoggerInstance, "error">,
 ): Promise<void> {
-  const { config, unwrittenTokens } = auth.instance;
+  const { config } = auth.instance;
+  const { unwritten } = memoryOf(auth);
   const { provider, tokens } = row;
   if (await hasChanged(auth, userId, row)) {
-    unwrittenTokens.delete(keyOf(row));
+    unwritten.delete(keyOf(row));
     return;
   }
-  const unwritten = unwrittenTokens.get(keyOf(row));
-  if (unwritten !== undefined) return await write(row, unwritten, auth, logger);
+  const left = unwritten.get(keyOf(row));
+  if (left !== undefined) return await write(row, left, auth, logger);
   const refreshed = await refreshTokens(oauthProvider(provider, config), tokens.refresh_token!).catch(
     async (failure: unknown) => {
       // Without a lock, another process may have been faster.
@@ -169,15 +185,17 @@ async function exchange(
 async function write(
   row: TokenRow,
   tokens: ProviderTokens,
-  { instance: { config, unwrittenTokens } }: ActionAuth,
+  auth: ActionAuth,
   logger: () => Pick<LoggerInstance, "error">,
 ): Promise<void> {
   const { provider, providerAccountId } = row;
+  const { unwritten } = memoryOf(auth);
+  const { adapter } = auth.instance.config.core;
   const { access_token, refresh_token = null, expires_at = null } = tokens;
   const account: AccountTokens = { provider, providerAccountId, access_token, refresh_token, expires_at };
-  unwrittenTokens.set(keyOf(row), tokens);
+  unwritten.set(keyOf(row), tokens);
   try {
-    await fromAdapter((config.core.adapter as AccountUpdateAdapter).updateAccount(account));
+    await fromAdapter((adapter as AccountUpdateAdapter).updateAccount(account));
   } catch (cause) {
     const problem =
       `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
@@ -185,7 +203,7 @@ async function write(
     logger().error(new Error(problem, { cause }));
     throw cause;
   }
-  unwrittenTokens.delete(keyOf(row));
+  unwritten.delete(keyOf(row));
 }
 
 async function hasChanged(auth: ActionAuth, userId: string, row: TokenRow): Promise<boolean> {

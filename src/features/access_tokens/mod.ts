@@ -1,0 +1,44 @@
+/** Access tokens of providers, which are kept for `auth.getAccessToken()` and refreshed by it. */
+import { strategyOf } from "../../config/adapter_problem.ts";
+import { BOOLEAN } from "../../config/rules.ts";
+import type { Feature } from "../../instance/feature.ts";
+import { type TokenAdapter, updateRow } from "./account_update.ts";
+import { keepTokens, TOKENS_CLAIM } from "./provider_tokens.ts";
+
+export const accessTokens: Feature = {
+  rules: { refreshTokens: BOOLEAN },
+  problems: [
+    [
+      "FST_AUTHJS_ADAPTER_INVALID",
+      ({ core }) => strategyOf(core) === "database" && lackingTokenMethods(core.adapter),
+    ],
+  ],
+  configure({ core }) {
+    if (strategyOf(core) === "jwt") {
+      return { refreshes: true, hiddenClaims: [TOKENS_CLAIM], onSignIn: keepTokens };
+    }
+    return {
+      refreshes: true,
+      async onRow(signIn) {
+        await updateRow(signIn.params, signIn.adapter as TokenAdapter);
+        return [];
+      },
+    };
+  },
+};
+
+/** How the methods are added that write the tokens of providers to the rows of accounts. */
+const TOKEN_METHODS = {
+  listAccountsByUserId: "withAccountList(adapter, query)",
+  updateAccount: "withAccountUpdate(adapter, update)",
+};
+
+/** Those of them that are missing. */
+function lackingTokenMethods(adapter: object = {}): string | undefined {
+  const missing = Object.entries(TOKEN_METHODS).filter(([method]) => !(method in adapter));
+  if (missing.length === 0) return undefined;
+  return "`refreshTokens` with sessions in a database keeps the tokens in the rows of accounts, and the adapter has " +
+    `no ${missing.map(([method]) => `\`${method}()\``).join(" and no ")}. Add ${
+      missing.map(([, helper]) => `\`${helper}\``).join(" and ")
+    }, or set \`session: { strategy: "jwt" }\`.`;
+}
