@@ -3,7 +3,7 @@
  * its checksum. `npm/modules/`, which is not in the tarball, is the package before its modules were joined
  * (`npm_join.ts`).
  *
- * dnt builds it wherever JSR answers. Elsewhere `deno pack` builds the same (`compare_npm.ts` compares the two).
+ * dnt builds it if JSR answers, else `deno pack`: what either makes passes the tests of the package.
  * `--with=dnt` or `--with=pack` chooses one; with `--test`, dnt also runs the tests on Node.
  */
 import { execFile } from "node:child_process";
@@ -30,8 +30,8 @@ export interface NpmBuild {
   test: boolean;
 }
 
-/** What builds the package, or (`tsc`) makes what dnt would, to compare with. */
-export type Builder = "dnt" | "pack" | "tsc";
+/** What builds the package. */
+export type Builder = "dnt" | "pack";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -40,7 +40,7 @@ export const MODULES = "modules";
 
 /**
  * Builds the package into a directory, with a file for each module of the sources. What was there is removed. Tests of
- * internal modules, and comparisons of builders, need no more.
+ * internal modules need no more.
  */
 export async function buildModules(builder: Builder, outDir: string, test = false): Promise<PackageJson> {
   // The name is computed to keep dnt, which only JSR has, out of this module's graph

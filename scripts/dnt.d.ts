@@ -18,7 +18,7 @@ export interface BuildOptions {
   test?: boolean;
   testPattern?: string;
   testIsolation?: "process" | "none";
-  filterDiagnostic?: (diagnostic: { code: number; file?: { fileName: string } | undefined }) => boolean;
+  typeCheck?: "both" | "single" | false;
   postBuild?: () => void | Promise<void>;
 }
 

@@ -27,10 +27,15 @@ const PACKAGES = [
 
 const DENO_ARGS = ["run", "--allow-all", "--no-config", "--node-modules-dir=manual"];
 
-/** Finds every runtime, this Deno too. One that cannot be had is reported, and is an error where `CI` is set. */
-export async function findRuntimes(): Promise<Runtime[]> {
+/**
+ * Finds every runtime, this Deno too. One that cannot be had is reported, and is an error if `CI` is set.
+ *
+ * @param nodes These releases of Node alone, by their major version.
+ */
+export async function findRuntimes(nodes?: readonly string[]): Promise<Runtime[]> {
   const found: Runtime[] = [];
-  for (const name of PACKAGES) {
+  const wanted = (name: string) => nodes?.some((major) => name.match(/^node@(\d+)/)?.[1] === major) ?? true;
+  for (const name of PACKAGES.filter(wanted)) {
     try {
       found.push(await findRuntime(name));
     } catch (error) {
@@ -38,6 +43,7 @@ export async function findRuntimes(): Promise<Runtime[]> {
       console.warn(`NOT RUN: ${name} cannot be had here. ${String(error).trim().split("\n").at(-1)}`);
     }
   }
+  if (nodes) return found;
   return [...found, { name: `Deno ${process.versions.deno}`, command: process.execPath, args: DENO_ARGS }];
 }
 

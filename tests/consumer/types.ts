@@ -1,12 +1,9 @@
 /** Type-checks apps that use the installed package. */
-import { cp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Manifest, readManifest } from "./consumer.ts";
 import type { Result } from "./matrix.ts";
 import { run } from "./process.ts";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** How an app resolves modules. Server code has no DOM; what a bundler bundles has. */
 export const RESOLUTIONS = {
@@ -84,40 +81,6 @@ export async function checkOldestTypes(
   );
   const tsc = join(project, "node_modules", compiler, "bin/tsc");
   const failed = await errorsOf(node, [tsc, "--project", file, "--pretty", "false"], project);
-  return { passed: failed.length === 0 ? 1 : 0, failed };
-}
-
-/** "Could not find a declaration file for module", which `scripts/npm_dnt.ts` passes over as well. */
-const NO_TYPES = /error TS7016\b/;
-
-/**
- * Checks the sources by the rules that dnt builds the published package by, which are not those of `deno check`, so that
- * a fault is found where there is no dnt.
- */
-export async function checkSources(node: string, compiler: string, project: string): Promise<Result> {
-  // In the package, which may have another version of a dependency than the project
-  const sources = "node_modules/fastify-authjs/sources";
-  for (const path of ["mod.ts", "src", "providers"]) {
-    await cp(join(root, path), join(project, sources, path), { recursive: true });
-  }
-  const compilerOptions = {
-    strict: true,
-    noEmit: true,
-    allowImportingTsExtensions: true,
-    target: "ES2023",
-    lib: ["ES2023", "DOM", "DOM.Iterable"],
-    module: "ESNext",
-    moduleResolution: "Bundler",
-    types: ["node"],
-    skipLibCheck: true,
-  };
-  const file = "tsconfig.sources.json";
-  const config = { include: [`${sources}/**/*.ts`], exclude: [], compilerOptions };
-  await writeFile(join(project, file), JSON.stringify(config));
-  const tsc = join(project, "node_modules", compiler, "bin/tsc");
-  const errors = await errorsOf(node, [tsc, "--project", file, "--pretty", "false"], project);
-  await rm(join(project, sources), { recursive: true });
-  const failed = errors.filter((error) => !NO_TYPES.test(error));
   return { passed: failed.length === 0 ? 1 : 0, failed };
 }
 
