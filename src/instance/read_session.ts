@@ -38,7 +38,8 @@ export async function readRefreshing(
 }
 
 async function read(reads: RequestReads, latest: LatestRead, refresh?: TokenRefresh): Promise<SessionRead> {
-  reads.began(latest);
+  latest.at = monotonicNow();
+  reads.underWay++;
   const { request } = reads;
   let found = SIGNED_OUT;
   try {

@@ -5,7 +5,7 @@ import { type Head, onHeaders, valuesOf } from "../http/late_headers.ts";
 import { removeCdnCaching } from "../http/security_headers.ts";
 import { type SetCookie, toSetCookieLine } from "../http/set_cookie.ts";
 import { isSessionPart } from "./cookie.ts";
-import { type CookieChange, READS, RequestReads } from "./request_reads.ts";
+import { READS, RequestReads, type Update } from "./request_reads.ts";
 import type { SessionRequest } from "../types.ts";
 
 /** The decorator of scopes whose replies carry what reads changed: which losses were told. */
@@ -51,16 +51,16 @@ function carryLate(reads: RequestReads): void {
   const reply = reads.reply!;
   // The cookie of a session that has ended is removed with the next request.
   if (reads.hasLeft) return reads.givesSession ? warnOfLoss(reply, LATE) : undefined;
-  if (reads.carried !== undefined) return;
-  const carried: string[] = reads.carried = [];
+  if (reads.isCarrier) return;
+  reads.isCarrier = true;
   const { raw } = reply;
   onHeaders(raw, () => {
-    for (const change of reads.isSent ? [] : reads.changes) {
+    for (const update of reads.isSent ? [] : reads.current) {
       // The other processes cannot be asked any more whether a session has ended.
-      if (change.isUnsure) warnOfLoss(reply, UNCHECKED);
-      else carry(change, raw, carried, (lines) => raw.setHeader("set-cookie", lines));
+      if (update.checkOtherProcesses !== undefined) warnOfLoss(reply, UNCHECKED);
+      else carry(update, reads, raw, (lines) => raw.setHeader("set-cookie", lines));
     }
-    if (!carried.some((name) => hasPart(raw, name))) return;
+    if (!reads.carried.some((name) => hasPart(raw, name))) return;
     keepFromSharedCaches(raw);
     reply.header("cache-control", raw.getHeader("cache-control"));
   });
@@ -79,8 +79,7 @@ async function finish(
 ): Promise<void> {
   await reads.settled();
   try {
-    const set = (lines: string[]) => replaceCookies(reply, lines);
-    for (const change of reads.changes) carry(change, reply, reads.carried ?? [], set);
+    for (const update of reads.current) carry(update, reads, reply, (lines) => replaceCookies(reply, lines));
     reads.isSent = true;
     done(null, payload);
   } catch (error) {
@@ -94,15 +93,11 @@ async function finish(
 }
 
 /** Sets the cookies, unless the reply has some of that session: signing out or in came later than the read. */
-function carry(
-  { name, cookies, replaces }: CookieChange,
-  head: Held,
-  carried: string[],
-  set: (lines: string[]) => void,
-): void {
-  if (!replaces && hasPart(head, name)) return;
-  carried.push(name);
-  set(linesWith(cookies, head, (other) => isSessionPart(other, name)));
+function carry(update: Update, reads: RequestReads, head: Held, set: (lines: string[]) => void): void {
+  const { name, cookies } = update;
+  if (!reads.replaces(update) && hasPart(head, name)) return;
+  reads.carried.push(name);
+  set(linesWith(cookies(), head, (other) => isSessionPart(other, name)));
 }
 
 function replaceCookies(reply: FastifyReply, lines: string[]): void {

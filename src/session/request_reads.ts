@@ -3,7 +3,7 @@ import type { FastifyReply } from "fastify";
 import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
-import { cookiesAfter, type SetCookie } from "../http/set_cookie.ts";
+import { cookiesAfter } from "../http/set_cookie.ts";
 import { knownRead, ownReadOf, REFRESHES_ITSELF } from "./own_read.ts";
 import {
   type CookieUpdate,
@@ -37,25 +37,14 @@ export interface LatestRead {
 }
 
 /** A read that changed something. */
-interface Update extends CookieUpdate {
+export interface Update extends CookieUpdate {
   readonly of: LatestRead;
   readonly givesSession: boolean;
 }
 
-/** Cookies to set. */
-export interface CookieChange {
-  /** The name of the session cookie. */
-  readonly name: string;
-  readonly cookies: readonly SetCookie[];
-  /** Whether they replace those that the request has set before the read. */
-  readonly replaces: boolean;
-  /** Whether the other processes have to be asked before. */
-  readonly isUnsure: boolean;
-}
-
 const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 
-/** Reads the session of a request, and tells it of the beginning and the end. Never rejects. */
+/** Reads the session of a request, and tells it of the end. Never rejects. */
 type Read = (reads: RequestReads, latest: LatestRead, refresh?: TokenRefresh) => Promise<SessionRead>;
 
 export class RequestReads {
@@ -67,8 +56,10 @@ export class RequestReads {
   updates: readonly Update[] = [];
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   isSent = false;
-  /** The session cookies that the reply carries; `undefined` until it is known that it may. */
-  carried: string[] | undefined;
+  /** Whether it is known that the reply may carry cookies. */
+  isCarrier = false;
+  /** The names of the session cookies that it carries. */
+  readonly carried: string[] = [];
   /** The reply; none for a request that was made from another. */
   reply: FastifyReply | undefined;
   onUpdate: ((reads: RequestReads) => void) | undefined;
@@ -110,13 +101,7 @@ export class RequestReads {
     return await (latest.result = read(this, latest, refresh));
   }
 
-  /** A read has begun. */
-  began(latest: LatestRead): void {
-    latest.at = monotonicNow();
-    this.underWay++;
-  }
-
-  /** It is done, and has found this. */
+  /** A read is done, and has found this. */
   done(latest: LatestRead, { update, session }: SessionRead): void {
     this.underWay--;
     if (update !== undefined) this.#note(latest, update, session !== null);
@@ -182,17 +167,16 @@ export class RequestReads {
    */
   async settled(): Promise<void> {
     for (const { result } of this.#latest) await result;
-    await Promise.allSettled(this.updates.map(({ checkOtherProcesses }) => checkOtherProcesses?.()));
+    for (const { checkOtherProcesses } of this.updates) await checkOtherProcesses?.().catch(() => {});
   }
 
-  /** The cookies to set, of the reads that are done; a session that ended since is not brought back. */
-  get changes(): readonly CookieChange[] {
-    const current = this.updates.filter(({ isOutdated }) => !isOutdated());
-    return current.map(({ name, cookies, of, checkOtherProcesses }) => ({
-      name,
-      cookies: cookies(),
-      replaces: of.isOfChange && this.#latest.includes(of),
-      isUnsure: checkOtherProcesses !== undefined,
-    }));
+  /** Those whose cookies are to be set; a session that ended since is not brought back. */
+  get current(): readonly Update[] {
+    return this.updates.filter(({ isOutdated }) => !isOutdated());
+  }
+
+  /** Whether the cookies replace those that the request has set before the read. */
+  replaces({ of }: Update): boolean {
+    return of.isOfChange && this.#latest.includes(of);
   }
 }
