@@ -1,7 +1,7 @@
 /** The configuration, put together from the options of core, of the kernel and of the features; and all public types. */
 import type { AuthConfig } from "@auth/core";
 import type { FastifyRequest } from "fastify";
-import type { EmailConfirmConfig, RateLimitConfig } from "./types/feature_options.ts";
+import type { RateLimitConfig } from "./types/feature_options.ts";
 import type { FeatureOptions } from "./features/mod.ts";
 import type { FastifyAuthPages, KernelOptions } from "./types/kernel_options.ts";
 
@@ -14,8 +14,7 @@ export type * from "./types/store.ts";
 export type * from "./types/telemetry.ts";
 
 /** What the plugin adds to core's configuration. */
-export interface FastifyAuthOptions
-  extends KernelOptions, FeatureOptions, EmailConfirmConfig, RateLimitConfig {}
+export interface FastifyAuthOptions extends KernelOptions, FeatureOptions, RateLimitConfig {}
 
 /** The configuration of the plugin: core's without `raw`, and the options of the plugin. */
 export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, FastifyAuthOptions {

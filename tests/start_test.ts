@@ -17,7 +17,14 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   "pages": ["sendPage", "renderPage", "loadAssets", "logoSprite", "unpack", "signInMail"],
   "requests to providers": ["limitedFetch", "refreshTokens"],
   "actions": ["beginSignIn", "rowsOf", "sessionRows", "whileValid", "startStepUp"],
-  "options": ["sendTooManyRequests", "authOperation", "verifiedResponse", "withoutSignal", "logoutClaims"],
+  "options": [
+    "confirmSignIn",
+    "sendTooManyRequests",
+    "authOperation",
+    "verifiedResponse",
+    "withoutSignal",
+    "logoutClaims",
+  ],
 };
 
 /**

@@ -158,7 +158,7 @@ export async function signOut(
 ): Promise<SignOutActionResult | void> {
   assertObject(options, "options of signOut()");
   const { callbackUrl, redirect, allowGet = false } = options;
-  const lacking = lackingFeature(FEATURES, options, auth.config);
+  const lacking = lackingFeature(FEATURES, options, auth.instance.config.facts);
   if (lacking !== undefined) throw invalid("signOut()", lacking);
   const outcome = await perform(auth, request, reply, {
     what: "Signing out",

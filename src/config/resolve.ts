@@ -134,9 +134,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     /** Warns of other processes, which could refresh the same sessions without a lock. */
     otherProcesses: needsStore ? otherProcesses(notices) : undefined,
 
-    /** Whether a mailed link opens a page that confirms the sign-in. */
-    emailConfirm: config.emailConfirm ?? true,
-
     /** What sign-ins under way keep in this process, and how long a call of the adapter may take. */
     signIns: { memory: signInMemory(), timeout: adapterTimeout },
 

@@ -100,7 +100,6 @@ const CONFIG = {
   callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn") satisfies ShapeOf<Part<"callbacks">>,
   cookies: COOKIES,
   debug: BOOLEAN,
-  emailConfirm: BOOLEAN,
   emailMessage: FUNCTION,
   events: each(
     FUNCTION,

@@ -1,4 +1,5 @@
 /** The answer to an auth request, as data. The reply is written once the answer is complete. */
+import type { VerificationToken } from "@auth/core/adapters";
 import { AccessDenied } from "@auth/core/errors";
 import type { User } from "@auth/core/types";
 import type { FastifyAuthError } from "../errors.ts";
@@ -27,6 +28,8 @@ export interface Answer {
   readonly error?: Error;
   /** The user under whom a passkey is to be registered. */
   readonly registers?: User | undefined;
+  /** The link that was mailed. */
+  readonly mailed?: Pick<VerificationToken, "identifier" | "expires">;
   /** What is published, unless there is an error. */
   readonly events?: { readonly [Name in keyof AuthEvents]?: EventDetails<Name> };
   /** Whether it was logged and published already, such as with another request of the same attempt. */

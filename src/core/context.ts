@@ -34,6 +34,8 @@ export type FinishLink = (
 export interface Hooks extends SessionHooks, GuardHooks {
   /** Answers the routes of the feature, by action. */
   readonly handlers?: Readonly<Record<string, Handler>>;
+  /** Answers a request to an auth route, or an action of the application, mostly by `answer`. */
+  onAnswer?(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer>;
   /** The cookies that it sets, for the table of how the application is set up. */
   readonly cookies?: readonly CookieDefinition[];
   /**

@@ -6,6 +6,7 @@ import type { Actions, ListedFeature } from "../instance/feature.ts";
 import type { AccessTokensActions, AccessTokensConfig } from "./access_tokens/options.ts";
 import type { AccountsActions } from "./accounts/types.ts";
 import type { BearerConfig } from "./bearer/options.ts";
+import type { EmailConfirmConfig } from "./email_confirm/options.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
 import type { SessionsActions } from "./sessions/types.ts";
 import type { SessionsConfig } from "./sessions/options.ts";
@@ -15,6 +16,7 @@ import type { StepUpConfig, StepUpGuardOptions } from "./step_up/options.ts";
 export type * from "./access_tokens/options.ts";
 export type * from "./accounts/types.ts";
 export type * from "./bearer/options.ts";
+export type * from "./email_confirm/options.ts";
 export type * from "./provider_logout/options.ts";
 export type * from "./sessions/options.ts";
 export type * from "./sessions/types.ts";
@@ -22,7 +24,13 @@ export type * from "./step_up/options.ts";
 
 /** The options of the features. */
 export interface FeatureOptions
-  extends AccessTokensConfig, BearerConfig, ProviderLogoutConfig, SessionsConfig, StepUpConfig {}
+  extends
+    AccessTokensConfig,
+    BearerConfig,
+    EmailConfirmConfig,
+    ProviderLogoutConfig,
+    SessionsConfig,
+    StepUpConfig {}
 
 /** What they add to the options of guards. */
 export interface FeatureGuardOptions extends StepUpGuardOptions {}
@@ -44,10 +52,17 @@ export const FEATURES: readonly ListedFeature[] = [
     },
   },
   {
+    name: "email_confirm",
+    options: ["emailConfirm"],
+    isUsed: ({ config: { emailConfirm }, providers }) =>
+      emailConfirm === undefined ? providers.some(({ type }) => type === "email") : emailConfirm !== false,
+    load: async () => (await import("./email_confirm/mod.ts")).emailConfirm,
+  },
+  {
     name: "accounts",
     options: [],
     // Accounts are linked in a database.
-    isUsed: ({ adapter }) => adapter !== undefined,
+    isUsed: ({ config: { adapter } }) => adapter !== undefined,
     load: async () => (await import("./accounts/mod.ts")).accounts,
     actions: {
       load: async () => await import("./accounts/actions.ts") as unknown as Actions,

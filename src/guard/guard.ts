@@ -101,7 +101,7 @@ function guardOf(
   const once = (what: string, tell: () => void) => authInstance(config).once(what, tell);
   const isAllowed = authorizer(options, where, once);
   const features = featuresOf(options);
-  const unused = features.find((feature) => !isUsed(feature, config));
+  const unused = features.find((feature) => !isUsed(feature, authInstance(config).config.facts));
   if (unused !== undefined) throw invalid(where, unused.guard.unused);
   const guard: SessionGuard = async (request, reply) => {
     // The routes of the plugin must work without a session, also under a guard at the root.

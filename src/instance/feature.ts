@@ -6,7 +6,6 @@ import type { Hooks } from "../core/context.ts";
 import type { FeatureOptions, FeatureSignOutOptions } from "../features/mod.ts";
 import { type FastifyAuthErrorCode, invalidConfig } from "../errors.ts";
 import type { SharedStore } from "../session/shared_store.ts";
-import type { FastifyAuthConfig } from "../types.ts";
 import type { AuthRoute } from "../routes/table.ts";
 
 /** A feature in the list: enough to know which configurations use it. It is loaded with the first one. */
@@ -15,7 +14,7 @@ export interface ListedFeature {
   /** Its options at the top level of the configuration. It is used if one of them is neither `false` nor missing. */
   readonly options: readonly (keyof FeatureOptions)[];
   /** Whether a configuration uses it, if options do not say that. */
-  readonly isUsed?: (config: FastifyAuthConfig) => boolean;
+  readonly isUsed?: (facts: Facts) => boolean;
   /** What it adds to guards. Their options are checked before anything is loaded. */
   readonly guard?: ListedGuard;
   readonly load: () => Promise<Feature>;
@@ -85,7 +84,7 @@ export interface UsedFeatures {
  */
 export async function loadFeatures(list: readonly ListedFeature[], setup: Setup): Promise<UsedFeatures> {
   const { config } = setup;
-  const features = await Promise.all(list.filter((each) => isUsed(each, config)).map(({ load }) => load()));
+  const features = await Promise.all(list.filter((each) => isUsed(each, setup)).map(({ load }) => load()));
   for (const { rules = {} } of features) {
     for (const [name, rule] of Object.entries(rules)) {
       const value: unknown = config[name as keyof FeatureOptions];
@@ -105,10 +104,10 @@ export async function loadFeatures(list: readonly ListedFeature[], setup: Setup)
 export function lackingFeature(
   list: readonly ListedFeature[],
   options: FeatureSignOutOptions,
-  config: FastifyAuthConfig,
+  facts: Facts,
 ): string | undefined {
   for (const listed of list) {
-    const problem = !isUsed(listed, config) && listed.lacking?.(options);
+    const problem = !isUsed(listed, facts) && listed.lacking?.(options);
     if (problem) return problem;
   }
 }
@@ -116,8 +115,9 @@ export function lackingFeature(
 /** Whether a configuration uses a feature. */
 export function isUsed(
   { options, isUsed }: Pick<ListedFeature, "options" | "isUsed">,
-  config: FastifyAuthConfig,
+  facts: Facts,
 ): boolean {
-  if (isUsed !== undefined) return isUsed(config);
+  if (isUsed !== undefined) return isUsed(facts);
+  const { config } = facts;
   return options.some((name) => config[name] !== undefined && config[name] !== false);
 }

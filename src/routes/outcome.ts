@@ -23,9 +23,14 @@ export async function runAction(
   handle: Handler,
 ): Promise<Answer> {
   const { action, method, provider, fromApplication, publish } = context;
+  // What features do around it: the first of them is the outermost.
+  const answered = context.auth.hooks.reduceRight<Handler>(
+    (inner, { onAnswer }) => onAnswer ? (context) => onAnswer(context, () => inner(context)) : inner,
+    handle,
+  );
   const answer = authActions.isObserved
-    ? await observeAction(context, requestId, handle)
-    : await handle(context);
+    ? await observeAction(context, requestId, answered)
+    : await answered(context);
   const { error, redirect, events = {} } = answer;
   if (error === undefined && !answer.isReported) {
     for (const [name, details] of Object.entries(events)) publish?.(name as never, details as never);

@@ -1,4 +1,6 @@
 /** `<prefix>/signin` and `<prefix>/signin/:provider`: the sign-in page, and the start of a sign-in. */
+import type { Adapter, VerificationToken } from "@auth/core/adapters";
+import { wrapMethods } from "../adapter/bind.ts";
 import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
@@ -6,7 +8,6 @@ import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
 import { keepRedirect } from "./callback/attempts.ts";
 import { signedInUser } from "./callback/started_by.ts";
-import { rememberBrowser } from "./email_browser.ts";
 import { handleSignInPage } from "./pages.ts";
 import { orUnavailable } from "./provider_unavailable.ts";
 
@@ -42,7 +43,18 @@ export async function beginSignIn(context: ProviderContext, linkTo?: string): Pr
   const refused = csrfRefusal(context);
   if (refused !== undefined) return refused;
   const answer = context.provider.type === "email"
-    ? await rememberBrowser(context)
+    ? await mailLink(context)
     : keepRedirect(await callCore(context), context, { startedBy: await signedInUser(context), linkTo });
   return orUnavailable(answer, context);
+}
+
+/** Has core mail a link. */
+async function mailLink(context: ProviderContext): Promise<Answer> {
+  let mailed: VerificationToken | undefined;
+  const wrapAdapter = (adapter: Adapter) =>
+    wrapMethods<Adapter>(adapter, {
+      createVerificationToken: (create) => async (token) => await create(mailed = token),
+    });
+  const answer = await callCore(context, { wrapAdapter });
+  return { ...answer, ...(mailed && { mailed }) };
 }

@@ -1,18 +1,6 @@
 /** The options of the features: one interface for each, with what it adds to the configuration. */
 import type { IoRedisClient, NodeRedisClient } from "./store.ts";
 
-/** The option of the page that confirms a sign-in by e-mail. */
-export interface EmailConfirmConfig {
-  /**
-   * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
-   * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
-   * show a preview, then do not use the link up. With `false` opening the link signs in.
-   *
-   * @default true
-   */
-  emailConfirm?: boolean;
-}
-
 /** The option of limits on attempts to sign in. */
 export interface RateLimitConfig {
   /**

@@ -59,11 +59,11 @@ export function hasFailed({ error, session }: Answer): boolean {
 
 /**
  * Whether a callback compares something that can be guessed: codes of an authorization server are its own to
- * protect, and a mailed link that is shown first, or fetched in advance, is not used.
+ * protect, and a mailed link that is fetched in advance is not used.
  */
-function mayBeGuess({ provider, method, config, headers }: RequestContext): boolean {
+function mayBeGuess({ provider, method, query, headers }: RequestContext): boolean {
   if (provider?.type !== "email") return provider?.type === "credentials" || provider?.type === "webauthn";
-  return method === "POST" || !(config.emailConfirm || isPrefetch(headers));
+  return method === "POST" || (!isPrefetch(headers) && new URLSearchParams(query).has("token"));
 }
 
 /** The account by the type of the provider. */

@@ -4,30 +4,23 @@
  * It holds a hash of the address that the link was mailed to. A link that an attacker asked for, for an
  * address of their own, thus never signs in without a click.
  */
-import type { Adapter, VerificationToken } from "@auth/core/adapters";
 import { parseCookie } from "cookie";
 import { createHmac } from "node:crypto";
-import { wrapMethods } from "../adapter/bind.ts";
-import { cookieSettings } from "../config/cookies.ts";
-import type { Answer } from "../core/answer.ts";
-import { callCore } from "../core/call.ts";
-import type { ProviderContext } from "../core/context.ts";
-import { removalOf } from "../http/set_cookie.ts";
+import { cookieSettings } from "../../config/cookies.ts";
+import type { Answer } from "../../core/answer.ts";
+import type { ProviderContext } from "../../core/context.ts";
+import { removalOf } from "../../http/set_cookie.ts";
 
-/** Has core mail a link, and sets the cookie if it did. */
-export async function rememberBrowser(context: ProviderContext): Promise<Answer> {
-  if (!context.config.emailConfirm) return await callCore(context);
-  let mailed: VerificationToken | undefined;
-  const wrapAdapter = (adapter: Adapter) =>
-    wrapMethods<Adapter>(adapter, {
-      createVerificationToken: (create) => async (token) => await create(mailed = token),
-    });
-  const answer = await callCore(context, { wrapAdapter });
+export const COOKIE = { name: "email-confirm" };
+
+/** The answer to a browser that asked for a link, which sets the cookie if one was mailed. */
+export function rememberBrowser(answer: Answer, context: ProviderContext): Answer {
+  const { mailed } = answer;
   if (mailed === undefined || answer.error !== undefined) return answer;
-  const { identifier, expires } = mailed;
   const { name, options } = cookieOf(context);
-  const value = hashOf(identifier, context.config.hashSecrets.current, context);
-  return { ...answer, cookies: [...answer.cookies, { name, value, options: { ...options, expires } }] };
+  const value = hashOf(mailed.identifier, context.config.hashSecrets.current, context);
+  const cookie = { name, value, options: { ...options, expires: mailed.expires } };
+  return { ...answer, cookies: [...answer.cookies, cookie] };
 }
 
 /** Whether this browser asked for a link to the address. */
@@ -46,7 +39,7 @@ export function forgetBrowser(answer: Answer, context: ProviderContext): Answer 
 }
 
 function cookieOf({ config, origin }: ProviderContext) {
-  return cookieSettings({ name: "email-confirm" }, config.core, origin.secure);
+  return cookieSettings(COOKIE, config.core, origin.secure);
 }
 
 function hashOf(address: string, secret: string, { provider }: ProviderContext): string {
