@@ -54,11 +54,7 @@ const MISTAKES: readonly ((facts: Facts) => string | false | undefined)[] = [
       "that prefix.",
 ];
 
-/**
- * Warnings of cookies that cannot work at an origin.
- *
- * @param mount The mount path as users see it.
- */
+/** Warnings of cookies that cannot work at an origin. */
 export function cookieWarnings(
   { core, providers }: {
     readonly core: CoreConfig;

@@ -62,7 +62,6 @@ function prefixOf({ prefix }: CookieDefinition, { secure, domain, path }: Serial
  * Merges the configuration's settings of a cookie over core's defaults, and ours of its prefix.
  *
  * @param cookie One of core, or a definition of our own, which the configuration does not name.
- * @param secure Whether the public origin is https.
  */
 export function cookieSettings(
   cookie: AuthCookie | CookieDefinition,

@@ -28,8 +28,6 @@ export interface PageSettings {
 /**
  * The settings of the built-in pages.
  *
- * @param providers Its providers, completed from the environment.
- * @param summaries The same providers.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if a page or the theme is invalid.
  */
 export function pageSettings(

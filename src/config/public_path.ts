@@ -19,10 +19,6 @@ export interface PublicPaths {
  * Without a path the two are the same. If the end of the path is a mount of the application, what is
  * before it is removed on the way from every request: `https://app.example/api/auth` and the mount `/auth`
  * mean that users see `/me` at `/api/me`. Any other path is that of the auth routes alone.
- *
- * @param mountPath The mount path.
- * @param origin The configured origin.
- * @param isMounted Whether the application has auth routes at a path.
  */
 export function publicPaths(
   mountPath: string,

@@ -172,7 +172,6 @@ export function assertPlainEncoding(request: FastifyRequest): void {
 /**
  * The body for core: only strings, as a form sends them.
  *
- * @param parsed The result of the parsers of {@linkcode useAuthBodyParsers}.
  * @param action The auth action: a session update may carry any JSON as `data`.
  * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) if a value is neither text nor a number or a
  * boolean.

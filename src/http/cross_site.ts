@@ -46,7 +46,6 @@ function invalid(problem: string): FastifyAuthError {
  * browsers do not send it, or only over HTTPS; they send `Origin` with every POST. Another subdomain of the
  * same domain is another site. A request with neither header does not come from a browser.
  *
- * @param trusted Other origins that may send requests.
  * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
  */
 export function assertNotCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): void {
@@ -86,9 +85,6 @@ function originHint(from: string): string {
  * `Referer` must be a page of ours. A GET needs one, since links of every site reach it; without one, a POST
  * does not come from a browser.
  *
- * @param request The method and the headers.
- * @param origin The public origin.
- * @param trusted Other origins that may send requests.
  * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
  */
 export function assertOwnRequest(
@@ -112,7 +108,6 @@ export function assertOwnRequest(
  * Refuses a GET or HEAD that no page sent, for what links must not do: a link in a mail or of another program
  * has `Sec-Fetch-Site: none`, as an address that the user typed.
  *
- * @param what The function that was called.
  * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
  */
 export function assertNoLink(

@@ -16,7 +16,6 @@ export function prefersJson(accept: string | undefined): boolean {
 /**
  * The language that the client prefers among those available, "en" also for one who prefers "en-GB".
  *
- * @param available BCP 47 tags.
  * @returns `undefined` if it accepts none of them, or names none.
  */
 export function preferredLanguage(

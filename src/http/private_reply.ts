@@ -40,8 +40,6 @@ export function keepUnstored(reply: FastifyReply): void {
  * Keeps a reply private, and has caches tell users apart by their cookies (`Vary`), whatever hooks of the
  * application and file servers set for all replies. Only the route itself may make its reply public: its
  * handler, or a hook of it that runs between the guard and the handler.
- *
- * @param reply The reply to a request that a guard lets pass.
  */
 export function keepPrivate(reply: FastifyReply): void {
   const before = toText(reply.getHeader("cache-control"));

@@ -31,11 +31,7 @@ export function decorateReceived(scope: FastifyInstance): void {
   scope.decorateRequest(RECEIVED);
 }
 
-/**
- * Keeps all of the request but its body, which is not parsed yet.
- *
- * @param request A request whose method its route serves.
- */
+/** Keeps all of the request but its body, which is not parsed yet. */
 export function keepRequest(request: FastifyRequest, params: AuthParams, origin: PublicOrigin): void {
   const { headers, raw: { url = "" } } = request;
   const method = request.method as Received["method"];

@@ -8,11 +8,7 @@ type Serializer = (value: unknown) => unknown;
 /** Pino keeps its serializers under this symbol (`pino.symbols.serializersSym`). */
 const PINO_SERIALIZERS = Symbol.for("pino.serializers");
 
-/**
- * The serializers of the application, called with a request without secrets, whatever they write of it.
- *
- * @param log The application's logger.
- */
+/** The serializers of the application, called with a request without secrets, whatever they write of it. */
 export function redactingSerializers(log: FastifyBaseLogger): Record<string, Serializer> {
   const own = (log as { [PINO_SERIALIZERS]?: Record<string, Serializer> })[PINO_SERIALIZERS];
   const { req = onlyTheLine, res } = own ?? {};

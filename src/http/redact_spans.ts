@@ -16,11 +16,7 @@ interface Span {
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
-interface Context {
-  getValue(key: symbol): unknown;
-}
-
-interface RequestTelemetry {
+interface Holder {
   readonly span?: Span | null;
 }
 
@@ -54,17 +50,15 @@ export function redactRequestSpans(request: FastifyRequest): void {
 }
 
 function spansOf(request: FastifyRequest): Set<Span> {
-  const { opentelemetry } = request as { opentelemetry?: () => RequestTelemetry };
-  const { context } = (globalThis as { [API]?: { context?: { active(): Context } } })[API] ?? {};
-  const active = context?.active();
+  const { opentelemetry } = request as { opentelemetry?: () => Holder };
+  const api = (globalThis as { [API]?: { context?: { active(): { getValue(key: symbol): unknown } } } })[API];
+  const active = api?.context?.active();
   const found = [
     typeof opentelemetry === "function" ? opentelemetry.call(request)?.span : undefined,
-    active?.getValue(SPAN),
-    (active?.getValue(RPC_METADATA) as RequestTelemetry | undefined)?.span,
+    active?.getValue(SPAN) as Span | undefined,
+    (active?.getValue(RPC_METADATA) as Holder | undefined)?.span,
   ];
-  return new Set(
-    found.filter((span) => typeof (span as Span | undefined)?.setAttribute === "function"),
-  ) as Set<Span>;
+  return new Set(found.filter((span) => typeof span?.setAttribute === "function") as Span[]);
 }
 
 function redactSpan(span: Span, { protocol, host, url }: FastifyRequest): void {

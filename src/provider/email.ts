@@ -25,8 +25,6 @@ class EmailNotSent extends EmailSignInError {
 /**
  * Corrects the settings and wraps the functions of an e-mail provider; any other provider stays as it is.
  *
- * @param provider A copy, completed from the environment.
- * @param env May have the API key.
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for a setting with which no link works.
  */
 export function prepareEmailProvider(provider: Provider, env: Environment): Provider {

@@ -20,7 +20,6 @@ import {
  * A response of the token endpoint with an ID token whose signature is right. One without an ID token is for
  * core to refuse, and so are the claims. If the provider publishes no keys, TLS stands for the signature.
  *
- * @param response Is read.
  * @param required Whether a token is refused then.
  * @throws {ProviderUnavailable} if the provider does not answer with its keys.
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for any other ID token, and if there have to be keys
@@ -37,7 +36,14 @@ export async function verifiedResponse(
   const { status, statusText, headers } = response;
   const text = await response.text();
   const { id_token: token } = parseJsonObject(text) ?? {};
-  if (typeof token === "string") await verify(token, client, keys, required);
+  if (typeof token === "string") {
+    await verify(token, client, keys, required).catch((error) => {
+      if (error instanceof FastifyAuthError) throw error;
+      const outcome = error instanceof errors.JOSEError ? "is refused" : "cannot be verified";
+      const message = `The ID token of "${client.id}" ${outcome}: ${reasonOf(error, token)}.`;
+      throw invalidProvider(message, { cause: error });
+    });
+  }
   return new BufferedResponse(text, { status, statusText, headers });
 }
 
@@ -47,25 +53,10 @@ async function verify(
   keys: SigningKeys,
   required: boolean,
 ): Promise<void> {
-  try {
-    const secret = secretKey(client);
-    if (secret !== undefined) await compactVerify(token, secret.key, { algorithms: secret.algorithms });
-    else await verifyWithKeys(token, client, keys, required);
-  } catch (error) {
-    if (error instanceof FastifyAuthError) throw error;
-    const outcome = error instanceof errors.JOSEError ? "is refused" : "cannot be verified";
-    throw invalidProvider(`The ID token of "${client.id}" ${outcome}: ${reasonOf(error, token)}.`, {
-      cause: error,
-    });
+  const secret = secretKey(client);
+  if (secret !== undefined) {
+    return void await compactVerify(token, secret.key, { algorithms: secret.algorithms });
   }
-}
-
-async function verifyWithKeys(
-  token: string,
-  client: OpenIdClient,
-  keys: SigningKeys,
-  required: boolean,
-): Promise<void> {
   const { url, algorithms } = await findKeys(token, client, required) ?? {};
   if ((url === undefined || url === null) && !required) return;
   if (typeof url !== "string" || !URL.canParse(url)) {

@@ -83,20 +83,24 @@ interface Envelope {
   readonly region?: string;
 }
 
-interface ApiRequest {
-  readonly url: string;
-  readonly headers: Record<string, string>;
-  readonly body: object;
-}
-
 type Factory = () => Promise<{ readonly default: (config: never) => unknown }>;
 
+/** A service, by core's factory for it and the request that sends a mail. */
 function overHttp(
   factory: Factory,
-  request: (message: EmailMessage, envelope: Envelope) => ApiRequest,
+  request: (
+    message: EmailMessage,
+    envelope: Envelope,
+  ) => { readonly url: string; readonly headers: Record<string, string>; readonly body: object },
 ): MailService {
   return {
-    isOwn: isOwn(factory),
+    // Each call of the factory makes a function of its own, so they are compared by their source: a spread
+    // (`{ ...Resend({}), sendVerificationRequest }`) leaves no other trace of whose it is.
+    async isOwn(send) {
+      const { default: make } = await factory();
+      const { sendVerificationRequest } = make({} as never) as EmailConfig;
+      return String(send) === String(sendVerificationRequest);
+    },
     async send(message, { identifier: to, provider }) {
       const { url, headers, body } = request(message, { ...provider as unknown as Omit<Envelope, "to">, to });
       const isForm = body instanceof FormData;
@@ -110,18 +114,6 @@ function overHttp(
       }
       await response.body?.cancel();
     },
-  };
-}
-
-/**
- * Each call of core's factory makes a function of its own, so they are compared by their source: a spread
- * (`{ ...Resend({}), sendVerificationRequest }`) leaves no other trace of whose it is.
- */
-function isOwn(factory: Factory): MailService["isOwn"] {
-  return async (send) => {
-    const { default: make } = await factory();
-    const { sendVerificationRequest } = make({} as never) as EmailConfig;
-    return String(send) === String(sendVerificationRequest);
   };
 }
 

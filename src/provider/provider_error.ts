@@ -165,11 +165,7 @@ interface ErrorParts {
   readonly cause?: unknown;
 }
 
-/**
- * The provider's error that caused an error, fit for a log.
- *
- * @param errors An error and its causes, outermost first.
- */
+/** The provider's error that caused an error, fit for a log. */
 export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError> | undefined {
   for (const each of errors) {
     const { type = "", code, status, cause } = each as ErrorParts;

@@ -81,11 +81,7 @@ const OF_REQUEST = /^(?:invalid|unauthorized|unsupported)_/;
 /** Too many requests, or a proxy whose server is gone, overloaded or silent. */
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/**
- * Whether a provider answered that it failed.
- *
- * @param error The code of RFC 6749.
- */
+/** Whether a provider answered that it failed. */
 export function isUnavailableAnswer(status: number, error: string | undefined): boolean {
   // The code is of no use any more, whatever the status is.
   if (error === "invalid_grant") return false;

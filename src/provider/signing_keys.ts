@@ -21,11 +21,7 @@ export class SigningKeys {
     memoMethod: (_key, _stale, { context: make }) => make(),
   });
 
-  /**
-   * The keys at an address. They throw a {@linkcode ProviderUnavailable} if they cannot be had.
-   *
-   * @throws {TypeError} if it is no address.
-   */
+  /** The keys at an address. They throw a {@linkcode ProviderUnavailable} if they cannot be had. */
   at(url: string, { id, fetch }: OpenIdClient): RemoteJWKSet {
     return this.#sets.memo(`${id} ${url}`, {
       context: () => createRemoteJWKSet(new URL(url), { [customFetch]: keysAlone(id, fetch) }),

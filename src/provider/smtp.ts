@@ -20,12 +20,7 @@ export interface SmtpParts {
 /** Where {@linkcode withSmtp} keeps the parts. Copies of a provider have it, too. */
 export const SMTP: unique symbol = Symbol.for("fastify-authjs.smtp") as never;
 
-/**
- * The provider of core, with what its mails can be sent by.
- *
- * @param provider The result of core's factory.
- * @param createTransport That of nodemailer.
- */
+/** The provider of core, with what its mails can be sent by. */
 export function withSmtp(provider: EmailConfig, createTransport: unknown): EmailConfig {
   return Object.assign(provider, { [SMTP]: { createTransport, send: provider.sendVerificationRequest } });
 }

@@ -43,11 +43,7 @@ export interface PublishedKeys {
   readonly algorithms: string[];
 }
 
-/**
- * Finds out where the keys are: at `jwks_endpoint`, else where the provider's metadata say.
- *
- * @throws As {@linkcode openIdMetadata}.
- */
+/** Finds out where the keys are: at `jwks_endpoint`, else where the provider's metadata say. */
 export async function publishedKeys(client: OpenIdClient): Promise<PublishedKeys> {
   const { issuer, jwks_endpoint } = client;
   if (typeof jwks_endpoint === "string") {
@@ -61,17 +57,12 @@ export async function publishedKeys(client: OpenIdClient): Promise<PublishedKeys
   };
 }
 
-export interface SecretKey {
-  readonly key: Uint8Array;
-  readonly algorithms: string[];
-}
-
 /**
  * The key of a client that is registered for tokens which are signed with its secret.
  *
  * @throws {TypeError} if it has no secret.
  */
-export function secretKey({ client, clientSecret }: OpenIdClient): SecretKey | undefined {
+export function secretKey({ client, clientSecret }: OpenIdClient) {
   const { id_token_signed_response_alg: registered = "" } = client ?? {};
   if (!SECRET_ALGORITHMS.includes(registered)) return undefined;
   if (!clientSecret) {

@@ -18,8 +18,6 @@ interface ProviderShape {
 /**
  * The view of a provider, or `undefined` if the page has no form for it: as in core, one without
  * `credentials` or `formFields`, or of another type.
- *
- * @param provider The prepared one.
  */
 export function toProviderView(provider: Provider): ProviderView | undefined {
   const { id = "", type = "", name = id, style, enableConditionalUI } = provider as ProviderShape;

@@ -6,8 +6,6 @@
 /**
  * A function that is loaded with its first call. If that fails, the call rejects, and the next one tries
  * again.
- *
- * @param load Imports the module, and gives the function.
  */
 export function later<Args extends unknown[], Result>(
   load: () => Promise<Loaded<Args, Result>>,

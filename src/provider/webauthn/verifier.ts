@@ -6,8 +6,6 @@ import { decodeBase64Url } from "../../utils/base64url.ts";
 /**
  * Loads its helpers. It is installed only for passkeys: within `try` bundlers accept that the package is not
  * there; if it is, it is in the bundle.
- *
- * @throws {Error} If it is not installed.
  */
 async function loadHelpers(): Promise<typeof import("@simplewebauthn/server/helpers")> {
   try {
