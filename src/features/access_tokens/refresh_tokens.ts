@@ -2,28 +2,18 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
-import { clonePlain, mergeAsCore } from "../../utils/clone.ts";
 import { parseJsonObject } from "../../utils/json.ts";
 import { unverifiedConform } from "../../provider/verify_id_tokens.ts";
-
-/** What a refresh gives. */
-export interface RefreshedTokens {
-  readonly access_token: string;
-  /** A new refresh token, if the provider issues one. The one before may then be of no use any more. */
-  readonly refresh_token?: string;
-  /** When the access token expires, in seconds since 1970. */
-  readonly expires_at?: number;
-}
+import type { ProviderTokens } from "./provider_tokens.ts";
 
 /** A provider of the resolved configuration. */
-interface ProviderShape {
+interface OAuthProvider {
   readonly id: string;
   readonly issuer?: string;
   readonly clientId: string;
   readonly clientSecret?: string;
   readonly client?: Partial<oauth.Client>;
   readonly token?: string | TokenEndpoint;
-  readonly options?: object;
 }
 
 interface TokenEndpoint {
@@ -37,25 +27,26 @@ interface TokenEndpoint {
  * Exchanges a refresh token at the provider's token endpoint, with the client authentication of the sign-in.
  *
  * @param provider The prepared provider, whose `fetch` is limited in time and size.
+ * @returns With a refresh token if the provider issues a new one: the one before may then be of no use any more.
  * @throws {ProviderUnavailable} Somewhere in the causes, if the provider did not answer; the errors of
  * oauth4webapi.
  */
-export async function refreshTokens(provider: Provider, refreshToken: string): Promise<RefreshedTokens> {
-  const { options = {}, ...own } = provider as unknown as ProviderShape;
-  const merged = mergeAsCore(clonePlain(own), options) as Omit<ProviderShape, "options">;
-  const token: TokenEndpoint = typeof merged.token === "string" ? { url: merged.token } : merged.token ?? {};
+export async function refreshTokens(provider: Provider, refreshToken: string): Promise<ProviderTokens> {
+  const settings = provider as unknown as OAuthProvider;
+  const { token: endpoint = {} } = settings;
+  const token: TokenEndpoint = typeof endpoint === "string" ? { url: endpoint } : endpoint;
   const requestOptions = {
     // The provider's `fetch` refuses plain http in production.
     [oauth.allowInsecureRequests]: true,
     // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
     [oauth.customFetch]: (provider as any)[customFetch] as any,
   };
-  const server = await serverOf(merged, token, requestOptions);
-  const client: oauth.Client = { client_id: merged.clientId, ...merged.client };
+  const server = await serverOf(settings, token, requestOptions);
+  const client: oauth.Client = { client_id: settings.clientId, ...settings.client };
   const response = await oauth.refreshTokenGrantRequest(
     server,
     client,
-    clientAuthentication(merged, token, server),
+    clientAuthentication(settings, token, server),
     refreshToken,
     requestOptions,
   );
@@ -72,7 +63,7 @@ export async function refreshTokens(provider: Provider, refreshToken: string): P
 
 /** The token endpoint that is configured, else that of the issuer's metadata. */
 async function serverOf(
-  { id, issuer }: Omit<ProviderShape, "options">,
+  { id, issuer }: OAuthProvider,
   { url, params = {} }: TokenEndpoint,
   requestOptions: oauth.DiscoveryRequestOptions,
 ): Promise<oauth.AuthorizationServer> {
@@ -92,7 +83,7 @@ async function serverOf(
 
 /** As core authenticates the client when it exchanges a code. */
 function clientAuthentication(
-  { clientId, clientSecret = "", client }: Omit<ProviderShape, "options">,
+  { clientId, clientSecret = "", client }: OAuthProvider,
   { clientPrivateKey }: TokenEndpoint,
   { issuer, token_endpoint }: oauth.AuthorizationServer,
 ): oauth.ClientAuth {

@@ -9,10 +9,10 @@ import { beginSignIn } from "../../actions/actions.ts";
 import { type AuthInstance, authInstance } from "../../instance/auth_instance.ts";
 import { cookieSettings } from "../../config/cookies.ts";
 import type { NoticeCode } from "../../config/notices.ts";
-import { removalOf, toSetCookieLine } from "../../http/set_cookie.ts";
+import { removalOf, type SetCookie, toSetCookieLine } from "../../http/set_cookie.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { presentedToken } from "../../instance/read_session.ts";
-import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../../types.ts";
+import type { GuardedReply } from "../../types.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import { toList } from "../../guard/guard_options.ts";
 import { signInClaims } from "./sign_in_cookie.ts";
@@ -34,14 +34,15 @@ interface StepUp {
 }
 
 /** Why a user was not authenticated as checked options require; `undefined` if that is so. */
-export async function refusalOf({ request, config, options }: Guarded): Promise<GuardRefusal | undefined> {
+export async function refusalOf(guarded: Guarded): Promise<GuardRefusal | undefined> {
+  const { options } = guarded;
   const required = { maxAge: options.maxAge, acr: toList(options.acr), amr: toList(options.amr) };
-  const claims = await claimsOf(request, config) ?? {};
+  const claims = await claimsOf(guarded) ?? {};
   if (meets(claims, required, Date.now())) return undefined;
   return {
     error: new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route."),
     challenge: challengeOf(required),
-    signIn: (reply) => startStepUp(required, claims, request, reply, config),
+    signIn: (reply) => startStepUp(required, claims, guarded, reply),
   };
 }
 
@@ -58,7 +59,7 @@ function challengeOf({ maxAge, acr }: StepUp): string {
  * How the user of the session signed in: claims of its token, or with a session in a database those of a
  * cookie.
  */
-async function claimsOf(request: GuardedRequest, config: FastifyAuthConfig): Promise<JWT | null> {
+async function claimsOf({ request, config }: Guarded): Promise<JWT | null> {
   const { cookie, settings } = presentedToken(request, config)!;
   if (settings.strategy === "jwt") return await readClaims(request, config);
   // A bearer token is of a session of its own, which no cookie is signed with.
@@ -76,8 +77,12 @@ function meets({ auth_time, acr, amr }: JWT, required: StepUp, now: number): boo
   return required.amr.every((method) => methods.includes(method));
 }
 
+/** How long a sign-in may take, in seconds. */
+const ATTEMPT_SECONDS = 600;
+
 /**
- * Sends the user to sign in again, if that can help.
+ * Sends the user to sign in again, if that can help. A cookie says for which requirement, so that the browser is not
+ * sent to and fro without end. A forged one gets its user a refusal or another sign-in.
  *
  * @returns Whether the reply was sent; without this, the sign-in page is to be shown.
  * @throws {FastifyAuthError} `FST_AUTHJS_FORBIDDEN` if the user has just done so, and in vain.
@@ -85,40 +90,42 @@ function meets({ auth_time, acr, amr }: JWT, required: StepUp, now: number): boo
 async function startStepUp(
   stepUp: StepUp,
   claims: JWT,
-  request: GuardedRequest,
+  { request, config }: Guarded,
   reply: GuardedReply,
-  config: FastifyAuthConfig,
 ): Promise<boolean> {
   const instance = authInstance(config);
+  const { core, origin } = instance.config;
+  const { name, options } = cookieSettings(ATTEMPT, core, requireOrigin(request, origin).secure);
+  const setCookie = (cookie: SetCookie) => reply.header("set-cookie", toSetCookieLine(cookie));
+  const requirement = JSON.stringify([stepUp.maxAge, stepUp.acr, stepUp.amr]);
+  const held = parseCookie(request.headers.cookie ?? "")[name] ?? "";
+  const [, at, begun] = /^(\d+) (.*)$/s.exec(held) ?? [];
   const record = signInOf(claims);
-  const attempt = new Attempt(stepUp, request, instance);
-  const begunAt = attempt.begunAt();
+  const isTried = record !== undefined && begun === requirement && record.at >= Number(at);
   // What was met then and is not now has run out: the user signs in once more.
-  if (record !== undefined && record.at >= begunAt && !meets(claims, stepUp, record.at)) {
-    attempt.end(reply);
+  if (isTried && !meets(claims, stepUp, record.at)) {
+    setCookie(removalOf(name, options));
     const code: NoticeCode = "FST_AUTHJS_WARN_STEP_UP";
-    instance.once(
-      `step-up ${record.provider}`,
-      () => request.log.warn({ code }, inVain(record.provider, claims)),
-    );
+    const { provider } = record;
+    instance.once(`step-up ${provider}`, () => request.log.warn({ code }, inVain(provider, claims)));
     throw new FastifyAuthError(
       "FST_AUTHJS_FORBIDDEN",
       "The sign-in is not of the kind that this route requires.",
     );
   }
-  attempt.begin(reply);
+  setCookie({
+    name,
+    value: `${Date.now()} ${requirement}`,
+    options: { ...options, maxAge: ATTEMPT_SECONDS },
+  });
   const provider = providerOf(record?.provider, instance);
   if (provider === undefined) return false;
+  const callbackUrl = returnPath(request, config);
   await beginSignIn({ config, instance }, request as never, reply as FastifyReply, provider, {
     authorizationParams: parametersOf(stepUp),
-    ...returnTo(request, config),
+    ...(callbackUrl !== undefined && { callbackUrl }),
   });
   return true;
-}
-
-function returnTo(request: GuardedRequest, config: FastifyAuthConfig): { callbackUrl?: string } {
-  const callbackUrl = returnPath(request, config);
-  return callbackUrl === undefined ? {} : { callbackUrl };
 }
 
 function inVain(provider: string, { auth_time, acr, amr }: JWT): string {
@@ -142,49 +149,4 @@ function providerOf(id: string | undefined, { config }: AuthInstance): string | 
   const all = [...config.providers.values()];
   const used = id === undefined ? (all.length === 1 ? all[0] : undefined) : config.providers.get(id);
   return used?.type === "oauth" || used?.type === "oidc" ? used.id : undefined;
-}
-
-/** How long a sign-in may take, in seconds. */
-const ATTEMPT_SECONDS = 600;
-
-/**
- * A sign-in that a guard has begun, in a cookie: if it does not help, the browser must not be sent to and
- * fro without end. A forged one gets its user a refusal or another sign-in.
- */
-class Attempt {
-  readonly #requirement: string;
-  readonly #header: string | undefined;
-  readonly #cookie: ReturnType<typeof cookieSettings>;
-
-  constructor(stepUp: StepUp, request: GuardedRequest, { config }: AuthInstance) {
-    this.#requirement = JSON.stringify([stepUp.maxAge, stepUp.acr, stepUp.amr]);
-    this.#header = request.headers.cookie;
-    this.#cookie = cookieSettings(
-      ATTEMPT,
-      config.core,
-      requireOrigin(request, config.origin).secure,
-    );
-  }
-
-  /** In milliseconds since 1970; `Infinity` if none was begun for this requirement. */
-  begunAt(): number {
-    const [, at = "", requirement] =
-      /^(\d+) (.*)$/s.exec(parseCookie(this.#header ?? "")[this.#cookie.name] ?? "") ??
-        [];
-    return requirement === this.#requirement ? Number(at) : Infinity;
-  }
-
-  begin(reply: GuardedReply): void {
-    const { name, options } = this.#cookie;
-    const value = `${Date.now()} ${this.#requirement}`;
-    reply.header(
-      "set-cookie",
-      toSetCookieLine({ name, value, options: { ...options, maxAge: ATTEMPT_SECONDS } }),
-    );
-  }
-
-  end(reply: GuardedReply): void {
-    const { name, options } = this.#cookie;
-    reply.header("set-cookie", toSetCookieLine(removalOf(name, options)));
-  }
 }
