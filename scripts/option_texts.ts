@@ -251,8 +251,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   revocable: "store: memoryStore(), revocable: true",
   stepUp: "stepUp: true",
   tenant: 'tenant: "acme"',
-  providerSignOut: "providerSignOut: true",
-  backchannelLogout: "backchannelLogout: true, store: memoryStore(), revocable: true",
+  providerLogout: "providerLogout: { backchannel: true }, store: memoryStore(), revocable: true",
   verifyIdTokens: "verifyIdTokens: true",
   "jwt.maxAge": "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   "jwt.encode": 'jwt: { encode: (params) => encode({ ...params, salt: "staff" }) }',
@@ -298,8 +297,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     'app.post("/logout", (request, reply) => auth.signOut(request, reply, { callbackUrl: "/" }));',
   "SignOutActionOptions.redirect":
     'app.post("/leave", (request, reply) => auth.signOut(request, reply, { redirect: false }));',
-  "SignOutActionOptions.providerSignOut":
-    'app.post("/lock", (request, reply) => auth.signOut(request, reply, { providerSignOut: false }));',
+  "SignOutActionOptions.providerLogout":
+    'app.post("/lock", (request, reply) => auth.signOut(request, reply, { providerLogout: false }));',
   "SignInOptions.fields": 'await signIn("credentials", { fields: { username, password } });',
   "SignInOptions.parameters": 'await signIn("github", { parameters: { login: "ada" } });',
   "SignInOptions.mediation": 'await signIn("passkey", { mediation: "conditional" });',

@@ -58,7 +58,7 @@ function withLogout(
       ...client,
     },
     config: {
-      backchannelLogout: true,
+      providerLogout: { signOut: false, backchannel: true },
       ...(!adapter && { store: memoryStore(), revocable: true }),
       ...config,
     },
@@ -169,7 +169,10 @@ Deno.test("with sessions in a database it ends the rows of the session, or of th
 
 Deno.test("a tenant's sessions end, too, wherever they are kept", async () => {
   for (const adapter of [undefined, listed!]) {
-    const options = { config: { tenant: "acme", providerSignOut: true }, ...(adapter && { adapter }) };
+    const options = {
+      config: { tenant: "acme", providerLogout: { backchannel: true } },
+      ...(adapter && { adapter }),
+    };
     await withLogout(options, async (setup) => {
       const own = await setup.signIn(), other = await setup.signIn();
       await endAtProvider(setup, own);
@@ -198,7 +201,7 @@ Deno.test("with a configuration for each request a provider ends the sessions of
   ) {
     const tenants = new Map(["acme", "umbrella"].map((tenant) => [
       tenant,
-      testConfig({ tenant, providers, backchannelLogout: true, ...kept }),
+      testConfig({ tenant, providers, providerLogout: { signOut: false, backchannel: true }, ...kept }),
     ]));
     const auth = createAuth((request: FastifyRequest) => tenants.get(String(request.headers["x-tenant"])));
     await using app = Fastify() as FastifyInstance;
@@ -537,7 +540,13 @@ Deno.test("an adapter that lists no sessions stops the boot, and an id that is n
     ...provider,
     issuer: "https://op.example",
   }] as unknown as FastifyAuthConfig["providers"];
-  const auth = createAuth(testConfig({ providers, adapter: memoryAdapter(), backchannelLogout: true }));
+  const auth = createAuth(
+    testConfig({
+      providers,
+      adapter: memoryAdapter(),
+      providerLogout: { signOut: false, backchannel: true },
+    }),
+  );
   const error = await Fastify().register(auth.plugin, { prefix: "/auth" }).then(
     () => undefined,
     (error) => error,
@@ -553,7 +562,11 @@ Deno.test("an adapter that lists no sessions stops the boot, and an id that is n
     assertStringIncludes(warning!.msg, "Return `profile.sub` as `id`");
   });
   // A sign-out of the user needs no such id.
-  const settings = { config: { providerSignOut: true }, adapter: listed!, provider: { profile } };
+  const settings = {
+    config: { providerLogout: true },
+    adapter: listed!,
+    provider: { profile },
+  };
   await withSignOut(settings, async ({ signIn, lines }) => {
     await signIn();
     assertEquals(problemsIn(lines), []);

@@ -178,8 +178,7 @@ Deno.test("doctor: says which sign-out URLs to register", async () => {
     const app = Fastify();
     await app.register(FastifyAuth({
       providers: [Keycloak({ clientId: "id", clientSecret: "s", issuer: "https://idp.example" })],
-      providerSignOut: true,
-      backchannelLogout: true,
+      providerLogout: { backchannel: true },
       store: memoryStore(),
       revocable: true,
     }), { prefix: "/auth" });

@@ -110,7 +110,7 @@ Deno.test("W2: the discovery document is read at wellKnown, wherever it is read"
     providers: [{ ...settings, issuer, wellKnown: `${issuer}${ELSEWHERE}` } as never],
     refreshTokens: true,
     verifyIdTokens: true,
-    providerSignOut: true,
+    providerLogout: true,
   }));
   await using app = Fastify({ logger }) as unknown as FastifyInstance;
   await app.register(auth.plugin, { prefix: "/auth" });

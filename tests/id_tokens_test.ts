@@ -150,7 +150,11 @@ Deno.test("V2: a kid that is unknown has the keys fetched once for each token re
   }));
 
 Deno.test("V2: an unknown kid of a logout token has the keys fetched once in half a minute", async () => {
-  const config = { backchannelLogout: true, store: memoryStore(), revocable: true };
+  const config = {
+    providerLogout: { signOut: false, backchannel: true },
+    store: memoryStore(),
+    revocable: true,
+  };
   await verifying(
     {},
     async (parts) => {

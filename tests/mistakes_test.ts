@@ -754,11 +754,15 @@ Deno.test("in development the table has the sign-out URLs to register at OpenID 
     "  sign-out  idp, register https://app.example/api/auth/signed-out there as post-logout redirect URI";
   const ends = "  sign-out  idp, register https://app.example/api/auth/backchannel-logout/idp there as " +
     "back-channel logout URI";
-  const logout = { backchannelLogout: true, store: memoryStore(), revocable: true };
+  const logout = {
+    providerLogout: { signOut: false, backchannel: true },
+    store: memoryStore(),
+    revocable: true,
+  };
   assertEquals(await table({}), []);
-  assertEquals(await table({ providerSignOut: true }), [returns]);
+  assertEquals(await table({ providerLogout: true }), [returns]);
   assertEquals(await table(logout), [ends]);
-  assertEquals(await table({ providerSignOut: true, ...logout }), [
+  assertEquals(await table({ ...logout, providerLogout: { backchannel: true } }), [
     returns,
     ends,
   ]);

@@ -62,7 +62,7 @@ async function documentedApp(
 Deno.test("the routes for sign-outs at OpenID Providers are shown where the configuration has them", async () => {
   const provider = { id: "op", name: "OP", type: "oidc" as const, clientId: "id", clientSecret: "secret" };
   const providers = [passwordProvider(), { ...provider, issuer: "https://op.example" }];
-  const options = { providerSignOut: true, backchannelLogout: true, store: memoryStore(), revocable: true };
+  const options = { providerLogout: { backchannel: true }, store: memoryStore(), revocable: true };
   await using app = await documentedApp(testConfig({ providers: providers as never, ...options }), {
     show: true,
   });

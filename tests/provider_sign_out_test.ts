@@ -25,7 +25,7 @@ import {
 } from "./support/sign_out.ts";
 
 const withProvider = (options: SignOutOptions, run: (setup: SignOutSetup) => Promise<void>) =>
-  withSignOut({ ...options, config: { providerSignOut: true, ...options.config } }, run);
+  withSignOut({ ...options, config: { providerLogout: true, ...options.config } }, run);
 
 /** Signs out with the form of the built-in page. */
 async function signOutByPage(browser: Client, callbackUrl = "/bye"): Promise<Answer> {
@@ -88,25 +88,25 @@ Deno.test("auth.signOut() leads to the provider, or gives its address to the rou
     const { url } = (await second.browser.request("POST", "/quit")).json();
     assertEquals(new URL(url).origin, op.issuer);
     const third = await signIn();
-    const local = await third.browser.request("POST", "/leave", { json: { providerSignOut: false } });
+    const local = await third.browser.request("POST", "/leave", { json: { providerLogout: false } });
     assertEquals(new URL(locationOf(local)).origin, "http://localhost");
     assertEquals(await isSignedIn(third.browser), false);
   }));
 
 Deno.test("with `byDefault: false` only auth.signOut() asks for it, and without the option it is refused", async () => {
-  await withProvider({ config: { providerSignOut: { byDefault: false } } }, async ({ op, signIn }) => {
+  await withProvider({ config: { providerLogout: { byDefault: false } } }, async ({ op, signIn }) => {
     const { browser } = await signIn();
     assertEquals(locationOf(await signOutByPage(browser)), "http://localhost/bye");
     const second = await signIn();
-    const answer = await second.browser.request("POST", "/leave", { json: { providerSignOut: true } });
+    const answer = await second.browser.request("POST", "/leave", { json: { providerLogout: true } });
     assertEquals(new URL(locationOf(answer)).origin, op.issuer);
   });
   await withSignOut({}, async ({ signIn, lines }) => {
     const { browser } = await signIn();
     assertEquals((await browser.get("/claims")).json().providerSession, undefined);
-    const refused = await browser.request("POST", "/leave", { json: { providerSignOut: true } });
+    const refused = await browser.request("POST", "/leave", { json: { providerLogout: true } });
     assertEquals(refused.statusCode, 500);
-    assertMatch(JSON.stringify(lines), /signOut\(\).*needs `providerSignOut` in the configuration/);
+    assertMatch(JSON.stringify(lines), /signOut\(\).*needs `providerLogout` in the configuration/);
     assert(await isSignedIn(browser));
     assertEquals((await browser.get("/auth/signed-out")).statusCode, 404);
   });
@@ -140,7 +140,7 @@ Deno.test("the ID token is in no session, and callbacks and updates do not lose 
 });
 
 Deno.test("with `idTokenHint: false` no ID token is kept or sent, and the log has no warning", () =>
-  withProvider({ config: { providerSignOut: { idTokenHint: false } } }, async ({ signIn, lines }) => {
+  withProvider({ config: { providerLogout: { idTokenHint: false } } }, async ({ signIn, lines }) => {
     const own = await signIn();
     assertEquals((await own.browser.get("/claims")).json().providerSession, { provider: "op" });
     const answer = await signOutByPage(own.browser);
@@ -195,7 +195,7 @@ Deno.test("in production the end_session_endpoint needs https, unless `insecureP
     const signOut = async (config: Partial<FastifyAuthConfig>) => {
       const { browser } = await signIn();
       const { logger, lines } = captureLog();
-      await using app = await testApp(testConfig({ providers, providerSignOut: true, ...config }), {
+      await using app = await testApp(testConfig({ providers, providerLogout: true, ...config }), {
         logger,
       });
       const here = new Client(app);
@@ -310,25 +310,28 @@ Deno.test("settings that cannot work stop the boot", async () => {
   const provider = { id: "op", name: "OP", type: "oidc", clientId: "c", clientSecret: "s" };
   const oidc = [{ ...provider, issuer: "https://op.example" }] as unknown as FastifyAuthConfig["providers"];
   const refusals: [Partial<FastifyAuthConfig>, string][] = [
-    [{ providers: [passwordProvider()], providerSignOut: true }, "needs a provider of OpenID Connect"],
-    [{ providers: oidc, providerSignOut: "yes" as never }, "must be true, false or an object"],
+    [{ providers: [passwordProvider()], providerLogout: true }, "needs a provider of OpenID Connect"],
+    [{ providers: oidc, providerLogout: "yes" as never }, "must be true, false or an object"],
     [
-      { providers: oidc, providerSignOut: { default: true } as never },
-      "providerSignOut.default` is no option",
+      { providers: oidc, providerLogout: { default: true } as never },
+      "providerLogout.default` is no option",
     ],
-    [{ providers: oidc, providerSignOut: { byDefault: 1 as never } }, "must be true or false"],
-    [{ providers: oidc, backchannelLogout: true }, "needs a `store` and `revocable: true`"],
+    [{ providers: oidc, providerLogout: { byDefault: 1 as never } }, "must be true or false"],
+    [{ providers: oidc, providerLogout: { backchannel: true } }, "needs a `store` and `revocable: true`"],
     [
-      { providers: oidc, backchannelLogout: true, store: memoryStore() },
+      { providers: oidc, providerLogout: { backchannel: true }, store: memoryStore() },
       "needs a `store` and `revocable: true`",
     ],
-    [{ providers: oidc, backchannelLogout: 1 as never }, "`backchannelLogout` is a number"],
+    [{ providers: oidc, providerLogout: { backchannel: 1 as never } }, "must be true or false"],
+    [{ providers: oidc, providerLogout: { signOut: false } }, "does nothing"],
+    [{ providers: oidc, providerSignOut: true } as never, "write `providerLogout: true`"],
+    [{ providers: oidc, backchannelLogout: true } as never, "write `providerLogout: { backchannel: true }`"],
   ];
   for (const [config, message] of refusals) {
     const auth = createAuth(testConfig(config));
     const register = async () => await Fastify().register(auth.plugin, { prefix: "/auth" });
     await assertRejects(register, FastifyAuthError, message);
   }
-  await using app = await testApp(testConfig({ providers: oidc, providerSignOut: false }));
+  await using app = await testApp(testConfig({ providers: oidc, providerLogout: false }));
   assertEquals((await app.inject("/auth/signed-out")).statusCode, 404);
 });

@@ -177,7 +177,7 @@ Deno.test("X6: pages of other sites cannot use up an address by passkeys or logo
     session: { strategy: "jwt" as const },
     store: memoryStore(),
     revocable: true,
-    backchannelLogout: true,
+    providerLogout: { signOut: false, backchannel: true },
     experimental: { enableWebAuthn: true },
     providers: [Passkey, {
       ...new Acme().provider,

@@ -103,8 +103,7 @@ async function fullApp(): Promise<Setup> {
     revocable: true,
     bearer: true,
     stepUp: true,
-    providerSignOut: true,
-    backchannelLogout: true,
+    providerLogout: { backchannel: true },
     experimental: { enableWebAuthn: true },
     rateLimit: {
       address: false,

@@ -236,7 +236,7 @@ Deno.test("signedIn(): with a session store the session is listed, and can be en
 
 Deno.test("signedIn(): the tokens of the account are kept as a sign-in keeps them", async () => {
   await using issuer = await startIssuer();
-  const config = testConfig({ providers: [issuer.provider()], refreshTokens: true, providerSignOut: true });
+  const config = testConfig({ providers: [issuer.provider()], refreshTokens: true, providerLogout: true });
   const auth = createAuth(config);
   await using app = await testApp(config);
   app.get("/token", (request) => auth.getAccessToken(request, "issuer"));

@@ -53,11 +53,13 @@ const STORES = 'redisStore() of "fastify-authjs/redis", or memoryStore()';
 
 /** Options that have gone, with what to do about it. */
 const GONE: Readonly<Record<string, string>> = {
+  backchannelLogout: "write `providerLogout: { backchannel: true }`.",
   credentialsDatabaseSessions:
     "remove it. With sessions in a database, a sign-in with credentials always creates a row.",
   doctor:
     "the log has the table with NODE_ENV=development, and `npx fastify-authjs doctor app.js` prints it.",
   language: "write `pages: { language }`.",
+  providerSignOut: "write `providerLogout: true`, or its options as an object.",
   refreshGrace: "remove it. A replaced session cookie gets the refreshed session for 30 seconds.",
   refreshLock: `write \`store\`, such as ${STORES}.`,
   sessionStore: `write \`store\` and \`revocable: true\`, such as ${STORES}.`,

@@ -36,7 +36,7 @@ export interface FeatureOptions
 export interface FeatureGuardOptions extends StepUpGuardOptions {}
 
 /** What they add to the options of `auth.signOut()`. */
-export type { ProviderSignOutAction as FeatureSignOutOptions } from "./provider_logout/options.ts";
+export type { ProviderLogoutAction as FeatureSignOutOptions } from "./provider_logout/options.ts";
 
 /** What they add to the object of `createAuth()`. */
 export interface FeatureActions extends AccessTokensActions, AccountsActions, SessionsActions {}
@@ -92,11 +92,11 @@ export const FEATURES: readonly ListedFeature[] = [
   },
   {
     name: "provider_logout",
-    options: ["providerSignOut", "backchannelLogout"],
+    options: ["providerLogout"],
     load: async () => (await import("./provider_logout/mod.ts")).providerLogout,
-    lacking: ({ providerSignOut }) =>
-      providerSignOut === true &&
-      "`providerSignOut: true` needs `providerSignOut` in the configuration, which keeps with which provider the " +
+    lacking: ({ providerLogout }) =>
+      providerLogout === true &&
+      "`providerLogout: true` needs `providerLogout` in the configuration, which keeps with which provider the " +
         "user signed in. With `{ byDefault: false }` other sign-outs stay local.",
   },
 ];

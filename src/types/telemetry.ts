@@ -15,7 +15,7 @@ export interface AuthEvent {
   readonly address?: string;
   /** The `User-Agent` header, at most 512 characters of it. */
   readonly userAgent?: string;
-  /** The id of the provider; for a sign-out only if that provider asked for it (`backchannelLogout`). */
+  /** The id of the provider; for a sign-out only if that provider asked for it (`providerLogout.backchannel`). */
   readonly provider?: string;
 }
 

@@ -58,7 +58,7 @@ export async function runModule({ script, play }: Module, { formPost, signsOut }
       clientSecret,
       ...(formPost && { authorization: { params: { response_mode: "form_post" } } }),
     },
-    signsOut ? { providerSignOut: true, backchannelLogout: true, store: memoryStore(), revocable: true } : {},
+    signsOut ? { providerLogout: { backchannel: true }, store: memoryStore(), revocable: true } : {},
   );
   await using _app = parts.app;
   const outcome = await play({ ...parts, provider, client: parts.browser() });

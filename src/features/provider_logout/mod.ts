@@ -1,11 +1,10 @@
 /** Sign-outs that end the session at the OpenID Provider, and providers that end sessions here. */
 import { strategyOf } from "../../config/adapter_problem.ts";
-import { BOOLEAN, isObject, optionsOf, required, type Rule } from "../../config/rules.ts";
+import { isObject, optionsOf, required, type Rule } from "../../config/rules.ts";
 import type { Feature } from "../../instance/feature.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import { later } from "../../utils/later.ts";
-import type { SignOutSettings } from "./sign_out.ts";
 import {
   claimOfSignIn,
   PROVIDER_SESSION_CLAIM,
@@ -15,38 +14,43 @@ import {
   withProviderSession,
 } from "./provider_session.ts";
 
-const signOutRule: Rule = (value, name) => {
+const FLAG = required("true or false", (value) => typeof value === "boolean");
+
+const RULE: Rule = (value, name) => {
   if (typeof value === "boolean") return undefined;
   if (!isObject(value)) {
     return `\`${name}\` must be true, false or an object such as \`{ byDefault: false }\`.`;
   }
-  const flag = required("true or false", (value) => typeof value === "boolean");
-  return optionsOf({ byDefault: flag, idTokenHint: flag })(value, name);
+  return optionsOf({ signOut: FLAG, byDefault: FLAG, idTokenHint: FLAG, backchannel: FLAG })(value, name);
 };
 
 export const providerLogout: Feature = {
-  rules: { providerSignOut: signOutRule, backchannelLogout: BOOLEAN },
+  rules: { providerLogout: RULE },
   problems: [
-    ["FST_AUTHJS_CONFIG_INVALID", ({ config, providers }) =>
+    ["FST_AUTHJS_CONFIG_INVALID", ({ config }) => {
+      const { signOut, backchannel } = settingsOf(config);
+      return !signOut && !backchannel &&
+        "`providerLogout` does nothing with `signOut: false` and without `backchannel: true`: remove it.";
+    }],
+    ["FST_AUTHJS_CONFIG_INVALID", ({ providers }) =>
       !providers.some(isOpenIdProvider) &&
-      `\`${
-          config.backchannelLogout ? "backchannelLogout" : "providerSignOut"
-        }\` needs a provider of OpenID Connect ` +
-        '(`type: "oidc"`) with an `issuer`: add one, or remove the option.'],
+      '`providerLogout` needs a provider of OpenID Connect (`type: "oidc"`) with an `issuer`: add one, or remove ' +
+        "the option."],
     [
       "FST_AUTHJS_CONFIG_INVALID",
-      ({ core, config: { backchannelLogout, store, revocable } }) =>
-        backchannelLogout && strategyOf(core) === "jwt" && !(store && revocable) &&
-        "`backchannelLogout` needs a `store` and `revocable: true`, since a session in a JWT is valid until it " +
-          'expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep sessions in ' +
-          "a database.",
+      ({ core, config }) =>
+        settingsOf(config).backchannel && strategyOf(core) === "jwt" && !(config.store && config.revocable) &&
+        "`providerLogout.backchannel` needs a `store` and `revocable: true`, since a session in a JWT is valid until " +
+          'it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep sessions ' +
+          "in a database.",
     ],
     [
       "FST_AUTHJS_ADAPTER_INVALID",
-      ({ core, config: { backchannelLogout } }) =>
-        backchannelLogout && strategyOf(core) === "database" && !("listSessionsByUserId" in core.adapter!) &&
-        "`backchannelLogout` needs the adapter's listSessionsByUserId(), without which the sessions of a user are not " +
-          "found. Add it with `withSessionList(adapter, (userId) => …)`.",
+      ({ core, config }) =>
+        settingsOf(config).backchannel && strategyOf(core) === "database" &&
+        !("listSessionsByUserId" in core.adapter!) &&
+        "`providerLogout.backchannel` needs the adapter's listSessionsByUserId(), without which the sessions of a user " +
+          "are not found. Add it with `withSessionList(adapter, (userId) => …)`.",
     ],
   ],
   routes: [
@@ -62,9 +66,8 @@ export const providerLogout: Feature = {
   ],
   configure(setup) {
     const { core, providers, signingKeys, store } = setup;
-    const signOut = signOutSettings(setup.config.providerSignOut);
-    const backchannel = setup.config.backchannelLogout ?? false;
-    const kept = { ids: backchannel, idToken: signOut?.keepsIdTokens === true };
+    const { signOut, byDefault, keepsIdTokens, backchannel } = settingsOf(setup.config);
+    const kept = { ids: backchannel, idToken: signOut && keepsIdTokens };
     const index = backchannel && strategyOf(core) === "jwt"
       ? later(async () => {
         const { ProviderIndex } = await import("./provider_index.ts");
@@ -93,8 +96,8 @@ export const providerLogout: Feature = {
         ]).map((text) => ["sign-out", text]),
       ...(signOut && {
         onSignOut: async (context, asked) => {
-          if (!(asked?.providerSignOut ?? signOut.byDefault)) return undefined;
-          return await (await import("./sign_out.ts")).beginProviderSignOut(context, signOut);
+          if (!(asked?.providerLogout ?? byDefault)) return undefined;
+          return await (await import("./sign_out.ts")).beginProviderSignOut(context, keepsIdTokens);
         },
       }),
       handlers: {
@@ -114,8 +117,8 @@ export const providerLogout: Feature = {
   },
 };
 
-function signOutSettings(option: FastifyAuthConfig["providerSignOut"] = false): SignOutSettings | undefined {
-  if (option === false) return undefined;
-  const { byDefault = true, idTokenHint = true } = option === true ? {} : option;
-  return { byDefault, keepsIdTokens: idTokenHint };
+function settingsOf({ providerLogout }: FastifyAuthConfig) {
+  const { signOut = true, byDefault = true, idTokenHint = true, backchannel = false } =
+    typeof providerLogout === "object" ? providerLogout : {};
+  return { signOut, byDefault, keepsIdTokens: idTokenHint, backchannel };
 }

@@ -1,32 +1,30 @@
-/** The options of sign-outs at the OpenID Provider, in both directions. */
+/** The option of sign-outs at the OpenID Provider, in both directions. */
 export interface ProviderLogoutConfig {
   /**
-   * Whether a sign-out also ends the user's session at the OpenID Provider (OpenID Connect RP-Initiated
-   * Logout 1.0): the browser goes there, and comes back to `<mount path>/signed-out`, which has to be
-   * registered there as a post-logout redirect URI. The session here ends first, whatever the provider does.
+   * Whether a sign-out here also ends the user's session at the OpenID Provider (OpenID Connect RP-Initiated Logout
+   * 1.0), and whether providers may end sessions here (`backchannel`). With `true` every sign-out leads the browser
+   * to the provider and back to `<mount path>/signed-out`, which has to be registered there as a post-logout redirect
+   * URI. The session here ends first, whatever the provider does.
    *
    * The ID token is kept for that in the session token, which is encrypted and gets larger by it; with
    * sessions in a database it is taken from the table of accounts.
    *
    * @default false
    */
-  providerSignOut?: boolean | ProviderSignOutOptions;
-  /**
-   * Whether OpenID Providers may end sessions of their users with a POST to
-   * `<mount path>/backchannel-logout/<provider>` (OpenID Connect Back-Channel Logout 1.0). Needs a
-   * `store` and `revocable`, or sessions in a database and an adapter with `listSessionsByUserId()`
-   * (`withSessionList()`).
-   *
-   * @default false
-   */
-  backchannelLogout?: boolean;
+  providerLogout?: boolean | ProviderLogoutOptions;
 }
 
-/** How a sign-out ends the session at the OpenID Provider. */
-export interface ProviderSignOutOptions {
+/** How sessions here and at the OpenID Provider end each other. */
+export interface ProviderLogoutOptions {
+  /**
+   * Whether sign-outs here end the session at the provider.
+   *
+   * @default true
+   */
+  signOut?: boolean;
   /**
    * Whether every sign-out does, also the one of the built-in page. With `false` only `auth.signOut()` with
-   * `providerSignOut: true`.
+   * `providerLogout: true`.
    *
    * @default true
    */
@@ -38,15 +36,24 @@ export interface ProviderSignOutOptions {
    * @default true
    */
   idTokenHint?: boolean;
+  /**
+   * Whether OpenID Providers may end sessions of their users with a POST to
+   * `<mount path>/backchannel-logout/<provider>` (OpenID Connect Back-Channel Logout 1.0). Needs a
+   * `store` and `revocable`, or sessions in a database and an adapter with `listSessionsByUserId()`
+   * (`withSessionList()`).
+   *
+   * @default false
+   */
+  backchannel?: boolean;
 }
 
 /** The option of `auth.signOut()`. */
-export interface ProviderSignOutAction {
+export interface ProviderLogoutAction {
   /**
    * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the
-   * callback URL. Needs `providerSignOut` in the configuration.
+   * callback URL. Needs `providerLogout` in the configuration.
    *
-   * @default what `providerSignOut` says
+   * @default what `providerLogout` says
    */
-  providerSignOut?: boolean;
+  providerLogout?: boolean;
 }

@@ -17,12 +17,6 @@ import { placeOf } from "../../session/sealed_value.ts";
 import { parseJsonObject } from "../../utils/json.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";
 
-/** Whether every sign-out ends the session at the provider, also the built-in page's, and ID tokens are kept for it. */
-export interface SignOutSettings {
-  readonly byDefault: boolean;
-  readonly keepsIdTokens: boolean;
-}
-
 /** How long the browser may stay at the provider, in seconds. */
 const MAX_AGE = 900;
 
@@ -33,7 +27,7 @@ const MAX_AGE = 900;
  */
 export async function beginProviderSignOut(
   context: RequestContext,
-  { keepsIdTokens }: SignOutSettings,
+  keepsIdTokens: boolean,
 ): Promise<((answer: Answer) => Promise<Answer>) | undefined> {
   const { config: { providers }, settings, logger } = context;
   const { token } = context.held;
@@ -111,7 +105,7 @@ async function endAtProvider(
 
 function warnOfIdToken(provider: string, { settings, warnOnce }: RequestContext): void {
   const why = settings.strategy === "jwt"
-    ? "the session has none, such as one from before `providerSignOut` was set"
+    ? "the session has none, such as one from before `providerLogout` was set"
     : "the account has none, or the adapter has no listAccountsByUserId(): add it with `withAccountList()`";
   warnOnce(
     `no ID token of ${provider}`,
