@@ -38,7 +38,6 @@ export interface AccountListAdapter extends Adapter {
  * @example
  * ```ts
  * import type { Adapter } from "@auth/core/adapters";
-import type { Awaitable } from "@auth/core/types";
  * import { withAccountList } from "fastify-authjs";
  *
  * const adapter: Adapter = {}; // such as DrizzleAdapter(db)

@@ -16,7 +16,7 @@ import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 import type { FastifyAuthConfig, RateLimitOptions } from "../types.ts";
 import { lackingMethods } from "./adapter_problem.ts";
-import { isStrict } from "./cookie_warnings.ts";
+import { isStrict } from "./cookies.ts";
 import type { Environment } from "./environment.ts";
 import { COOKIE_MAX_AGE } from "./lifetime.ts";
 import type { Notice, NoticeCode, Notices } from "./notices.ts";

@@ -1,7 +1,6 @@
 /** How an application is set up: for the log at boot, and for the doctor. Nothing of it is secret. */
 import type { AuthInstance } from "./auth_instance.ts";
-import { cookieWarnings } from "../config/cookie_warnings.ts";
-import { cookieNames, cookieSettings } from "../config/cookies.ts";
+import { cookieNames, cookieSettings, cookieWarnings } from "../config/cookies.ts";
 import { environment } from "../config/environment.ts";
 import type { Notice } from "../config/notices.ts";
 import type { ProviderSummary } from "../provider/summary.ts";

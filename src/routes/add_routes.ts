@@ -105,7 +105,10 @@ interface RouterOptions {
   maxParamLength?: number;
 }
 
-/** Logs every request in the scope without its secrets, also those that match no route. */
+/**
+ * Logs every request in the scope without its secrets, also those that match no route: Fastify gives these to its
+ * not-found handler, for which the `logSerializers` of `register()` do not count.
+ */
 function redactLog(scope: FastifyInstance): void {
   const makeLogger = scope.childLoggerFactory;
   const redacting = redactingSerializers(scope.log);

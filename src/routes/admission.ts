@@ -1,6 +1,6 @@
 /** Which requests to the auth routes are answered, as far as that is known before their body is parsed. */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
-import { cookieWarnings } from "../config/cookie_warnings.ts";
+import { cookieWarnings } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { AuthInUse } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
