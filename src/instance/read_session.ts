@@ -6,10 +6,10 @@ import { MALFORMED } from "../jwt/refusal.ts";
 import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { asOwn } from "../session/own_read.ts";
 import {
+  type ClaimsRefresh,
   type ReadContext,
   type SessionRead,
   SIGNED_OUT,
-  type TokenRefresh,
   warnOnce,
 } from "../session/read.ts";
 import { readDatabaseSession } from "../session/read_database.ts";
@@ -28,16 +28,16 @@ export function readSession(request: SessionRequest, config: FastifyAuthConfig):
   return RequestReads.of(request).once(config, read);
 }
 
-/** Reads once more, and refreshes the tokens of a provider if that is due. */
+/** Reads once more, and refreshes claims if that is due. */
 export async function readRefreshing(
   request: SessionRequest,
   config: FastifyAuthConfig,
-  refresh: TokenRefresh,
+  refresh: ClaimsRefresh,
 ): Promise<SessionRead> {
   return await RequestReads.of(request).refreshed(config, read, refresh);
 }
 
-async function read(reads: RequestReads, latest: LatestRead, refresh?: TokenRefresh): Promise<SessionRead> {
+async function read(reads: RequestReads, latest: LatestRead, refresh?: ClaimsRefresh): Promise<SessionRead> {
   latest.at = monotonicNow();
   reads.underWay++;
   const { request } = reads;
@@ -88,7 +88,7 @@ function contextOf(
   auth: AuthInstance,
   request: SessionRequest,
   settings: SessionSettings,
-  refresh: TokenRefresh | undefined,
+  refresh: ClaimsRefresh | undefined,
 ): ReadContext {
   const { log, headers } = request;
   return {

@@ -20,14 +20,14 @@ export interface JwtRead {
   readonly sealed?: string;
   /** Why the claims could not be sealed. */
   readonly error?: Error;
-  /** If a refresh failed: requests that carry the token may have asked for that of another provider. */
+  /** If a refresh failed: requests that carry the token may have asked for another. */
   readonly refreshFailure?: RefreshFailure | undefined;
   /** How often the session has ended, if this read ended it. */
   readonly endings?: number;
 }
 
-/** Why the tokens of a provider could not be refreshed. */
+/** Why claims could not be refreshed. */
 export interface RefreshFailure {
-  readonly provider: string;
+  readonly what: string;
   readonly cause: unknown;
 }

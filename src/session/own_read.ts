@@ -50,11 +50,6 @@ export function knownRead(context: ReadContext): SessionRead {
   return { session: toSession(known.session, context), ...(known.token && { claims: known.token }) };
 }
 
-/** Why `getAccessToken()` throws there: the read that refreshes would begin anew. */
-export const REFRESHES_ITSELF =
-  "getAccessToken() was called by a function that is called while the session is read, such as the `jwt` callback, " +
-  "and would refresh the tokens of this very session. Call it in a handler or a hook.";
-
 const ASKS_FOR_ITSELF =
   "A function that is called while a session is read, such as the `jwt` or `session` callback, an event or a " +
   "method of the adapter, asks for this very session. It gets what is known of it by then, which may lack what " +

@@ -19,7 +19,7 @@ export interface SessionRead {
   readonly update?: CookieUpdate | undefined;
   /** Why it is not known whether the user is signed in, for the client: the adapter or a callback failed. */
   readonly failure?: FastifyAuthError;
-  /** Why the tokens of a provider could not be refreshed. */
+  /** Why claims could not be refreshed. */
   readonly refreshFailure?: RefreshFailure | undefined;
 }
 
@@ -37,11 +37,14 @@ export interface CookieUpdate {
 /** The user is not signed in, and no cookie has to change. */
 export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
 
-/** The refresh of a provider's tokens, for reads that are to have a valid access token. */
-export interface TokenRefresh {
-  readonly provider: string;
+/** New claims that a read is asked for. */
+export interface ClaimsRefresh {
+  /** What is refreshed: requests of one time may ask for different things. */
+  readonly what: string;
   isDue(claims: JWT): boolean;
   run(claims: JWT): Promise<JWT>;
+  /** The error if a function asks that the read itself calls: it would begin anew. */
+  fromWithin(): FastifyAuthError;
 }
 
 /** Core's logger, and a cheaper method for what any client can cause at will. */
@@ -64,8 +67,8 @@ export interface ReadContext {
   readonly canSetCookie: () => boolean;
   /** What the session is updated with, by a request for that. */
   readonly update?: { readonly data: unknown };
-  /** Refreshes tokens of a provider with the read. */
-  readonly refresh?: TokenRefresh | undefined;
+  /** Refreshes claims with the read. */
+  readonly refresh?: ClaimsRefresh | undefined;
   /** The name of the session; empty until its token is opened. */
   name: string;
   /** The session so far, what a callback gets or has returned, and its claims. */

@@ -171,7 +171,7 @@ async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<J
     async leave() {
       const read = await asItIs(opened);
       if (!refresh?.isDue(opened.claims)) return read;
-      return { ...read, refreshFailure: { provider: refresh.provider, cause: refreshedElsewhere() } };
+      return { ...read, refreshFailure: { what: refresh.what, cause: refreshedElsewhere() } };
     },
     session: { name: opened.name, ended: ENDED },
   });

@@ -43,7 +43,7 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
     try {
       token = await refresh.run(token);
     } catch (cause) {
-      refreshFailure = { provider: refresh.provider, cause };
+      refreshFailure = { what: refresh.what, cause };
     }
   }
   token = withName(token, named);

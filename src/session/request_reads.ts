@@ -1,16 +1,15 @@
 /** The sessions that were read for a request, and the cookies that its reply is to carry. */
 import type { FastifyReply } from "fastify";
-import { FastifyAuthError } from "../errors.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
-import { knownRead, ownReadOf, REFRESHES_ITSELF } from "./own_read.ts";
+import { knownRead, ownReadOf } from "./own_read.ts";
 import {
+  type ClaimsRefresh,
   type CookieUpdate,
   type ReadContext,
   type SessionRead,
   SIGNED_OUT,
-  type TokenRefresh,
 } from "./read.ts";
 
 /** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it late. */
@@ -45,7 +44,7 @@ export interface Update extends CookieUpdate {
 const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 
 /** Reads the session of a request, and tells it of the end. Never rejects. */
-type Read = (reads: RequestReads, latest: LatestRead, refresh?: TokenRefresh) => Promise<SessionRead>;
+type Read = (reads: RequestReads, latest: LatestRead, refresh?: ClaimsRefresh) => Promise<SessionRead>;
 
 export class RequestReads {
   readonly request: SessionRequest;
@@ -92,11 +91,11 @@ export class RequestReads {
     return latest.result;
   }
 
-  /** Reads once more, and refreshes the tokens of a provider if that is due. Later reads see the result, too. */
-  async refreshed(config: FastifyAuthConfig, read: Read, refresh: TokenRefresh): Promise<SessionRead> {
+  /** Reads once more, and refreshes claims if that is due. Later reads see the result, too. */
+  async refreshed(config: FastifyAuthConfig, read: Read, refresh: ClaimsRefresh): Promise<SessionRead> {
     const latest = this.#latestOf(config);
     if (latest.context !== undefined && ownReadOf(latest.context) !== undefined) {
-      throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", REFRESHES_ITSELF);
+      throw refresh.fromWithin();
     }
     return await (latest.result = read(this, latest, refresh));
   }

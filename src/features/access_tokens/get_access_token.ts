@@ -2,14 +2,14 @@
 import { accessTokenOfAccount } from "./account_tokens.ts";
 import { strategyOf } from "../../config/adapter_problem.ts";
 import type { ResolvedConfig } from "../../config/resolve.ts";
-import type { FastifyAuthError } from "../../errors.ts";
+import { FastifyAuthError } from "../../errors.ts";
 import type { ActionAuth } from "../../actions/perform.ts";
 import { readClaims } from "../../instance/read_claims.ts";
 import { presentedToken, readRefreshing, readSession } from "../../instance/read_session.ts";
 import { invalid } from "../../instance/arguments.ts";
 import { refreshTokens } from "./refresh_tokens.ts";
 import { EARLY_MS, isExpired, type ProviderTokens, tokensOf, withTokens } from "./provider_tokens.ts";
-import type { TokenRefresh } from "../../session/read.ts";
+import type { ClaimsRefresh } from "../../session/read.ts";
 import { canCarryCookies } from "../../session/reply.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { FastifyAuthConfig, SessionRequest } from "../../types.ts";
@@ -55,7 +55,7 @@ export async function getAccessToken(
     if (read.failure !== undefined) throw read.failure;
     // One read serves requests of the same time, which may have asked for the tokens of other providers.
     const { refreshFailure } = read;
-    if (refreshFailure?.provider === id) return whileValid(tokens, toError(refreshFailure.cause, id));
+    if (refreshFailure?.what === id) return whileValid(tokens, toError(refreshFailure.cause, id));
     claims = read.session === null ? null : read.claims ?? null;
     if (refresh.runs > runs || !areSame(tokens, claims === null ? undefined : tokensOf(claims, id))) {
       attempt++;
@@ -89,14 +89,14 @@ function areSame(a: ProviderTokens, b: ProviderTokens | undefined): boolean {
 }
 
 /** A refresh that counts how often it ran. */
-interface CountedRefresh extends TokenRefresh {
+interface CountedRefresh extends ClaimsRefresh {
   runs: number;
 }
 
 function refreshOf(id: string, config: ResolvedConfig): CountedRefresh {
   const provider = oauthProvider(id, config);
   const refresh: CountedRefresh = {
-    provider: id,
+    what: id,
     runs: 0,
     isDue(claims) {
       const tokens = tokensOf(claims, id);
@@ -109,6 +109,12 @@ function refreshOf(id: string, config: ResolvedConfig): CountedRefresh {
       const refreshed = await refreshTokens(provider, tokens.refresh_token!);
       return withTokens(claims, id, { ...kept, ...refreshed });
     },
+    fromWithin: () =>
+      new FastifyAuthError(
+        "FST_AUTHJS_CONFIG_INVALID",
+        "getAccessToken() was called by a function that is called while the session is read, such as the `jwt` " +
+          "callback, and would refresh the tokens of this very session. Call it in a handler or a hook.",
+      ),
   };
   return refresh;
 }
