@@ -1,5 +1,6 @@
 /**
  * Writes what the built-in pages load: `src/pages/logos.ts`, the logos of `simple-icons` for core's providers,
+ * `src/pages/page_script.ts`, their script `scripts/page_assets/page.js`,
  * `src/pages/passkey_script.ts`, the library `@simplewebauthn/browser` with the script of
  * `scripts/page_assets/passkey.js`, `src/pages/style.css.ts`, the stylesheet `scripts/page_assets/style.css`, and
  * `src/pages/texts/packed.ts`, the texts of `scripts/page_assets/texts/`. With `--check` it writes nothing and fails
@@ -82,10 +83,24 @@ export const PASSKEY_SCRIPT = \`${literal}\`;
 `;
 }
 
-/** The stylesheet, without its comments and indentation. */
+/** The lines of a file, without comments and indentation. */
+async function withoutComments(file: string): Promise<string[]> {
+  const text = await readFile(new URL(`scripts/page_assets/${file}`, root), "utf8");
+  return text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "").split("\n").map((line) => line.trim()).filter(
+    Boolean,
+  );
+}
+
+async function pageScript(): Promise<string> {
+  const literal = (await withoutComments("page.js")).join("\n").replace(/[\\`]|\$\{/g, "\\$&");
+  return `${GENERATED}
+/** The script of the pages. */
+export const PAGE_SCRIPT = \`${literal}\n\`;
+`;
+}
+
 async function stylesheet(): Promise<string> {
-  const css = await readFile(new URL("scripts/page_assets/style.css", root), "utf8");
-  const lines = css.replace(/\/\*[\s\S]*?\*\//g, "").split("\n").map((line) => line.trim()).filter(Boolean);
+  const lines = await withoutComments("style.css");
   return `${GENERATED}
 /** The stylesheet of the pages. */
 export const STYLE = \`${lines.join("\n")}\n\`;
@@ -95,6 +110,7 @@ export const STYLE = \`${lines.join("\n")}\n\`;
 async function main(check: boolean): Promise<number> {
   const sources = {
     "src/pages/logos.ts": await logos(),
+    "src/pages/page_script.ts": await pageScript(),
     "src/pages/passkey_script.ts": await passkeyScript(),
     "src/pages/style.css.ts": await stylesheet(),
     "src/pages/texts/packed.ts": `${GENERATED}\n${await packedTexts()}`,

@@ -9,9 +9,19 @@ import type { Page } from "playwright-core";
 import type { Provider } from "fastify-authjs/providers";
 import { passwordProvider } from "./support/app.ts";
 import { browserTest } from "./support/browser.ts";
-import { BUTTONS, EMAIL, ERRORS, listeningApp, pagesConfig, PASSKEY } from "./support/pages_app.ts";
+import { overlapsOf } from "./support/overlaps.ts";
+import {
+  BUTTONS,
+  BY_ADDRESS,
+  EMAIL,
+  ERRORS,
+  listeningApp,
+  pagesConfig,
+  PASSKEY,
+  PASSKEY_OF_ADDRESS,
+} from "./support/pages_app.ts";
 
-const WIDTHS = [390, 1280];
+const WIDTHS = [320, 390, 1280];
 const SCHEMES = ["light", "dark"] as const;
 
 /** The providers of the sign-in page, and the paths below `/auth` to look at with them. */
@@ -29,6 +39,12 @@ const STATES: readonly [name: string, providers: readonly Provider[], paths: rea
   ["many buttons and a form", [...BUTTONS, PASSKEY, EMAIL], ["/signin"]],
   ["a form", [passwordProvider() as Provider], ["/signin"]],
   ["an e-mail address", [EMAIL], ["/signin?error=EmailSignin"]],
+  ["one field for an address", [BY_ADDRESS, EMAIL, PASSKEY_OF_ADDRESS, ...BUTTONS], [
+    "/signin",
+    "/signin?error=CredentialsSignin",
+    "/signin?error=SessionRequired",
+    "/signin?error=CredentialsSignin&ui_locales=ar",
+  ]],
   ["nothing", [], ["/signin"]],
 ];
 
@@ -66,6 +82,7 @@ async function faultsOf(page: Page, combinations: typeof COMBINATIONS): Promise<
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
     const found = violations.flatMap(({ help, nodes }) => nodes.map(({ html }) => `${help}: ${html}`));
     if (overflow > 0) found.push(`${overflow}px too wide`);
+    found.push(...await overlapsOf(page));
     faults.push(...found.map((fault) => `${page.url()} ${width} ${colorScheme}: ${fault}`));
   }
   return faults;
@@ -116,12 +133,13 @@ browserTest("in a browser the pages request these files, and nothing from anothe
   };
   assertEquals(await requestsOf("/auth/signin"), [
     "/auth/assets/logos.svg",
+    "/auth/assets/page.js",
     "/auth/assets/passkey.js",
     "/auth/assets/style.css",
     "/auth/webauthn-options/passkey?action=authenticate",
   ]);
   for (const path of ["/auth/signout", "/auth/error?error=AccessDenied", "/auth/verify-request"]) {
-    assertEquals(await requestsOf(path), ["/auth/assets/style.css"], path);
+    assertEquals(await requestsOf(path), ["/auth/assets/page.js", "/auth/assets/style.css"], path);
   }
   assertEquals(complaints.filter((complaint) => !/403|404/.test(complaint)), []);
 });
@@ -145,7 +163,10 @@ browserTest("in a browser a password signs in and the sign-out page signs out, b
   assertEquals(await page.title(), `Sign in · ${new URL(app.origin).host}`);
   await fill("wrong");
   await page.getByRole("alert").getByText("Sign in failed").waitFor();
-  await fill("open");
+  // The name stays, and the password is typed anew.
+  assertEquals(await focused(), "password");
+  await page.keyboard.type("open");
+  await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Hello ada" }).waitFor();
 
   await page.goto(`${app.origin}/auth/signout`);
@@ -289,7 +310,7 @@ browserTest("in a browser a stylesheet of the application has the last word", as
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto(`${app.origin}/auth/signin`);
   const styles = await page.evaluate(`
-    const button = getComputedStyle(document.querySelector("button"));
+    const button = getComputedStyle(document.querySelector("[type=submit]"));
     [button.borderRadius, button.backgroundColor, getComputedStyle(document.body).colorScheme,
       getComputedStyle(document.querySelector(".card")).backgroundColor]
   `);

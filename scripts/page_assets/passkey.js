@@ -22,8 +22,10 @@
 
   function setUp(form) {
     if (!browserSupportsWebAuthn()) return tell(form, "unsupported");
+    const shared = document.getElementById(form.dataset.identifier);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
+      if (shared) form.elements.email.value = shared.value;
       signIn(form);
     });
     if ("conditional" in form.dataset) offer(form);

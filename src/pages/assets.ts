@@ -3,6 +3,7 @@
  */
 import { createHash } from "node:crypto";
 import { logoSprite } from "./logo_sprite.ts";
+import { PAGE_SCRIPT } from "./page_script.ts";
 import { STYLE } from "./style.css.ts";
 import type { AssetAddresses, AssetName } from "./types.ts";
 
@@ -40,6 +41,7 @@ export async function loadAssets({ theme, logos, passkeys }: AssetOptions): Prom
   const add = (name: AssetName, type: string, content: string) =>
     assets.set(name, { type: `${type}; charset=utf-8`, content, file: hashedName(name, content) });
   add("style.css", "text/css", STYLE + css + theme);
+  add("page.js", "text/javascript", PAGE_SCRIPT);
   if (ids.size > 0) add("logos.svg", "image/svg+xml", svg);
   if (passkeys) add("passkey.js", "text/javascript", (await import("./passkey_script.ts")).PASSKEY_SCRIPT);
   return {

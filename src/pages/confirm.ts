@@ -21,28 +21,11 @@ export function confirmPage(page: ConfirmPage, view: PageView): PageContent {
             ${icon("confirm")}
       <h1>${title}</h1>
             <p class="text">${fill(text, words)}</p>
-            <form id="confirm" method="post"
+            <form id="confirm" method="post" data-automatic="${automatic}"
         action="${action}">${hiddenFields(
           fields,
         )}<button class="button primary" type="submit">${texts["confirm.button"]}</button></form>
             <p class="hint">${texts["confirm.hint"]}</p>
-            <script nonce="${view.nonce.script}">${html.raw`${script(automatic)}`}</script>
     `,
   };
 }
-
-/**
- * Sends the form once: a second click would use a link that is used up, and the browser drops the answer to
- * the first. A page that is rendered in advance waits until its user sees it.
- */
-function script(automatic: boolean): string {
-  return `const form = document.getElementById("confirm");
-let sent = false;
-form.addEventListener("submit", (event) => sent ? event.preventDefault() : sent = true);
-addEventListener("pageshow", ({ persisted }) => persisted && (sent = false));
-${automatic ? AUTOMATIC : ""}`;
-}
-
-const AUTOMATIC = `const send = () => form.requestSubmit();
-if (document.prerendering) document.addEventListener("prerenderingchange", send, { once: true });
-else send();`;

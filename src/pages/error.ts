@@ -1,17 +1,17 @@
 /** The error page. */
 import { html } from "@remix-run/html-template";
 import { icon } from "./icon.ts";
-import type { Language } from "./language.ts";
 import type { PageError } from "./page_error.ts";
 import { fill } from "./texts/texts.ts";
 import type { ErrorPage, PageContent, PageView } from "./types.ts";
+import { waitText } from "./wait.ts";
 
 /** Errors that another try does not help with. */
 const FINAL: ReadonlySet<PageError> = new Set(["NotFound", "SessionTooLarge"]);
 
 /** What happened, what to do next, and links to go on. */
 export function errorPage(
-  { error, wait, callbackUrl = "/", signInUrl }: ErrorPage,
+  { error, callbackUrl = "/", signInUrl, ...wait }: ErrorPage,
   view: PageView,
 ): PageContent {
   const { texts } = view.language;
@@ -22,18 +22,8 @@ export function errorPage(
     title,
     main: html`${icon("error")}
 <h1>${title}</h1>
-<p class="text">${wait === undefined ? texts[`error.${error}.text`] : waitText(wait, view.language)}</p>
+<p class="text">${wait.when === undefined ? texts[`error.${error}.text`] : waitText(wait, texts)}</p>
 ${FINAL.has(error) ? null : signIn}
 <a class="button" href="${callbackUrl}">${fill(texts["error.continue"], { site: view.site })}</a>`,
   };
 }
-
-/** When to try again, such as "in 5 minutes". */
-function waitText(seconds: number, { tag, texts }: Language): string {
-  const [size, unit] = UNITS.find(([size]) => seconds >= size) ?? [1, "second"];
-  const when = new Intl.RelativeTimeFormat(tag).format(Math.ceil(seconds / size), unit);
-  return fill(texts["error.TooManyRequests.wait"], { when });
-}
-
-/** A minute and a half is two minutes, and not ninety seconds. */
-const UNITS = [[3600, "hour"], [60, "minute"]] as const;

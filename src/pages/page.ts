@@ -22,12 +22,14 @@ export function renderPage(page: Page, view: PageView): string {
     <title>${title} · ${view.site}</title>
     <link rel="stylesheet" href="${assets.address("style.css")}">
     ${look.style && html`<link rel="stylesheet" href="${look.style}">`}
+    <script src="${assets.address("page.js")}" nonce="${view.nonce.script}" defer></script>
     ${head}
       </head>
       <body data-page="${page.kind}">
         <main class="card">
     ${look.logo && html`<img class="logo" src="${look.logo}" alt="">`}
     ${main}
+    <p class="progress" aria-live="polite" data-text="${language.texts["form.busy"]}"></p>
         </main>
       </body>
     </html>

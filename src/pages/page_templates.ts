@@ -7,13 +7,23 @@ import { html } from "@remix-run/html-template";
 import { LRUCache } from "lru-cache";
 import { randomUUID } from "node:crypto";
 import { renderPage } from "./page.ts";
-import type { Page, PageView } from "./types.ts";
+import type { Page, PageView, SignInPage } from "./types.ts";
 
 /** Sites, languages and errors in use; without a configured origin, the site is what the client says. */
 const MOST_TEMPLATES = 100;
 
 /** The properties of a page that are different for each request, and only shown. */
-const VARIABLES = ["csrfToken", "callbackUrl", "signInUrl", "email", "url", "to"] as const;
+const VARIABLES = [
+  "csrfToken",
+  "callbackUrl",
+  "signInUrl",
+  "email",
+  "identifier",
+  "seconds",
+  "url",
+  "to",
+  "when",
+] as const;
 
 /** The values of a request by their names. */
 type Values = Readonly<Record<string, string>>;
@@ -37,8 +47,8 @@ export class PageTemplates {
     const values: Values = { ...variablesOf(page), script: view.nonce.script, style: view.nonce.style };
     const names = Object.keys(values);
     const { language: { tag }, site, mountPath } = view;
-    const error = "error" in page ? page.error : undefined;
-    const key = JSON.stringify([page.kind, tag, site, mountPath, error, names]);
+    const { error, failed } = page as Partial<SignInPage>;
+    const key = JSON.stringify([page.kind, tag, site, mountPath, error, failed, names]);
     const template = this.#templates.memo(key, { context: () => this.#templateOf(page, names, view) });
     // A page with many providers has the token in each form.
     const shown = Object.fromEntries(names.map((name) => [name, String(html`${values[name]}`)]));

@@ -1,37 +1,89 @@
 /** The sign-in page. */
 import { html, type SafeHtml } from "@remix-run/html-template";
-import { attributes, fragment, hiddenFields, labelledField } from "./form.ts";
-import { fieldLabel, signInLabel } from "./labels.ts";
+import { attributes, fragment, hiddenFields } from "./form.ts";
+import { signInLabel } from "./labels.ts";
 import { providerLogo } from "./logo.ts";
+import type { PageError } from "./page_error.ts";
+import { fieldsOf, type SignInForm, toSignInForms } from "./signin_fields.ts";
 import { fill } from "./texts/texts.ts";
-import type { FieldView, PageContent, PageView, ProviderView, SignInPage } from "./types.ts";
+import type { PageContent, PageView, ProviderView, SignInPage } from "./types.ts";
+import { waitNotice } from "./wait.ts";
+
+/** What is no failure. */
+const NOTICES: ReadonlySet<PageError | undefined> = new Set(["SessionRequired"]);
+
+/** The errors of a form, by the type of its provider. */
+const OF_FORM: Partial<Record<PageError, string>> = {
+  CredentialsSignin: "credentials",
+  EmailCreateAccount: "email",
+  EmailSignin: "email",
+};
 
 /** The sign-in page: a button or a form for each provider. */
 export function signInPage(page: SignInPage, view: PageView): PageContent {
   const { texts } = view.language;
   const title = texts["signIn.title"];
+  const failed = failedForm(page);
+  const notice = page.error && noticeOf(page.error, page, view);
   return {
     title,
     head: passkeyScript(page, view),
     main: html`<h1>${title}</h1>
 <p class="site">${fill(texts["signIn.site"], { site: view.site })}</p>
-${page.error && html`<p class="alert" role="alert">${texts[`error.${page.error}.text`]}</p>`}
-${page.providers.length === 0 ? html`<p>${texts["signIn.none"]}</p>` : methods(page, view)}`,
+${failed === undefined ? notice : null}
+${
+      page.providers.length === 0
+        ? html`<p>${texts["signIn.none"]}</p>`
+        : methods(page, { failed, notice }, view)
+    }`,
   };
 }
 
+/** The id of the provider whose form failed, and that shows it. */
+function failedForm({ error, failed, providers }: SignInPage): string | undefined {
+  if (error === undefined || NOTICES.has(error)) return undefined;
+  const withFields = providers.filter((each) => !isButton(each) && each.type !== "webauthn");
+  if (failed !== undefined) return withFields.find(({ id }) => id === failed)?.id;
+  const ofType = withFields.filter(({ type }) => type === OF_FORM[error]);
+  return ofType.length === 1 ? ofType[0]!.id : undefined;
+}
+
+function noticeOf(error: PageError, page: SignInPage, { language }: PageView): SafeHtml {
+  const text = language.texts[`error.${error}.text`];
+  if (NOTICES.has(error)) return html`<p class="notice">${text}</p>`;
+  if (page.when !== undefined) return waitNotice(page, language.texts);
+  return html`<p class="alert" role="alert">${text}</p>`;
+}
+
+/** What a failed form shows. */
+interface Failure {
+  /** The id of its provider. */
+  readonly failed: string | undefined;
+  readonly notice: SafeHtml | undefined;
+}
+
+/** Buttons for authorization servers that are always shown; the others fold. */
+const MOST_BUTTONS = 4;
+
 /** The buttons are one group, and each form is one. The first provider's group comes first. */
-function methods(page: SignInPage, view: PageView): SafeHtml {
-  const [buttons, forms] = [
-    page.providers.filter(isButton),
-    page.providers.filter((each) => !isButton(each)),
-  ];
-  const formOf = (provider: ProviderView) => signInForm(provider, page, view);
-  const buttonGroup = html`<div class="${buttons.length > 4 ? "buttons many" : "buttons"}">${
-    buttons.map(formOf)
-  }</div>`;
-  const groups = forms.map(formOf);
-  if (buttons.length > 0) groups.splice(isButton(page.providers[0]!) ? 0 : 1, 0, buttonGroup);
+function methods(page: SignInPage, failure: Failure, view: PageView): SafeHtml {
+  const forms = toSignInForms(page.providers);
+  const main = forms.find(({ provider }) => !isButton(provider))?.provider.id;
+  const formOf = (form: SignInForm) => signInForm(form, form.provider.id === main, page, failure, view);
+  const buttons = forms.filter(({ provider }) => isButton(provider));
+  const foldable = buttons.filter(({ provider }) => provider.type !== "webauthn").slice(MOST_BUTTONS);
+  const shown = buttons.filter((form) => !foldable.includes(form));
+  const more = foldable.length === 0 ? null : html`
+    <details class="more">
+      <summary class="button">${view.language.texts["signIn.more"]}</summary>
+      <div class="buttons">${foldable.map(formOf)}</div>
+    </details>
+  `;
+  const groups = forms.filter(({ provider }) => !isButton(provider)).map(formOf);
+  if (buttons.length > 0) {
+    const group = html`<div class="buttons">${shown.map(formOf)}${more}</div>`;
+    groups.splice(isButton(forms[0]!.provider) ? 0 : 1, 0, group);
+  }
   const divider = html`<p class="or"><span>${view.language.texts["signIn.or"]}</span></p>`;
   return html`${groups.flatMap((group, index) => index === 0 ? [group] : [divider, group])}`;
 }
@@ -41,75 +93,76 @@ function isButton({ fields }: ProviderView): boolean {
   return fields.every(({ attributes }) => attributes.type === "hidden");
 }
 
-function signInForm(provider: ProviderView, page: SignInPage, view: PageView): SafeHtml {
-  const { texts } = view.language;
-  const { id, brand, type, fields } = provider;
+function signInForm(
+  form: SignInForm,
+  main: boolean,
+  page: SignInPage,
+  { failed, notice }: Failure,
+  view: PageView,
+): SafeHtml {
+  const { provider, mail } = form;
+  const { id, brand, type } = provider;
   const { csrfToken, callbackUrl } = page;
-  // Passwords and authenticators' responses go to the callback.
-  const action = type === "credentials" || type === "webauthn" ? "callback" : "signin";
-  const passkeys = page.providers.some(({ conditional }) => conditional);
-  const inputs = fields.map((field, index) => {
-    const filled = completed(field, { email: page.email, passkeys });
-    return labelledField(filled, fieldLabel(field, texts), `${id}-${index}`);
-  });
-  const form = {
+  const waits = failed === id && page.when !== undefined;
+  const attributesOfForm = {
     method: "post",
-    action: `${view.mountPath}/${action}/${id}`,
+    action: addressOf(provider, view),
     "data-brand": brand,
-    ...(type === "webauthn" && passkeyAttributes(provider, view)),
+    ...(type === "webauthn" && passkeyAttributes(form, view)),
   };
   const content = [
     ...hiddenFields({ csrfToken, callbackUrl }),
-    ...inputs,
-    submitButton(provider, provider === page.providers.find((each) => !isButton(each)), view),
+    ...fieldsOf(form, page, { failed, notice }, view),
+    submitButton(provider, { main, waits }, view),
+    mail && mailButton(mail, view),
     type === "webauthn" ? passkeyStatus(view) : null,
   ];
-  return fragment`<form${attributes(form)}>${content}</form>`;
+  return fragment`<form${attributes(attributesOfForm)}>${content}</form>`;
 }
 
-function submitButton(provider: ProviderView, first: boolean, view: PageView): SafeHtml {
-  const alone = isButton(provider);
+/** Passwords and authenticators' responses go to the callback. */
+function addressOf({ id, type }: ProviderView, { mountPath }: PageView): string {
+  return `${mountPath}/${type === "credentials" || type === "webauthn" ? "callback" : "signin"}/${id}`;
+}
+
+function submitButton(
+  provider: ProviderView,
+  { main, waits }: { main: boolean; waits: boolean },
+  view: PageView,
+): SafeHtml {
   const button = {
-    class: first ? "button primary" : "button",
+    class: main ? "button primary" : "button",
     type: "submit",
     // Its script enables it.
     disabled: provider.type === "webauthn" ? true as const : undefined,
+    // The script disables it for that long.
+    "data-waits": waits ? true as const : undefined,
   };
   const label = signInLabel(provider, view.language.texts);
-  const mark = alone ? providerLogo(provider, view) : null;
+  const mark = isButton(provider) ? providerLogo(provider, view) : null;
   return fragment`<button${attributes(button)}>${mark}<span>${label}</span></button>`;
 }
 
-/** What browsers and password managers need to know of a field, if the application does not say it. */
-function completed(
-  field: FieldView,
-  { email, passkeys }: { email: string | undefined; passkeys: boolean },
-): FieldView {
-  const { name, attributes } = field;
-  const isEmail = name === "email" || attributes.type === "email";
-  const isUser = isEmail || name === "username";
-  const autocomplete = attributes.type === "password"
-    ? "current-password"
-    : isUser
-    ? `${isEmail ? "email" : "username"}${passkeys ? " webauthn" : ""}`
-    : undefined;
-  return {
-    ...field,
-    attributes: {
-      ...(isUser && { autocapitalize: "none", spellcheck: "false" }),
-      ...(autocomplete !== undefined && { autocomplete }),
-      ...attributes,
-      ...(isEmail && email && { value: email }),
-    },
+/** Has a link mailed to the address of a form that asks for a password, too. */
+function mailButton(mail: ProviderView, view: PageView): SafeHtml {
+  const button = {
+    class: "button",
+    type: "submit",
+    formaction: addressOf(mail, view),
+    formnovalidate: true as const,
   };
+  return fragment`<button${attributes(button)}><span>${
+    signInLabel(mail, view.language.texts)
+  }</span></button>`;
 }
 
 /** What the script needs to know of a passkey form. */
-function passkeyAttributes({ id, conditional }: ProviderView, { mountPath, language }: PageView) {
+function passkeyAttributes({ provider, sharedField }: SignInForm, { mountPath, language }: PageView) {
   const { texts } = language;
   return {
-    "data-passkey": `${mountPath}/webauthn-options/${id}`,
-    "data-conditional": conditional ? true as const : undefined,
+    "data-passkey": `${mountPath}/webauthn-options/${provider.id}`,
+    "data-conditional": provider.conditional ? true as const : undefined,
+    "data-identifier": sharedField,
     "data-waiting": texts["passkey.waiting"],
     "data-cancelled": texts["passkey.cancelled"],
     "data-exists": texts["passkey.exists"],

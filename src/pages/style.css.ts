@@ -150,6 +150,36 @@ background: var(--auth-alert-background);
 color: var(--auth-alert);
 font-size: 0.9375rem;
 }
+.notice {
+margin-block-end: 1.5rem;
+padding: 0.75rem 1rem;
+border-radius: calc(var(--auth-radius) * 0.6);
+background: var(--auth-hover);
+font-size: 0.9375rem;
+text-align: center;
+}
+.field .alert {
+margin-block: 0.625rem 0;
+}
+.clock {
+font-variant-numeric: tabular-nums;
+}
+.caps {
+margin: 0.375rem 0 0;
+color: var(--auth-muted);
+font-size: 0.875rem;
+}
+.caps:empty {
+display: none;
+}
+.progress {
+position: absolute;
+width: 1px;
+height: 1px;
+margin: 0;
+overflow: hidden;
+clip-path: inset(50%);
+}
 .buttons {
 display: grid;
 gap: 0.625rem;
@@ -180,8 +210,26 @@ display: grid;
 grid-template-columns: 1.25rem 1fr 1.25rem;
 }
 .button + .button,
-form + .button {
+form + .button,
+.more[open] > .buttons {
 margin-block-start: 0.625rem;
+}
+.more > summary {
+list-style: none;
+}
+.more > summary::-webkit-details-marker {
+display: none;
+}
+.more > summary::after {
+width: 0.5rem;
+height: 0.5rem;
+border: solid currentcolor;
+border-width: 0 2px 2px 0;
+transform: translateY(-0.125rem) rotate(45deg);
+content: "";
+}
+.more[open] > summary::after {
+transform: translateY(0.125rem) rotate(225deg);
 }
 .button:hover {
 border-color: var(--auth-control);
@@ -198,7 +246,21 @@ border-color: transparent;
 background: color-mix(in srgb, var(--auth-brand) 88%, black);
 }
 .button:disabled {
+opacity: 0.65;
+cursor: not-allowed;
+}
+.busy:disabled {
+opacity: 1;
 cursor: progress;
+}
+.busy::after {
+flex: none;
+width: 1rem;
+height: 1rem;
+border: 2px solid;
+border-inline-end-color: transparent;
+border-radius: 50%;
+content: "";
 }
 :focus-visible {
 outline: 2px solid var(--auth-focus);
@@ -257,6 +319,31 @@ content: "";
 .field {
 margin-block-end: 1rem;
 }
+.secret {
+position: relative;
+}
+.secret:has(.reveal:not([hidden])) input {
+padding-inline-end: 6.5rem;
+}
+.reveal {
+position: absolute;
+inset-block: 0.25rem;
+inset-inline-end: 0.25rem;
+max-width: 6rem;
+min-height: 2.25rem;
+padding: 0 0.75rem;
+border: 0;
+border-radius: calc(var(--auth-radius) - 2px);
+background: none;
+color: var(--auth-muted);
+font: inherit;
+font-size: 0.875rem;
+cursor: pointer;
+}
+.reveal:hover {
+background: var(--auth-hover);
+color: inherit;
+}
 label {
 display: block;
 margin-block-end: 0.3125rem;
@@ -280,6 +367,12 @@ opacity: 1;
 input:focus-visible {
 outline-offset: -1px;
 }
+input[aria-invalid="true"] {
+border-color: var(--auth-alert);
+}
+[dir="rtl"] input[dir="ltr"] {
+text-align: right;
+}
 .check {
 display: flex;
 align-items: center;
@@ -292,19 +385,6 @@ input[type="checkbox"] {
 width: 1.125rem;
 min-height: 1.125rem;
 accent-color: var(--auth-brand);
-}
-@media (min-width: 36rem) {
-.card:has(.many) {
-max-width: 36rem;
-}
-.many {
-grid-template-columns: 1fr 1fr;
-}
-.many .button {
-grid-template-columns: 1.25rem 1fr;
-height: 100%;
-text-align: start;
-}
 }
 @media (max-width: 26rem) {
 body {
@@ -332,6 +412,14 @@ grid-template-columns: 1.25rem 1fr;
 @media (prefers-reduced-motion: no-preference) {
 .button {
 transition: background-color 120ms, border-color 120ms;
+}
+.busy::after {
+animation: turn 900ms linear infinite;
+}
+@keyframes turn {
+to {
+transform: rotate(1turn);
+}
 }
 [data-page="redirect"] .card {
 animation: appear 200ms 400ms backwards;

@@ -13,7 +13,7 @@ export type Page =
   | ErrorPage;
 
 /** The sign-in page. */
-export interface SignInPage {
+export interface SignInPage extends Wait {
   readonly kind: "signIn";
   readonly providers: readonly ProviderView[];
   /** `undefined` if CSRF tokens are switched off. */
@@ -22,8 +22,22 @@ export interface SignInPage {
   readonly callbackUrl: string | undefined;
   /** Why a sign-in failed. */
   readonly error?: PageError | undefined;
+  /** The id of the provider whose form failed. */
+  readonly failed?: string | undefined;
+  /** What was typed there to say who signs in. */
+  readonly identifier?: string | undefined;
   /** An e-mail address to begin with. */
   readonly email?: string | undefined;
+}
+
+/** How long a user has to wait for another try. */
+export interface Wait {
+  /** In seconds. */
+  readonly wait?: number | undefined;
+  /** The same for the script. */
+  readonly seconds?: string;
+  /** The same in words. */
+  readonly when?: string;
 }
 
 /** A provider on the sign-in page. */
@@ -87,15 +101,13 @@ export interface RedirectPage {
 }
 
 /** The error page. */
-export interface ErrorPage {
+export interface ErrorPage extends Wait {
   readonly kind: "error";
   readonly error: PageError;
   /** Where a link leads to go on. */
   readonly callbackUrl?: string | undefined;
   /** Where a link leads to sign in again; without one to the built-in page. */
   readonly signInUrl?: string | undefined;
-  /** After how many seconds another try is allowed, if that is known. */
-  readonly wait?: number | undefined;
 }
 
 /** What every page is rendered with. */
@@ -119,7 +131,7 @@ export interface Nonce {
 }
 
 /** What pages load. */
-export type AssetName = "style.css" | "logos.svg" | "passkey.js";
+export type AssetName = "style.css" | "logos.svg" | "page.js" | "passkey.js";
 
 /** Where pages find the assets. */
 export interface AssetAddresses {

@@ -9,6 +9,7 @@ import { errorTypeOf } from "../telemetry/error_type.ts";
 import { eventsOf, type Publish } from "../telemetry/events.ts";
 import { authActions } from "../telemetry/operations.ts";
 import type { Mount } from "./context.ts";
+import { keepForm } from "./failed_form.ts";
 import { keepCallbackUrl } from "./failed_sign_in.ts";
 import { observeAction } from "./observed_action.ts";
 import { type AuthRoute, isOfSignIn } from "./table.ts";
@@ -45,7 +46,7 @@ export async function runAction(
     if (!isThrown) context.logger.error(error);
     if (isSignIn && (fromApplication || !isThrown)) publishFailure(publish, error);
   }
-  return await keepCallbackUrl(answer, context);
+  return await keepCallbackUrl(keepForm(answer, context), context);
 }
 
 /** Publishes that a sign-in failed. */

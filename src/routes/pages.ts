@@ -9,20 +9,24 @@ import { errorAnswer } from "../core/failure.ts";
 import { type Flow, flowOf } from "../core/flow.ts";
 import { errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
+import { keptForm } from "./failed_form.ts";
 
 /** Answers with the sign-in page. */
-export function handleSignInPage(context: RequestContext): Promise<Answer> {
+export async function handleSignInPage(context: RequestContext): Promise<Answer> {
   const { providers } = context.config.pages;
   const query = new URLSearchParams(context.query);
   const error = query.get("error");
-  return answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => ({
+  const { form, cookies } = keptForm(context);
+  const answer = await answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => ({
     kind: "signIn",
     providers,
     csrfToken,
     callbackUrl,
     error: isQueryError(error) ? error : undefined,
     email: query.get("email") ?? undefined,
+    ...form,
   }));
+  return { ...answer, cookies: [...answer.cookies, ...cookies] };
 }
 
 /** Answers with the page that asks whether to sign out. */

@@ -7,6 +7,7 @@ import { onHeaders } from "../http/late_headers.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
 import type { Nonce, Page } from "../pages/types.ts";
+import { waitIn } from "../pages/wait.ts";
 
 /** Where a page is shown. */
 export type PagePlace = Pick<RequestContext, "auth" | "mountPath" | "origin">;
@@ -32,7 +33,8 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
   reply.header("content-security-policy", policy);
   onHeaders(reply.raw, () => reply.raw.setHeader("content-security-policy", policy));
   reply.type("text/html; charset=utf-8").header("content-language", language.tag);
-  return await settings.render(page, {
+  const wait = "wait" in page && page.wait !== undefined ? waitIn(language.tag, page.wait) : {};
+  return await settings.render({ ...page, ...wait }, {
     language,
     nonce,
     mountPath,

@@ -8,6 +8,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
 import type { EmailConfig, Provider } from "fastify-authjs/providers";
 import Apple from "fastify-authjs/providers/apple";
+import Credentials from "fastify-authjs/providers/credentials";
 import Discord from "fastify-authjs/providers/discord";
 import GitHub from "fastify-authjs/providers/github";
 import Google from "fastify-authjs/providers/google";
@@ -36,6 +37,15 @@ export const EMAIL: EmailConfig = Nodemailer({
 
 /** A passkey button, with passkeys offered in the fields of the page. */
 export const PASSKEY: Provider = Passkey({ formFields: {}, getUserInfo: () => Promise.resolve(null) });
+
+/** A passkey that asks for an address. */
+export const PASSKEY_OF_ADDRESS: Provider = Passkey({ getUserInfo: () => Promise.resolve(null) });
+
+/** A password that is asked for with an address: "open". */
+export const BY_ADDRESS: Provider = Credentials({
+  credentials: { email: { type: "email", required: true }, password: { type: "password", required: true } },
+  authorize: ({ password }) => password === "open" ? { id: "1", name: "ada" } : null,
+});
 
 /** A configuration with the sign-in methods of a common application. */
 export function pagesConfig(overrides: Partial<FastifyAuthConfig> = {}): FastifyAuthConfig {

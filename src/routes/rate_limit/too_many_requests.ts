@@ -1,10 +1,12 @@
 /** The answer to a request that is one too many. */
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { text } from "node:stream/consumers";
 import { redirectAnswer } from "../../core/answer.ts";
 import { errorPage } from "../../core/failure.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { receivedRequest } from "../../http/received.ts";
 import { type Mount, requestContext } from "../context.ts";
+import { tooManyAnswer } from "../failed_form.ts";
 import { sendFailedPage, wantsPage } from "../failed_page.ts";
 import { replyKind, sendAnswer, sendFailure } from "../reply.ts";
 import type { AuthRoute } from "../table.ts";
@@ -48,10 +50,39 @@ export async function sendTooManyRequests(
   if (kind === "redirect") {
     if (!wantsPage(request)) throw error;
     // With the status 429, which a redirect to a page of the application cannot have.
-    if (!mount.auth.config.core.pages?.error) return await sendFailedPage(mount, error, request, reply);
+    const own = mount.auth.config.core.pages;
+    if (!own?.error && (own?.signIn || request.method !== "POST")) {
+      return await sendFailedPage(mount, error, request, reply);
+    }
+    if (!own?.error) return await sendForm(mount, route, error, request, reply);
   }
   const context = requestContext(request, { ...received, action: route.action }, mount);
   const page = errorPage(kind === "redirect" ? "error" : "signIn", { error: error.type }, context);
   context.logger.error(error);
   return await sendAnswer(reply, { ...redirectAnswer(page), error }, context);
+}
+
+/** Sends the sign-in page, with the form as it was sent. */
+async function sendForm(
+  mount: Mount,
+  route: AuthRoute,
+  error: TooManyRequests,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const received = receivedRequest(request);
+  const body = received.body ?? await unreadForm(request);
+  const context = requestContext(request, { ...received, body, action: route.action }, mount);
+  context.logger.error(error);
+  return await sendAnswer(reply, await tooManyAnswer(context, error.wait), context);
+}
+
+/** Bytes: a form of the sign-in page is far smaller. */
+const LONGEST_FORM = 10_000;
+
+/** The body of a form that was refused before it was read. */
+async function unreadForm({ raw, headers }: FastifyRequest): Promise<unknown> {
+  const isForm = headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
+  if (!isForm || raw.readableEnded || !(Number(headers["content-length"]) <= LONGEST_FORM)) return {};
+  return Object.fromEntries(new URLSearchParams(await text(raw)));
 }

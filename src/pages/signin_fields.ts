@@ -1,0 +1,120 @@
+/** The forms of the sign-in page, and their fields. */
+import { html, type SafeHtml } from "@remix-run/html-template";
+import { labelledField } from "./form.ts";
+import { fieldLabel } from "./labels.ts";
+import type { FieldView, PageView, ProviderView, SignInPage } from "./types.ts";
+
+/** A form of the page. */
+export interface SignInForm {
+  readonly provider: ProviderView;
+  /** The provider that mails a link to the address of the form, with a button of its own. */
+  readonly mail?: ProviderView | undefined;
+  /** The id of the field of another form that has the address. */
+  readonly sharedField?: string | undefined;
+}
+
+/** Whether a field says who signs in. */
+export function isIdentifier({ name, attributes }: FieldView): boolean {
+  return attributes.type !== "hidden" && (isAddress({ name, attributes }) || name === "username");
+}
+
+function isAddress({ name, attributes }: FieldView): boolean {
+  return name === "email" || attributes.type === "email";
+}
+
+function isPassword({ attributes }: FieldView): boolean {
+  return attributes.type === "password";
+}
+
+/**
+ * A form for each provider. A password, a mailed link and a passkey that ask for an `email` have one field for
+ * it together.
+ */
+export function toSignInForms(providers: readonly ProviderView[]): readonly SignInForm[] {
+  const asking = (type: string) =>
+    providers.find((each) => each.type === type && each.fields.some(({ name }) => name === "email"));
+  const mail = asking("email");
+  const password = asking("credentials");
+  const shared = password ?? mail;
+  const sharedField = shared && idOf(shared, shared.fields.findIndex(({ name }) => name === "email"));
+  return providers.filter((each) => each !== mail || password === undefined).map((provider) => {
+    if (provider === password) return { provider, mail };
+    const asksOnlyFor = provider.fields.every(({ name }) => name === "email");
+    if (provider.type !== "webauthn" || sharedField === undefined || !asksOnlyFor) return { provider };
+    // Its script fills it in.
+    const fields = provider.fields.map(({ name }) => ({ name, attributes: { type: "hidden" } }));
+    return { provider: { ...provider, fields }, sharedField: fields.length > 0 ? sharedField : undefined };
+  });
+}
+
+function idOf({ id }: ProviderView, index: number): string {
+  return `${id}-${index}`;
+}
+
+/** The fields of a form, with what failed at them. */
+export function fieldsOf(
+  { provider, mail }: SignInForm,
+  page: SignInPage,
+  { failed, notice }: { failed: string | undefined; notice: SafeHtml | undefined },
+  { language }: PageView,
+): SafeHtml[] {
+  const passkeys = page.providers.some(({ conditional }) => conditional);
+  const isOfMail = mail !== undefined && failed === mail.id;
+  const hasFailed = failed !== undefined && (isOfMail || failed === provider.id);
+  const shown = provider.fields.filter(({ attributes: { type } }) =>
+    type !== "hidden" && type !== "checkbox"
+  );
+  const blamed = isOfMail ? shown.filter(isIdentifier) : shown;
+  const kept = hasFailed ? page.identifier : undefined;
+  const next = blamed.find((field) => !(kept && isIdentifier(field))) ?? blamed[0];
+  const errorId = `${provider.id}-error`;
+  return provider.fields.map((field, index) => {
+    const isBlamed = hasFailed && blamed.includes(field);
+    const filled = completed(field, {
+      value: (isIdentifier(field) ? kept : undefined) || (isAddress(field) ? page.email : undefined),
+      username: passkeys || shown.some(isPassword),
+      passkeys,
+    });
+    const view: FieldView = isBlamed
+      ? {
+        ...filled,
+        attributes: {
+          ...filled.attributes,
+          "aria-describedby": errorId,
+          // What comes too early is not wrong.
+          ...(page.when === undefined && { "aria-invalid": "true" }),
+          ...(field === next && { autofocus: true }),
+        },
+      }
+      : filled;
+    const message = isBlamed && field === blamed.at(-1) ? html`<div id="${errorId}">${notice}</div>` : null;
+    return labelledField(view, fieldLabel(field, language.texts), idOf(provider, index), {
+      message,
+      texts: language.texts,
+    });
+  });
+}
+
+/** What browsers and password managers need to know of a field, if the application does not say it. */
+function completed(
+  field: FieldView,
+  { value, username, passkeys }: { value: string | undefined; username: boolean; passkeys: boolean },
+): FieldView {
+  const { attributes } = field;
+  const isUser = isIdentifier(field);
+  const kind = username || !isAddress(field) ? "username" : "email";
+  const autocomplete = isPassword(field)
+    ? "current-password"
+    : isUser
+    ? `${kind}${passkeys ? " webauthn" : ""}`
+    : undefined;
+  return {
+    ...field,
+    attributes: {
+      ...(isUser && { autocapitalize: "none", spellcheck: "false", dir: "ltr" }),
+      ...(autocomplete !== undefined && { autocomplete }),
+      ...attributes,
+      ...(value && { value }),
+    },
+  };
+}

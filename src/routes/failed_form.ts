@@ -1,0 +1,90 @@
+/**
+ * A form of the sign-in page that failed: the page shows it again, with what was typed to say who signs in. The
+ * redirect to the page carries that in a cookie, since addresses are logged.
+ */
+import { parseCookie } from "cookie";
+import { cookieSettings } from "../config/cookies.ts";
+import { type Answer, pageAnswer } from "../core/answer.ts";
+import type { RequestContext } from "../core/context.ts";
+import { failureOf } from "../core/failure.ts";
+import { flowOf } from "../core/flow.ts";
+import { removalOf, type SetCookie } from "../http/set_cookie.ts";
+import { isIdentifier } from "../pages/signin_fields.ts";
+import { parseJsonObject } from "../utils/json.ts";
+import { replyKind } from "./reply.ts";
+
+/** What the sign-in page is shown with. */
+interface FailedForm {
+  /** The id of its provider. */
+  readonly failed?: string | undefined;
+  readonly identifier?: string | undefined;
+  /** In seconds. */
+  readonly wait?: number | undefined;
+}
+
+/** Seconds: long enough for a redirect, or a page with an error in between. */
+const MAX_AGE = 300;
+
+/** An address of a mail is no longer (RFC 5321 section 4.5.3.1). */
+const LONGEST_IDENTIFIER = 320;
+
+/** The answer to a form that failed, with the cookie for the page that it leads to. */
+export function keepForm(answer: Answer, context: RequestContext): Answer {
+  const { error, redirect } = answer;
+  const { config, method, fromApplication } = context;
+  const isShown = redirect !== undefined && method === "POST" && !fromApplication &&
+    config.core.pages?.signIn === undefined && replyKind(context.headers) === "redirect";
+  const form = error !== undefined && isShown ? formOf(context) : {};
+  if (form.failed === undefined) return answer;
+  const seconds = Number(failureOf(error!).retryAfter);
+  const ends = seconds > 0 ? Date.now() + seconds * 1000 : undefined;
+  const { name, options } = cookieOf(context);
+  const value = JSON.stringify({ ...form, ends });
+  return {
+    ...answer,
+    cookies: [...answer.cookies, { name, value, options: { ...options, maxAge: MAX_AGE } }],
+  };
+}
+
+/** The form that failed, if there is one to show, and the removal of its cookie. */
+export function keptForm(context: RequestContext): { form: FailedForm; cookies: readonly SetCookie[] } {
+  const { name, options } = cookieOf(context);
+  const held = parseCookie(context.cookies)[name];
+  if (held === undefined) return { form: {}, cookies: [] };
+  const { failed, identifier, ends } = parseJsonObject(held) ?? {};
+  const wait = typeof ends === "number" ? Math.ceil((ends - Date.now()) / 1000) : 0;
+  return {
+    form: {
+      failed: typeof failed === "string" ? failed : undefined,
+      identifier: typeof identifier === "string" ? identifier : undefined,
+      wait: wait > 0 ? wait : undefined,
+    },
+    cookies: [removalOf(name, options)],
+  };
+}
+
+/** The sign-in page for a form that was sent too often. */
+export async function tooManyAnswer(context: RequestContext, wait: number): Promise<Answer> {
+  const { csrfToken, callbackUrl, cookies } = await flowOf(context);
+  const { providers } = context.config.pages;
+  const form = { failed: context.provider?.id, ...formOf(context), wait };
+  const error = "TooManyRequests";
+  return {
+    ...pageAnswer({ kind: "signIn", providers, csrfToken, callbackUrl, error, ...form }, 429),
+    cookies,
+  };
+}
+
+/** What the form of a password or of a mail was sent with. */
+function formOf({ config, provider, body }: RequestContext): FailedForm {
+  const view = config.pages.providers.find(({ id }) => id === provider?.id);
+  if (view?.type !== "credentials" && view?.type !== "email") return {};
+  const field = view.fields.find(isIdentifier);
+  const sent = field && body?.[field.name];
+  const identifier = typeof sent === "string" ? sent.slice(0, LONGEST_IDENTIFIER) : undefined;
+  return { failed: view.id, identifier };
+}
+
+function cookieOf({ config, origin }: RequestContext) {
+  return cookieSettings({ name: "form" }, config.core, origin.secure);
+}
