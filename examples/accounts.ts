@@ -6,7 +6,8 @@ import PostgresAdapter from "@auth/pg-adapter";
 import { html } from "@remix-run/html-template";
 import formbody from "@fastify/formbody";
 import Fastify, { type FastifyInstance } from "fastify";
-import { createAuth, type FastifyAuthConfig, type LinkedAccount, withAccountList } from "fastify-authjs";
+import { createAuth, type FastifyAuthConfig, type LinkedAccount } from "fastify-authjs";
+import { withAccountList } from "fastify-authjs/adapters";
 import GitHub from "fastify-authjs/providers/github";
 import Google from "fastify-authjs/providers/google";
 import process from "node:process";
@@ -26,13 +27,11 @@ export async function build(config: FastifyAuthConfig): Promise<FastifyInstance>
           <input type="hidden" name="providerAccountId" value="${providerAccountId}">
           <button>Unlink</button></form></li>`
       );
-      const error = request.query.error === "OAuthAccountNotLinked"
-        ? "That account belongs to another user."
-        : "";
+      const isTaken = request.query.error === "OAuthAccountNotLinked";
       return await reply.type("text/html; charset=utf-8").send(String(html`
         <!DOCTYPE html>
         <title>Accounts</title>
-        <p>${error}</p>
+        <p>${isTaken ? "That account belongs to another user." : ""}</p>
         <ul>${items}</ul>
         <form method="post" action="/accounts/link/google"><button>Link Google</button></form>
       `));

@@ -166,6 +166,9 @@ interface Module {
 const ENTRIES = [
   "mod.ts",
   "src/redis.ts",
+  "adapters.ts",
+  "src/telemetry.ts",
+  "src/type_parts.ts",
   "src/features/telemetry/mod.ts",
   "src/client/mod.ts",
   "src/testing/mod.ts",

@@ -40,7 +40,7 @@ declare global {
   type FastifyAuthConfig = import("fastify-authjs").FastifyAuthConfig;
   type FastifyRequest = import("fastify").FastifyRequest;
   type FastifyReply = import("fastify").FastifyReply;
-  const withSessionList: typeof import("fastify-authjs").withSessionList;
+  const withSessionList: typeof import("fastify-authjs/adapters").withSessionList;
   const memoryStore: typeof import("fastify-authjs").memoryStore;
   const redisStore: typeof import("fastify-authjs/redis").redisStore;
   const FastifyAuthInstrumentation:

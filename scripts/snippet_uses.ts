@@ -44,6 +44,11 @@ export const USES: Readonly<Record<string, readonly Use[]>> = {
     assert.equal((await browser.get("/me")).json().user.role, "admin");
     assert.equal((await browser.get("/admin/users")).body, "admins");
   }],
+  "docs/names.md": [async (app) => {
+    assert.deepEqual((await app.inject("/me")).json(), { session: null });
+    const browser = await signedInWithGitHub(app);
+    assert.notEqual((await browser.get("/me")).json().session, null);
+  }],
   "docs/openid-connect.md": [async (app) => {
     const location = await startOfSignIn(new Client(app), "acme");
     assert.equal(location.origin + location.pathname, "https://id.acme.example/authorize");

@@ -8,14 +8,13 @@ import { and, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/libsql";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import Fastify, { type FastifyInstance } from "fastify";
+import { createAuth, type FastifyAuthConfig } from "fastify-authjs";
 import {
   type AccountTokens,
-  createAuth,
-  type FastifyAuthConfig,
   type ListedAccount,
   withAccountList,
   withAccountUpdate,
-} from "fastify-authjs";
+} from "fastify-authjs/adapters";
 import { captureLog, testConfig } from "./support/app.ts";
 import { Client, setCookies } from "./support/client.ts";
 import { openPostgres, serverUrl } from "./support/databases.ts";

@@ -6,13 +6,8 @@ import { createClient } from "@libsql/client";
 import { drizzle } from "drizzle-orm/libsql";
 import { encode } from "@auth/core/jwt";
 import Fastify, { type FastifyInstance } from "fastify";
-import {
-  type AuthObject,
-  createAuth,
-  type FastifyAuthConfig,
-  type ListedAccount,
-  withAccountList,
-} from "fastify-authjs";
+import { type AuthObject, createAuth, type FastifyAuthConfig } from "fastify-authjs";
+import { type ListedAccount, withAccountList } from "fastify-authjs/adapters";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import {
   type InjectWithCookies,

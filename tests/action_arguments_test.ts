@@ -1,7 +1,8 @@
 /** What a request may bring into the functions of `createAuth()`: a mistake in it is its sender's. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type AuthObject, createAuth, memoryStore, withAccountList } from "fastify-authjs";
+import { type AuthObject, createAuth, memoryStore } from "fastify-authjs";
+import { withAccountList } from "fastify-authjs/adapters";
 import GitHub from "fastify-authjs/providers/github";
 import { passwordProvider, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";

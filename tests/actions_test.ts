@@ -7,8 +7,8 @@ import {
   createAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
-  withAccountList,
 } from "fastify-authjs";
+import { withAccountList } from "fastify-authjs/adapters";
 import GitHub from "fastify-authjs/providers/github";
 import { attemptsOf } from "./support/attempts.ts";
 import { captureLog, type LogLine, testConfig } from "./support/app.ts";

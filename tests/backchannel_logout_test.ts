@@ -13,8 +13,8 @@ import {
   type FastifyAuthConfig,
   FastifyAuthError,
   memoryStore,
-  withSessionList,
 } from "fastify-authjs";
+import { withSessionList } from "fastify-authjs/adapters";
 import { testConfig } from "./support/app.ts";
 import { type Answer, Client } from "./support/client.ts";
 import { locationOf, pathOf, startSignIn } from "./support/oauth_client.ts";

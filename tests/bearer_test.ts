@@ -4,13 +4,8 @@ import { decode } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { Adapter } from "@auth/core/adapters";
 import Fastify, { type FastifyInstance } from "fastify";
-import {
-  type AuthObject,
-  createAuth,
-  type FastifyAuthConfig,
-  memoryStore,
-  withSessionList,
-} from "fastify-authjs";
+import { type AuthObject, createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
+import { withSessionList } from "fastify-authjs/adapters";
 import { startIssuer } from "fastify-authjs/testing";
 import GitHub from "fastify-authjs/providers/github";
 import { SECRET, testConfig } from "./support/app.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
-import { withAccountList } from "fastify-authjs";
+import { withAccountList } from "fastify-authjs/adapters";
 import { startIssuer } from "fastify-authjs/testing";
 import type { AddressInfo } from "node:net";
 import { Buffer } from "node:buffer";

@@ -15,13 +15,8 @@ import { FastifyOtelInstrumentation } from "@fastify/otel";
 import Fastify, { type FastifyInstance } from "fastify";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
-import {
-  createAuth,
-  CredentialsSignin,
-  customFetch,
-  type FastifyAuthConfig,
-  withAccountList,
-} from "fastify-authjs";
+import { createAuth, CredentialsSignin, customFetch, type FastifyAuthConfig } from "fastify-authjs";
+import { withAccountList } from "fastify-authjs/adapters";
 import { FastifyAuthInstrumentation } from "fastify-authjs/opentelemetry";
 import Credentials from "fastify-authjs/providers/credentials";
 import Nodemailer from "fastify-authjs/providers/nodemailer";

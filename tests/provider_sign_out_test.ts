@@ -7,8 +7,8 @@ import {
   type FastifyAuthConfig,
   FastifyAuthError,
   memoryStore,
-  withAccountList,
 } from "fastify-authjs";
+import { withAccountList } from "fastify-authjs/adapters";
 import { captureLog, passwordProvider, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, formIn, setCookies } from "./support/client.ts";
 import { withClock } from "./support/clock.ts";

@@ -1,6 +1,7 @@
 /** The queries of docs/sessions.md, over the adapters that they are for. */
 import { assert, assertEquals } from "@std/assert";
-import { createAuth, withSessionList } from "fastify-authjs";
+import { createAuth } from "fastify-authjs";
+import { withSessionList } from "fastify-authjs/adapters";
 import { urlOf } from "./adapters/adapter_case.ts";
 import { ADAPTER_CASES } from "./adapters/cases.ts";
 import { testConfig } from "./support/app.ts";

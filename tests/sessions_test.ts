@@ -8,16 +8,13 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import type { FastifyInstance } from "fastify";
+import { type AuthObject, createAuth, type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
 import {
-  type AuthObject,
-  createAuth,
-  type FastifyAuthConfig,
-  FastifyAuthError,
   type ListedSession,
   withAccountList,
   withAccountUpdate,
   withSessionList,
-} from "fastify-authjs";
+} from "fastify-authjs/adapters";
 import { testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { ADA, BOB, COOKIE, DAY, reader, readerOf } from "./support/database_setup.ts";

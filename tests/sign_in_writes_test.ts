@@ -1,7 +1,7 @@
 /** A sign-in that fails halfway locks no user out: with adapters that cannot delete, and with passkeys. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
-import { withAccountList } from "fastify-authjs";
+import { withAccountList } from "fastify-authjs/adapters";
 import { captureLog, testApp, testConfig } from "./support/app.ts";
 import { Client } from "./support/client.ts";
 import { faultyAdapter } from "./support/faults.ts";

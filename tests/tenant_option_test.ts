@@ -11,8 +11,8 @@ import {
   FastifyAuthError,
   getSession,
   memoryStore,
-  withSessionList,
 } from "fastify-authjs";
+import { withSessionList } from "fastify-authjs/adapters";
 import { signedIn, startIssuer } from "fastify-authjs/testing";
 import { testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client, setCookies } from "./support/client.ts";

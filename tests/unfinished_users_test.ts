@@ -3,7 +3,8 @@ import { assert, assertEquals, assertFalse, assertNotEquals, assertStringInclude
 import { stub } from "@std/testing/mock";
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
-import { type FastifyAuthConfig, withAccountList } from "fastify-authjs";
+import type { FastifyAuthConfig } from "fastify-authjs";
+import { withAccountList } from "fastify-authjs/adapters";
 import { captureLog, type LogLine, testApp, testConfig } from "./support/app.ts";
 import { type Answer, Client } from "./support/client.ts";
 import { type FaultyAdapter, faultyAdapter } from "./support/faults.ts";

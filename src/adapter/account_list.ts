@@ -38,7 +38,7 @@ export interface AccountListAdapter extends Adapter {
  * @example
  * ```ts
  * import type { Adapter } from "@auth/core/adapters";
- * import { withAccountList } from "fastify-authjs";
+ * import { withAccountList } from "fastify-authjs/adapters";
  *
  * const adapter: Adapter = {}; // such as DrizzleAdapter(db)
  * const listing = withAccountList(adapter, async (userId) => {

@@ -31,7 +31,7 @@ export interface SessionListAdapter extends Adapter {
  * @example
  * ```ts
  * import type { Adapter } from "@auth/core/adapters";
- * import { withSessionList } from "fastify-authjs";
+ * import { withSessionList } from "fastify-authjs/adapters";
  *
  * const adapter: Adapter = {}; // such as DrizzleAdapter(db)
  * const listing = withSessionList(adapter, async (userId) => {

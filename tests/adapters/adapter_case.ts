@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { Adapter } from "@auth/core/adapters";
-import type { SessionListAdapter } from "fastify-authjs";
+import type { SessionListAdapter } from "fastify-authjs/adapters";
 import mysql from "mysql2/promise";
 import pg from "pg";
 

@@ -12,7 +12,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { PrismaAdapter } from "@auth/prisma-adapter";
 import { PrismaPg } from "@prisma/adapter-pg";
 import { getPrismaClient } from "@prisma/client/runtime/client";
-import type { ListedSession } from "fastify-authjs";
+import type { ListedSession } from "fastify-authjs/adapters";
 import { Buffer } from "node:buffer";
 import { type AdapterCase, type OpenCase, postgresDatabase } from "./adapter_case.ts";
 import generated from "./prisma/client.json" with { type: "json" };

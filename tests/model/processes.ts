@@ -5,14 +5,8 @@
  * @module
  */
 import Fastify, { type FastifyInstance } from "fastify";
-import {
-  createAuth,
-  type FastifyAuthConfig,
-  memoryStore,
-  withAccountList,
-  withAccountUpdate,
-  withSessionList,
-} from "fastify-authjs";
+import { createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
+import { withAccountList, withAccountUpdate, withSessionList } from "fastify-authjs/adapters";
 import { testConfig } from "../support/app.ts";
 import { memoryAdapter, type MemoryTables } from "../support/memory_adapter.ts";
 import type { Gates } from "./gates.ts";

@@ -39,7 +39,7 @@ export interface AccountUpdateAdapter extends Adapter {
  * @example
  * ```ts
  * import type { Adapter } from "@auth/core/adapters";
- * import { withAccountUpdate } from "fastify-authjs";
+ * import { withAccountUpdate } from "fastify-authjs/adapters";
  *
  * const adapter: Adapter = {}; // such as DrizzleAdapter(db)
  * const updating = withAccountUpdate(adapter, async ({ provider, providerAccountId, ...tokens }) => {

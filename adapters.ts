@@ -1,0 +1,25 @@
+/**
+ * What an adapter lacks for some features: how to list the accounts and the sessions of a user, and how to
+ * update the tokens of an account.
+ *
+ * Installed with `npm install fastify-authjs fastify`, or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ *
+ * @example
+ * ```ts
+ * import { withSessionList } from "fastify-authjs/adapters";
+ *
+ * const rows = [{ sessionToken: "token", userId: "ada", expires: new Date() }];
+ * const adapter = withSessionList({}, (userId) => rows.filter((row) => row.userId === userId));
+ * console.assert((await adapter.listSessionsByUserId("ada")).length === 1);
+ * ```
+ *
+ * @module
+ */
+export { type AccountListAdapter, type ListedAccount, withAccountList } from "./src/adapter/account_list.ts";
+export { type ListedSession, type SessionListAdapter, withSessionList } from "./src/adapter/session_list.ts";
+export {
+  type AccountTokens,
+  type AccountUpdateAdapter,
+  withAccountUpdate,
+} from "./src/features/access_tokens/account_update.ts";
