@@ -43,7 +43,7 @@ async function searchFaults(page: Page, site: string): Promise<string[]> {
   await page.locator(".VPNavBarSearch button").first().click();
   await page.locator(".VPLocalSearchBox input").fill(SEARCH.word);
   const found = page.locator(`.VPLocalSearchBox a[href$="${SEARCH.page}"]`);
-  return await found.first().waitFor({ timeout: 10_000 }).then(
+  return await found.first().waitFor({ timeout: 120_000 }).then(
     () => [],
     () => [`the search for ${SEARCH.word} does not find ${SEARCH.page}`],
   );

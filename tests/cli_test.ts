@@ -29,7 +29,7 @@ function command(
   environment: Record<string, string> = {},
   flags: string[] = [],
 ): Promise<Run> {
-  const options = { cwd: root, timeout: 60_000, env: { ...process.env, NO_COLOR: "1", ...environment } };
+  const options = { cwd: root, timeout: 120_000, env: { ...process.env, NO_COLOR: "1", ...environment } };
   // Deno prints what it downloads if a machine has not seen the packages.
   const all = [
     "run",

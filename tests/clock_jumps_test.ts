@@ -44,7 +44,7 @@ async function signedIn(config: FastifyAuthConfig) {
 /** What a promise leads to, or "nothing" where that takes too long for the test. */
 function inTime<T>(promise: Promise<T>): Promise<T | "nothing"> {
   let timer: ReturnType<typeof setTimeout>;
-  const late = new Promise<"nothing">((resolve) => timer = setTimeout(() => resolve("nothing"), 20_000));
+  const late = new Promise<"nothing">((resolve) => timer = setTimeout(() => resolve("nothing"), 120_000));
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 

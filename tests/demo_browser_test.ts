@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
-import { browserTest } from "./support/browser.ts";
+import { browserTest, openPage } from "./support/browser.ts";
 import { addAuthenticator, holdOffers } from "./support/webauthn_browser.ts";
 import { type RunningDemo, withDemo } from "./support/demo.ts";
 
@@ -136,7 +136,7 @@ browserTest("demo in a browser: a user sees three devices, and signs two of them
     const agents = ["Mozilla/5.0 (X11; Linux) Firefox/140.0", "Mozilla/5.0 (iPhone) Safari/605.1", undefined];
     const windows = await Promise.all(
       agents.map(async (userAgent) =>
-        userAgent === undefined ? page : await (await browser.newContext({ userAgent })).newPage()
+        userAgent === undefined ? page : await openPage(browser, { userAgent })
       ),
     );
     for (const window of windows) {

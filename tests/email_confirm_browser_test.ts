@@ -1,9 +1,9 @@
 /** The page of a mailed sign-in link in a real browser. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { AddressInfo } from "node:net";
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { testApp, testConfig } from "./support/app.ts";
-import { browserTest } from "./support/browser.ts";
+import { browserTest, openPage } from "./support/browser.ts";
 import { memoryAdapter, type MemoryTables } from "./support/memory_adapter.ts";
 
 const ADA = "ada@example.com";
@@ -67,13 +67,13 @@ async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
 async function inOtherBrowser(
   page: Page,
   use: (page: Page) => Promise<void>,
-  options: Parameters<ReturnType<typeof browserOf>["newContext"]>[0] = {},
+  options: BrowserContextOptions = {},
 ): Promise<void> {
-  const context: BrowserContext = await browserOf(page).newContext(options);
+  const other = await openPage(browserOf(page), options);
   try {
-    await use(await context.newPage());
+    await use(other);
   } finally {
-    await context.close();
+    await other.context().close();
   }
 }
 

@@ -94,8 +94,7 @@ async function signInAndOut(page: Page, policies: string[], starts: string[]): P
   await using server = await authorizationServer();
   for (const name of policies) {
     await using app = await application(POLICIES[name]!, server.provider);
-    const greeted = (whom: string) =>
-      page.waitForSelector(`h1:text-is("Hello ${whom}")`, { timeout: 15_000 });
+    const greeted = (whom: string) => page.waitForSelector(`h1:text-is("Hello ${whom}")`);
     for (const start of starts) {
       await page.goto(app.origin + start);
       await page.click('form[action$="/auth/signin/op"] button');

@@ -23,7 +23,7 @@ function exchange(port: number, bytes: string, enough = (_answer: string) => fal
     let answer = "";
     const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
     socket.setEncoding("latin1");
-    socket.setTimeout(5000, () => socket.destroy());
+    socket.setTimeout(60_000, () => socket.destroy());
     socket.on("data", (chunk) => {
       answer += chunk;
       if (enough(answer)) socket.destroy();

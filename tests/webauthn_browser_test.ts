@@ -106,7 +106,7 @@ const CEREMONIES = `
   let told = () => {};
   globalThis.begun = async (count) => {
     let late = false;
-    setTimeout(() => told(late = true), 10_000);
+    setTimeout(() => told(late = true), 100_000);
     while (pending.length < count && !late) await new Promise((resolve) => told = resolve);
     return pending.map(({ mediation, ended }) => mediation + (ended ? " ended" : ""));
   };

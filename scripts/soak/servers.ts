@@ -144,7 +144,7 @@ async function killable(
     port,
     async start() {
       child = spawn(program!, args, { cwd, stdio: "ignore" });
-      for (let attempt = 0; attempt < 150; attempt++) {
+      for (let attempt = 0; attempt < 1200; attempt++) {
         if (await ask().then(() => true, () => false)) return;
         await new Promise((resolve) => setTimeout(resolve, 100));
       }

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import type { Result } from "./matrix.ts";
 
 const MAX_OUTPUT = 2 ** 28;
-const MAX_MILLISECONDS = 10 * 60_000;
+const MAX_MILLISECONDS = 45 * 60_000;
 
 /** How a program is run. */
 export interface RunOptions {

@@ -12,7 +12,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 const QUIET_MS = 2;
 
 /** A request that nothing holds, and that does not end, in milliseconds. */
-const STUCK_MS = 20_000;
+const STUCK_MS = 120_000;
 
 /** A request under way. */
 interface Held {
