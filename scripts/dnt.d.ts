@@ -11,7 +11,12 @@ export interface BuildOptions {
   esModule?: boolean;
   scriptModule?: "cjs" | "umd" | false;
   declaration?: "inline" | "separate" | false;
-  compilerOptions?: { target?: "ES2022" | "ES2023" | "Latest"; lib?: ("ES2023" | "DOM" | "DOM.Iterable")[] };
+  compilerOptions?: {
+    target?: "ES2022" | "ES2023" | "Latest";
+    lib?: ("ES2023" | "DOM" | "DOM.Iterable")[];
+    sourceMap?: boolean;
+    inlineSources?: boolean;
+  };
   polyfills?: boolean;
   shims: { deno?: boolean | "dev" | { test: boolean | "dev" } };
   mappings?: Record<string, { name: string; version?: string; peerDependency?: boolean } | string>;

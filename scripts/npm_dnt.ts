@@ -19,7 +19,12 @@ export async function build({ root, outDir, config, package: fields, test }: Npm
     scriptModule: false,
     declaration: "inline",
     // dnt's own polyfills are for older targets than any Node that Fastify 5 runs on
-    compilerOptions: { target: "ES2023", lib: ["ES2023", "DOM", "DOM.Iterable"] },
+    compilerOptions: {
+      target: "ES2023",
+      lib: ["ES2023", "DOM", "DOM.Iterable"],
+      sourceMap: true,
+      inlineSources: true,
+    },
     polyfills: false,
     shims: test ? { deno: { test: "dev" } } : {},
     mappings: {
@@ -62,8 +67,9 @@ async function removeAdditions(esm: string): Promise<void> {
     const path = join(esm, file);
     const text = await readFile(path, "utf8");
     const plain = text
-      .replace(/^import "[^"]*\/_dnt\.polyfills\.js";\n/m, "")
-      .replace(/^import \* as dntShim from "[^"]*\/_dnt\.shims\.js";\n/m, "")
+      // The lines stay, for the source maps
+      .replace(/^import "[^"]*\/_dnt\.polyfills\.js";$/m, "")
+      .replace(/^import \* as dntShim from "[^"]*\/_dnt\.shims\.js";$/m, "")
       .replaceAll("dntShim.dntGlobalThis", "globalThis");
     if (/_dnt\.(?:polyfills|shims)\.js/.test(plain)) throw new Error(`${file} needs what dnt adds`);
     if (plain !== text) await writeFile(path, plain);

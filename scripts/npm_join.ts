@@ -1,11 +1,16 @@
 /**
  * Joins the modules of a built package to a few files. Node takes up to a millisecond to find, read and link each, and an
- * application would load a hundred and fifty of them when it starts. What is loaded later stays apart.
+ * application would load a hundred and fifty of them when it starts. What is loaded later stays apart. Beside each file
+ * is its source map, with the sources.
  */
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { PackageJson } from "./package_json.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** Below `esm/`: the files that entry points and modules that are loaded later have in common. */
 const SHARED = "shared";
@@ -34,6 +39,7 @@ export async function joinModules(
     target: "node20",
     packages: "external",
     metafile: true,
+    sourcemap: "linked",
     write: false,
   } as const satisfies BuildOptions;
   const { metafile: { inputs } } = await build(options);
@@ -41,13 +47,32 @@ export async function joinModules(
   const groups = [toSlashes(relative(outDir, join(outDir, main))), REQUESTS];
   const { outputFiles, metafile } = await build({ ...options, plugins: [grouped(outDir, inputs, groups)] });
   await removeCode(join(outDir, "esm"));
-  assertOwnNames(outputFiles.map(({ text }) => text).join("\n"));
-  const names = sharedNames(metafile);
+  const code = outputFiles.filter(({ path }) => path.endsWith(".js"));
+  assertOwnNames(code.map(({ text }) => text).join("\n"));
+  const names = sharedNames(metafile, groups[0]!);
+  const nameOf = (path: string) => names.get(basename(path)) ?? basename(path);
   await mkdir(join(outDir, "esm", SHARED), { recursive: true });
-  for (const { path, text } of outputFiles) {
-    const target = join(dirname(path), names.get(basename(path)) ?? basename(path));
-    await writeFile(target, [...names].reduce((code, [from, to]) => code.replaceAll(from, to), text));
+  for (const { path, text } of code) {
+    const renamed = [...names].reduce((code, [from, to]) => code.replaceAll(from, to), text);
+    await writeFile(join(dirname(path), nameOf(path)), renamed);
   }
+  for (const { path, text } of outputFiles.filter(({ path }) => path.endsWith(".map"))) {
+    const target = join(dirname(path), `${nameOf(path.slice(0, -".map".length))}.map`);
+    await writeFile(target, withOwnSources(text, relative(dirname(target), outDir)));
+  }
+}
+
+/** A source map that names its sources by their paths in the checkout, as if that were the package. */
+function withOwnSources(map: string, toPackage: string): string {
+  const fields: { sources: string[] } = JSON.parse(map);
+  const sources = fields.sources.map((source) => {
+    const parts = source.split("/");
+    const known = parts.map((_, index) => parts.slice(index).join("/")).find((path) => {
+      return path.endsWith(".ts") && existsSync(join(root, path));
+    });
+    return toSlashes(join(toPackage, known ?? basename(source)));
+  });
+  return JSON.stringify({ ...fields, sources });
 }
 
 type Inputs = Metafile["inputs"];
@@ -105,7 +130,7 @@ function reach(inputs: Inputs, module: string, reached: Set<string> = new Set())
 
 async function removeCode(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile() && entry.name.endsWith(".js")) await rm(join(entry.parentPath, entry.name));
+    if (entry.isFile() && /\.js(?:\.map)?$/.test(entry.name)) await rm(join(entry.parentPath, entry.name));
   }
 }
 
@@ -119,18 +144,29 @@ function assertOwnNames(code: string): void {
   }
 }
 
-/** Names for the shared files, by those with a hash: of the module that is loaded, or that imports most of the others. */
-function sharedNames({ inputs: modules, outputs }: Metafile): Map<string, string> {
+/**
+ * Names for the shared files, by those with a hash. What is loaded with the main entry point is `start.js`, what is loaded
+ * later has its module's name, and what several of these have in common that of the module that imports most. A file that
+ * only says which of its names others hold ends with `_entry`.
+ */
+function sharedNames({ inputs: modules, outputs }: Metafile, main: string): Map<string, string> {
+  const loadedFirst = outputs[main]?.imports ?? [];
+  const sizeOf = ({ path }: { path: string }) => outputs[path]?.bytes ?? 0;
+  const [start] = loadedFirst.filter(({ kind }) => kind === "import-statement")
+    .sort((a, b) => sizeOf(b) - sizeOf(a));
   const names = new Map<string, string>();
   for (const [output, { inputs, entryPoint }] of Object.entries(outputs)) {
-    if (!output.includes(`/${SHARED}/`)) continue;
+    if (!output.includes(`/${SHARED}/`) || output.endsWith(".map")) continue;
     const importsOf = (module: string) => modules[module]!.imports.length;
     const [first = basename(output)] = Object.keys(inputs).sort((a, b) => importsOf(b) - importsOf(a));
-    const module = (entryPoint ?? first).replace(/^esm\/(?:src\/)?/, "");
-    const name = module.replaceAll("/", "_");
-    names.set(basename(output), [...names.values()].includes(name) ? `more_${name}` : name);
+    const module = (entryPoint ?? first).replace(/^esm\/(?:src\/)?/, "").replaceAll("/", "_");
+    const isStub = entryPoint !== undefined && !inputs[entryPoint]?.bytesInOutput;
+    const name = output === start?.path ? "start.js" : isStub ? module.replace(".js", "_entry.js") : module;
+    names.set(basename(output), name);
   }
-  if (new Set(names.values()).size < names.size) throw new Error("Two shared files would have the same name");
+  const all = [...names.values()];
+  const twice = all.find((name, index) => all.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`Two shared files would have the name ${twice}`);
   return names;
 }
 

@@ -13,8 +13,7 @@ export async function build({ root, outDir }: NpmBuild): Promise<void> {
   const work = await mkdtemp(join(outDir, ".pack-"));
   // The archive is named relative to the working directory: GNU tar takes the colon of `C:\` for a host's name
   const archive = "package.tgz";
-  // No source maps: `deno pack` writes this machine's absolute paths into them
-  const options = ["--allow-dirty", "--no-source-maps", "--quiet", "--output", join(work, archive)];
+  const options = ["--allow-dirty", "--quiet", "--output", join(work, archive)];
   await run(Deno.execPath(), ["pack", ...options], { cwd: root });
   await run("tar", ["-xzf", archive], { cwd: work });
   const unpacked = join(work, "package");

@@ -17,9 +17,10 @@ export async function removeUnreached(outDir: string, { exports, bin }: PackageJ
   for (const target of Object.values(bin)) await collect(outDir, target, reached);
   for (const entry of await readdir(join(outDir, "esm"), { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
+    const code = path.replace(/\.map$/, "");
     // A module of types alone is code of nothing, which a resolver may look for all the same
-    const declarations = path.replace(/\.js$/, ".d.ts");
-    if (entry.isFile() && !reached.has(path) && !reached.has(declarations)) await rm(path);
+    const declarations = code.replace(/\.js$/, ".d.ts");
+    if (entry.isFile() && !reached.has(code) && !reached.has(declarations)) await rm(path);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What the npm package is made of: the files that its entry points load, joined to a few. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { joinModules } from "../scripts/npm_join.ts";
@@ -97,12 +97,34 @@ Deno.test("joinModules() joins the modules of entry points, which share what has
 Deno.test("joinModules() leaves apart what is loaded later, beside one file of what is loaded first", async () => {
   await withBuild(SHARED_STATE, async (directory) => {
     await joinModules(directory, await fieldsOf({ ".": "./mod.ts" }));
-    assertEquals(await codeIn(directory), ["mod.js", "shared/later.js", "shared/mod.js", "shared/other.js"]);
+    assertEquals(await codeIn(directory), [
+      "mod.js",
+      "shared/later.js",
+      "shared/other.js",
+      "shared/start.js",
+    ]);
     const { add, size, clear } = await import(`file://${directory}/esm/mod.js`);
     add();
     assertEquals(await size(), 1);
     await clear();
     assertEquals(await size(), 0);
+  });
+});
+
+Deno.test("joinModules() writes source maps that hold the sources, named as in the repository", async () => {
+  const source = "export const four: number = 4;\n";
+  const map = {
+    version: 3,
+    sources: ["file:///elsewhere/mod.ts"],
+    sourcesContent: [source],
+    mappings: "AAAA",
+  };
+  const url = `data:application/json;base64,${btoa(JSON.stringify(map))}`;
+  const files = { ...BUILD, "esm/mod.js": `export const four = 4;\n//# sourceMappingURL=${url}\n` };
+  await withBuild(files, async (directory) => {
+    await joinModules(directory, await fieldsOf({ ".": "./mod.ts" }));
+    const { sources, sourcesContent } = JSON.parse(await readFile(join(directory, "esm/mod.js.map"), "utf8"));
+    assertEquals([sources, sourcesContent], [["../mod.ts"], [source]]);
   });
 });
 

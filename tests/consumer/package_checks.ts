@@ -10,10 +10,10 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
  * What installing the package may add to a Fastify app: core and its five dependencies are most of it; lru-cache is 0.8 MB,
- * of which an application loads 50 KB.
+ * of which an application loads 50 KB, and the source maps with their sources are 2 MB, of which it loads nothing.
  */
 const MAX_PACKAGES = 14;
-const MAX_MEGABYTES = 7;
+const MAX_MEGABYTES = 9;
 
 /** Tests, and sources that were not compiled. */
 const STRANGERS = /(?:^|\/)tests?\/|_test\.|(?<!\.d)\.ts$/;
