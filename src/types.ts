@@ -1,4 +1,4 @@
-/** The configuration, put together from the options of core, of the kernel and of the features; and all public types. */
+/** The configuration, of the options of core, of the kernel and of the features; and all public types. */
 import type { AuthConfig } from "@auth/core";
 import type { FastifyRequest } from "fastify";
 import type { RateLimitConfig } from "./types/feature_options.ts";

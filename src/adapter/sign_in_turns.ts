@@ -124,7 +124,8 @@ function nameOf(...parts: (string | undefined)[]): string {
 }
 
 /**
- * What sign-ins under way keep in this process. Unlike `memoryStore()`, it drops the oldest values, and a lock lasts as long as the sign-in.
+ * What sign-ins under way keep in this process. Unlike `memoryStore()`, it drops the oldest values, and a lock lasts
+ * as long as the sign-in.
  */
 export function signInMemory(): Pick<Store, "get" | "set" | "lock" | "unlock"> {
   const values = new LRUCache<string, string>({ max: 2000, ttlResolution: 0 });

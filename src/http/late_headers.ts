@@ -1,7 +1,6 @@
 /**
- * What is set when a reply leaves: headers that no other hook can override: they are set when the head of a reply is written, by `onHeaders()`
- * of on-headers. By then Node's response has all headers, also those that Fastify or a handler passes to
- * `writeHead()`.
+ * Headers that no other hook can override: they are set when the head of a reply is written, by `onHeaders()` of
+ * on-headers. By then Node's response has all headers, also those that Fastify or a handler passes to `writeHead()`.
  */
 import onHeadersUntyped from "on-headers";
 

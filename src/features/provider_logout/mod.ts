@@ -40,8 +40,8 @@ export const providerLogout: Feature = {
       "FST_AUTHJS_CONFIG_INVALID",
       ({ core, config }) =>
         settingsOf(config).backchannel && strategyOf(core) === "jwt" && !(config.store && config.revocable) &&
-        "`providerLogout.backchannel` needs a `store` and `revocable: true`, since a session in a JWT is valid until " +
-          'it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep sessions ' +
+        "`providerLogout.backchannel` needs a `store` and `revocable: true`, since a session in a JWT is valid " +
+          'until it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep sessions ' +
           "in a database.",
     ],
     [
@@ -49,8 +49,8 @@ export const providerLogout: Feature = {
       ({ core, config }) =>
         settingsOf(config).backchannel && strategyOf(core) === "database" &&
         !("listSessionsByUserId" in core.adapter!) &&
-        "`providerLogout.backchannel` needs the adapter's listSessionsByUserId(), without which the sessions of a user " +
-          "are not found. Add it with `withSessionList(adapter, (userId) => …)`.",
+        "`providerLogout.backchannel` needs the adapter's listSessionsByUserId(), without which the sessions of a " +
+          "user are not found. Add it with `withSessionList(adapter, (userId) => …)`.",
     ],
   ],
   routes: [

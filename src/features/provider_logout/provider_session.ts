@@ -118,7 +118,8 @@ export function tagOfSignIn(signIn: SessionSignIn, isFoundByUser: boolean): stri
   if (isFoundByUser && sub !== signIn.params.account!.providerAccountId) {
     const message =
       `\`profile()\` of "${provider}" returns another \`id\` than the \`sub\` of the ID token, by which ` +
-      "`providerLogout.backchannel` finds the user: the provider's logouts do not end sessions. Return `profile.sub` as `id`.";
+      "`providerLogout.backchannel` finds the user: the provider's logouts do not end sessions. " +
+      "Return `profile.sub` as `id`.";
     signIn.warnOnce(`account id of ${provider}`, message, "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
   }
   const [key = ""] = keysOfSession(session);
