@@ -111,15 +111,10 @@ async function refreshRow(
 ): Promise<void> {
   const { underWay } = memoryOf(auth);
   const key = keyOf(row);
-  const running = underWay.get(key);
-  if (running !== undefined) return await running;
-  const refreshing = refreshInTurn(auth, request, userId, row);
+  const refreshing = underWay.get(key) ??
+    refreshInTurn(auth, request, userId, row).finally(() => underWay.delete(key));
   underWay.set(key, refreshing);
-  try {
-    await refreshing;
-  } finally {
-    underWay.delete(key);
-  }
+  await refreshing;
 }
 
 async function refreshInTurn(
@@ -128,7 +123,9 @@ async function refreshInTurn(
   userId: string,
   row: TokenRow,
 ): Promise<void> {
-  const { config: { core }, settings } = contextOf(auth);
+  const { core } = auth.instance.config;
+  // Those for http have the same store.
+  const settings = auth.instance.settings(true);
   const logger = () => toCoreLogger(request.log, core.logger, core.debug);
   // The row itself has the result for the processes that wait.
   await refreshOnce<{ sealed?: string }>({ settings, logger }, row.tokens.refresh_token!, {
@@ -138,12 +135,7 @@ async function refreshInTurn(
   });
 }
 
-/** The settings for both schemes have the same store. */
-function contextOf({ instance }: ActionAuth) {
-  return { config: instance.config, settings: instance.settings(true) };
-}
-
-function keyOf({ provider, providerAccountId }: Pick<TokenRow, "provider" | "providerAccountId">): string {
+function keyOf({ provider, providerAccountId }: TokenRow): string {
   return JSON.stringify([provider, providerAccountId]);
 }
 
@@ -157,7 +149,6 @@ async function exchange(
   row: TokenRow,
   logger: () => Pick<LoggerInstance, "error">,
 ): Promise<void> {
-  const { config } = auth.instance;
   const { unwritten } = memoryOf(auth);
   const { provider, tokens } = row;
   if (await hasChanged(auth, userId, row)) {
@@ -166,16 +157,16 @@ async function exchange(
   }
   const left = unwritten.get(keyOf(row));
   if (left !== undefined) return await write(row, left, auth, logger);
-  const refreshed = await refreshTokens(oauthProvider(provider, config), tokens.refresh_token!).catch(
-    async (failure: unknown) => {
-      // Without a lock, another process may have been faster.
-      if (isRefused(failure) && await hasChanged(auth, userId, row)) return undefined;
-      throw failure;
-    },
-  );
-  if (refreshed === undefined) return;
-  const { refresh_token = tokens.refresh_token!, ...others } = refreshed;
-  await write(row, { ...others, refresh_token }, auth, logger);
+  const refresh_token = tokens.refresh_token!;
+  let refreshed: ProviderTokens;
+  try {
+    refreshed = await refreshTokens(oauthProvider(provider, auth.instance.config), refresh_token);
+  } catch (failure) {
+    // Without a lock, another process may have been faster.
+    if (isRefused(failure) && await hasChanged(auth, userId, row)) return;
+    throw failure;
+  }
+  await write(row, { refresh_token, ...refreshed }, auth, logger);
 }
 
 /**

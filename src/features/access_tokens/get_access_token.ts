@@ -12,7 +12,7 @@ import { EARLY_MS, isExpired, type ProviderTokens, tokensOf, withTokens } from "
 import type { ClaimsRefresh } from "../../session/read.ts";
 import { canCarryCookies } from "../../session/reply.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
-import type { FastifyAuthConfig, SessionRequest } from "../../types.ts";
+import type { JWT, SessionRequest } from "../../types.ts";
 
 /** How often one call reads at most: a read that others began does not refresh what it asks for. */
 const MOST_READS = 1000;
@@ -35,7 +35,11 @@ export async function getAccessToken(
   }
   const refresh = refreshOf(id, instance.config);
   let claims = await readClaims(request, config);
-  if (claims === null) await assertAvailable(config, request);
+  if (claims === null) {
+    // If it is not known whether there is a session, it is not known either that there are no tokens.
+    const { failure } = await readSession(request, config);
+    if (failure !== undefined) throw failure;
+  }
   let attempt = 0;
   for (let reads = 0; claims !== null; reads++) {
     const tokens = tokensOf(claims, id);
@@ -65,15 +69,6 @@ export async function getAccessToken(
 }
 
 /**
- * Throws if it is not known whether there is a session: then it is not known either that there are no
- * tokens.
- */
-async function assertAvailable(config: FastifyAuthConfig, request: SessionRequest): Promise<void> {
-  const { failure } = await readSession(request, config);
-  if (failure !== undefined) throw failure;
-}
-
-/**
  * A new refresh token that does not reach the browser is lost, and the one before may be of no use any more.
  */
 function replyHasLeft(): FastifyAuthError {
@@ -89,20 +84,16 @@ function areSame(a: ProviderTokens, b: ProviderTokens | undefined): boolean {
 }
 
 /** A refresh that counts how often it ran. */
-interface CountedRefresh extends ClaimsRefresh {
-  runs: number;
-}
-
-function refreshOf(id: string, config: ResolvedConfig): CountedRefresh {
+function refreshOf(id: string, config: ResolvedConfig): ClaimsRefresh & { runs: number } {
   const provider = oauthProvider(id, config);
-  const refresh: CountedRefresh = {
+  const refresh = {
     what: id,
     runs: 0,
-    isDue(claims) {
+    isDue(claims: JWT) {
       const tokens = tokensOf(claims, id);
       return tokens?.refresh_token !== undefined && isExpired(tokens, EARLY_MS);
     },
-    async run(claims) {
+    async run(claims: JWT) {
       refresh.runs++;
       const tokens = tokensOf(claims, id)!;
       const { expires_at: _expired, ...kept } = tokens;

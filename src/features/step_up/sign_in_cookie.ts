@@ -7,12 +7,17 @@ import type { JWT } from "@auth/core/jwt";
 import { parseCookie } from "cookie";
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
+import type { CookieDefinition } from "../../config/cookies.ts";
 import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
 import type { SetCookie } from "../../http/set_cookie.ts";
 import type { RowSettings } from "../../session/hooks.ts";
 import { decodeBase64Url } from "../../utils/base64url.ts";
 import { parseJsonObject } from "../../utils/json.ts";
-import { SIGN_IN } from "./cookies.ts";
+
+export const SIGN_IN: CookieDefinition = { name: "sign-in", prefix: "__Secure-" };
+
+/** The cookie of a sign-in that a guard has begun. */
+export const ATTEMPT: CookieDefinition = { name: "step-up" };
 
 /** The cookie for a new session, with claims as a session token would have them. */
 export function toSignInCookie(claims: JWT, token: string, settings: RowSettings): SetCookie {

@@ -15,12 +15,11 @@ import { presentedToken } from "../../instance/read_session.ts";
 import type { GuardedReply } from "../../types.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import { toList } from "../../guard/guard_options.ts";
-import { signInClaims } from "./sign_in_cookie.ts";
+import { ATTEMPT, signInClaims } from "./sign_in_cookie.ts";
 import { signInOf } from "./sign_in_record.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import { returnPath } from "../../guard/sign_in_redirect.ts";
 import { readClaims } from "../../instance/read_claims.ts";
-import { ATTEMPT } from "./cookies.ts";
 import type { Guarded, GuardRefusal } from "../../core/guard_hooks.ts";
 
 /** What a guard requires of the authentication. */
