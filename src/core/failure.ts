@@ -8,8 +8,9 @@ import {
   OAuthProfileParseError,
 } from "@auth/core/errors";
 import { CallbackFailure } from "../session/read.ts";
+import { findUnavailable, unavailableProviderError } from "../provider/provider_unavailable.ts";
 import { errorChain } from "../utils/error_chain.ts";
-import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
+import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
 /** What is known of an error by its type. */
@@ -110,11 +111,17 @@ function failureByType(error: StatedError, own: StatedError | undefined): Failur
 /**
  * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn",
  * else to the error page. Unlike in core, a sign-in link that could not be mailed is "EmailSignin", which core's
- * sign-in page has a text for, and what can be put right at the sign-in page leads back to it.
+ * sign-in page has a text for, what can be put right at the sign-in page leads back to it, and a provider that
+ * does not answer is a 503 instead of the page for mistakes in the configuration.
  */
 export function errorAnswer(error: Error, context: RequestContext): Answer {
   // For a script, so there is no page.
   if (context.action === "session" || context.action === "token") return { ...jsonAnswer(null, 400), error };
+  const unavailable = findUnavailable(error);
+  if (unavailable !== undefined) {
+    context.logger.error(error);
+    return failedAnswer(unavailableProviderError(unavailable));
+  }
   const { error: type, code, status } = failureOf(error);
   const isOfSignIn = error instanceof OAuthProfileParseError || status === 429 ||
     type === CredentialsSignin.type || type === "TooManyRequests";

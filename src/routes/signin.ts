@@ -7,9 +7,7 @@ import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
 import { keepRedirect } from "./callback/attempts.ts";
-import { signedInUser } from "./callback/started_by.ts";
 import { handleSignInPage } from "./pages.ts";
-import { orUnavailable } from "./provider_unavailable.ts";
 
 /** Answers with the sign-in page, or begins a sign-in. */
 export async function handleSignIn(context: RequestContext): Promise<Answer> {
@@ -42,10 +40,8 @@ async function leadToPage(context: RequestContext): Promise<Answer> {
 export async function beginSignIn(context: ProviderContext, linkTo?: string): Promise<Answer> {
   const refused = csrfRefusal(context);
   if (refused !== undefined) return refused;
-  const answer = context.provider.type === "email"
-    ? await mailLink(context)
-    : keepRedirect(await callCore(context), context, { startedBy: await signedInUser(context), linkTo });
-  return orUnavailable(answer, context);
+  if (context.provider.type === "email") return await mailLink(context);
+  return await keepRedirect(await callCore(context), context, linkTo);
 }
 
 /** Has core mail a link. */

@@ -60,7 +60,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
   routeOfProvider(
     "webauthn-options",
     ["GET"],
-    later(async () => (await import("./webauthn_options.ts")).handleWebAuthnOptions),
+    later(async () => (await import("./webauthn.ts")).handleWebAuthnOptions),
   ),
 ];
 

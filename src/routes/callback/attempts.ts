@@ -6,9 +6,11 @@ import { parseCookie, stringifyCookie } from "cookie";
 import { hash, randomBytes } from "node:crypto";
 import type { Answer } from "../../core/answer.ts";
 import type { Checks } from "../../core/checks.ts";
-import { type ProviderContext, withoutCookies } from "../../core/context.ts";
+import { type ProviderContext, type SignedIn, withoutCookies } from "../../core/context.ts";
 import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
+import { ownerOf } from "../../session/owner.ts";
 import { parseJsonObject } from "../../utils/json.ts";
+import { readSignedIn } from "../session_change.ts";
 
 /** How long an attempt may take, in seconds: as long as core gives it. */
 const MAX_AGE = 900;
@@ -16,22 +18,22 @@ const MAX_AGE = 900;
 /** How many are kept. */
 const MAXIMUM = 8;
 
-/** Characters that those which are kept have together: servers limit a request's header, beside the session. */
+/** Characters that they may have together, beside the session: servers limit the head of a request. */
 const BUDGET = 4096;
 
 /** Characters of the value: browsers drop cookies above 4,096 bytes with their names. */
 const LONGEST = 4000;
 
-/** What is known of a sign-in when it begins. */
-export interface Start {
-  /** Who was signed in. */
-  readonly startedBy?: string | undefined;
+/** What is known of an attempt besides its request. */
+interface Known extends Pick<Checks, "pkce" | "nonce" | "user"> {
   /** The id of the user to whom the account is to be linked, and nothing else done. */
   readonly linkTo?: string | undefined;
 }
 
 /** What is kept of an attempt. Its `state` or challenge comes back with the callback. */
-interface Content extends Start, Pick<Checks, "pkce" | "nonce" | "user"> {
+interface Content extends Known {
+  /** Who was signed in when it began. */
+  readonly startedBy: string | undefined;
   /** The id of the provider. */
   readonly provider: string;
   /** When it ends, in seconds since 1970. */
@@ -52,10 +54,16 @@ export interface Attempt extends Content {
 export type AttemptRequest = Pick<ProviderContext, "provider" | "settings" | "cookies">;
 
 /**
- * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the address:
- * PKCE (RFC 7636), and the nonce of OpenID Connect. The `state` is core's, if it is one of the checks.
+ * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the
+ * address: PKCE (RFC 7636), the nonce of OpenID Connect. The `state` is core's, if it is one of the checks.
+ *
+ * @param linkTo The id of the user to whom the account is to be linked.
  */
-export function keepRedirect(answer: Answer, context: ProviderContext, start: Start): Answer {
+export async function keepRedirect(
+  answer: Answer,
+  context: ProviderContext,
+  linkTo: string | undefined,
+): Promise<Answer> {
   const { type, checks } = context.provider;
   if (answer.redirect === undefined || answer.error || (type !== "oauth" && type !== "oidc")) return answer;
   const url = new URL(answer.redirect);
@@ -70,33 +78,30 @@ export function keepRedirect(answer: Answer, context: ProviderContext, start: St
   // One of ours only names the attempt: core, which checks none, does not get it back.
   const state = parameters.get("state") ?? newSecret();
   parameters.set("state", state);
-  return keep(state, { ...answer, redirect: url.href }, context, { ...start, pkce, nonce });
+  return await keep(state, { ...answer, redirect: url.href }, context, { linkTo, pkce, nonce });
 }
 
 /** The answer, which has the options of a passkey and keeps the attempt. */
-export function keepChallenge(answer: Answer, context: ProviderContext, start: Start): Answer {
+export async function keepChallenge(answer: Answer, context: ProviderContext): Promise<Answer> {
   const { options } = answer.body as { options?: { challenge: string } };
   if (options === undefined) return answer;
-  return keep(options.challenge, answer, context, { ...start, user: answer.registers });
+  return await keep(options.challenge, answer, context, { user: answer.registers });
 }
 
 function newSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-function keep(
-  key: string,
-  answer: Answer,
-  context: ProviderContext,
-  known: Start & Pick<Checks, "pkce" | "nonce" | "user">,
-): Answer {
+async function keep(key: string, answer: Answer, context: ProviderContext, known: Known): Promise<Answer> {
   const { id: provider } = context.provider;
   const until = Math.floor(Date.now() / 1000) + MAX_AGE;
   const callbackUrl =
     parseCookie(cookiesAfter(answer.cookies, context.cookies))[context.settings.callbackUrlCookie.name];
-  const content = { provider, until, digest: digestOf(key), ...known };
-  const full = seal({ ...content, callbackUrl }, context);
-  const value = full.length > LONGEST ? seal(content, context) : full;
+  const startedBy = await signedInUser(context);
+  const content: Content = { provider, until, digest: digestOf(key), startedBy, ...known };
+  const [place] = context.settings.attempts;
+  const full = place!.seal(JSON.stringify({ ...content, callbackUrl }));
+  const value = full.length > LONGEST ? place!.seal(JSON.stringify(content)) : full;
   const age = Date.now().toString(36).padStart(AGE_LENGTH, "0");
   const { prefix, options } = cookieOf(context);
   const cookie = { name: `${prefix}${age}${nameIn(content.digest)}`, value, options };
@@ -118,16 +123,51 @@ function sizeOf([name, value]: readonly [string, string]): number {
 }
 
 /** The attempt to which the `state` of a callback leads, or the challenge of a passkey. */
-export function findAttempt(request: AttemptRequest, key: string): Attempt | undefined {
+export function findAttempt(context: ProviderContext, key: string): Attempt | undefined {
   const digest = digestOf(key);
-  return openAttempts(request, (name) => name.endsWith(nameIn(digest))).find((each) =>
-    each.digest === digest
-  );
+  const named = heldAttempts(context).filter(([name]) => name.endsWith(nameIn(digest)));
+  return openAttempts(named, context).find((each) => each.digest === digest);
 }
 
 /** The latest attempt at the provider. */
-export function newestAttempt(request: AttemptRequest): Attempt | undefined {
-  return openAttempts(request, () => true).find(({ provider }) => provider === request.provider.id);
+export function newestAttempt(context: AttemptRequest): Attempt | undefined {
+  return openAttempts(heldAttempts(context), context).find(({ provider }) =>
+    provider === context.provider.id
+  );
+}
+
+/** The message for the log if a callback leads to no attempt. */
+export function noAttempt(check: string, { provider: { id } }: ProviderContext): string {
+  return `The callback of "${id}" came with no cookie for "${check}": the sign-in began in another ` +
+    "browser, over 15 minutes ago or with a secret that this process does not have, has ended, gave way to " +
+    "later ones, or its cookie did not come back.";
+}
+
+/**
+ * Who is signed in: the id of the user, or for a session in a database a digest of its token, so that a
+ * sign-in can begin while the database is down. `undefined` also if core would link no account.
+ */
+async function signedInUser(
+  { config, settings, held: { token } }: ProviderContext,
+): Promise<string | undefined> {
+  if (config.core.adapter === undefined || token === "") return undefined;
+  return settings.strategy === "jwt" ? await ownerOf(token, settings) : hash("sha256", token, "base64url");
+}
+
+/**
+ * The user to whom core links the account: who is signed in, if that user began this sign-in. Any other
+ * session is replaced.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
+ */
+export async function linkedUser(
+  { startedBy }: Attempt,
+  context: ProviderContext,
+): Promise<SignedIn | undefined> {
+  // Without a check another browser may have begun it.
+  const isChecked = context.provider.checks.some((check) => check !== "none");
+  const isSame = isChecked && startedBy !== undefined && await signedInUser(context) === startedBy;
+  return isSame ? await readSignedIn(context) : undefined;
 }
 
 /** The answer, which also removes an attempt. */
@@ -143,17 +183,11 @@ export function withCallbackUrl(context: ProviderContext, { callbackUrl }: Attem
   return { ...context, cookies: `${stringifyCookie({ [name]: callbackUrl })}; ${cookies}` };
 }
 
-function seal(content: Content, { settings: { attempts: [place] } }: AttemptRequest): string {
-  return place!.seal(JSON.stringify(content));
-}
-
-/** The attempts that this process can open, the newest first. */
-function openAttempts(request: AttemptRequest, isSought: (name: string) => boolean): Attempt[] {
-  const held = heldAttempts(request).filter(([name]) => isSought(name));
+/** The attempts that this process can open. */
+function openAttempts(held: HeldAttempt[], { settings }: AttemptRequest): Attempt[] {
   const now = Math.floor(Date.now() / 1000);
   return held.flatMap(([name, value]) => {
-    const opened = request.settings.attempts.map((place) => place.open(value));
-    const text = opened.find((each) => each !== undefined);
+    const text = settings.attempts.map((place) => place.open(value)).find((each) => each !== undefined);
     const content = text === undefined ? undefined : parseJsonObject(text) as unknown as Content;
     return content === undefined || content.until < now ? [] : { ...content, name };
   });
@@ -165,16 +199,18 @@ const AGE_LENGTH = 8;
 /** What follows the prefix in a name. */
 const NAME = /^[0-9a-z]{8}[\w-]{11}$/;
 
-/** The names and values of the attempts in the request, the newest first. */
-function heldAttempts(request: AttemptRequest): [name: string, value: string][] {
-  const { prefix } = cookieOf(request);
-  if (!request.cookies.includes(prefix)) return [];
-  const pairs = Object.entries(parseCookie(request.cookies)) as [string, string][];
+type HeldAttempt = [name: string, value: string];
+
+/** The cookies of the attempts in the request, the newest first. */
+function heldAttempts(context: AttemptRequest): HeldAttempt[] {
+  const { prefix } = cookieOf(context);
+  if (!context.cookies.includes(prefix)) return [];
+  const pairs = Object.entries(parseCookie(context.cookies)) as HeldAttempt[];
   return pairs.filter(([name]) => name.startsWith(prefix) && NAME.test(name.slice(prefix.length)))
     .sort(([a], [b]) => a < b ? 1 : -1);
 }
 
-/** With a form from another site (`response_mode=form_post`) browsers send only cookies with `SameSite=None`. */
+/** With a form from another site (`response_mode=form_post`) a browser sends only `SameSite=None` cookies. */
 function cookieOf({ provider, settings }: AttemptRequest) {
   const { name, options: { expires: _, ...own } } = settings.stateCookie;
   const crossSite = provider.formPost && { sameSite: "none" as const, secure: true };

@@ -26,8 +26,8 @@ export function linkOf({ query, body, callbackUrl }: ProviderContext): URLSearch
 const NOT_IN_ADVANCE: Answer = { status: 503, headers: {}, cookies: [] };
 
 /**
- * Has core sign in, which reads the token from the query. For a link without one it would report a mistake in the
- * configuration.
+ * Has core sign in, which reads the token from the query. For a link without one it would report a mistake in
+ * the configuration.
  */
 function signIn(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
   const token = link.get("token") || "none";

@@ -14,30 +14,6 @@ interface ResolvedProvider {
   readonly [customFetch]: Fetch;
 }
 
-/**
- * Checks the `iss` of an authorization response for a provider without a configured issuer, for which core
- * compares a placeholder.
- *
- * @returns The `issuer` for core, if it is the provider's; a `problem` if it is not; a `failure`
- * if the provider does not answer; nothing if there is nothing to check.
- */
-export async function checkIssuer(
-  { provider: { id, server }, config }: ProviderContext,
-  iss: unknown,
-): Promise<{ issuer?: string; problem?: string; failure?: ProviderUnavailable }> {
-  if (server.issuer !== undefined || typeof iss !== "string" || iss === "") return {};
-  const own = config.coreProviders.get(id) as unknown as ResolvedProvider;
-  try {
-    if (!await isIssuerOf(iss, server, own[customFetch])) {
-      return { problem: unknownIssuer(id, "callback", iss) };
-    }
-  } catch (error) {
-    if (error instanceof ProviderUnavailable) return { failure: error };
-    throw error;
-  }
-  return { issuer: iss };
-}
-
 /** The properties of oauth4webapi's errors that are read. */
 interface IssuerMismatch extends Error {
   readonly code?: string;
@@ -66,11 +42,11 @@ export function issuerProblem({ cause }: Error, { provider }: ProviderContext): 
     `${quote(expected)} is expected: the two have to be the same to the letter.`;
 }
 
-function unknownIssuer(id: string, what: string, iss: unknown): string {
-  return `The ${what} of "${id}" names the issuer ${
-    quote(iss)
-  }, and none is configured to compare it with. If it is ` +
-    `the provider's own, set \`issuer: ${quote(iss)}\`.`;
+/** The problem with an issuer that is not known to be the provider's. */
+export function unknownIssuer(id: string, what: string, iss: unknown): string {
+  const issuer = quote(iss);
+  return `The ${what} of "${id}" names the issuer ${issuer}, and none is configured to compare it with. If ` +
+    `it is the provider's own, set \`issuer: ${issuer}\`.`;
 }
 
 function quote(issuer: unknown): string {
@@ -90,10 +66,13 @@ interface Metadata {
  *
  * @throws {ProviderUnavailable} if the provider does not answer.
  */
-async function isIssuerOf(iss: string, server: ProviderServer, send: Fetch): Promise<boolean> {
+export async function isIssuerOf(
+  iss: string,
+  { provider: { id, server }, config }: ProviderContext,
+): Promise<boolean> {
+  const { [customFetch]: send } = config.coreProviders.get(id) as unknown as ResolvedProvider;
   if (server.wellKnown !== undefined) {
-    const metadata = await fetchMetadata(server.wellKnown, send);
-    return metadata?.issuer === iss;
+    return (await fetchMetadata(server.wellKnown, send))?.issuer === iss;
   }
   for (const url of metadataUrls(iss, server)) {
     const metadata = await fetchMetadata(url, send);

@@ -3,16 +3,24 @@
  * provider.
  */
 import { InvalidCheck, OAuthCallbackError } from "@auth/core/errors";
-import type { Answer } from "../../core/answer.ts";
+import { isRedirectProxy } from "../../config/redirect_proxy.ts";
+import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { callCore, type CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer, type Failure } from "../../core/failure.ts";
+import { decode } from "../../jwt/codec.ts";
 import type { FailureCode } from "../../pages/page_error.ts";
-import { errorIn, type ProviderError, toLoggable } from "../../provider/provider_error.ts";
-import { orUnavailable } from "../provider_unavailable.ts";
-import type { Attempt } from "./attempts.ts";
-import { checkIssuer, issuerProblem } from "./issuer.ts";
-import { handOn } from "./redirect_proxy.ts";
+import { errorIn, type ProviderError, toLoggable, toLogText } from "../../provider/provider_error.ts";
+import {
+  type Attempt,
+  dropAttempt,
+  findAttempt,
+  linkedUser,
+  newestAttempt,
+  noAttempt,
+  withCallbackUrl,
+} from "./attempts.ts";
+import { isIssuerOf, issuerProblem, unknownIssuer } from "./issuer.ts";
 
 /**
  * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a
@@ -23,36 +31,71 @@ class SignInExpired extends InvalidCheck {
   readonly told: Partial<Failure> = { status: 401, code: "sign_in_expired" satisfies FailureCode };
 }
 
-/** The `state` of a callback. */
-export function stateOf(context: ProviderContext): string | undefined {
-  const { state } = parametersOf(context);
-  return typeof state === "string" ? state : undefined;
+/** Answers the callback. The attempt that its `state` leads to is used up, whatever comes of it. */
+export async function handleOAuthCallback(received: ProviderContext): Promise<Answer> {
+  const state = stateOf(received);
+  const isChecked = received.provider.checks.includes("state");
+  // Some servers do not send back what they were not to check.
+  const newest = () => isChecked ? undefined : newestAttempt(received);
+  const attempt = state === undefined ? newest() : findAttempt(received, state);
+  if (attempt === undefined) return await answerCallback(received, undefined, {});
+  const context = withCallbackUrl(received, attempt);
+  const finish = (call: CoreCall) => answerCallback(context, attempt, call);
+  const { linkTo } = attempt;
+  const answer = linkTo === undefined
+    ? await finish({ signedIn: await linkedUser(attempt, context) })
+    : await context.auth.hooks.find(({ onLink }) => onLink !== undefined)!.onLink!(context, linkTo, finish);
+  return state === undefined && answer.error !== undefined ? answer : dropAttempt(answer, attempt, context);
 }
 
 /** Answers the callback of an attempt; of none, if its `state` leads to none. */
-export async function handleOAuthCallback(
-  context: ProviderContext,
-  attempt: Attempt | undefined,
-  overrides: CoreCall = {},
-): Promise<Answer> {
-  return orUnavailable(await answerCallback(context, attempt, overrides), context);
-}
-
 async function answerCallback(
   received: ProviderContext,
   attempt: Attempt | undefined,
-  overrides: CoreCall,
+  call: CoreCall,
 ): Promise<Answer> {
-  const other = await handOn(received, parametersOf(received));
-  if (other.answer !== undefined) return other.answer;
-  if (other.problem !== undefined) return refuse(other.problem, received);
-  const state = received.provider.checks.includes("state") ? stateOf(received) : undefined;
-  const context = state === undefined ? withoutState(received) : received;
-  const parameters = parametersOf(context);
-  const problem = findProblem(context, attempt, parameters);
-  if (problem !== undefined) return refuse(problem.message, context, problem.error);
-  const checks = { state, pkce: attempt?.pkce, nonce: attempt?.nonce };
-  return await finishSignIn(context, { ...overrides, checks }, parameters);
+  const { provider: { id, checks, server } } = received;
+  const parameters = parametersOf(received);
+  const said = authorizationError(received);
+  const hasError = (said.error ?? said.error_description) !== undefined;
+  try {
+    const elsewhere = await deploymentOf(parameters, said, received);
+    if (elsewhere !== undefined) return redirectAnswer(elsewhere);
+    const state = checks.includes("state") ? stateOf(received) : undefined;
+    const context = state === undefined ? withoutState(received) : received;
+    // In core's order.
+    const check = missingCheck(context, attempt);
+    if (check !== undefined) throw refusal(noAttempt(check, context), said, SignInExpired);
+    if (!parameters.code && !parameters.error && !hasError) {
+      throw refusal(`The callback of "${id}" came without an authorization code.`, said);
+    }
+    const { iss } = parameters;
+    // Without a configured one, core would compare it with a placeholder.
+    const issuer = server.issuer === undefined && typeof iss === "string" && iss ? iss : undefined;
+    if (issuer !== undefined && !await isIssuerOf(issuer, context)) {
+      throw refusal(unknownIssuer(id, "callback", issuer), said);
+    }
+    const { pkce, nonce } = attempt ?? {};
+    const answer = await callCore(context, { ...call, issuer, checks: { state, pkce, nonce } });
+    const { error } = answer;
+    if (error === undefined) return answer;
+    // Core's errors do not contain what the provider sent.
+    if (error instanceof OAuthCallbackError) error.cause ??= { ...said };
+    else if (!parameters.code && hasError) {
+      throw new OAuthCallbackError("OAuth Provider returned an error", { cause: said });
+    }
+    const mismatch = issuerProblem(error, context);
+    if (mismatch !== undefined) throw refusal(mismatch, said);
+    return answer;
+  } catch (error) {
+    return errorAnswer(error as Error, received);
+  }
+}
+
+/** The error for a callback that does not belong to this sign-in, with what the provider says. */
+function refusal(problem: string, said: ProviderError, Refusal = InvalidCheck): InvalidCheck {
+  const text = [said.error, said.error_description].filter(Boolean).join(", ");
+  return new Refusal(text ? `${problem} It says: ${text}` : problem, { cause: said });
 }
 
 /** The callback as core gets it, if the `state` is the name of an attempt and no check. */
@@ -63,34 +106,39 @@ function withoutState(context: ProviderContext): ProviderContext {
   return { ...context, query: query.toString(), body: context.body && body };
 }
 
-/** Checks the issuer, and has core finish the sign-in. */
-async function finishSignIn(
-  context: ProviderContext,
-  overrides: CoreCall,
-  parameters: Parameters,
-): Promise<Answer> {
-  const { issuer, problem, failure } = await checkIssuer(context, parameters.iss);
-  if (failure !== undefined) return errorAnswer(failure, context);
-  if (problem !== undefined) return refuse(problem, context);
-  const answer = await callCore(context, { ...overrides, issuer });
-  const { error } = answer;
-  if (error === undefined) return answer;
-  // Core's errors do not contain what the provider sent.
-  const said = authorizationError(context);
-  if (error instanceof OAuthCallbackError) error.cause ??= { ...said };
-  else if (!parameters.code && (said.error ?? said.error_description) !== undefined) {
-    return errorAnswer(new OAuthCallbackError("OAuth Provider returned an error", { cause: said }), context);
-  }
-  const mismatch = issuerProblem(error, context);
-  return mismatch === undefined ? answer : refuse(mismatch, context);
-}
+/** What core seals the `state` of an authorization request for (0.41.3). */
+const STATE_SALT = "encodedState";
 
-/** The answer to a callback that does not belong to this sign-in. */
-function refuse(problem: string, context: ProviderContext, Refusal = InvalidCheck): Answer {
-  const cause = authorizationError(context);
-  const said = [cause.error, cause.error_description].filter(Boolean).join(", ");
-  const message = said ? `${problem} It says: ${said}` : problem;
-  return errorAnswer(new Refusal(message, { cause }), context);
+/**
+ * The address of the deployment that the callback is for, if this one only takes it (`redirectProxyUrl`).
+ * Core would redirect with the code to any address there, and one that follows the Host header puts into it
+ * what a client says.
+ *
+ * @throws {InvalidCheck} If it must not get the code.
+ */
+async function deploymentOf(
+  parameters: Parameters,
+  said: ProviderError,
+  { provider, origin, config, settings }: ProviderContext,
+): Promise<string | undefined> {
+  const { state } = parameters;
+  if (!isRedirectProxy(provider, origin) || typeof state !== "string") return undefined;
+  const { secret } = settings.jwt;
+  const opened = await decode({ token: state, secret, salt: STATE_SALT }).catch(() => null);
+  if (!opened) throw refusal(`The callback of "${provider.id}" has a \`state\` that is none of ours.`, said);
+  const { origin: address } = opened;
+  if (typeof address !== "string" || !URL.canParse(address)) return undefined;
+  const target = new URL(address);
+  if (target.origin === origin.href) return undefined;
+  if (!config.redirectProxyOrigins.has(address)) {
+    throw refusal(
+      `The callback of "${provider.id}" is for a deployment at ${toLogText(target.origin)}, which is not ` +
+        "in `redirectProxyOrigins`, so it does not get the code.",
+      said,
+    );
+  }
+  target.search = new URLSearchParams(parameters as Record<string, string>).toString();
+  return target.href;
 }
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -109,26 +157,9 @@ function parametersOf({ provider, query, body }: ProviderContext): Parameters {
   return provider.formPost ? body ?? {} : Object.fromEntries(new URLSearchParams(query));
 }
 
-/** Why a callback is refused. */
-interface CallbackProblem {
-  /** For the log. */
-  readonly message: string;
-  readonly error: typeof InvalidCheck;
-}
-
-/** Why the callback cannot be finished by this browser, checked in core's order. */
-function findProblem(
-  context: ProviderContext,
-  attempt: Attempt | undefined,
-  parameters: Parameters,
-): CallbackProblem | undefined {
-  const check = missingCheck(context, attempt);
-  if (check !== undefined) return { message: noAttempt(check, context), error: SignInExpired };
-  if (parameters.code || parameters.error) return;
-  const { error, error_description } = authorizationError(context);
-  if ((error ?? error_description) !== undefined) return;
-  const message = `The callback of "${context.provider.id}" came without an authorization code.`;
-  return { message, error: InvalidCheck };
+function stateOf(context: ProviderContext): string | undefined {
+  const { state } = parametersOf(context);
+  return typeof state === "string" ? state : undefined;
 }
 
 /** The first check that the attempt has nothing for. */
@@ -138,11 +169,4 @@ function missingCheck({ provider: { id, checks } }: ProviderContext, attempt?: A
   return (["state", "pkce", "nonce"] as const).find((each) =>
     checks.includes(each) && kept[each] === undefined
   );
-}
-
-/** The message for the log if a callback leads to no attempt. */
-export function noAttempt(check: string, { provider: { id } }: ProviderContext): string {
-  return `The callback of "${id}" came with no cookie for "${check}": the sign-in began in another browser, over ` +
-    "15 minutes ago or with a secret that this process does not have, has ended, gave way to later ones, or " +
-    "its cookie did not come back.";
 }

@@ -1,0 +1,113 @@
+/** The ceremonies of passkeys (WebAuthn): their options, and the callback with a result. */
+import type { Adapter } from "@auth/core/adapters";
+import { type Answer, jsonAnswer, redirectAnswer, TURNED_AWAY } from "../core/answer.ts";
+import { callCore } from "../core/call.ts";
+import type { Checks } from "../core/checks.ts";
+import type { ProviderContext } from "../core/context.ts";
+import { errorAnswer } from "../core/failure.ts";
+import { allowedRedirect } from "../core/flow.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { normalizeAddress } from "../provider/email.ts";
+import { challengeOf, credentialProblem } from "../provider/webauthn/credential.ts";
+import { PasskeyRefused, refusalIn, SignInRedirect } from "../provider/webauthn/errors.ts";
+import {
+  type Attempt,
+  dropAttempt,
+  findAttempt,
+  keepChallenge,
+  linkedUser,
+  noAttempt,
+  withCallbackUrl,
+} from "./callback/attempts.ts";
+import { readSignedIn, withoutEndedSession } from "./session_change.ts";
+
+/** `GET <prefix>/webauthn-options/:provider`: the options of a ceremony, for a script: errors are JSON. */
+export async function handleWebAuthnOptions(received: ProviderContext): Promise<Answer> {
+  const context = await withoutEndedSession(received);
+  const parameters = new URLSearchParams(context.query);
+  if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
+  const signedIn = await readSignedIn(context);
+  const answer = await callCore({ ...context, query: parameters.toString() }, { signedIn });
+  const { error } = answer;
+  if (error instanceof FastifyAuthError) return answer;
+  if (error === undefined) {
+    const kept = await keepChallenge(answer, context);
+    // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new
+    // browser, the cookie it keeps may not belong to its token.
+    return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
+  }
+  return signedIn !== undefined && typeof signedIn.email !== "string" &&
+      parameters.get("action") === "register"
+    ? refuse("A passkey is registered under an e-mail address, and this user has none.")
+    : { ...jsonAnswer({ error: "Configuration" }, 500), error };
+}
+
+function refuse(error: string): Answer {
+  return jsonAnswer({ error }, 400);
+}
+
+/** As for sign-in links: "Ada@…" and "ada@…" are one user. Returns false if it is no e-mail address. */
+function normalizeEmail(parameters: URLSearchParams): boolean {
+  const typed = parameters.get("email");
+  if (!typed) return true;
+  const address = normalizeAddress(typed);
+  if (address !== undefined) parameters.set("email", address);
+  return address !== undefined;
+}
+
+/** Answers the callback. The attempt that its challenge leads to is used up, whatever comes of it. */
+export async function handleWebAuthnCallback(received: ProviderContext): Promise<Answer> {
+  const { body = {}, provider } = received;
+  const challenge = challengeOf(body.data);
+  const attempt = challenge === undefined ? undefined : findAttempt(received, challenge);
+  // Without the challenge nothing can be verified, so core is not called.
+  const missing = attempt?.provider === provider.id ? undefined : noAttempt("challenge", received);
+  const problem = credentialProblem(body) ?? missing;
+  const answer = problem === undefined
+    ? await verify({ ...attempt!, challenge }, withCallbackUrl(received, attempt!))
+    : errorAnswer(new PasskeyRefused(problem), received);
+  return attempt === undefined ? answer : dropAttempt(answer, attempt, received);
+}
+
+/** Has core verify the result of a ceremony. */
+async function verify(
+  { challenge, user, ...attempt }: Attempt & Pick<Checks, "challenge">,
+  context: ProviderContext,
+): Promise<Answer> {
+  const answer = await callCore(context, {
+    checks: { challenge, user },
+    signedIn: await linkedUser(attempt, context),
+    ...(context.body?.action === "register" && { wrapAdapter: forRegistration }),
+  });
+  const { error } = answer;
+  // The adapter failed: an error of its own.
+  if (error === undefined || error instanceof FastifyAuthError) return answer;
+  const refusal = refusalIn(error);
+  if (!(error instanceof SignInRedirect)) return refusal ? errorAnswer(refusal, context) : answer;
+  try {
+    return { ...redirectAnswer(await allowedRedirect(error.url, context)), events: TURNED_AWAY };
+  } catch (thrown) {
+    return errorAnswer(thrown as Error, context);
+  }
+}
+
+/**
+ * The adapter for a registration.
+ *
+ * A credential is registered once (WebAuthn section 7.1). Its id comes from the client and is no secret: for
+ * a known id core would sign in the user it belongs to, whatever key comes with it.
+ *
+ * A new user gets an id: core sets one for every other type of provider, and some adapters rely on it.
+ */
+function forRegistration(adapter: Adapter): Adapter {
+  return {
+    ...adapter,
+    async getUserByAccount(account) {
+      const known = await adapter.getAuthenticator!(account.providerAccountId) ??
+        await adapter.getUserByAccount!(account);
+      if (known) throw new PasskeyRefused("The credential is registered already.");
+      return null;
+    },
+    createUser: (user) => adapter.createUser!({ ...user, id: user.id ?? crypto.randomUUID() }),
+  };
+}
