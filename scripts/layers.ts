@@ -140,7 +140,6 @@ const SHARED = [
   LIST,
   "src/errors.ts",
   "src/types.ts",
-  "src/types/feature_options.ts",
   "src/types/kernel_options.ts",
   "src/types/records.ts",
   "src/types/requests.ts",

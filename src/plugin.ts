@@ -14,7 +14,7 @@ import { FEATURES } from "./features/mod.ts";
 import { decorateRequest } from "./request_session.ts";
 import { addRoutes, longestParameter } from "./routes/add_routes.ts";
 import { type MountOf, reportCookies } from "./routes/admission.ts";
-import type { LimitedMount } from "./routes/answer_request.ts";
+import type { Mount } from "./routes/context.ts";
 import { addNotFound } from "./routes/not_found.ts";
 import { AUTH_ROUTES, type AuthRoute, handlerOf } from "./routes/table.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
@@ -105,7 +105,7 @@ export function FastifyAuth(
         ? await mountPerRequest(scope, { ...mounted, config: config as ConfigForRequest })
         : await mountAtBoot(scope, { ...mounted, config: config as FastifyAuthConfig, auth });
       const describe = options.openapi ? (await import("./routes/openapi.ts")).authOperation : undefined;
-      addRoutes(scope, mountOf, { routes, config: served, describe });
+      addRoutes(scope, mountOf, { routes, auth: served, describe });
       addNotFound(scope, mountOf, routes, Boolean(options.prefix));
     };
     await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
@@ -121,10 +121,8 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
   const auth = authInstance(config as FastifyAuthConfig);
   const problem = await auth.problem();
   if (problem !== undefined) throw problem;
-  for (const { message, ...details } of [...auth.config.warnings, ...auth.used.warnings]) {
-    log.warn(details, message);
-  }
-  for (const { message, ...details } of auth.config.advice) log.info(details, message);
+  for (const { message, ...details } of auth.warnings) log.warn(details, message);
+  for (const { message, ...details } of auth.used.advice) log.info(details, message);
   auth.config.notices.sendTo(log);
   const { strategy, callbacks, refreshes } = auth.settings(true);
   // As far as known, any `jwt` callback could refresh a session.
@@ -136,7 +134,7 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
 interface Serving {
   readonly mountOf: MountOf;
   /** What decides which routes there are. */
-  readonly served: ResolvedConfig;
+  readonly served: Mount["auth"];
   readonly routes: readonly AuthRoute[];
 }
 
@@ -147,29 +145,30 @@ async function mountAtBoot(
   const { auth, config, mountPath } = mounted;
   addMount(mounted);
   assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
-  const limits = await auth.limits(scope);
-  let mount: LimitedMount;
+  await tellHooks(scope, auth);
+  let mount: Mount;
   // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
   scope.addHook("onReady", async () => {
-    mount = openMount(mounted, config, limits);
+    mount = openMount(mounted, config);
   });
   const all = [...AUTH_ROUTES, ...auth.used.features.flatMap(({ routes = [] }) => routes)];
   const routes = all.filter((route) => handlerOf(route, auth) !== undefined);
-  return { mountOf: () => mount, served: auth.config, routes };
+  return { mountOf: () => mount, served: auth, routes };
+}
+
+/** Tells the features of a configuration that it is mounted. */
+async function tellHooks(scope: FastifyInstance, auth: AuthInstance): Promise<void> {
+  for (const { onMount } of auth.hooks) await onMount?.(scope, auth);
 }
 
 /** What serves a configuration, now that the application has all its mounts. Logs how it is set up. */
-function openMount(
-  mounted: Mounted,
-  config: FastifyAuthConfig,
-  limits: LimitedMount["limits"],
-): LimitedMount {
+function openMount(mounted: Mounted, config: FastifyAuthConfig): Mount {
   const { log } = mounted.scope;
   const auth = authInstance(config);
   const { origin, core } = auth.config;
   const mountPath = publishMount(mounted, auth);
   assertOwnPages(config.pages, mountPath, origin);
-  const mount = serve(config, mountPath, limits);
+  const mount = serve(config, mountPath);
   if (origin !== undefined && core.cookies !== undefined) reportCookies(log, origin, mount);
   log.info({}, bootMessage(reportOf(auth, mountPath)));
   return mount;
@@ -184,12 +183,13 @@ async function mountPerRequest(
 ): Promise<Serving> {
   const { mountPath } = mounted;
   const tenants = Tenants.of(mounted.config);
-  const mounts = new WeakMap<FastifyAuthConfig, Promise<LimitedMount>>();
+  const mounts = new WeakMap<FastifyAuthConfig, Promise<Mount>>();
   const open = async (config: FastifyAuthConfig) => {
     const auth = authInstance(config);
     assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
     assertShortIds(scope, auth.config);
-    return openMount(mounted, config, await auth.limits(scope));
+    await tellHooks(scope, auth);
+    return openMount(mounted, config);
   };
   addMount({
     ...mounted,
@@ -201,23 +201,23 @@ async function mountPerRequest(
   scope.decorateRequest(MOUNT);
   scope.addHook("onRequest", async (request) => {
     const config = await tenants.configOf(request);
-    (request as { [MOUNT]?: LimitedMount })[MOUNT] = await mounts.get(config)!;
+    (request as { [MOUNT]?: Mount })[MOUNT] = await mounts.get(config)!;
   });
   // deno-lint-ignore require-await -- as above
   scope.addHook("onReady", async () => scope.log.info({}, reportOf(undefined, mountPath).line));
   // For the pages of requests that have no configuration.
   const none: FastifyAuthConfig = { providers: [], secret: crypto.randomUUID(), trustHost: true };
-  const bare = serve(none, mountPath, undefined);
-  const mountOf: MountOf = (request) => (request as { [MOUNT]?: LimitedMount })[MOUNT] ?? bare;
+  const bare = serve(none, mountPath);
+  const mountOf: MountOf = (request) => (request as { [MOUNT]?: Mount })[MOUNT] ?? bare;
   // Any configuration may use any feature.
   const features = await Promise.all(FEATURES.map(({ load }) => load()));
   const routes = [...AUTH_ROUTES, ...features.flatMap(({ routes = [] }) => routes)];
-  return { mountOf, served: bare.auth.config, routes };
+  return { mountOf, served: bare.auth, routes };
 }
 
-function serve(config: FastifyAuthConfig, mountPath: string, limits: LimitedMount["limits"]): LimitedMount {
+function serve(config: FastifyAuthConfig, mountPath: string): Mount {
   const auth = authInstance(config);
-  return { auth, mountPath, limits, readSession: (request) => readSession(request, config) };
+  return { auth, mountPath, readSession: (request) => readSession(request, config) };
 }
 
 /** @throws {FastifyAuthError} For the id of a provider that the router cannot match. */

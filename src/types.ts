@@ -1,12 +1,10 @@
 /** The configuration, of the options of core, of the kernel and of the features; and all public types. */
 import type { AuthConfig } from "@auth/core";
 import type { FastifyRequest } from "fastify";
-import type { RateLimitConfig } from "./types/feature_options.ts";
 import type { FeatureOptions } from "./features/mod.ts";
 import type { FastifyAuthPages, KernelOptions } from "./types/kernel_options.ts";
 
 export type * from "./features/mod.ts";
-export type * from "./types/feature_options.ts";
 export type * from "./types/kernel_options.ts";
 export type * from "./types/records.ts";
 export type * from "./types/requests.ts";
@@ -14,7 +12,7 @@ export type * from "./types/store.ts";
 export type * from "./types/telemetry.ts";
 
 /** What the plugin adds to core's configuration. */
-export interface FastifyAuthOptions extends KernelOptions, FeatureOptions, RateLimitConfig {}
+export interface FastifyAuthOptions extends KernelOptions, FeatureOptions {}
 
 /** The configuration of the plugin: core's without `raw`, and the options of the plugin. */
 export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, FastifyAuthOptions {

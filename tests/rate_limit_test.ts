@@ -20,7 +20,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createClient } from "redis";
-import { loadRateLimit } from "../src/routes/rate_limit/counters.ts";
+import { loadRateLimit } from "../src/features/rate_limit/counters.ts";
 import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "./support/app.ts";
 import { attemptsOf } from "./support/attempts.ts";
 import { type Answer, Client, formIn } from "./support/client.ts";

@@ -2,7 +2,6 @@
  * Signing in and out and updating the session from routes of the application: what the auth routes do,
  * without a request to them.
  */
-import type { FastifyRequest } from "fastify";
 import type { Handler } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
@@ -89,13 +88,12 @@ export async function signIn(
   if (authorizationParams !== undefined) {
     assertObject(authorizationParams, "`authorizationParams` of signIn()");
   }
-  const { providers, rateLimit } = auth.instance.config;
+  const { providers } = auth.instance.config;
   const { type } = providers.get(provider ?? "") ?? {};
   const begins = type === undefined || type === "oauth" || type === "oidc";
   // A request without a body has nothing that begins at a provider would need.
   const fields = "fields" in options && !(begins && options.fields === undefined) ? options.fields : {};
   const posted = type === "credentials" || type === "webauthn";
-  const handle = posted ? handleCallback as Handler : handleSignIn;
   const outcome = await perform(auth, request, reply, {
     what: "Signing in",
     action: posted ? "callback" : "signin",
@@ -103,26 +101,10 @@ export async function signIn(
     query: authorizationParams,
     fields,
     callbackUrl,
-    handle: rateLimit === undefined ? handle : await withinLimits(auth, request, handle),
+    handle: posted ? handleCallback as Handler : handleSignIn,
     isSent: options.redirect !== false,
   });
   if (options.redirect === false) return { url: urlOf(outcome), signedIn: Boolean(outcome.answer.session) };
-}
-
-/** The handler of a sign-in, which is counted as a request to the auth routes is. */
-export async function withinLimits(
-  { instance }: ActionAuth,
-  request: ActionRequest,
-  handle: Handler,
-): Promise<Handler> {
-  const limits = await instance.limits();
-  if (limits === undefined) return handle;
-  const asked = request as unknown as FastifyRequest;
-  return async (context) => {
-    if (context.provider === undefined) return await handle(context);
-    await limits.countRequest(asked);
-    return await limits.answer(context, asked, () => handle(context));
-  };
 }
 
 /**

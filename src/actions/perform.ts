@@ -142,6 +142,8 @@ async function contextOf(
   const parameters = query && new URLSearchParams(query);
   const context = requestContext(request as unknown as FastifyRequest, {
     action,
+    // A guard begins a sign-in where links lead to.
+    limited: provider === undefined || isLinked ? undefined : "requests",
     method: "POST",
     query: String(parameters ?? ""),
     origin,

@@ -14,13 +14,12 @@ import type { SigningKeys } from "../provider/signing_keys.ts";
 import { variableOf } from "../provider/settings.ts";
 import { unverifiedWarnings } from "../provider/verify_id_tokens.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
-import type { FastifyAuthConfig, RateLimitOptions } from "../types.ts";
+import type { FastifyAuthConfig } from "../types.ts";
 import { lackingMethods } from "./adapter_problem.ts";
 import { isStrict } from "./cookies.ts";
 import type { Environment } from "./environment.ts";
 import { COOKIE_MAX_AGE } from "./lifetime.ts";
 import type { Notice, NoticeCode, Notices } from "./notices.ts";
-import { LIMIT_NAMES, nameFields } from "./rate_limit.ts";
 import { type AllowedOrigins, EXAMPLE, isRedirectProxy, originOf } from "./redirect_proxy.ts";
 
 export interface Facts {
@@ -121,12 +120,12 @@ const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
 ];
 
 const WARNINGS: readonly Mistake<NoticeCode>[] = [
-  ["FST_AUTHJS_WARN_OPTION", ({ config }) =>
-    timesOf(config)
-      .filter(([, value, least]) => typeof value === "number" && value > 0 && value < least)
-      .map(([name, value]) =>
-        `\`${name}\` is ${value} milliseconds. If seconds are meant, write ${value! * 1000}.`
-      )],
+  // No request to another machine is sure to be answered in less.
+  [
+    "FST_AUTHJS_WARN_OPTION",
+    ({ config: { providerTimeout, adapterTimeout } }) =>
+      timeWarnings([["providerTimeout", providerTimeout, 100], ["adapterTimeout", adapterTimeout, 100]]),
+  ],
   // A random text of 32 characters, hexadecimal digits too, has more different ones.
   ["FST_AUTHJS_WARN_SECRET", ({ core }) =>
     secretsOf(core).some((secret) => new Set(secret).size < 8) &&
@@ -183,24 +182,6 @@ const WARNINGS: readonly Mistake<NoticeCode>[] = [
         "`insecureProviders`: an attacker who can change traffic on the way to it can sign in as any of its users."
       ),
   ],
-  ["FST_AUTHJS_WARN_RATE_LIMIT", ({ config: { rateLimit }, core }) => {
-    if (!rateLimit || (rateLimit !== true && rateLimit.accountName !== undefined)) return [];
-    const unnamed = [...nameFields(core.providers as Provider[])].filter(([, field]) => field === undefined);
-    return unnamed.map(([id]) =>
-      `The provider "${id}" has no field for the user's name in \`credentials\`, so attempts on one account cannot ` +
-      "be counted, only those from one address: name the field there, or set `rateLimit.accountName`."
-    );
-  }],
-];
-
-const ADVICE: readonly Mistake<NoticeCode>[] = [
-  [
-    "FST_AUTHJS_WARN_RATE_LIMIT",
-    ({ config: { rateLimit }, production }) =>
-      rateLimit === undefined && production &&
-      "Attempts to sign in are not limited. Set `rateLimit: true` (npm install @fastify/rate-limit), or " +
-        "`rateLimit: false` where something else limits them.",
-  ],
 ];
 
 export function requireUsable(facts: Facts): void {
@@ -217,10 +198,6 @@ export function warningsOf(facts: Facts): Notice[] {
   return [...mistakesIn(WARNINGS, facts)];
 }
 
-export function adviceOf(facts: Facts): Notice[] {
-  return [...mistakesIn(ADVICE, facts)];
-}
-
 /** The mistakes of a table that there are. */
 export function* mistakesIn<Code>(mistakes: readonly Mistake<Code>[], facts: Facts) {
   for (const [code, messages] of mistakes) {
@@ -234,19 +211,13 @@ function secretsOf(core: AuthConfig): string[] {
   return [core.secret, tokenSecret].flat().filter((secret) => secret !== undefined);
 }
 
-/**
- * Times in milliseconds with the least that each can mean: no request to another machine is sure to be answered in
- * less than 100, and less than a second between attempts limits none.
- */
-function timesOf({ providerTimeout, adapterTimeout, rateLimit }: FastifyAuthConfig) {
-  const limits: RateLimitOptions = typeof rateLimit === "object" ? rateLimit : {};
-  return [
-    ["providerTimeout", providerTimeout, 100],
-    ["adapterTimeout", adapterTimeout, 100],
-    ...LIMIT_NAMES.map((name) =>
-      [`rateLimit.${name}.timeWindow`, (limits[name] || undefined)?.timeWindow, 1000] as const
-    ),
-  ] as const;
+/** Warnings of times in milliseconds, by name, that are less than the least that each can mean. */
+export function timeWarnings(times: readonly (readonly [string, number | undefined, number])[]): string[] {
+  return times
+    .filter(([, value, least]) => typeof value === "number" && value > 0 && value < least)
+    .map(([name, value]) =>
+      `\`${name}\` is ${value} milliseconds. If seconds are meant, write ${value! * 1000}.`
+    );
 }
 
 const NAMES: Readonly<Record<Credential, readonly [name: string, variable: "ID" | "SECRET" | "KEY"]>> = {

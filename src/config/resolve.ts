@@ -22,11 +22,10 @@ import type { CoreConfig } from "./cookies.ts";
 import { coreConfig } from "./core_config.ts";
 import { type Environment, environment } from "./environment.ts";
 import { hashSecrets } from "./hash_secrets.ts";
-import { adviceOf, requireUsable, warningsOf } from "./mistakes.ts";
+import { requireUsable, warningsOf } from "./mistakes.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { otherProcesses } from "./other_processes.ts";
 import { pageSettings } from "./pages.ts";
-import { rateLimitSettings } from "./rate_limit.ts";
 import { redirectProxyOrigins } from "./redirect_proxy.ts";
 import { checkShape } from "./shape.ts";
 import { forTenant } from "./tenant.ts";
@@ -86,7 +85,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     notices,
   };
   const resolved = {
-    rateLimit: rateLimitSettings(config, core.providers),
     trustedOrigins: toTrustedOrigins(config.trustedOrigins),
     pages: pageSettings(config, core.providers, providers, languages),
   };
@@ -140,7 +138,6 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     /** Warnings that do not stop the boot. */
     warnings: [...unknownSettings, ...warningsOf(facts)],
     /** Recommendations for the operator. */
-    advice: adviceOf(facts),
     /** Takes the warnings that come up after boot. */
     notices,
   };

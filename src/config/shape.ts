@@ -118,7 +118,6 @@ const CONFIG = {
   pages: PAGES,
   providerTimeout: TIMEOUT,
   providers: ANY,
-  rateLimit: ANY,
   redirectProxyOrigins: ANY,
   redirectProxyUrl: TEXT,
   refreshDue: FUNCTION,

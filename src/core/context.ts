@@ -3,9 +3,11 @@ import type { CookieDefinition } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { FeatureSignOutOptions } from "../features/mod.ts";
+import type { JsonSchema } from "../http/error_schema.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Assets } from "../pages/assets.ts";
@@ -30,10 +32,19 @@ export type FinishLink = (
   call: { readonly wrapAdapter: (adapter: Adapter) => Adapter; readonly signedIn: SignedIn | undefined },
 ) => Promise<Answer>;
 
+/** What limits count of a route: its requests, those that are refused, or also the tokens that it issues. */
+export type Limited = "requests" | "refusals" | "tokens";
+
 /** What a feature adds to a configuration. Each member has no effect if a feature leaves it out. */
 export interface Hooks extends SessionHooks, GuardHooks {
   /** Answers the routes of the feature, by action. */
   readonly handlers?: Readonly<Record<string, Handler>>;
+  /** The configuration is mounted: with the application, or with its first request. */
+  onMount?(scope: FastifyInstance, auth: AuthInUse): Promise<void>;
+  /** A request to an auth route, whose body is not parsed yet, or an action of the application. Throws to refuse it. */
+  onAuthRequest?(asked: AskedRequest): Promise<void>;
+  /** How it refuses requests that limits count, by status, for a document of the routes. */
+  readonly refusals?: Readonly<Record<number, JsonSchema>>;
   /** Answers a request to an auth route, or an action of the application, mostly by `answer`. */
   onAnswer?(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer>;
   /** The cookies that it sets, for the table of how the application is set up. */
@@ -69,6 +80,8 @@ export interface AuthInUse {
 
 /** One auth request. */
 export interface RequestContext {
+  /** As Fastify has it: the rest is normalised. */
+  readonly request: FastifyRequest;
   readonly auth: AuthInUse;
   readonly config: ResolvedConfig;
   /** Those for the scheme of the request. */
@@ -81,6 +94,7 @@ export interface RequestContext {
   /** The provider that the path names. */
   readonly provider: ProviderSummary | undefined;
   readonly method: "GET" | "POST";
+  readonly limited: Limited | undefined;
   /** The headers as Node gives them; what follows of the request is normalised. */
   readonly headers: IncomingHttpHeaders;
   readonly cookies: string;
@@ -104,6 +118,14 @@ export interface RequestContext {
   /** Logs a warning about the configuration, once for each `what`. */
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }
+
+/** What is known of a request before its body is parsed. */
+export type AskedRequest =
+  & Pick<
+    RequestContext,
+    "auth" | "request" | "config" | "settings" | "origin" | "action" | "provider" | "limited" | "cookies"
+  >
+  & { readonly method: string };
 
 /** A request about one provider. */
 export type ProviderContext = RequestContext & { readonly provider: ProviderSummary };

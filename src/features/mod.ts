@@ -8,6 +8,7 @@ import type { AccountsActions } from "./accounts/types.ts";
 import type { BearerConfig } from "./bearer/options.ts";
 import type { EmailConfirmConfig } from "./email_confirm/options.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
+import type { RateLimitConfig } from "./rate_limit/options.ts";
 import type { SessionsActions } from "./sessions/types.ts";
 import type { SessionsConfig } from "./sessions/options.ts";
 import { GUARD } from "./step_up/guard_options.ts";
@@ -18,6 +19,7 @@ export type * from "./accounts/types.ts";
 export type * from "./bearer/options.ts";
 export type * from "./email_confirm/options.ts";
 export type * from "./provider_logout/options.ts";
+export type * from "./rate_limit/options.ts";
 export type * from "./sessions/options.ts";
 export type * from "./sessions/types.ts";
 export type * from "./step_up/options.ts";
@@ -29,6 +31,7 @@ export interface FeatureOptions
     BearerConfig,
     EmailConfirmConfig,
     ProviderLogoutConfig,
+    RateLimitConfig,
     SessionsConfig,
     StepUpConfig {}
 
@@ -57,6 +60,19 @@ export const FEATURES: readonly ListedFeature[] = [
     isUsed: ({ config: { emailConfirm }, providers }) =>
       emailConfirm === undefined ? providers.some(({ type }) => type === "email") : emailConfirm !== false,
     load: async () => (await import("./email_confirm/mod.ts")).emailConfirm,
+  },
+  {
+    // Within the confirmation of mailed links, so that it counts only those that are used.
+    name: "rate_limit",
+    options: ["rateLimit"],
+    advice: [[
+      "FST_AUTHJS_WARN_RATE_LIMIT",
+      ({ config: { rateLimit }, production }) =>
+        rateLimit === undefined && production &&
+        "Attempts to sign in are not limited. Set `rateLimit: true` (npm install @fastify/rate-limit), or " +
+          "`rateLimit: false` where something else limits them.",
+    ]],
+    load: async () => (await import("./rate_limit/mod.ts")).rateLimit,
   },
   {
     name: "accounts",

@@ -1,13 +1,11 @@
 /** The one object behind a configuration. */
-import type { FastifyInstance } from "fastify";
 import { assetOptions } from "../config/pages.ts";
-import { haveSameLimits } from "../config/rate_limit.ts";
+import type { Notice } from "../config/notices.ts";
 import { asConfigError, inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
 import type { Hooks } from "../core/context.ts";
 import { coreProblem } from "../core/config_problem.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
-import type { RateLimits } from "../routes/rate_limit/rate_limits.ts";
 import type { JwtRead } from "../session/jwt_read.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
 import { keepsName } from "../session/name.ts";
@@ -34,12 +32,13 @@ export class AuthInstance {
     return () => assets;
   });
   /** The features that the configuration uses, and what they add to it; none before it is ready. */
-  used: UsedFeatures = { features: [], hooks: [], warnings: [] };
+  used: UsedFeatures = { features: [], hooks: [], warnings: [], advice: [] };
   /** Whether the configuration was checked and can be used. */
   isReady = false;
   #settings: ReturnType<typeof sessionSettings> | undefined;
   readonly #done: Set<string>;
-  #limits: Promise<RateLimits> | undefined;
+  /** What features keep for the next configuration of the tenant. */
+  readonly #kept: Map<string, unknown>;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
 
   /**
@@ -54,7 +53,7 @@ export class AuthInstance {
     this.store = store && new SharedStore(store, timeout);
     this.live = before?.live ?? new LiveSessions();
     this.memory = before?.memory ?? new Map();
-    if (before !== undefined && haveSameLimits(resolved, before.config)) this.#limits = before.#limits;
+    this.#kept = before === undefined ? new Map() : before.#kept;
   }
 
   /** Checks the configuration, by our checks and by core's. Resolves with what is wrong. */
@@ -73,7 +72,7 @@ export class AuthInstance {
 
   async #loadFeatures(): Promise<FastifyAuthError | undefined> {
     try {
-      this.used = await loadFeatures(FEATURES, { ...this.config.facts, store: this.store });
+      this.used = await loadFeatures(FEATURES, { ...this.config.facts, store: this.store, kept: this.#kept });
     } catch (error) {
       return asConfigError(error);
     }
@@ -91,6 +90,11 @@ export class AuthInstance {
     this.config.notices.warn(problem, "FST_AUTHJS_WARN_CODEC");
   }
 
+  /** Warnings that do not stop the boot, of the configuration and of the features that it uses. */
+  get warnings(): readonly Notice[] {
+    return [...this.config.warnings, ...this.used.warnings];
+  }
+
   get hooks(): readonly Hooks[] {
     return this.used.hooks;
   }
@@ -99,17 +103,6 @@ export class AuthInstance {
   settings(secure: boolean): SessionSettings {
     const { http, https } = this.#settings ??= sessionSettings(this.config, this.live, this);
     return secure ? https : http;
-  }
-
-  /** The limits on signing in, which all mounts and `auth.signIn()` share: the first mount opens them. */
-  limits(scope?: FastifyInstance): Promise<RateLimits> | undefined {
-    const { rateLimit } = this.config;
-    if (rateLimit !== undefined && scope !== undefined) {
-      this.#limits ??= import("../routes/rate_limit/rate_limits.ts").then(({ RateLimits }) =>
-        RateLimits.open(scope, rateLimit, this)
-      );
-    }
-    return this.#limits;
   }
 
   /** Runs `tell` once for each `what`, so that a warning is not repeated with each request. */

@@ -28,7 +28,8 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
     const table = toTable([["mount", mount], ["config", PER_REQUEST]]);
     return { mount, line: `${start} ${PER_REQUEST}.`, table, warnings: [] };
   }
-  const { core, origin, originSource, warnings } = auth.config;
+  const { warnings } = auth;
+  const { core, origin, originSource } = auth.config;
   const providers = [...auth.config.providers.values()];
   const secure = origin?.secure ?? false;
   const { strategy, maxAge } = auth.settings(secure);

@@ -17,6 +17,8 @@ export interface ListedFeature {
   readonly isUsed?: (facts: Facts) => boolean;
   /** What it adds to guards. Their options are checked before anything is loaded. */
   readonly guard?: ListedGuard;
+  /** What is recommended to configurations, whether they use it or not. */
+  readonly advice?: readonly Mistake<NoticeCode>[];
   readonly load: () => Promise<Feature>;
   /** What it adds to the object of `createAuth()`, whether a configuration uses it or not. */
   readonly actions?: ListedActions;
@@ -39,6 +41,8 @@ export interface ListedActions {
 /** What a feature is configured with. */
 export interface Setup extends Facts {
   readonly store: SharedStore | undefined;
+  /** What features keep for the next configuration of the tenant, by name. */
+  readonly kept: Map<string, unknown>;
 }
 
 /** What a feature adds to guards, besides {@linkcode Hooks.onGuard}. */
@@ -75,6 +79,8 @@ export interface UsedFeatures {
   readonly hooks: readonly Hooks[];
   /** Warnings that do not stop the boot. */
   readonly warnings: readonly Notice[];
+  /** Recommendations for the operator. */
+  readonly advice: readonly Notice[];
 }
 
 /**
@@ -97,6 +103,7 @@ export async function loadFeatures(list: readonly ListedFeature[], setup: Setup)
     features,
     hooks: features.map((feature) => feature.configure(setup)),
     warnings: features.flatMap(({ warnings = [] }) => [...mistakesIn(warnings, setup)]),
+    advice: list.flatMap(({ advice = [] }) => [...mistakesIn(advice, setup)]),
   };
 }
 

@@ -94,9 +94,8 @@ export class Tenants {
       throw this.#unusable((error as Error).message, request);
     }
     // What a configuration that does not change has logged at boot.
-    const { warnings, advice, notices } = auth.config;
-    notices.sendTo(log);
-    for (const [level, said] of [["warn", warnings], ["info", advice]] as const) {
+    auth.config.notices.sendTo(log);
+    for (const [level, said] of [["warn", auth.warnings], ["info", auth.used.advice]] as const) {
       for (const { message, code } of said) auth.once(message, () => log[level]({ code, tenant }, message));
     }
     return config;

@@ -6,6 +6,7 @@ import type {
   FastifyRequest,
   RouteOptions,
 } from "fastify";
+import type { AuthInUse } from "../core/context.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE, HIDDEN } from "../http/auth_route.ts";
@@ -32,7 +33,7 @@ type Describe = typeof authOperation;
 interface RoutesSetup {
   readonly routes: readonly AuthRoute[];
   /** What they are served for. */
-  readonly config: ResolvedConfig;
+  readonly auth: AuthInUse;
   /** Describes them for the document of the application, if that has them. */
   readonly describe: Describe | undefined;
 }
@@ -40,14 +41,14 @@ interface RoutesSetup {
 export function addRoutes(
   scope: FastifyInstance,
   mountOf: MountOf,
-  { routes, config: served, describe }: RoutesSetup,
+  { routes, auth, describe }: RoutesSetup,
 ): void {
   decorateReceived(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of routes) {
-    pathsOf(scope, route, served).forEach(({ url, id }, index) => {
-      const operations = describe && index === 0 ? operationsOf(scope, route, served, describe) : [];
+    pathsOf(scope, route, auth.config).forEach(({ url, id }, index) => {
+      const operations = describe && index === 0 ? operationsOf(scope, route, auth, describe) : [];
       addRoute(scope, url, route, { mountOf, id, operations });
     });
   }
@@ -189,11 +190,11 @@ function addRoute(
 function operationsOf(
   scope: FastifyInstance,
   route: AuthRoute,
-  config: ResolvedConfig,
+  auth: AuthInUse,
   describe: Describe,
 ) {
   return scope.supportedMethods.flatMap((method) => {
-    const operation = describe(route, method, config);
+    const operation = describe(route, method, auth);
     if (operation === undefined) return [];
     const swaggerTransform = ({ url }: { url: string }) => ({ schema: operation, url });
     return [{ method, config: { [AUTH_ROUTE]: true, swaggerTransform } as object }];

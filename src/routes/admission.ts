@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { cookieWarnings } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
-import type { AuthInUse } from "../core/context.ts";
+import type { AskedRequest, AuthInUse } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { assertPlainEncoding } from "../http/body.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
@@ -12,12 +12,11 @@ import { type AuthParams, keepRequest } from "../http/received.ts";
 import { protectReply } from "../http/security_headers.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import type { Log } from "../utils/log.ts";
-import type { LimitedMount } from "./answer_request.ts";
 import type { Mount } from "./context.ts";
-import { type AuthRoute, handlerOf, isCallbackOfServer, isLimited, methodsFor } from "./table.ts";
+import { type AuthRoute, handlerOf, isCallbackOfServer, methodsFor } from "./table.ts";
 
 /** The mount that a request is for. */
-export type MountOf = (request: FastifyRequest) => LimitedMount;
+export type MountOf = (request: FastifyRequest) => Mount;
 
 /**
  * The hook of a route that refuses what needs no body, and keeps the rest as it came.
@@ -28,9 +27,10 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
   return (request, reply, done) => {
     protectReply(reply);
     const mount = mountOf(request);
-    const { auth: { config }, limits } = mount;
+    const { auth } = mount;
+    const { config, hooks } = auth;
     const params = id === undefined ? request.params as AuthParams : { provider: id };
-    const provider = assertServed(request, reply, params, route, mount.auth);
+    const provider = assertServed(request, reply, params, route, auth);
     if ("content-encoding" in request.headers) assertPlainEncoding(request);
     const origin = requireOrigin(request, config.origin);
     reportOrigin(request, origin, mount);
@@ -42,15 +42,19 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
       assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
     }
     keepRequest(request, params, origin);
-    if (limits === undefined || !isLimited(route, request.method)) return done();
+    if (hooks.every(({ onAuthRequest }) => onAuthRequest === undefined)) return done();
+    const { action, limited } = route;
+    const { method } = request;
     const { cookie: cookies = "" } = request.headers;
-    const settings = mount.auth.settings(origin.secure);
-    const counted = route.fromServers ? limits.lookAtRefusals(request) : limits.countRequest(
-      request,
-      isCallback ? { provider: provider!, settings, cookies } : undefined,
-    );
-    counted.then(() => done(), done);
+    const settings = auth.settings(origin.secure);
+    askHooks({ auth, request, config, settings, origin, action, method, provider, limited, cookies })
+      .then(() => done(), done);
   };
+}
+
+/** Asks the features whether a request may go on: what they throw refuses it. */
+export async function askHooks(asked: AskedRequest): Promise<void> {
+  for (const { onAuthRequest } of asked.auth.hooks) await onAuthRequest?.(asked);
 }
 
 /** Says once that a request contradicts the origin in use. */

@@ -1,7 +1,7 @@
 /** The context of a request to a route of the plugin. */
 import type { FastifyRequest } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
-import type { AuthInUse, RequestContext } from "../core/context.ts";
+import type { AuthInUse, Limited, RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { namedCallbackUrl, normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import type { PublicOrigin } from "../http/origin.ts";
@@ -27,6 +27,7 @@ export interface ContextRequest extends Received {
   readonly action: string;
   /** The parameters of the query that count, if the route says so. */
   readonly parameters?: readonly string[] | undefined;
+  readonly limited?: Limited | undefined;
   /** Whether the application asks it. */
   readonly fromApplication?: boolean;
 }
@@ -62,6 +63,7 @@ export function requestContext(
   const { cookie } = headers;
   const cookies = cookie ? normalizeCallbackCookie(cookie, settings.callbackUrlCookie.name, origin.href) : "";
   return {
+    request,
     auth,
     config,
     settings,
@@ -70,6 +72,7 @@ export function requestContext(
     action,
     provider,
     method,
+    limited: received.limited,
     headers,
     cookies,
     held: readSessionCookie(cookies, settings.cookie.name),

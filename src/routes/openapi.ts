@@ -1,7 +1,8 @@
 /** The auth routes as operations of an OpenAPI document. */
+import type { AuthInUse } from "../core/context.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { JsonSchema } from "../http/error_schema.ts";
-import { type AuthRoute, isLimited } from "./table.ts";
+import type { AuthRoute } from "./table.ts";
 import { isOpenIdProvider } from "../provider/summary.ts";
 
 /** An operation, as `@fastify/swagger` reads it from the `schema` of a route. */
@@ -28,16 +29,15 @@ type Fields = Readonly<Record<string, JsonSchema>>;
 export function authOperation(
   route: AuthRoute,
   method: string,
-  config: ResolvedConfig,
+  { config, hooks }: Pick<AuthInUse, "config" | "hooks">,
 ): AuthOperation | undefined {
   const { action, provider, methods } = route;
   if (!(methods as readonly string[]).includes(method)) return undefined;
   const describe = OPERATIONS[`${method} ${action}${provider ? "/:provider" : ""}`];
   const operation = describe?.(config);
-  if (operation === undefined || config.rateLimit === undefined || !isLimited(route, method)) {
-    return operation;
-  }
-  return { ...operation, response: { ...operation.response, 429: TOO_MANY_REQUESTS } };
+  if (operation === undefined || route.limited === undefined) return operation;
+  const refusals = hooks.map(({ refusals }) => refusals);
+  return { ...operation, response: Object.assign({}, operation.response, ...refusals) };
 }
 
 const TAGS = ["Auth"];
@@ -149,12 +149,6 @@ const LOGOUT_FAILURE: JsonSchema = {
   description: "The token was refused, or the sessions could not be ended.",
   required: ["error"],
   properties: { error: text(), error_description: text() },
-};
-
-const TOO_MANY_REQUESTS: JsonSchema = {
-  ...FAILURE,
-  description: "There were too many attempts.",
-  headers: { "Retry-After": { type: "integer", description: "Seconds until the next attempt." } },
 };
 
 const SESSION: JsonSchema = {

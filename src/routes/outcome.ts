@@ -8,6 +8,7 @@ import type { AuthParams } from "../http/received.ts";
 import { errorTypeOf } from "../telemetry/error_type.ts";
 import { eventsOf, type Publish } from "../telemetry/events.ts";
 import { authActions } from "../telemetry/operations.ts";
+import { askHooks } from "./admission.ts";
 import type { Mount } from "./context.ts";
 import { keepForm } from "./failed_form.ts";
 import { keepCallbackUrl } from "./failed_sign_in.ts";
@@ -24,11 +25,17 @@ export async function runAction(
   handle: Handler,
 ): Promise<Answer> {
   const { action, method, provider, fromApplication, publish } = context;
+  const { hooks } = context.auth;
   // What features do around it: the first of them is the outermost.
-  const answered = context.auth.hooks.reduceRight<Handler>(
+  const inner = hooks.reduceRight<Handler>(
     (inner, { onAnswer }) => onAnswer ? (context) => onAnswer(context, () => inner(context)) : inner,
     handle,
   );
+  // A route has asked them before it parsed the body.
+  const answered: Handler = !fromApplication || hooks.length === 0 ? inner : async (context) => {
+    await askHooks(context);
+    return await inner(context);
+  };
   const answer = authActions.isObserved
     ? await observeAction(context, requestId, answered)
     : await answered(context);

@@ -1,6 +1,6 @@
 /** The routes of the plugin, with their methods and handlers. */
 import type { Answer } from "../core/answer.ts";
-import type { AuthInUse, Handler, ProviderContext } from "../core/context.ts";
+import type { AuthInUse, Handler, Limited, ProviderContext } from "../core/context.ts";
 import type { FastifyReply } from "fastify";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { later } from "../utils/later.ts";
@@ -19,10 +19,10 @@ export interface AuthRoute {
   readonly isServedFor?: (provider: ProviderSummary) => boolean;
   /** The parameters of its query that count; of a feature without this none. */
   readonly parameters?: readonly string[];
-  /** Whether servers send it, of any site: limits on signing in count only what was refused. */
+  /** Whether servers send it, of any site. */
   readonly fromServers?: boolean;
-  /** Whether limits on signing in count each request, whatever the method. */
-  readonly limited?: "always";
+  /** What limits count of it. */
+  readonly limited?: Limited;
   /** Sends an error that came before the handler, in the form of the route. */
   readonly refuse?: (reply: FastifyReply, error: Error) => Promise<FastifyReply>;
   /** Answers it; those of a feature are answered by the hooks of the configuration. */
@@ -73,7 +73,7 @@ function routeOfProvider(
   methods: readonly Method[],
   handle: (context: ProviderContext) => Promise<Answer>,
 ): AuthRoute {
-  return { action, methods, provider: true, handle: handle as Handler };
+  return { action, methods, provider: true, limited: "requests", handle: handle as Handler };
 }
 
 /** The methods of a route for one provider: passwords and authenticators' responses must not be in a URL. */
@@ -86,20 +86,14 @@ export function methodsFor(route: AuthRoute, provider: ProviderSummary): readonl
  * Whether an authorization server leads browsers here, also with a POST (`response_mode=form_post`): a check
  * cookie says whether the sign-in began in this browser.
  */
-export function isCallbackOfServer({ action }: AuthRoute, provider: ProviderSummary | undefined): boolean {
+export function isCallbackOfServer(
+  { action }: Pick<AuthRoute, "action">,
+  provider: ProviderSummary | undefined,
+): boolean {
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }
 
 /** Whether requests to a route can be part of a sign-in. */
-export function isOfSignIn(route: AuthRoute, method: string): boolean {
-  return isLimited(route, method) && !route.fromServers &&
-    route.action !== "webauthn-options" && route.limited === undefined;
-}
-
-/**
- * Whether `rateLimit` counts the requests of a route: those with something to guess, and those that make a
- * session. A GET of `signin/:provider` only redirects to the page.
- */
-export function isLimited({ action, provider, limited }: AuthRoute, method: string): boolean {
-  return limited === "always" || (provider && !(action === "signin" && method === "GET"));
+export function isOfSignIn({ action, provider }: AuthRoute, method: string): boolean {
+  return provider && (action === "callback" || (action === "signin" && method === "POST"));
 }

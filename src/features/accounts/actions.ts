@@ -1,7 +1,6 @@
 /** The accounts that a signed-in user signs in with: linking one, unlinking one, listing them. */
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
-import { withinLimits } from "../../actions/actions.ts";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "../../actions/perform.ts";
 import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
 import type { ListedAccount } from "../../adapter/account_list.ts";
@@ -46,11 +45,7 @@ export async function linkAccount(
     query: authorizationParams,
     fields: {},
     callbackUrl,
-    handle: await withinLimits(
-      auth,
-      request,
-      (context) => beginSignIn(context as ProviderContext, String(user.id)),
-    ),
+    handle: (context) => beginSignIn(context as ProviderContext, String(user.id)),
     isSent: redirect !== false,
   });
   if (redirect === false) return { url: urlOf(outcome) };

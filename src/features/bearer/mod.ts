@@ -6,7 +6,7 @@ import type { FastifyAuthConfig } from "../../types.ts";
 import { bearerToken } from "./header.ts";
 
 export const bearer: Feature = {
-  routes: [{ action: "token", methods: ["POST"], provider: false, limited: "always" }],
+  routes: [{ action: "token", methods: ["POST"], provider: false, limited: "tokens" }],
   configure({ config, core }) {
     const { maxAge, tokenMaxAge } = lifetimesOf(core);
     const lifetime = lifetimeOf(config.bearer, Math.min(maxAge, tokenMaxAge));

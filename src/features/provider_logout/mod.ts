@@ -61,6 +61,7 @@ export const providerLogout: Feature = {
       provider: true,
       isServedFor: isOpenIdProvider,
       fromServers: true,
+      limited: "refusals",
       refuse: async (reply, error) => (await import("./backchannel.ts")).sendLogoutFailure(reply, error),
     },
   ],

@@ -2,7 +2,7 @@
 import Fastify, { type FastifyPluginCallback } from "fastify";
 import { createHmac, hkdfSync } from "node:crypto";
 import type { NoticeCode } from "../../config/notices.ts";
-import { LIMIT_NAMES, type LimitName, type RateLimitSettings } from "../../config/rate_limit.ts";
+import { LIMIT_NAMES, type LimitName, type RateLimitSettings } from "./settings.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { withDeadline } from "../../utils/deadline.ts";
 import type { Log } from "../../utils/log.ts";

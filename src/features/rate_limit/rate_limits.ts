@@ -4,15 +4,16 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { NoticeCode } from "../../config/notices.ts";
-import type { LimitName, RateLimitSettings } from "../../config/rate_limit.ts";
 import type { Answer } from "../../core/answer.ts";
-import type { AuthInUse, RequestContext } from "../../core/context.ts";
+import type { AskedRequest, AuthInUse, ProviderContext, RequestContext } from "../../core/context.ts";
 import { InFlight } from "../../utils/in_flight.ts";
-import { type AttemptRequest, newestAttempt } from "../callback/attempts.ts";
+import { newestAttempt } from "../../routes/callback/attempts.ts";
+import { isCallbackOfServer } from "../../routes/table.ts";
+import { TooManyRequests } from "../../routes/too_many_requests.ts";
 import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort } from "./address.ts";
 import { hasFailed, sentBy, subjectOf } from "./attempt.ts";
 import { type Counters, loadRateLimit, openCounters } from "./counters.ts";
-import { TooManyRequests } from "./too_many_requests.ts";
+import type { LimitName, RateLimitSettings } from "./settings.ts";
 
 const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
 
@@ -64,30 +65,20 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request of an address.
+   * Counts a request of its address; one of a server only if it is refused, since any site can have a browser
+   * send it. That also goes for callbacks: they count if a sign-in began in the browser.
    *
-   * @param callback The callback of an authorization server. Any site can have a browser request one: it counts
-   * only if a sign-in began there.
    * @throws {TooManyRequests} If there were too many.
    */
-  async countRequest(request: FastifyRequest, callback?: AttemptRequest): Promise<void> {
-    if (callback !== undefined && newestAttempt(callback) === undefined) return;
+  async admit(asked: AskedRequest): Promise<void> {
+    const { limited, action, method, request } = asked;
+    // A GET of `signin/:provider` only redirects to the page.
+    if (limited === undefined || (action === "signin" && method === "GET")) return;
+    if (limited === "refusals") {
+      return await this.#lookAt([["address", `refused ${this.#addressOf(request)}`]]);
+    }
+    if (isCallbackOfServer(asked, asked.provider) && !newestAttempt(asked as ProviderContext)) return;
     await this.#countOne("address", `address ${this.#addressOf(request)}`);
-  }
-
-  /**
-   * Looks whether a request of an address is allowed of which only refused ones count: by themselves, since
-   * any site can have a browser send them.
-   *
-   * @throws {TooManyRequests} If there were too many.
-   */
-  async lookAtRefusals(request: FastifyRequest): Promise<void> {
-    await this.#lookAt([["address", `refused ${this.#addressOf(request)}`]]);
-  }
-
-  /** Counts a refused request of an address. */
-  async countRefusal(request: FastifyRequest): Promise<void> {
-    await this.#counters.address?.(`refused ${this.#addressOf(request)}`);
   }
 
   /**
@@ -97,10 +88,16 @@ export class RateLimits {
    */
   async answer(
     context: RequestContext,
-    request: FastifyRequest,
     run: () => Promise<Answer>,
+    accountName: RateLimitSettings["accountName"],
   ): Promise<Answer> {
-    const subject = await subjectOf(context);
+    const { limited, request } = context;
+    if (limited === "refusals") {
+      const answer = await run();
+      if (answer.status >= 400) await this.#counters.address?.(`refused ${this.#addressOf(request)}`);
+      return answer;
+    }
+    const subject = await subjectOf(context, accountName);
     if (subject === undefined) return await run();
     const { kind, account } = subject;
     if (kind !== "attempt") {

@@ -7,7 +7,10 @@ import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
 import { ownerOf } from "../../session/owner.ts";
+import type { RateLimitSettings } from "./settings.ts";
 import { foldName } from "./fold_name.ts";
+
+type AccountName = RateLimitSettings["accountName"];
 
 /** What a request is counted as. */
 export interface Subject {
@@ -21,17 +24,20 @@ export interface Subject {
  * What a request is counted as besides a request of its address. Without a valid CSRF token no mail is sent and
  * no token is issued: such requests must not use up those of a user.
  */
-export async function subjectOf(context: RequestContext): Promise<Subject | undefined> {
-  const { action, method, provider: { id = "", type = "" } = {} } = context;
+export async function subjectOf(
+  context: RequestContext,
+  accountName: AccountName,
+): Promise<Subject | undefined> {
+  const { action, method, limited, provider: { id = "", type = "" } = {} } = context;
   const subject = (kind: Subject["kind"], account: string | undefined) => {
     return { kind, account: account === undefined ? undefined : `${kind} ${id} ${account}` };
   };
   const mails = action === "signin" && method === "POST" && type === "email";
-  if ((action === "token" || mails) && csrfRefusal(context) !== undefined) return undefined;
-  if (action === "token") return subject("token", await userOf(context));
+  if ((limited === "tokens" || mails) && csrfRefusal(context) !== undefined) return undefined;
+  if (limited === "tokens") return subject("token", await userOf(context));
   if (mails) return subject("mail", folded(recipientOf(context)));
   if (action !== "callback" || !mayBeGuess(context)) return undefined;
-  return subject("attempt", folded(ACCOUNTS[type]?.(context)));
+  return subject("attempt", folded(ACCOUNTS[type]?.(context, accountName)));
 }
 
 /** The account in one spelling. */
@@ -67,8 +73,10 @@ function mayBeGuess({ provider, method, query, headers }: RequestContext): boole
 }
 
 /** The account by the type of the provider. */
-const ACCOUNTS: Readonly<Record<string, (context: RequestContext) => string | undefined>> = {
-  credentials: ({ provider, body = {}, config }) => config.rateLimit!.accountName(body, provider!.id),
+const ACCOUNTS: Readonly<
+  Record<string, (context: RequestContext, accountName: AccountName) => string | undefined>
+> = {
+  credentials: ({ provider, body = {} }, accountName) => accountName(body, provider!.id),
   // Adapters may find a token by itself.
   email: ({ body, query }) => textOf(body?.email) ?? new URLSearchParams(query).get("email") ?? "",
   webauthn({ body }) {

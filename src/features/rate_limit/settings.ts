@@ -1,8 +1,7 @@
 /** How attempts to sign in are limited, as the configuration says. */
 import type { Provider } from "@auth/core/providers";
-import { invalidConfig } from "../errors.ts";
-import type { FastifyAuthOptions, RateLimit, RateLimitOptions } from "../types.ts";
-import { isObject, optionsOf, required, type Rule, TEXT } from "./rules.ts";
+import { isObject, optionsOf, required, type Rule, TEXT } from "../../config/rules.ts";
+import type { RateLimit, RateLimitOptions } from "./options.ts";
 
 /** The limits, each with counters of its own. */
 export const LIMIT_NAMES = ["address", "accountFromAddress", "account", "mail", "token"] as const;
@@ -63,23 +62,23 @@ const DEFAULTS = {
   prefix: "fastify-authjs:limit:",
 };
 
+/** What `rateLimit` may be. */
+export const rateLimitRule: Rule = (value, name) => {
+  if (typeof value === "boolean") return undefined;
+  return isObject(value)
+    ? optionsOf(RULES)(value, name)
+    : `\`${name}\` is ${JSON.stringify(value)}: write true, false or an object.`;
+};
+
 /**
  * The settings of a configuration.
  *
  * @param providers Those for core.
- * @returns `undefined` if attempts are not limited.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a setting that cannot work.
  */
 export function rateLimitSettings(
-  { rateLimit }: FastifyAuthOptions,
+  options: RateLimitOptions,
   providers: readonly Provider[],
-): RateLimitSettings | undefined {
-  if (rateLimit === undefined || rateLimit === false) return undefined;
-  const options: RateLimitOptions = rateLimit === true ? {} : rateLimit;
-  const problem = isObject(options)
-    ? optionsOf(RULES)(options, "rateLimit")
-    : `\`rateLimit\` is ${JSON.stringify(options)}: write true, false or an object.`;
-  if (problem !== undefined) throw invalidConfig(problem);
+): RateLimitSettings {
   const fields = nameFields(providers);
   const accountName: RateLimitSettings["accountName"] = (sent, provider) => {
     const field = fields.get(provider);
@@ -110,19 +109,4 @@ export function nameFields(providers: readonly Provider[]): ReadonlyMap<string, 
     const inputs = Object.entries(options?.credentials ?? credentials);
     return [options?.id ?? id, inputs.find(([, { type }]) => !OTHER_INPUTS.has(type))?.[0]];
   }));
-}
-
-/** What the counters of a configuration depend on. */
-interface CountedConfig {
-  readonly rateLimit: RateLimitSettings | undefined;
-  readonly core: { readonly secret?: string | string[] };
-}
-
-/** Whether two configurations of a tenant count the same, so that the counters of one go on for the other. */
-export function haveSameLimits(a: CountedConfig, b: CountedConfig): boolean {
-  // Functions are not in the text: they count nothing.
-  const [one, other] = [a, b].map(({ rateLimit, core: { secret } }) =>
-    JSON.stringify([{ ...rateLimit, redis: undefined }, secret])
-  );
-  return one === other && a.rateLimit?.redis === b.rateLimit?.redis;
 }

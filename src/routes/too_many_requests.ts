@@ -1,17 +1,17 @@
 /** The answer to a request that is one too many. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { text } from "node:stream/consumers";
-import { redirectAnswer } from "../../core/answer.ts";
-import { errorPage } from "../../core/failure.ts";
-import { FastifyAuthError } from "../../errors.ts";
-import { receivedRequest } from "../../http/received.ts";
-import { type Mount, requestContext } from "../context.ts";
-import { tooManyAnswer } from "../failed_form.ts";
-import { sendFailedPage, wantsPage } from "../failed_page.ts";
-import { replyKind, sendAnswer, sendFailure } from "../reply.ts";
-import type { AuthRoute } from "../table.ts";
+import { redirectAnswer } from "../core/answer.ts";
+import { errorPage } from "../core/failure.ts";
+import { FastifyAuthError } from "../errors.ts";
+import { receivedRequest } from "../http/received.ts";
+import { type Mount, requestContext } from "./context.ts";
+import { tooManyAnswer } from "./failed_form.ts";
+import { sendFailedPage, wantsPage } from "./failed_page.ts";
+import { replyKind, sendAnswer, sendFailure } from "./reply.ts";
+import { type AuthRoute, isOfSignIn } from "./table.ts";
 
-/** There were more attempts than `rateLimit` allows. */
+/** There were more attempts than a limit allows. */
 export class TooManyRequests extends FastifyAuthError {
   /** The type for clients and for the log. */
   readonly type = "TooManyRequests";
@@ -44,7 +44,7 @@ export async function sendTooManyRequests(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   reply.headers(error.headers);
-  if (route.action === "webauthn-options" || route.limited === "always") return sendFailure(reply, error);
+  if (!isOfSignIn(route, request.method)) return sendFailure(reply, error);
   const received = receivedRequest(request);
   const kind = replyKind(received.headers);
   if (kind === "redirect") {

@@ -1,5 +1,5 @@
-/** The options of the features: one interface for each, with what it adds to the configuration. */
-import type { IoRedisClient, NodeRedisClient } from "./store.ts";
+/** The option of limits on attempts to sign in. */
+import type { IoRedisClient, NodeRedisClient } from "../../types/store.ts";
 
 /** The option of limits on attempts to sign in. */
 export interface RateLimitConfig {
