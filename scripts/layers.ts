@@ -29,6 +29,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
       "session",
       "config",
       "provider",
+      "adapter",
       "http",
       "utils",
     ],
@@ -165,7 +166,7 @@ interface Module {
 const ENTRIES = [
   "mod.ts",
   "src/redis.ts",
-  "adapters.ts",
+  "src/adapters.ts",
   "src/telemetry.ts",
   "src/type_parts.ts",
   "src/features/telemetry/mod.ts",

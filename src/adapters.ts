@@ -16,10 +16,10 @@
  *
  * @module
  */
-export { type AccountListAdapter, type ListedAccount, withAccountList } from "./src/adapter/account_list.ts";
-export { type ListedSession, type SessionListAdapter, withSessionList } from "./src/adapter/session_list.ts";
+export { type AccountListAdapter, type ListedAccount, withAccountList } from "./adapter/account_list.ts";
+export { type ListedSession, type SessionListAdapter, withSessionList } from "./adapter/session_list.ts";
 export {
   type AccountTokens,
   type AccountUpdateAdapter,
   withAccountUpdate,
-} from "./src/features/access_tokens/account_update.ts";
+} from "./adapter/account_update.ts";

@@ -1,8 +1,7 @@
 /** The tokens of providers in the rows of accounts (`refreshTokens` with sessions in a database). */
 import type { Adapter } from "@auth/core/adapters";
-import type { AccountListAdapter, ListedAccount } from "../../adapter/account_list.ts";
-import { withMethods } from "../../adapter/bind.ts";
-import type { SignInParams } from "../../session/hooks.ts";
+import type { AccountListAdapter } from "./account_list.ts";
+import { withMethods } from "./bind.ts";
 
 /** The tokens of an account, as they are written to its row. */
 export interface AccountTokens {
@@ -60,23 +59,3 @@ export function withAccountUpdate<A extends Adapter>(
 
 /** An adapter with the methods by which the rows of accounts keep tokens. */
 export type TokenAdapter = Adapter & AccountListAdapter & AccountUpdateAdapter;
-
-/** Writes the tokens of a sign-in to the row of its account: core does so only when it links the account. */
-export async function updateRow(
-  { account, user }: SignInParams,
-  adapter: Pick<TokenAdapter, "listAccountsByUserId" | "updateAccount">,
-): Promise<void> {
-  if (!account?.access_token) return;
-  const { provider, providerAccountId, access_token, refresh_token, expires_at } = account;
-  const isRow = (row: ListedAccount) =>
-    row.provider === provider && row.providerAccountId === providerAccountId;
-  // Some providers issue a refresh token only with the first sign-in.
-  const kept = refresh_token ?? (await adapter.listAccountsByUserId(user.id!)).find(isRow)?.refresh_token;
-  await adapter.updateAccount({
-    provider,
-    providerAccountId,
-    access_token,
-    refresh_token: kept ?? null,
-    expires_at: expires_at ?? null,
-  });
-}
