@@ -6,8 +6,7 @@ import type { RequestContext } from "../core/context.ts";
 import { onHeaders } from "../http/late_headers.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
-import type { Nonce, Page } from "../pages/types.ts";
-import { waitIn } from "../pages/wait.ts";
+import type { Nonce, Page, Wait } from "../pages/types.ts";
 
 /** Where a page is shown. */
 export type PagePlace = Pick<RequestContext, "auth" | "mountPath" | "origin">;
@@ -43,6 +42,16 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
     assets: (await auth.assets()).below(mountPath),
   });
 }
+
+/** How long to wait, in words such as "in 5 minutes", and in seconds for the script that counts them down. */
+function waitIn(tag: string, seconds: number): Wait {
+  const [size, unit] = UNITS.find(([size]) => seconds >= size) ?? [1, "second"];
+  const when = new Intl.RelativeTimeFormat(tag).format(Math.ceil(seconds / size), unit);
+  return { when, seconds: String(seconds) };
+}
+
+/** A minute and a half is two minutes, and not ninety seconds. */
+const UNITS = [[3600, "hour"], [60, "minute"]] as const;
 
 /** Keeps the language of `ui_locales` for the pages and mails that follow, until the browser is closed. */
 function keepLanguage(reply: FastifyReply, tag: string, { mountPath, origin }: PagePlace): void {
