@@ -24,7 +24,7 @@ async function withDemoIn(page: Page, use: (demo: RunningDemo) => Promise<void>)
 async function beSentToSignIn(page: Page, { origin }: RunningDemo): Promise<void> {
   await page.goto(`${origin}/protected`);
   assertEquals(new URL(page.url()).pathname, "/auth/signin");
-  await page.getByRole("alert").getByText("Please sign in to access this page.").waitFor();
+  await page.getByText("Please sign in to access this page.").waitFor();
 }
 
 /** Arrives at the protected page, looks at the session, signs out, and is kept out. */

@@ -22,7 +22,10 @@ const PAGES: Page[] = [undefined, "token", HOSTILE].flatMap((csrfToken) =>
     { kind: "signIn", providers: [FORM, PASSKEY], csrfToken, callbackUrl },
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: HOSTILE, error: "AccessDenied" },
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: "" },
-    { kind: "signOut", csrfToken, callbackUrl },
+    { kind: "signOut", csrfToken, callbackUrl, returnUrl: HOSTILE },
+    { kind: "signedIn", csrfToken, callbackUrl, returnUrl: "/auth/signin", name: csrfToken },
+    { kind: "stepUp", providers: [FORM], csrfToken, callbackUrl, name: HOSTILE },
+    { kind: "signedOut" },
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: HOSTILE, error: "CredentialsSignin" },
     { kind: "error", error: "Verification", callbackUrl },
     { kind: "error", error: "AccessDenied", callbackUrl },
@@ -66,7 +69,7 @@ Deno.test("one template serves requests with other values, and another one anoth
   const view = await viewOf("en");
   const templates = new PageTemplates();
   // The providers of a configuration stay the same.
-  const ofOneConfiguration = PAGES.filter((page) => page.kind !== "signIn" || page.providers.length === 1);
+  const ofOneConfiguration = PAGES.filter((page) => !("providers" in page) || page.providers.length === 1);
   for (const page of [...ofOneConfiguration, ...ofOneConfiguration]) {
     assertEquals(templates.render(page, view), renderPage(page, view), JSON.stringify(page));
   }
@@ -99,7 +102,7 @@ Deno.test("the sign-in page is rendered once for each site, however many request
 
 Deno.test("a client that names many hosts gets the page of each", async () => {
   const templates = new PageTemplates();
-  const page: Page = { kind: "signOut", csrfToken: "token", callbackUrl: "/" };
+  const page: Page = { kind: "signOut", csrfToken: "token", callbackUrl: "/", returnUrl: "/" };
   const views = await Promise.all(
     Array.from({ length: 300 }, (_, index) => viewOf("en", `${index}.example`)),
   );

@@ -30,6 +30,7 @@ const STATES: readonly [name: string, providers: readonly Provider[], paths: rea
     "/signin",
     "/signin?error=CredentialsSignin",
     "/signout",
+    "/signout?done=1",
     "/verify-request",
     "/callback/nodemailer?token=link&email=ada%40example.com",
     "/nowhere",
@@ -173,7 +174,7 @@ browserTest("in a browser a password signs in and the sign-out page signs out, b
   await page.keyboard.press("Tab");
   assertEquals(await focused(), "Sign out");
   await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "Hello nobody" }).waitFor();
+  await page.getByRole("heading", { name: "You are signed out" }).waitFor();
   assertEquals(complaints, []);
 });
 

@@ -29,15 +29,21 @@ const ADDED_PARAMETERS = ["callbackUrl", "code", "error"];
 /**
  * The URL of the sign-in page, with a callback URL.
  *
+ * @param asked What the built-in page is told besides.
  * @returns `undefined` if the configuration has no such page and is not mounted in this application.
  */
-export function signInAddress(request: PageRequest, config: FastifyAuthConfig): string | undefined {
+export function signInAddress(
+  request: PageRequest,
+  config: FastifyAuthConfig,
+  asked: Record<string, string> = {},
+): string | undefined {
   const page = signInPage(request, config);
   if (page === undefined) return undefined;
   const { path, query, hash } = splitUrl(page);
   const parameters = new URLSearchParams({ error: "SessionRequired" });
   const callbackUrl = callbackUrlOf(request, config, page);
   if (callbackUrl !== undefined) parameters.set("callbackUrl", callbackUrl);
+  for (const [name, value] of Object.entries(asked)) parameters.set(name, value);
   // Not encoded anew: an application may read the query as text.
   const own = query.split("&").filter((parameter) => parameter !== "" && !isAdded(parameter));
   return `${path}?${[...own, parameters].join("&")}${hash}`;

@@ -3,8 +3,9 @@ import { html } from "@remix-run/html-template";
 import { confirmPage } from "./confirm.ts";
 import { errorPage } from "./error.ts";
 import { redirectPage } from "./redirect.ts";
+import { signedInPage } from "./signed_in.ts";
 import { signInPage } from "./signin.ts";
-import { signOutPage } from "./signout.ts";
+import { signedOutPage, signOutPage } from "./signout.ts";
 import type { Page, PageContent, PageView } from "./types.ts";
 import { verifyRequestPage } from "./verify_request.ts";
 
@@ -39,7 +40,12 @@ export function renderPage(page: Page, view: PageView): string {
 function contentOf(page: Page, view: PageView): PageContent {
   switch (page.kind) {
     case "signIn":
+    case "stepUp":
       return signInPage(page, view);
+    case "signedIn":
+      return signedInPage(page, view);
+    case "signedOut":
+      return signedOutPage(page, view);
     case "signOut":
       return signOutPage(page, view);
     case "verifyRequest":

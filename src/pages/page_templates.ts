@@ -19,6 +19,8 @@ const VARIABLES = [
   "signInUrl",
   "email",
   "identifier",
+  "name",
+  "returnUrl",
   "seconds",
   "url",
   "to",
@@ -42,8 +44,8 @@ export class PageTemplates {
 
   /** The HTML document of a page, as {@linkcode renderPage} makes it. */
   render(page: Page, view: PageView): string {
-    // Its fields are those of the link.
-    if (page.kind === "confirm") return renderPage(page, view);
+    // Their fields and forms are those of the request.
+    if (page.kind === "confirm" || page.kind === "stepUp") return renderPage(page, view);
     const values: Values = { ...variablesOf(page), script: view.nonce.script, style: view.nonce.style };
     const names = Object.keys(values);
     const { language: { tag }, site, mountPath } = view;

@@ -22,14 +22,14 @@ const OF_FORM: Partial<Record<PageError, string>> = {
 /** The sign-in page: a button or a form for each provider. */
 export function signInPage(page: SignInPage, view: PageView): PageContent {
   const { texts } = view.language;
-  const title = texts["signIn.title"];
+  const { title, text } = headingOf(page, view);
   const failed = failedForm(page);
   const notice = page.error && noticeOf(page.error, page, view);
   return {
     title,
     head: passkeyScript(page, view),
     main: html`<h1>${title}</h1>
-<p class="site">${fill(texts["signIn.site"], { site: view.site })}</p>
+<p class="site">${text}</p>
 ${failed === undefined ? notice : null}
 ${
       page.providers.length === 0
@@ -37,6 +37,12 @@ ${
         : methods(page, { failed, notice }, view)
     }`,
   };
+}
+
+function headingOf({ kind, name }: SignInPage, { language: { texts }, site }: PageView) {
+  if (kind === "signIn") return { title: texts["signIn.title"], text: fill(texts["signIn.site"], { site }) };
+  const text = name === undefined ? texts["stepUp.text"] : fill(texts["stepUp.textAs"], { name });
+  return { title: texts["stepUp.title"], text };
 }
 
 /** The id of the provider whose form failed, and that shows it. */
@@ -106,7 +112,7 @@ function signInForm(
   const waits = failed === id && page.when !== undefined;
   const attributesOfForm = {
     method: "post",
-    action: addressOf(provider, view),
+    action: addressOf(provider, view, page.authorization),
     "data-brand": brand,
     ...(type === "webauthn" && passkeyAttributes(form, view)),
   };
@@ -121,8 +127,10 @@ function signInForm(
 }
 
 /** Passwords and authenticators' responses go to the callback. */
-function addressOf({ id, type }: ProviderView, { mountPath }: PageView): string {
-  return `${mountPath}/${type === "credentials" || type === "webauthn" ? "callback" : "signin"}/${id}`;
+function addressOf({ id, type }: ProviderView, { mountPath }: PageView, authorization?: string): string {
+  const action = type === "credentials" || type === "webauthn" ? "callback" : "signin";
+  const query = authorization && (type === "oauth" || type === "oidc") ? `?${authorization}` : "";
+  return `${mountPath}/${action}/${id}${query}`;
 }
 
 function submitButton(

@@ -211,8 +211,12 @@ grid-template-columns: 1.25rem 1fr 1.25rem;
 }
 .button + .button,
 form + .button,
+.button + form,
 .more[open] > .buttons {
 margin-block-start: 0.625rem;
+}
+h1 + .button {
+margin-block-start: 1.5rem;
 }
 .more > summary {
 list-style: none;
@@ -432,7 +436,8 @@ opacity: 0;
 }
 @media (forced-colors: active) {
 .button,
-.alert {
+.alert,
+.notice {
 border: 1px solid;
 }
 }

@@ -6,6 +6,8 @@ import type { PageError } from "./page_error.ts";
 /** A page, by its `kind`, with what is on it. */
 export type Page =
   | SignInPage
+  | SignedInPage
+  | SignedOutPage
   | SignOutPage
   | VerifyRequestPage
   | ConfirmPage
@@ -14,7 +16,8 @@ export type Page =
 
 /** The sign-in page. */
 export interface SignInPage extends Wait {
-  readonly kind: "signIn";
+  /** On "stepUp" a user who is signed in does so again. */
+  readonly kind: "signIn" | "stepUp";
   readonly providers: readonly ProviderView[];
   /** `undefined` if CSRF tokens are switched off. */
   readonly csrfToken: string | undefined;
@@ -22,6 +25,10 @@ export interface SignInPage extends Wait {
   readonly callbackUrl: string | undefined;
   /** Why a sign-in failed. */
   readonly error?: PageError | undefined;
+  /** The name of the user who signs in again. */
+  readonly name?: string | undefined;
+  /** The parameters of authorization requests. */
+  readonly authorization?: string;
   /** The id of the provider whose form failed. */
   readonly failed?: string | undefined;
   /** What was typed there to say who signs in. */
@@ -65,11 +72,29 @@ export interface FieldView {
   readonly attributes: Readonly<Record<string, string | true>>;
 }
 
+/** The page for a user who is signed in already. */
+export interface SignedInPage {
+  readonly kind: "signedIn";
+  readonly csrfToken: string | undefined;
+  readonly callbackUrl: string | undefined;
+  /** Where a sign-out leads. */
+  readonly returnUrl: string;
+  readonly name: string | undefined;
+}
+
 /** The page that asks whether to sign out. */
 export interface SignOutPage {
   readonly kind: "signOut";
   readonly csrfToken: string | undefined;
+  /** Where a user goes who stays. */
   readonly callbackUrl: string | undefined;
+  /** Where the sign-out leads. */
+  readonly returnUrl: string;
+}
+
+/** The page that says that the user has signed out. */
+export interface SignedOutPage {
+  readonly kind: "signedOut";
 }
 
 /** The page that says that a sign-in link was mailed. */

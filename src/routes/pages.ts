@@ -9,33 +9,74 @@ import { errorAnswer } from "../core/failure.ts";
 import { type Flow, flowOf } from "../core/flow.ts";
 import { errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
+import type { Session } from "../types.ts";
 import { keptForm } from "./failed_form.ts";
+import { STEP_UP_PARAMETERS } from "./query.ts";
 
-/** Answers with the sign-in page. */
+/**
+ * Answers with the sign-in page. A user who is signed in gets one to go on, or, if a guard asks for it, to sign in
+ * once more.
+ */
 export async function handleSignInPage(context: RequestContext): Promise<Answer> {
-  const { providers } = context.config.pages;
   const query = new URLSearchParams(context.query);
   const error = query.get("error");
+  const asksAnew = query.get("prompt") === "login";
+  const user = error === null || asksAnew ? await userOf(context) : undefined;
+  const stepsUp = user !== undefined && asksAnew;
   const { form, cookies } = keptForm(context);
-  const answer = await answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => ({
-    kind: "signIn",
-    providers,
-    csrfToken,
-    callbackUrl,
-    error: isQueryError(error) ? error : undefined,
-    email: query.get("email") ?? undefined,
-    ...form,
-  }));
+  const answer = await answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => {
+    const name = user?.name ?? user?.email ?? undefined;
+    if (user !== undefined && !stepsUp) {
+      const returnUrl = withQuery(
+        `${context.mountPath}/signin`,
+        callbackUrl === undefined ? {} : { callbackUrl },
+      );
+      return { kind: "signedIn", csrfToken, callbackUrl, returnUrl, name };
+    }
+    return {
+      kind: stepsUp ? "stepUp" : "signIn",
+      providers: providersOf(context, stepsUp ? query : undefined),
+      csrfToken,
+      callbackUrl,
+      error: isQueryError(error) && !stepsUp ? error : undefined,
+      email: query.get("email") ?? (stepsUp ? user.email : undefined) ?? undefined,
+      ...(stepsUp && { name, authorization: authorizationOf(query) }),
+      ...form,
+    };
+  });
   return { ...answer, cookies: [...answer.cookies, ...cookies] };
 }
 
-/** Answers with the page that asks whether to sign out. */
+/** The user of the session; `undefined` if there is none, or if that is unknown. */
+async function userOf({ held, readSession }: RequestContext): Promise<Session["user"]> {
+  return held.token === "" ? undefined : (await readSession()).session?.user;
+}
+
+/** The providers to choose from; to step up, those that count. */
+function providersOf({ config }: RequestContext, query: URLSearchParams | undefined) {
+  const { providers } = config.pages;
+  const ids = query?.get("ways")?.split(" ");
+  return ids === undefined ? providers : providers.filter(({ id }) => ids.includes(id));
+}
+
+function authorizationOf(query: URLSearchParams): string {
+  return String(
+    new URLSearchParams([...query].filter(([name]) => STEP_UP_PARAMETERS.includes(name as never))),
+  );
+}
+
+/**
+ * Answers with the page that asks whether to sign out, which leads back here, or to an address that the query
+ * names: what was shown before may need a session.
+ */
 export function handleSignOutPage(context: RequestContext): Promise<Answer> {
-  return answerWithPage("signOut", context, ({ csrfToken, callbackUrl }) => ({
-    kind: "signOut",
-    csrfToken,
-    callbackUrl,
-  }));
+  const { held, mountPath, query } = context;
+  const parameters = new URLSearchParams(query);
+  return answerWithPage("signOut", context, ({ csrfToken, callbackUrl }) => {
+    if (parameters.has("done") && held.token === "") return { kind: "signedOut" };
+    const asked = parameters.has("callbackUrl") ? callbackUrl : undefined;
+    return { kind: "signOut", csrfToken, callbackUrl, returnUrl: asked ?? `${mountPath}/signout?done=1` };
+  });
 }
 
 /** Answers with the page that says that a sign-in link was mailed. */

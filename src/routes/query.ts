@@ -37,9 +37,12 @@ type Filter = (name: string) => boolean;
 const only = (...names: string[]): Filter => (name) => names.includes(name);
 const any: Filter = () => true;
 
+/** What a guard asks of the sign-in after it (OpenID Connect Core 1.0 section 3.1.2.1). */
+export const STEP_UP_PARAMETERS = ["acr_values", "max_age", "prompt"] as const;
+
 const PAGES: Readonly<Record<string, Filter>> = {
-  signin: only("callbackUrl", "email", "error"),
-  signout: only("callbackUrl"),
+  signin: only("callbackUrl", "email", "error", "ways", ...STEP_UP_PARAMETERS),
+  signout: only("callbackUrl", "done"),
   error: only("callbackUrl", "code", "error"),
   "verify-request": only("callbackUrl", "provider", "type"),
 };

@@ -49,7 +49,9 @@ async function signOut(context: RequestContext): Promise<Answer> {
         removals.push(removalOf(name, options));
       }
     }
-    const answer = { ...redirectAnswer(callbackUrl), cookies: [...cookies, ...removals] };
+    // The next sign-in must not end on a page of ours.
+    const kept = callbackUrl.startsWith(`${context.origin.href}${context.mountPath}/`) ? [] : cookies;
+    const answer = { ...redirectAnswer(callbackUrl), cookies: [...kept, ...removals] };
     if (token === "") return answer;
     return await endHeld(token, answer, context);
   } catch (error) {

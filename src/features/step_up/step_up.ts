@@ -18,7 +18,7 @@ import { toList } from "../../guard/guard_options.ts";
 import { ATTEMPT, signInClaims } from "./sign_in_cookie.ts";
 import { signInOf } from "./sign_in_record.ts";
 import { RequestReads } from "../../session/request_reads.ts";
-import { returnPath } from "../../guard/sign_in_redirect.ts";
+import { returnPath, signInAddress } from "../../guard/sign_in_redirect.ts";
 import { readClaims } from "../../instance/read_claims.ts";
 import type { Guarded, GuardRefusal } from "../../core/guard_hooks.ts";
 
@@ -118,13 +118,36 @@ async function startStepUp(
     options: { ...options, maxAge: ATTEMPT_SECONDS },
   });
   const provider = providerOf(record?.provider, instance);
-  if (provider === undefined) return false;
+  if (provider === undefined) return showWays(stepUp, request, reply, config);
   const callbackUrl = returnPath(request, config);
   await beginSignIn({ config, instance }, request as never, reply as FastifyReply, provider, {
     authorizationParams: parametersOf(stepUp),
     ...(callbackUrl !== undefined && { callbackUrl }),
   });
   return true;
+}
+
+/** Redirects to the built-in page with the ways to sign in that count, if there are some. */
+function showWays(
+  stepUp: StepUp,
+  request: Guarded["request"],
+  reply: GuardedReply,
+  config: Guarded["config"],
+): boolean {
+  const { core, providers } = authInstance(config).config;
+  const ways = [...providers.values()].filter(({ type }) => core.callbacks?.jwt || counts(type, stepUp));
+  if (core.pages?.signIn || ways.length === 0) return false;
+  const asked = { ...parametersOf(stepUp), prompt: "login", ways: ways.map(({ id }) => id).join(" ") };
+  const address = signInAddress(request, config, asked);
+  if (address === undefined) return false;
+  reply.redirect(address, 302);
+  return true;
+}
+
+/** Whether a sign-in by a type of provider says what is required, without a `jwt` callback that does. */
+function counts(type: string, { acr, amr }: StepUp): boolean {
+  const isKindRequired = acr.length > 0 || amr.length > 0;
+  return type === "oidc" || type === "credentials" || (type !== "oauth" && !isKindRequired);
 }
 
 function inVain(provider: string, { auth_time, acr, amr }: JWT): string {
