@@ -1,4 +1,4 @@
-/** How the sign-in page calls buttons and fields. */
+/** How the sign-in page calls buttons and fields, and what fields are for. */
 import { fill, type Texts } from "./texts/texts.ts";
 import type { FieldView, ProviderView } from "./types.ts";
 
@@ -39,4 +39,13 @@ export function fieldLabel({ name, label, attributes }: FieldView, texts: Texts)
   if (name === "username") return texts["field.username"];
   if (name === "password" || attributes.type === "password") return texts["field.password"];
   return name;
+}
+
+/** Whether a field says who signs in. */
+export function isIdentifier({ name, attributes }: FieldView): boolean {
+  return attributes.type !== "hidden" && (isAddress({ name, attributes }) || name === "username");
+}
+
+export function isAddress({ name, attributes }: FieldView): boolean {
+  return name === "email" || attributes.type === "email";
 }

@@ -1,7 +1,7 @@
 /** The forms of the sign-in page, and their fields. */
 import { html, type SafeHtml } from "@remix-run/html-template";
 import { labelledField } from "./form.ts";
-import { fieldLabel } from "./labels.ts";
+import { fieldLabel, isAddress, isIdentifier } from "./labels.ts";
 import type { FieldView, PageView, ProviderView, SignInPage } from "./types.ts";
 
 /** A form of the page. */
@@ -11,15 +11,6 @@ export interface SignInForm {
   readonly mail?: ProviderView | undefined;
   /** The id of the field of another form that has the address. */
   readonly sharedField?: string | undefined;
-}
-
-/** Whether a field says who signs in. */
-export function isIdentifier({ name, attributes }: FieldView): boolean {
-  return attributes.type !== "hidden" && (isAddress({ name, attributes }) || name === "username");
-}
-
-function isAddress({ name, attributes }: FieldView): boolean {
-  return name === "email" || attributes.type === "email";
 }
 
 function isPassword({ attributes }: FieldView): boolean {

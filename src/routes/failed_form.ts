@@ -9,7 +9,7 @@ import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { flowOf } from "../core/flow.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
-import { isIdentifier } from "../pages/signin_fields.ts";
+import { isIdentifier } from "../pages/labels.ts";
 import { parseJsonObject } from "../utils/json.ts";
 import { replyKind } from "./reply.ts";
 

@@ -10,13 +10,10 @@ import { eventsOf, type Publish } from "../telemetry/events.ts";
 import { authActions } from "../telemetry/operations.ts";
 import { askHooks } from "./admission.ts";
 import type { Mount } from "./context.ts";
+import { keepForm } from "./failed_form.ts";
 import { keepCallbackUrl } from "./failed_sign_in.ts";
 import { observeAction } from "./observed_action.ts";
 import { type AuthRoute, isOfSignIn } from "./table.ts";
-import { later } from "../utils/later.ts";
-
-// It knows the fields of the page.
-const keepForm = later(async () => (await import("./failed_form.ts")).keepForm);
 
 /**
  * Calls the handler of a request to an auth route, or of an action of the application; logs the error of its
@@ -56,7 +53,7 @@ export async function runAction(
     if (!isThrown) context.logger.error(error);
     if (isSignIn && (fromApplication || !isThrown)) publishFailure(publish, error);
   }
-  return await keepCallbackUrl(await keepForm(answer, context), context);
+  return await keepCallbackUrl(keepForm(answer, context), context);
 }
 
 /** Publishes that a sign-in failed. */
