@@ -6,7 +6,6 @@ import { errorPage } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { receivedRequest } from "../http/received.ts";
 import { type Mount, requestContext } from "./context.ts";
-import { tooManyAnswer } from "./failed_form.ts";
 import { sendFailedPage, wantsPage } from "./failed_page.ts";
 import { replyKind, sendAnswer, sendFailure } from "./reply.ts";
 import { type AuthRoute, isOfSignIn } from "./table.ts";
@@ -70,6 +69,7 @@ async function sendForm(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { tooManyAnswer } = await import("./failed_form.ts");
   const received = receivedRequest(request);
   const body = received.body ?? await unreadForm(request);
   const context = requestContext(request, { ...received, body, action: route.action }, mount);
