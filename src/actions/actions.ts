@@ -10,7 +10,7 @@ import { lackingFeature } from "../instance/feature.ts";
 import type { GuardedReply, Session } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
-import { handleSessionUpdate } from "../routes/session.ts";
+import { handleSessionUpdate } from "../routes/session_update.ts";
 import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
 import { SIGNED_OUT, toSession } from "../session/read.ts";

@@ -1,24 +1,21 @@
-/** What an auth route and an action of the application have in common: what came of it is logged and published. */
+/** What auth routes and actions have in common: what came of them is logged and published. */
 import type { FastifyRequest } from "fastify";
 import type { Answer } from "../core/answer.ts";
 import type { Handler, RequestContext } from "../core/context.ts";
-import { failureOf } from "../core/failure.ts";
+import { errorPage, failureOf } from "../core/failure.ts";
+import { allowedRedirect } from "../core/flow.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { AuthParams } from "../http/received.ts";
 import { errorTypeOf } from "../telemetry/error_type.ts";
 import { eventsOf, type Publish } from "../telemetry/events.ts";
 import { authActions } from "../telemetry/operations.ts";
+import type { AuthActionOperation } from "../types.ts";
 import { askHooks } from "./admission.ts";
 import type { Mount } from "./context.ts";
 import { keepForm } from "./failed_form.ts";
-import { keepCallbackUrl } from "./failed_sign_in.ts";
-import { observeAction } from "./observed_action.ts";
 import { type AuthRoute, isOfSignIn } from "./table.ts";
 
-/**
- * Calls the handler of a request to an auth route, or of an action of the application; logs the error of its
- * answer, or publishes what has happened.
- */
+/** Calls a handler, and those of features around it; logs and publishes what came of it. */
 export async function runAction(
   context: RequestContext,
   requestId: string,
@@ -26,7 +23,7 @@ export async function runAction(
 ): Promise<Answer> {
   const { action, method, provider, fromApplication, publish } = context;
   const { hooks } = context.auth;
-  // What features do around it: the first of them is the outermost.
+  // The first feature is the outermost.
   const inner = hooks.reduceRight<Handler>(
     (inner, { onAnswer }) => onAnswer ? (context) => onAnswer(context, () => inner(context)) : inner,
     handle,
@@ -37,23 +34,38 @@ export async function runAction(
     return await inner(context);
   };
   const answer = authActions.isObserved
-    ? await observeAction(context, requestId, answered)
+    ? await observe(context, requestId, answered)
     : await answered(context);
-  const { error, redirect, events = {} } = answer;
-  if (error === undefined && !answer.isReported) {
+  const { error, redirect, events = {}, isReported } = answer;
+  if (error === undefined) {
+    if (isReported) return answer;
     for (const [name, details] of Object.entries(events)) publish?.(name as never, details as never);
+    return answer;
   }
-  if (error === undefined) return answer;
   // An error of this package that leads to no page is thrown on a route, and published then. The application
   // gets every one of them.
   const isThrown = error instanceof FastifyAuthError && (fromApplication || redirect === undefined);
-  const isSignIn = provider !== undefined &&
-    (action === "callback" || (action === "signin" && method === "POST"));
-  if (!answer.isReported) {
-    if (!isThrown) context.logger.error(error);
-    if (isSignIn && (fromApplication || !isThrown)) publishFailure(publish, error);
-  }
+  const isSignIn = isOfSignIn({ action, provider: provider !== undefined }, method);
+  if (!isReported && !isThrown) context.logger.error(error);
+  if (!isReported && isSignIn && (fromApplication || !isThrown)) publishFailure(publish, error);
   return await keepCallbackUrl(keepForm(answer, context), context);
+}
+
+/**
+ * The answer, with the callback URL in the address of the sign-in page: core leaves it out, so that the next
+ * attempt, with the right password, would end on the front page.
+ */
+async function keepCallbackUrl(answer: Answer, context: RequestContext): Promise<Answer> {
+  const { provider, callbackUrl, origin } = context;
+  const { redirect } = answer;
+  if (redirect === undefined || provider === undefined || callbackUrl === undefined) return answer;
+  const page = new URL(redirect, origin.href);
+  if (page.pathname !== new URL(errorPage("signIn", {}, context)).pathname) return answer;
+  // Core has called the `redirect` callback with the same arguments, and logged what it threw.
+  const url = await allowedRedirect(callbackUrl, context).catch(() => undefined);
+  if (!url) return answer;
+  page.searchParams.set("callbackUrl", url);
+  return { ...answer, redirect: page.href };
 }
 
 /** Publishes that a sign-in failed. */
@@ -80,4 +92,34 @@ export function publishRefusal(
   if (isOfSignIn(route, request.method) && auth.config.providers.has(provider)) {
     publishFailure(eventsOf(request, { mountPath, provider }), error);
   }
+}
+
+/** Calls the handler of a request that something observes. */
+function observe(context: RequestContext, requestId: string, handle: Handler): Promise<Answer> {
+  const { provider, mountPath, fromApplication } = context;
+  const message = {
+    action: nameOf(context),
+    ...(provider && { provider: provider.id, providerType: provider.type }),
+    requestId,
+    mountPath,
+    fromApplication,
+  };
+  return authActions.trace(message, () => handle(context), {
+    end: ({ error, events: { "fastify-authjs:sign-in-failure": refusal } = {} }) => {
+      if (error !== undefined) return failed(error);
+      return refusal === undefined ? {} : { errorType: refusal.reason, status: refusal.status };
+    },
+    failure: (error) => failed(error as Error),
+  });
+}
+
+function failed(error: Error): Pick<AuthActionOperation, "errorType" | "status"> {
+  const { statusCode = failureOf(error).status } = error as { statusCode?: number };
+  return { errorType: errorTypeOf(error), status: statusCode };
+}
+
+/** A GET of signing in or out only shows a page, and a POST to the session updates it. */
+function nameOf({ action, method }: RequestContext): string {
+  if (action === "session") return method === "POST" ? "update" : action;
+  return (action === "signin" || action === "signout") && method === "GET" ? `${action}-page` : action;
 }

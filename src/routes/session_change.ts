@@ -44,27 +44,29 @@ export async function mayBeSession(token: string, { settings }: RequestContext):
 
 /** After a sign-in: ends the session that the browser had before, and begins the new one. */
 export async function replaceSession(answer: Answer, context: RequestContext): Promise<void> {
-  const { session: given } = answer;
+  const { session: given, goesOn } = answer;
   if (!given) return;
   const { settings, held: { token } } = context;
-  if (answer.goesOn) {
-    // For requests that are still running too.
-    return settings.live.replace(token, given);
-  }
-  if (token !== "" && token !== given) {
-    await publishReplaced(token, context);
-    await endSession(token, endingContext(context));
-    await deleteReplaced(token, context);
-  }
-  // The name of another session is new.
-  if (settings.strategy === "jwt" && settings.ownTokens) return;
+  // For requests that are still running too.
+  if (goesOn) return settings.live.replace(token, given);
+  if (token !== "" && token !== given) await endReplaced(token, context);
   // The application's codec may give it the token, and so the name, of one that ended.
-  settings.live.begin(await sessionName(given, settings));
+  if (settings.strategy === "database" || !settings.ownTokens) {
+    settings.live.begin(await sessionName(given, settings));
+  }
 }
 
-/** Deletes the row of the session that the browser had before: someone else may know its token. */
-async function deleteReplaced(token: string, { settings, logger }: RequestContext): Promise<void> {
-  if (settings.strategy === "jwt") return;
+async function endReplaced(token: string, context: RequestContext): Promise<void> {
+  const { settings, publish, logger } = context;
+  const isRow = settings.strategy === "database";
+  const opened = isRow ? undefined : await openToken(token, settings).catch(() => undefined);
+  // What is no session, such as one that expired, is replaced without an event.
+  if (isRow || opened) {
+    publish?.("fastify-authjs:revoke", { reason: "replaced", ...(opened && { userId: opened.claims.sub }) });
+  }
+  await endSession(token, endingContext(context));
+  if (!isRow) return;
+  // Someone else may know the token of the row.
   const { getSessionAndUser, deleteSession } = settings.adapter!;
   try {
     // Some adapters fail if there is no row.
@@ -98,15 +100,6 @@ export async function readSignedIn(context: RequestContext): Promise<SignedIn | 
   }
 }
 
-/** A cookie that is no session, such as one that expired, is replaced without an event. */
-async function publishReplaced(token: string, { publish, settings }: RequestContext): Promise<void> {
-  if (publish === undefined) return;
-  const reason = "replaced";
-  if (settings.strategy === "database") return publish("fastify-authjs:revoke", { reason });
-  const opened = await openToken(token, settings).catch(() => undefined);
-  if (opened !== undefined) publish("fastify-authjs:revoke", { reason, userId: opened.claims.sub });
-}
-
 /**
  * Whether the session of a token ended. Other processes are only asked about a token that may be a session.
  *
@@ -118,9 +111,9 @@ export async function sessionHasEnded(token: string, context: RequestContext): P
   const name = await sessionName(token, settings);
   if (live.endings(name) > 0) return true;
   // In a database, the row of a session that ended is not found.
-  if (strategy === "database" || !await mayBeSession(token, context)) return false;
-  if (await hasEnded(name, endingContext(context))) return true;
-  return await hasEndedElsewhere(await openToken(token, settings), hooks);
+  const opened = strategy === "jwt" && await openToken(token, settings).catch(() => undefined);
+  if (!opened) return false;
+  return await hasEnded(name, endingContext(context)) || await hasEndedElsewhere(opened, hooks);
 }
 
 /** The request without its session if that ended, so that no account is linked to its user. */

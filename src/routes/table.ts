@@ -35,8 +35,8 @@ export function handlerOf({ action, handle }: AuthRoute, { hooks }: AuthInUse): 
 }
 
 const signIn = later(async () => (await import("./signin.ts")).handleSignIn);
-const readSession = later(async () => (await import("./session.ts")).handleSession);
-const updateSession = later(async () => (await import("./session.ts")).handleSessionUpdate);
+const readSession = later(async () => (await import("./reads.ts")).handleSession);
+const updateSession = later(async () => (await import("./session_update.ts")).handleSessionUpdate);
 
 /** Every route, under any prefix. A handler is loaded with the first request for it. */
 export const AUTH_ROUTES: readonly AuthRoute[] = [
@@ -53,8 +53,8 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     ["GET", "POST"],
     (context) => context.method === "GET" ? readSession(context) : updateSession(context),
   ),
-  route("csrf", ["GET"], later(async () => (await import("./csrf.ts")).csrfAnswer)),
-  route("providers", ["GET"], later(async () => (await import("./providers.ts")).handleProviders)),
+  route("csrf", ["GET"], later(async () => (await import("./reads.ts")).handleCsrf)),
+  route("providers", ["GET"], later(async () => (await import("./reads.ts")).handleProviders)),
   route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
   route("verify-request", ["GET"], later(async () => (await import("./pages.ts")).handleVerifyRequestPage)),
   routeOfProvider(
@@ -94,6 +94,9 @@ export function isCallbackOfServer(
 }
 
 /** Whether requests to a route can be part of a sign-in. */
-export function isOfSignIn({ action, provider }: AuthRoute, method: string): boolean {
+export function isOfSignIn(
+  { action, provider }: Pick<AuthRoute, "action" | "provider">,
+  method: string,
+): boolean {
   return provider && (action === "callback" || (action === "signin" && method === "POST"));
 }

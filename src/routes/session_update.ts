@@ -1,4 +1,4 @@
-/** `<prefix>/session`: reads the session as `getSession()` does, and updates it. */
+/** `POST <prefix>/session`: updates the session. */
 import { JWTSessionError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts } from "../core/context.ts";
@@ -15,29 +15,13 @@ import { openToken, sessionName } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { CallbackFailure, emitSessionEvent, type ReadContext, wrapError } from "../session/read.ts";
 import { readRow } from "../session/read_database.ts";
-import type { JwtRead } from "../session/jwt_read.ts";
 import { runCallbacks } from "../session/renew.ts";
 import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
 import { endingContext, endRemovedSession, mayBeSession, sessionHasEnded } from "./session_change.ts";
 
 /**
- * Answers with the session or `null`, or with 503 if the adapter failed: after `null` a client would sign
- * its user out.
- */
-export async function handleSession(context: RequestContext): Promise<Answer> {
-  const { session, failure } = await context.readSession();
-  const answer = jsonAnswer(session);
-  if (failure !== undefined) return { ...answer, error: failure };
-  // Core's, beside the `Cache-Control` that all auth replies have.
-  return { ...answer, headers: { ...answer.headers, expires: "0", pragma: "no-cache" } };
-}
-
-/**
- * Updates the session: a read whose callbacks get the data of the request, and that gives the session a new
- * token.
- *
- * The session token may be replaced already, or another request may be refreshing it: the newest one is
- * updated, so that the `jwt` callback does not refresh it again. Reads that begin meanwhile wait for the
+ * A read whose callbacks get the data of the request, and that gives the session a new token. Its newest token
+ * is updated, so that the `jwt` callback does not refresh one again. Reads that begin meanwhile wait for the
  * updated one, and running requests with earlier tokens continue with it.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
@@ -58,10 +42,7 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
   return answer;
 }
 
-/**
- * Updates the session while no other process that shares the store refreshes it. Those that
- * wait for the lock go on with the updated one.
- */
+/** Updates the session while no other process refreshes it. Those that wait go on with the updated one. */
 async function updateInTurn(token: string, name: string, context: RequestContext): Promise<Answer> {
   const { callbacks, refreshes, live } = context.settings;
   const ending = endingContext(context);
@@ -90,12 +71,20 @@ async function updateInTurn(token: string, name: string, context: RequestContext
 
 /** Updates the session by its newest token. */
 async function updateToken(newest: string, name: string, context: RequestContext): Promise<Answer> {
-  const held = context.held;
-  const { settings } = context;
+  const { held, settings, logger, headers, body, log, auth } = context;
   const { live } = settings;
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
+  const reading: ReadContext = {
+    settings,
+    logger: () => logger,
+    headers,
+    canSetCookie: () => true,
+    update: { data: body?.data },
+    log,
+    auth,
+    name,
+  };
   const update = settings.strategy === "jwt" ? updateClaims : updateRow;
-  const reading = readContext(name, context);
   const answer = await asOwn(reading, update, newest, reading, context);
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
@@ -117,11 +106,18 @@ async function updateClaims(
 ): Promise<Answer> {
   const { settings, logger } = context;
   try {
-    const read = await runUpdate(newest, reading);
+    const read = await runCallbacks(await openToken(newest, settings), reading);
     const { token, session, expires, sealed, error } = read;
-    if (error instanceof SessionTooLarge) return tooLarge(error, context);
+    if (error instanceof SessionTooLarge) {
+      logger.error(error);
+      const failure = new FastifyAuthError("FST_AUTHJS_SESSION_TOO_LARGE", TOO_LARGE);
+      return { ...jsonAnswer(null, 413), error: failure };
+    }
     if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
     if (token === null) return withoutSession(context);
+    reading.known = { session, token };
+    reading.isMade = true;
+    if (settings.event !== undefined) await emitSessionEvent(reading);
     // When a token of the application's codec ends is known once it is opened.
     const end = settings.ownTokens ? expires : (await openToken(sealed!, settings)).ends.kept;
     return updated(withEnd(session, expires, end), sealed!, context);
@@ -138,18 +134,6 @@ async function updateClaims(
   }
 }
 
-/** Runs the callbacks, and tells the application of the session. */
-async function runUpdate(token: string, context: ReadContext): Promise<JwtRead> {
-  const read = await runCallbacks(await openToken(token, context.settings), context);
-  const { token: claims, session, error } = read;
-  if (claims !== null && error === undefined) {
-    context.known = { session, token: claims };
-    context.isMade = true;
-    if (context.settings.event !== undefined) await emitSessionEvent(context);
-  }
-  return read;
-}
-
 async function updateRow(token: string, reading: ReadContext, context: RequestContext): Promise<Answer> {
   const { failure, update } = await readRow(context.held, reading);
   if (failure !== undefined) return failed(failure, context);
@@ -157,14 +141,11 @@ async function updateRow(token: string, reading: ReadContext, context: RequestCo
   return update === undefined ? jsonAnswer(null) : withoutSession(context);
 }
 
-/**
- * The failure has been logged. The application gets the error of its callback as it gets those of a sign-in.
- */
+/** The failure was logged. The application gets the error of its callback as it gets those of a sign-in. */
 function failed(failure: FastifyAuthError, { fromApplication }: RequestContext): Answer {
-  const error = fromApplication && failure instanceof CallbackFailure
-    ? wrapError(JWTSessionError, failure.cause)
-    : failure;
-  return { ...jsonAnswer(null, 503), error, isReported: error !== failure };
+  const isWrapped = fromApplication && failure instanceof CallbackFailure;
+  const error = isWrapped ? wrapError(JWTSessionError, failure.cause) : failure;
+  return { ...jsonAnswer(null, 503), error, isReported: isWrapped };
 }
 
 /** The updated session, and its cookies. */
@@ -177,13 +158,6 @@ function updated(session: unknown, token: string, context: RequestContext): Answ
   return { ...jsonAnswer(body), cookies, session: token };
 }
 
-/** The session would be too large for its cookie. */
-function tooLarge(error: SessionTooLarge, { logger }: RequestContext): Answer {
-  logger.error(error);
-  const message = "The session would be too large for its cookie, and was not updated.";
-  return { ...jsonAnswer(null, 413), error: new FastifyAuthError("FST_AUTHJS_SESSION_TOO_LARGE", message) };
-}
-
 /** No session: its cookies are removed. */
 function withoutSession(context: RequestContext): Answer {
   const { cookie } = context.settings;
@@ -191,20 +165,8 @@ function withoutSession(context: RequestContext): Answer {
   return { ...jsonAnswer(null), cookies };
 }
 
-function readContext(name: string, context: RequestContext): ReadContext {
-  const { settings, logger, headers, body, log, auth } = context;
-  return {
-    settings,
-    logger: () => logger,
-    headers,
-    canSetCookie: () => true,
-    update: { data: body?.data },
-    log,
-    auth,
-    name,
-  };
-}
+const TOO_LARGE = "The session would be too large for its cookie, and was not updated.";
 
 const UPDATES_ITSELF =
-  "updateSession(): it was called by a function that is called while this very session is read or updated, such as " +
-  "the `jwt` or `session` callback. Return what is to change from the callback instead.";
+  "updateSession(): it was called by a function that is called while this very session is read or updated, " +
+  "such as the `jwt` or `session` callback. Return what is to change from the callback instead.";
