@@ -49,7 +49,7 @@ export function addRoutes(
   for (const route of routes) {
     pathsOf(scope, route, auth.config).forEach(({ url, id }, index) => {
       const operations = describe && index === 0 ? operationsOf(scope, route, auth, describe) : [];
-      addRoute(scope, url, route, { mountOf, id, operations });
+      addRoute(scope, route, { url, id, mountOf, operations });
     });
   }
   const config: object = { [AUTH_ROUTE]: true };
@@ -66,7 +66,7 @@ export function addRoutes(
 /** The path of a route; with `id`, one for that provider alone. */
 interface RoutePath {
   readonly url: string;
-  readonly id?: string;
+  readonly id?: string | undefined;
 }
 
 /**
@@ -150,26 +150,22 @@ export function protectOnSend(
 }
 
 /** What a route is made with. */
-interface RouteSetup {
+interface RouteSetup extends RoutePath {
   readonly mountOf: MountOf;
-  /** The provider, if the path is for that one alone. */
-  readonly id: string | undefined;
   /** The methods that the document of the application describes. */
   readonly operations: ReturnType<typeof operationsOf>;
 }
 
 function addRoute(
   scope: FastifyInstance,
-  url: string,
   route: AuthRoute,
-  { mountOf, id, operations }: RouteSetup,
+  { url, id, mountOf, operations }: RouteSetup,
 ): void {
   const options: Omit<RouteOptions, "method"> = {
     ...routeDefaults(),
     url,
-    errorHandler: (error, request, reply) => {
-      return refuseRequest({ route, mount: mountOf(request), request, reply }, error, id);
-    },
+    errorHandler: (error, request, reply) =>
+      refuseRequest({ route, mount: mountOf(request), request, reply }, error, id),
     bodyLimit: BODY_LIMIT,
     onRequest: admission(route, mountOf, id),
     handler: (request, reply) => answerRequest({ route, mount: mountOf(request), request, reply }),

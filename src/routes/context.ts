@@ -35,7 +35,6 @@ export interface ContextRequest extends Received {
 /**
  * Builds the context: each part of the request is normalised here and nowhere else.
  *
- * @param request The request.
  * @param received What is asked: by the request itself, on a route of the plugin, or else by the application.
  * @throws {FastifyAuthError} 400 for a body that cannot be used, 414 for a query that is too long.
  */
@@ -44,17 +43,17 @@ export function requestContext(
   received: ContextRequest,
   { auth, mountPath, readSession }: Mount,
 ): RequestContext {
-  const { action, method, query: sentQuery, origin, headers, params, body: parsed } = received;
+  const { action, method, origin, headers, params, parameters, limited } = received;
   const { config } = auth;
   const { log } = request;
   const settings = auth.settings(origin.secure);
   const provider = config.providers.get(params.provider ?? "");
   const { query, callbackUrl } = authQuery(
-    sentQuery,
-    { action, method, type: provider?.type, parameters: received.parameters },
+    received.query,
+    { action, method, type: provider?.type, parameters },
     origin.href,
   );
-  const sent = method === "POST" ? authBody(parsed, action) : undefined;
+  const sent = method === "POST" ? authBody(received.body, action) : undefined;
   const asked = sent?.callbackUrl ?? callbackUrl;
   if (asked) warnOfRefusal(asked as string, origin, auth, log);
   // That of a sign-in may be in the query, from where core would send it to the provider.
@@ -72,7 +71,7 @@ export function requestContext(
     action,
     provider,
     method,
-    limited: received.limited,
+    limited,
     headers,
     cookies,
     held: readSessionCookie(cookies, settings.cookie.name),
@@ -100,21 +99,15 @@ function withCallbackUrl(
 
 /** Says once that a `callbackUrl` is not where the user will go. A `redirect` callback decides itself. */
 function warnOfRefusal(callbackUrl: string, { href }: PublicOrigin, auth: AuthInUse, log: Log): void {
-  const problem = auth.config.core.callbacks?.redirect ? undefined : refusalOf(callbackUrl, href);
-  if (problem === undefined) return;
+  if (auth.config.core.callbacks?.redirect) return;
+  const url = normalizeCallbackUrl(callbackUrl);
+  const other = url?.startsWith("/") ? href : url && new URL(url).origin;
+  if (other === href) return;
+  const problem = other === undefined
+    ? "A `callbackUrl` was refused, so the user goes elsewhere: it has to be a path that begins with " +
+      '"/", or an http or https URL, of at most 2,048 characters.'
+    : `A \`callbackUrl\` on ${other} was refused, since it is another origin than ${href}: the user goes ` +
+      `to ${href} instead. If ${other} is yours, have \`callbacks.redirect({ url, baseUrl })\` return it.`;
   const code: NoticeCode = "FST_AUTHJS_WARN_CALLBACK_URL";
   auth.once("callback url", () => log.warn({ code }, problem));
-}
-
-/** Why a `callbackUrl` is refused, with what to change. */
-function refusalOf(callbackUrl: string, origin: string): string | undefined {
-  const url = normalizeCallbackUrl(callbackUrl);
-  if (url === undefined) {
-    return "A `callbackUrl` was refused, so the user goes elsewhere: it has to be a path that begins with " +
-      '"/", or an http or https URL, of at most 2,048 characters.';
-  }
-  const other = url.startsWith("/") ? origin : new URL(url).origin;
-  if (other === origin) return undefined;
-  return `A \`callbackUrl\` on ${other} was refused, since it is another origin than ${origin}: the user goes ` +
-    `to ${origin} instead. If ${other} is yours, have \`callbacks.redirect({ url, baseUrl })\` return it.`;
 }

@@ -38,7 +38,17 @@ export async function sendFormRedirect(
   if (blocksForms(policiesOf(reply), target)) return await sendPage(reply, page(), place);
   // A hook of the application may set a policy that blocks it when the reply is sent.
   if (!isAuthRoute(reply.request.routeOptions.config)) {
-    return await redirectWithPage(reply, { url, target, page: page() }, place);
+    const html = await preparePage(reply, page(), place);
+    // Its hooks all run after ours: the redirect has the page with it, whose policy is set when the headers
+    // are written. Until then only hooks of the application set one.
+    reply.removeHeader(POLICY);
+    const { raw } = reply;
+    onHeaders(raw, () => {
+      if (!blocksForms(policiesOf(reply), target)) return;
+      raw.statusCode = 200;
+      raw.removeHeader("location");
+    });
+    return reply.code(302).header("location", url).send(html);
   }
   (reply as LateReply)[LATE_PAYLOAD] = () => {
     if (!blocksForms(policiesOf(reply), target)) return undefined;
@@ -46,32 +56,6 @@ export async function sendFormRedirect(
     return preparePage(reply, page(), place);
   };
   return reply.redirect(url, 302);
-}
-
-/** The redirect of a form, and the page that takes its place. */
-interface FormRedirect {
-  readonly url: string;
-  /** The same as an absolute URL. */
-  readonly target: string;
-  readonly page: Page;
-}
-
-/** For a route of the application, whose hooks all run after ours: its redirect has the page with it. */
-async function redirectWithPage(
-  reply: FastifyReply,
-  { url, target, page }: FormRedirect,
-  place: PagePlace,
-): Promise<FastifyReply> {
-  const html = await preparePage(reply, page, place);
-  // That of the page is set when the headers are written. Until then only hooks of the application set one.
-  reply.removeHeader(POLICY);
-  const { raw } = reply;
-  onHeaders(raw, () => {
-    if (!blocksForms(policiesOf(reply), target)) return;
-    raw.statusCode = 200;
-    raw.removeHeader("location");
-  });
-  return reply.code(302).header("location", url).send(html);
 }
 
 const POLICY = "content-security-policy";

@@ -10,7 +10,6 @@ import { errorForCode, isQueryError } from "../pages/page_error.ts";
 /** What decides which parameters pass. */
 export interface QueryRoute {
   readonly action: string;
-  /** `GET` or `POST`. */
   readonly method: string;
   /** The type of the provider, if the route names one. */
   readonly type?: string | undefined;
@@ -29,13 +28,10 @@ interface AuthQuery {
 /** Characters: Node's default limit for the whole head of a request. */
 const MAXIMUM_LENGTH = 16_384;
 
-const NO_QUERY: AuthQuery = { query: "", callbackUrl: undefined };
-
 /** Whether a parameter passes. */
 type Filter = (name: string) => boolean;
 
 const only = (...names: string[]): Filter => (name) => names.includes(name);
-const any: Filter = () => true;
 
 /** What a guard asks of the sign-in after it (OpenID Connect Core 1.0 section 3.1.2.1). */
 export const STEP_UP_PARAMETERS = ["acr_values", "max_age", "prompt"] as const;
@@ -55,7 +51,7 @@ const PAGES: Readonly<Record<string, Filter>> = {
  */
 export function authQuery(query: string, route: QueryRoute, frontPage?: string): AuthQuery {
   // The error page names an error in any case.
-  if (query === "" && route.action !== "error") return NO_QUERY;
+  if (query === "" && route.action !== "error") return { query, callbackUrl: undefined };
   if (query.length > MAXIMUM_LENGTH) {
     throw new FastifyAuthError(
       "FST_AUTHJS_QUERY_TOO_LONG",
@@ -66,23 +62,23 @@ export function authQuery(query: string, route: QueryRoute, frontPage?: string):
   const callbackUrl = sent.get("callbackUrl");
   const normalized = namedCallbackUrl(callbackUrl, frontPage);
   const passes = filterOf(route);
-  const parameters = new URLSearchParams(
-    [...sent].filter(([name]) => name !== "callbackUrl" && passes(name)),
-  );
+  const passed = [...sent].filter(([name]) => name !== "callbackUrl" && passes(name));
+  const parameters = new URLSearchParams(passed);
   if (normalized !== undefined && passes("callbackUrl")) parameters.set("callbackUrl", normalized);
   if (route.method === "GET") setError(parameters, route.action);
   return { query: parameters.toString(), callbackUrl };
 }
 
-function filterOf(route: QueryRoute): Filter {
-  const { action, method, type, parameters } = route;
+function filterOf({ action, method, type, parameters }: QueryRoute): Filter {
   if (parameters !== undefined) return only(...parameters);
-  if (isSignIn(route)) return type === "oauth" || type === "oidc" ? isAuthorizationParameter : isNotOurs;
+  if (action === "signin" && method === "POST") {
+    return type === "oauth" || type === "oidc" ? isAuthorizationParameter : isNotOurs;
+  }
   switch (action) {
     case "callback":
       // A provider's response (RFC 6749 section 4.1.2) may have further parameters, and `authorize()` sees
       // the query.
-      return type === "email" ? only("callbackUrl", "email", "token") : any;
+      return type === "email" ? only("callbackUrl", "email", "token") : () => true;
     case "webauthn-options":
       // Core's script sends every field of its form, which a provider's own `getUserInfo()` may read.
       return isNotOurs;
@@ -91,10 +87,6 @@ function filterOf(route: QueryRoute): Filter {
     default:
       return method === "GET" && Object.hasOwn(PAGES, action) ? PAGES[action]! : only();
   }
-}
-
-function isSignIn({ action, method }: QueryRoute): boolean {
-  return action === "signin" && method === "POST";
 }
 
 /** Core reads the CSRF token from the body alone, and a URL ends up in logs and histories. */
@@ -122,22 +114,15 @@ const PROTECTED: ReadonlySet<string> = new Set([
 const PARAMETER_NAME = /^[\w.-]+$/;
 
 /**
- * Whether a browser may add the parameter to its authorization request, such as `login_hint`, `prompt` or
- * `scope`.
- *
- * Some servers ignore the case of names, and PHP takes `redirect.uri` and `redirect_uri[]` for
- * `redirect_uri`.
+ * Whether a browser may add the parameter to its authorization request, such as `login_hint`. Some servers
+ * ignore the case of names, and PHP takes `redirect.uri` and `redirect_uri[]` for `redirect_uri`.
  */
 function isAuthorizationParameter(name: string): boolean {
   const folded = name.toLowerCase().replace(/[.-]/g, "_");
   return PARAMETER_NAME.test(name) && !PROTECTED.has(folded) && !folded.startsWith("code_challenge");
 }
 
-/**
- * Replaces an unknown error, since any site can link to a page with one. Core looks it up among the
- * properties of an object, and passes it on to an application's error page, or "undefined" if there is
- * none.
- */
+/** Replaces an unknown error, since any site can link to a page with one. */
 function setError(parameters: URLSearchParams, action: string): void {
   const error = parameters.get("error");
   if (action === "signin" && error === "") parameters.delete("error");

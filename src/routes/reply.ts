@@ -12,8 +12,7 @@ import { leadsFormElsewhere, sendFormRedirect } from "./form_redirect.ts";
 import { sendPage } from "./send_page.ts";
 
 /**
- * Sends an answer. A script gets a redirect as JSON, and an error with its status if
- * it asks for that.
+ * Sends an answer. A script gets a redirect as JSON, and an error with its status if it asks for that.
  *
  * @throws {FastifyAuthError} The error of the answer, if it is one and there is no redirect, for the
  * application's error handler.
@@ -66,13 +65,14 @@ async function sendRedirect(
  * would seem to do nothing.
  */
 function isFormOfOurs(url: string, context: RequestContext): boolean {
-  const { method, headers, origin, mountPath } = context;
-  if (
-    method !== "POST" || headers.referer === undefined || !isFromOurPage(context) ||
-    !URL.canParse(url, origin.href)
-  ) return false;
+  const { method, headers: { referer = "" }, origin: { href }, mountPath, action, provider } = context;
+  const ours = `${href}${mountPath}/`;
+  // The confirm page keeps its path, which has a token, out of the header.
+  const isConfirmed = action === "callback" && provider?.type === "email";
+  const isFromOurs = isConfirmed ? referer === `${href}/` : referer.startsWith(ours);
   // Our own pages redirect nowhere.
-  return !new URL(url, origin.href).href.startsWith(`${origin.href}${mountPath}/`);
+  return method === "POST" && isFromOurs && URL.canParse(url, href) &&
+    !new URL(url, href).href.startsWith(ours);
 }
 
 function redirectPageFor(url: string, { origin, provider, config }: RequestContext): Page {
@@ -81,13 +81,6 @@ function redirectPageFor(url: string, { origin, provider, config }: RequestConte
   const begins = provider?.type === "oauth" || provider?.type === "oidc";
   const name = begins ? config.pages.providers.find(({ id }) => id === provider.id)?.name : undefined;
   return { kind: "redirect", url, to: target.host === origin.host ? origin.host : name ?? target.host };
-}
-
-function isFromOurPage({ headers, origin, mountPath, action, provider }: RequestContext): boolean {
-  const { referer = "" } = headers;
-  // The confirm page keeps its path, which has a token, out of the header.
-  if (action === "callback" && provider?.type === "email") return referer === `${origin.href}/`;
-  return referer.startsWith(`${origin.href}${mountPath}/`);
 }
 
 /** Sends an error as JSON, as far as a client may know of it. */

@@ -20,8 +20,8 @@ import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
 import { endingContext, endRemovedSession, mayBeSession, sessionHasEnded } from "./session_change.ts";
 
 /**
- * A read whose callbacks get the data of the request, and that gives the session a new token. Its newest token
- * is updated, so that the `jwt` callback does not refresh one again. Reads that begin meanwhile wait for the
+ * A read whose callbacks get the data of the request, and that gives the session a new token. Its newest
+ * token is updated, so that the `jwt` callback does not refresh one again. Reads that begin meanwhile wait for the
  * updated one, and running requests with earlier tokens continue with it.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {

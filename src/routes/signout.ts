@@ -28,12 +28,10 @@ export async function handleSignOut(context: RequestContext, asked?: FeatureSign
   );
   let answer = await signOut(context);
   const failure = await endRemovedSession(answer, context);
-  if (failure === undefined) {
-    for (const lead of afterwards) answer = await lead?.(answer) ?? answer;
-    return answer;
-  }
   // The browser signs out all the same.
-  return unavailable(answer, failure);
+  if (failure !== undefined) return failedAnswer(unavailableError(failure), answer.cookies);
+  for (const lead of afterwards) answer = await lead?.(answer) ?? answer;
+  return answer;
 }
 
 /** Removes the cookies and the row of the session. */
@@ -59,10 +57,6 @@ async function signOut(context: RequestContext): Promise<Answer> {
   }
 }
 
-function unavailable({ cookies }: Answer, failure: unknown): Answer {
-  return failedAnswer(unavailableError(failure), cookies);
-}
-
 /** Deletes the row of a session, and tells the application that it has ended. */
 async function endHeld(token: string, answer: Answer, context: RequestContext): Promise<Answer> {
   const { settings, logger } = context;
@@ -82,7 +76,7 @@ async function endHeld(token: string, answer: Answer, context: RequestContext): 
     return await tellOfSignOut({ session: row }, row?.userId, answer, context);
   } catch (error) {
     logger.error(wrapError(SignOutError, wrapError(AdapterError, error)));
-    return unavailable(answer, error);
+    return failedAnswer(unavailableError(error), answer.cookies);
   }
 }
 

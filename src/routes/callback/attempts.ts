@@ -88,10 +88,6 @@ export async function keepChallenge(answer: Answer, context: ProviderContext): P
   return await keep(options.challenge, answer, context, { user: answer.registers });
 }
 
-function newSecret(): string {
-  return randomBytes(32).toString("base64url");
-}
-
 async function keep(key: string, answer: Answer, context: ProviderContext, known: Known): Promise<Answer> {
   const { id: provider } = context.provider;
   const until = Math.floor(Date.now() / 1000) + MAX_AGE;
@@ -215,6 +211,10 @@ function cookieOf({ provider, settings }: AttemptRequest) {
   const { name, options: { expires: _, ...own } } = settings.stateCookie;
   const crossSite = provider.formPost && { sameSite: "none" as const, secure: true };
   return { prefix: `${name}.`, options: { maxAge: MAX_AGE, ...own, ...crossSite } };
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString("base64url");
 }
 
 function digestOf(key: string): string {
