@@ -89,6 +89,8 @@ browserTest(
       }
       assertEquals(new URL(await end(page, scene, authorizations[0]!)).pathname, "/auth/error");
       await page.locator("a.primary").click();
+      // The tabs that ended have signed the user in.
+      await page.locator('form[action$="/signout"] button').click();
       await page.locator('form[action$="/signin/op"] button').click();
       await page.waitForURL(`${scene.provider.issuer}/**`);
       assertEquals(await end(page, scene, page.url()), `${scene.origin}/pages/tab-29`);
