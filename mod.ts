@@ -61,6 +61,8 @@ export type {
   GuardedRequest,
   JWT,
   LanguageRequest,
+  PageLinks,
+  PagePanel,
   PageTexts,
   Profile,
   ProviderLogoutOptions,

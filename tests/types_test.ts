@@ -388,7 +388,21 @@ Deno.test("2.5 FastifyAuthConfig is core's configuration without raw; the plugin
   none<Differing<Omit<FastifyAuthConfig, "pages">, Omit<CoreConfig, "pages">>>();
   none<Differing<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>>();
   type FurtherPages = Further<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>;
-  holds<Same<FurtherPages, "confirmEmail" | "language" | "siteName" | "style" | "texts">>();
+  holds<
+    Same<
+      FurtherPages,
+      | "confirmEmail"
+      | "darkLogo"
+      | "favicon"
+      | "language"
+      | "links"
+      | "panel"
+      | "siteName"
+      | "style"
+      | "texts"
+      | "themeColor"
+    >
+  >();
   holds<Assignable<CoreConfig, FastifyAuthConfig>>();
   holds<Assignable<FastifyAuthConfig, CoreConfig>>();
   // @ts-expect-error raw is core's way to return an internal response: none here

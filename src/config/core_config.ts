@@ -56,8 +56,9 @@ export function coreConfig(
   config.providers.forEach(requireProvider);
   requireAdapter(config.adapter);
   requireCookies(config.cookies);
-  const { style: _style, confirmEmail: _page, language: _language, texts: _texts, siteName, ...pages } =
-    config.pages ?? {};
+  const { error, newUser, signIn, signOut, siteName, verifyRequest } = config.pages ?? {};
+  const named = Object.entries({ error, newUser, signIn, signOut, verifyRequest });
+  const pages = Object.fromEntries(named.filter(([, page]) => page !== undefined));
   const { maxAge, tokenMaxAge, updateAge } = lifetimesOf(config);
   const core: AuthConfig & { providers: Provider[] } = {
     ...Object.fromEntries(OF_CORE.filter((name) => name in config).map((name) => [name, config[name]])),

@@ -36,10 +36,15 @@ export function pageSettings(
   summaries: readonly ProviderSummary[],
   languages: Languages,
 ): PageSettings {
-  const { language: _language, texts: _texts, siteName, ...addresses } = pages;
+  const { language: _language, texts: _texts, siteName, links = {}, panel, themeColor, ...addresses } = pages;
   for (const [name, address] of Object.entries(addresses)) assertAddress(name, address);
+  for (const [name, address] of Object.entries(links)) assertAddress(`links.${name}`, address);
+  assertAddress("panel.image", panel?.image);
+  if (themeColor !== undefined) assertColour("pages.themeColor", themeColor);
   const views = providers.map(toProviderView).filter((view) => view !== undefined);
-  const look = { logo: theme.logo, style: pages.style, colorScheme: theme.colorScheme ?? "auto" };
+  const { darkLogo, favicon, style } = pages;
+  const { logo = darkLogo, colorScheme = "auto" } = theme;
+  const look = { logo, darkLogo, favicon, themeColor, panel, links, style, colorScheme };
   return {
     look,
     theme: themeRules(theme),
@@ -50,7 +55,7 @@ export function pageSettings(
     render: later(loadTemplates),
     policy: new PagePolicy({
       forms: sources(summaries.flatMap(({ server }) => [server.issuer, server.authorization])),
-      images: sources([look.logo, ...views.map(({ logo }) => logo)]),
+      images: sources([logo, darkLogo, favicon, panel?.image, ...views.map(({ logo }) => logo)]),
       styles: sources([look.style]),
     }),
   };
@@ -98,14 +103,15 @@ function themeRules({ brandColor, buttonText }: Theme): string {
   const rules = Object.entries(properties)
     .filter(([, value]) => value)
     .map(([name, value]) => {
-      if (/[;{}<>\\]|\/\*/.test(value!)) {
-        throw invalidConfig(
-          `\`theme\` has ${
-            JSON.stringify(value)
-          }, which is no colour: write one as in CSS, such as "#346df1".`,
-        );
-      }
+      assertColour("theme", value!);
       return `${name}: ${value};`;
     });
   return rules.length === 0 ? "" : `:root { ${rules.join(" ")} }\n`;
+}
+
+function assertColour(name: string, value: string): void {
+  if (!/[;{}<>\\]|\/\*/.test(value)) return;
+  throw invalidConfig(
+    `\`${name}\` has ${JSON.stringify(value)}, which is no colour: write one as in CSS, such as "#346df1".`,
+  );
 }

@@ -7,7 +7,7 @@ import type { Theme } from "@auth/core/types";
 import { invalidConfig } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
 import type { FeatureOptions } from "../features/mod.ts";
-import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
+import type { FastifyAuthConfig, FastifyAuthPages, PageLinks, PagePanel, Store } from "../types.ts";
 import { editDistance } from "../utils/edit_distance.ts";
 import {
   ANY,
@@ -44,8 +44,10 @@ function each<Name extends string, Kind>(
 
 const PAGES = {
   ...each(ANY, "confirmEmail", "error", "newUser", "signIn", "signOut", "verifyRequest"),
-  style: TEXT,
+  ...each(TEXT, "darkLogo", "favicon", "style", "themeColor"),
   language: ANY,
+  links: each(TEXT, "forgotPassword", "help", "privacy", "signUp", "terms") satisfies ShapeOf<PageLinks>,
+  panel: { image: TEXT } satisfies ShapeOf<PagePanel>,
   siteName: FILLED,
   texts: OBJECT,
 } satisfies ShapeOf<FastifyAuthPages>;

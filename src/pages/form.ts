@@ -28,7 +28,7 @@ export function labelledField(
   field: FieldView,
   label: string,
   id: string,
-  { message, texts }: { message: SafeHtml | null; texts: Texts },
+  { message, texts }: { message: SafeHtml; texts: Texts },
 ): SafeHtml {
   const { type = "text" } = field.attributes;
   const input = fragment`<input${attributes({ ...field.attributes, id, name: field.name, type })}>`;

@@ -1,12 +1,14 @@
 /** The HTML of the pages that the plugin shows if the application has none of its own. */
-import { html } from "@remix-run/html-template";
+import { html, type SafeHtml } from "@remix-run/html-template";
+import type { PagePanel } from "../types.ts";
 import { confirmPage } from "./confirm.ts";
 import { errorPage } from "./error.ts";
 import { redirectPage } from "./redirect.ts";
 import { signedInPage } from "./signed_in.ts";
 import { signInPage } from "./signin.ts";
 import { signedOutPage, signOutPage } from "./signout.ts";
-import type { Page, PageContent, PageView } from "./types.ts";
+import { fill } from "./texts/texts.ts";
+import type { Look, Page, PageContent, PageView } from "./types.ts";
 import { verifyRequestPage } from "./verify_request.ts";
 
 /** The HTML document of a page. */
@@ -21,20 +23,59 @@ export function renderPage(page: Page, view: PageView): string {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="robots" content="noindex">
     <title>${title} · ${view.site}</title>
+    ${themeColours(look)}
+    ${look.favicon && html`<link rel="icon" href="${look.favicon}">`}
     <link rel="stylesheet" href="${assets.address("style.css")}">
     ${look.style && html`<link rel="stylesheet" href="${look.style}">`}
     <script src="${assets.address("page.js")}" nonce="${view.nonce.script}" defer></script>
     ${head}
       </head>
       <body data-page="${page.kind}">
+    ${look.panel && page.kind === "signIn" && panelOf(look.panel, view)}
         <main class="card">
-    ${look.logo && html`<img class="logo" src="${look.logo}" alt="">`}
+    ${logoOf(look)}
     ${main}
     <p class="progress" aria-live="polite" data-text="${language.texts["form.busy"]}"></p>
         </main>
+    ${footerOf(view)}
       </body>
     </html>
   `);
+}
+
+/** In the scheme of the user, unless the application has chosen one. */
+function logoOf({ logo, darkLogo, colorScheme }: Look): SafeHtml | null {
+  if (logo === undefined) return null;
+  const chosen = colorScheme === "dark" ? darkLogo ?? logo : logo;
+  const source = darkLogo !== undefined && colorScheme === "auto"
+    ? html`<source media="(prefers-color-scheme: dark)" srcset="${darkLogo}">`
+    : null;
+  return html`<picture>${source}<img class="logo" src="${chosen}" alt=""></picture>`;
+}
+
+/** `--auth-background` of `style.css.ts`. */
+const BACKGROUND = { light: "#f6f5f3", dark: "#121116" } as const;
+
+function themeColours({ themeColor, colorScheme }: Look): SafeHtml {
+  const chosen = themeColor ?? (colorScheme === "auto" ? undefined : BACKGROUND[colorScheme]);
+  if (chosen !== undefined) return html`<meta name="theme-color" content="${chosen}">`;
+  return html`<meta name="theme-color" content="${BACKGROUND.light}">
+<meta name="theme-color" media="(prefers-color-scheme: dark)" content="${BACKGROUND.dark}">`;
+}
+
+function panelOf({ image }: PagePanel, { language: { texts }, site }: PageView): SafeHtml {
+  return html`<aside class="panel">
+${image && html`<img src="${image}" alt="">`}
+<p class="welcome">${fill(texts["panel.title"], { site })}</p>
+<p>${fill(texts["panel.text"], { site })}</p></aside>`;
+}
+
+function footerOf({ look: { links = {} }, language: { texts } }: PageView): SafeHtml | null {
+  const shown = (["terms", "privacy", "help"] as const).filter((name) => links[name] !== undefined);
+  if (shown.length === 0) return null;
+  return html`<footer class="links">${
+    shown.map((name) => html`<a href="${links[name]!}">${texts[`link.${name}`]}</a>`)
+  }</footer>`;
 }
 
 function contentOf(page: Page, view: PageView): PageContent {

@@ -24,6 +24,7 @@ export function signInPage(page: SignInPage, view: PageView): PageContent {
   const { texts } = view.language;
   const { title, text } = headingOf(page, view);
   const failed = failedForm(page);
+  const signUp = page.kind === "signIn" ? view.look.links?.signUp : undefined;
   const notice = page.error && noticeOf(page.error, page, view);
   return {
     title,
@@ -35,7 +36,8 @@ ${
       page.providers.length === 0
         ? html`<p>${texts["signIn.none"]}</p>`
         : methods(page, { failed, notice }, view)
-    }`,
+    }
+${signUp && html`<p class="sign-up"><a href="${signUp}">${texts["link.signUp"]}</a></p>`}`,
   };
 }
 

@@ -47,7 +47,7 @@ export function fieldsOf(
   { provider, mail }: SignInForm,
   page: SignInPage,
   { failed, notice }: { failed: string | undefined; notice: SafeHtml | undefined },
-  { language }: PageView,
+  { language, look }: PageView,
 ): SafeHtml[] {
   const passkeys = page.providers.some(({ conditional }) => conditional);
   const isOfMail = mail !== undefined && failed === mail.id;
@@ -58,6 +58,9 @@ export function fieldsOf(
   const blamed = isOfMail ? shown.filter(isIdentifier) : shown;
   const kept = hasFailed ? page.identifier : undefined;
   const next = blamed.find((field) => !(kept && isIdentifier(field))) ?? blamed[0];
+  const forgotPassword = look.links?.forgotPassword;
+  const forgotten = forgotPassword &&
+    html`<p class="forgotten"><a href="${forgotPassword}">${language.texts["link.forgotPassword"]}</a></p>`;
   const errorId = `${provider.id}-error`;
   return provider.fields.map((field, index) => {
     const isBlamed = hasFailed && blamed.includes(field);
@@ -80,7 +83,7 @@ export function fieldsOf(
       : filled;
     const message = isBlamed && field === blamed.at(-1) ? html`<div id="${errorId}">${notice}</div>` : null;
     return labelledField(view, fieldLabel(field, language.texts), idOf(provider, index), {
-      message,
+      message: html`${message}${isPassword(field) ? forgotten : null}`,
       texts: language.texts,
     });
   });

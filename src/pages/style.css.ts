@@ -60,6 +60,8 @@ background: var(--auth-background);
 }
 body {
 display: grid;
+grid-template-columns: minmax(0, 1fr);
+align-content: center;
 place-items: center;
 min-height: 100vh;
 min-height: 100dvh;
@@ -149,6 +151,82 @@ border-radius: calc(var(--auth-radius) * 0.6);
 background: var(--auth-alert-background);
 color: var(--auth-alert);
 font-size: 0.9375rem;
+}
+.sign-up {
+margin-block: 1.5rem 0;
+font-size: 0.9375rem;
+text-align: center;
+}
+.forgotten {
+margin: 0.5rem 0 0;
+font-size: 0.875rem;
+text-align: end;
+}
+a:not(.button) {
+display: inline-block;
+padding-block: 0.125rem;
+color: inherit;
+text-underline-offset: 0.2em;
+}
+.links {
+display: flex;
+flex-wrap: wrap;
+justify-content: center;
+gap: 0.25rem 1.25rem;
+margin-block-start: 1.25rem;
+color: var(--auth-muted);
+font-size: 0.875rem;
+}
+.panel {
+display: none;
+}
+@media (min-width: 60rem) {
+body:has(.panel) {
+grid-template-columns: 1fr 1fr;
+grid-template-rows: 1fr auto;
+align-content: stretch;
+padding: 0;
+}
+.panel {
+position: relative;
+display: grid;
+grid-row: 1 / span 2;
+align-content: end;
+place-self: stretch;
+justify-items: start;
+gap: 0.75rem;
+isolation: isolate;
+overflow: hidden;
+padding: 3rem;
+background: var(--auth-brand);
+color: var(--auth-brand-text);
+}
+.panel img {
+position: absolute;
+inset: 0;
+z-index: -1;
+width: 100%;
+height: 100%;
+object-fit: cover;
+}
+.panel p {
+margin: 0;
+}
+.panel:has(img) p {
+padding: 0.25rem 0.625rem;
+background: var(--auth-brand);
+}
+.welcome {
+font-size: 1.75rem;
+font-weight: 650;
+line-height: 1.25;
+text-wrap: balance;
+}
+.panel ~ .card,
+.panel ~ .links {
+grid-column: 2;
+margin-block: 2rem;
+}
 }
 .notice {
 margin-block-end: 1.5rem;

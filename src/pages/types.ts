@@ -1,6 +1,7 @@
 /** What each page is given, and what all pages are rendered with. */
 import type { SafeHtml } from "@remix-run/html-template";
 import type { Language } from "./language.ts";
+import type { PageLinks, PagePanel } from "../types.ts";
 import type { PageError } from "./page_error.ts";
 
 /** A page, by its `kind`, with what is on it. */
@@ -170,6 +171,12 @@ export interface AssetAddresses {
 export interface Look {
   /** The address of a logo. */
   readonly logo: string | undefined;
+  readonly darkLogo?: string | undefined;
+  readonly favicon?: string | undefined;
+  /** A colour, as in CSS. */
+  readonly themeColor?: string | undefined;
+  readonly panel?: PagePanel | undefined;
+  readonly links?: PageLinks;
   /** The address of a stylesheet of the application. */
   readonly style: string | undefined;
   readonly colorScheme: "auto" | "dark" | "light";

@@ -77,10 +77,15 @@ function isFormOfOurs(url: string, context: RequestContext): boolean {
 
 function redirectPageFor(url: string, { origin, provider, config }: RequestContext): Page {
   const target = new URL(url, origin.href);
+  const { siteName } = config.pages;
   // With the other types a sign-in leads to an address of the application.
   const begins = provider?.type === "oauth" || provider?.type === "oidc";
   const name = begins ? config.pages.providers.find(({ id }) => id === provider.id)?.name : undefined;
-  return { kind: "redirect", url, to: target.host === origin.host ? origin.host : name ?? target.host };
+  return {
+    kind: "redirect",
+    url,
+    to: target.host === origin.host ? siteName ?? origin.host : name ?? target.host,
+  };
 }
 
 /** Sends an error as JSON, as far as a client may know of it. */

@@ -193,4 +193,55 @@ export interface FastifyAuthPages extends Partial<PagesOptions> {
    * @default {} the built-in texts
    */
   texts?: Readonly<Record<string, Partial<PageTexts>>>;
+  /**
+   * Links on the built-in pages, each a path or a URL. Their words are texts: `"link.signUp"` and so on.
+   *
+   * @default {} none
+   */
+  links?: PageLinks;
+  /**
+   * The logo in dark mode, a path or a URL, in place of `theme.logo`.
+   *
+   * @default theme.logo
+   */
+  darkLogo?: string;
+  /**
+   * The icon of the built-in pages, a path or a URL.
+   *
+   * @default what the browser finds at `/favicon.ico`
+   */
+  favicon?: string;
+  /**
+   * The colour of the browser around the built-in pages, as in CSS.
+   *
+   * @default the background of the pages
+   */
+  themeColor?: string;
+  /**
+   * A panel beside the sign-in page on wide screens, with the texts `"panel.title"` and `"panel.text"`, and a
+   * picture: a path or a URL. `{}` is one without a picture.
+   *
+   * @default none
+   */
+  panel?: PagePanel;
+}
+
+/** Links on the built-in pages. */
+export interface PageLinks {
+  /** Where a new user gets an account. On the sign-in page. */
+  signUp?: string;
+  /** Where a user gets another password. At the field for it. */
+  forgotPassword?: string;
+  /** The terms of the site. Below every page, like the next ones. */
+  terms?: string;
+  /** What the site does with personal data. */
+  privacy?: string;
+  /** Help with signing in. */
+  help?: string;
+}
+
+/** The panel beside the sign-in page. */
+export interface PagePanel {
+  /** The address of a picture, which fills the panel. */
+  image?: string;
 }
