@@ -19,7 +19,7 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
 }
 
 /** `GET <prefix>/csrf`: the token that the browser has, or a new one. */
-export async function handleCsrf(context: RequestContext): Promise<Answer> {
+export async function csrfAnswer(context: RequestContext): Promise<Answer> {
   try {
     const { csrfToken, cookies } = await flowOf(context);
     if (csrfToken === undefined) {

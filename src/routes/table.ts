@@ -53,7 +53,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     ["GET", "POST"],
     (context) => context.method === "GET" ? readSession(context) : updateSession(context),
   ),
-  route("csrf", ["GET"], later(async () => (await import("./reads.ts")).handleCsrf)),
+  route("csrf", ["GET"], later(async () => (await import("./reads.ts")).csrfAnswer)),
   route("providers", ["GET"], later(async () => (await import("./reads.ts")).handleProviders)),
   route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
   route("verify-request", ["GET"], later(async () => (await import("./pages.ts")).handleVerifyRequestPage)),
