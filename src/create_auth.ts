@@ -25,7 +25,7 @@ import { later } from "./utils/later.ts";
 const signIn = later(async () => (await import("./actions/actions.ts")).signIn);
 const signOut = later(async () => (await import("./actions/actions.ts")).signOut);
 const updateSession = later(async () => (await import("./actions/actions.ts")).updateSession);
-const readClaims = later(async () => (await import("./instance/read_claims.ts")).readClaims);
+const readClaims = later(async () => (await import("./instance/read_session.ts")).readClaims);
 
 /**
  * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else

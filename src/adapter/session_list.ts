@@ -1,6 +1,7 @@
 /** The sessions of a user in a database, which no adapter of Auth.js lists by itself. */
 import type { Adapter, AdapterSession } from "@auth/core/adapters";
 import type { Awaitable } from "@auth/core/types";
+import { FastifyAuthError } from "../errors.ts";
 import { withMethods } from "./bind.ts";
 
 /** The row of a session, with what else the table may have. */
@@ -47,4 +48,39 @@ export function withSessionList<A extends Adapter>(
   list: SessionListAdapter["listSessionsByUserId"],
 ): A & SessionListAdapter {
   return withMethods(adapter, { listSessionsByUserId: list });
+}
+
+/** The rows of a user's sessions that have not expired. */
+export async function liveRows(
+  user: string,
+  adapter: Adapter | undefined,
+): Promise<readonly ListedSession[]> {
+  const { listSessionsByUserId } = adapter as Partial<SessionListAdapter>;
+  if (listSessionsByUserId === undefined) {
+    throw invalid(
+      "The adapter has no listSessionsByUserId(), without which the sessions of a user are not found. " +
+        "Add it with `withSessionList(adapter, (userId) => …)`.",
+    );
+  }
+  const rows = await listSessionsByUserId(user);
+  if (!Array.isArray(rows) || !rows.every(isSession)) {
+    throw invalid(
+      `${LIST} must return an array of rows with \`sessionToken\`, \`userId\` and \`expires\`.`,
+    );
+  }
+  // A query that forgets its condition would show and end the sessions of all users.
+  if (rows.some(({ userId }) => String(userId) !== user)) {
+    throw invalid(`${LIST} returned sessions of another user: its query must compare \`userId\`.`);
+  }
+  return rows.filter(({ expires }) => expires.valueOf() > Date.now());
+}
+
+const LIST = "The adapter's listSessionsByUserId()";
+
+function isSession(row: Partial<ListedSession> | null | undefined): boolean {
+  return typeof row?.sessionToken === "string" && row.userId !== undefined && row.userId !== null;
+}
+
+function invalid(problem: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_ADAPTER_INVALID", problem);
 }

@@ -6,7 +6,6 @@ import type { Hooks } from "../core/context.ts";
 import { coreProblem } from "../core/config_problem.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
-import type { JwtRead } from "../session/jwt_read.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
 import { keepsName } from "../session/name.ts";
 import { SharedStore } from "../session/shared_store.ts";
@@ -20,7 +19,7 @@ export class AuthInstance {
   /** A copy of the configuration, completed from the environment and checked. */
   readonly config: ResolvedConfig;
   /** The sessions that are in use. */
-  readonly live: LiveSessions<JwtRead>;
+  readonly live: LiveSessions;
   /** The store, which is called in the same way for everything. */
   readonly store: SharedStore | undefined;
   /** What features remember besides, by their names. */

@@ -4,6 +4,7 @@ import { toCoreLogger } from "../core/logger.ts";
 import { originOf } from "../http/origin.ts";
 import { MALFORMED } from "../jwt/refusal.ts";
 import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import { openToken } from "../session/open.ts";
 import { asOwn } from "../session/own_read.ts";
 import {
   type ClaimsRefresh,
@@ -14,14 +15,15 @@ import {
 } from "../session/read.ts";
 import { readDatabaseSession } from "../session/read_database.ts";
 import { readJwtSession, refuseToken } from "../session/read_jwt.ts";
+import { cloneClaims } from "../session/renew.ts";
 import { canCarryCookies, isWrittenBack } from "../session/reply.ts";
 import { type LatestRead, RequestReads } from "../session/request_reads.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { sessionReads } from "../telemetry/operations.ts";
-import type { FastifyAuthConfig, SessionReadEvent, SessionRequest } from "../types.ts";
+import type { FastifyAuthConfig, JWT, SessionReadEvent, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
-import { warnOfOtherConfig } from "./other_config.ts";
+import { warnOfOtherConfig } from "./shared_sessions.ts";
 
 /** The session of a request, with the other results of the read. Never rejects. */
 export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
@@ -35,6 +37,18 @@ export async function readRefreshing(
   refresh: ClaimsRefresh,
 ): Promise<SessionRead> {
   return await RequestReads.of(request).refreshed(config, read, refresh);
+}
+
+/** The claims, or null if there is no session or it is in a database. */
+export async function readClaims(request: SessionRequest, config: FastifyAuthConfig): Promise<JWT | null> {
+  const { session, claims } = await readSession(request, config);
+  if (session === null) return null;
+  // Callers may write to them, and requests with the same token share them.
+  if (claims !== undefined) return cloneClaims(claims);
+  const { cookie, settings } = presentedToken(request, config)!;
+  if (settings.strategy !== "jwt") return null;
+  // Another request may have replaced it.
+  return (await openToken(settings.live.newest(cookie.token), settings)).claims;
 }
 
 async function read(reads: RequestReads, latest: LatestRead, refresh?: ClaimsRefresh): Promise<SessionRead> {

@@ -7,6 +7,9 @@
 import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
+import { warnOnce } from "../session/read.ts";
+import type { SessionRequest } from "../types.ts";
+import { mountedIn } from "./mount.ts";
 
 /** The configurations in use, for the process: applications on two ports share cookies. */
 const inUse = new Set<WeakRef<AuthInstance>>();
@@ -37,8 +40,30 @@ export function registerSessions(instance: FastifyInstance, auth: AuthInstance):
   });
 }
 
+/**
+ * Says once that sessions are read with another configuration than the application has mounted. One that mounts no configuration only reads the sessions of another, which is fine.
+ */
+export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRequest): void {
+  const mounted = mountedIn(server);
+  if (mounted.length === 0 || mounted.some(({ paths }) => paths.has(auth))) return;
+  const paths = mounted.map(({ mountPath }) => `"${mountPath}"`).join(" and ");
+  const isShared = auth.config.problem === undefined &&
+    mounted.some(({ auth: other }) =>
+      other &&
+      (shareSessions(other, auth) ||
+        [other, auth].every((each) => each.settings(false).strategy === "database"))
+    );
+  const effect = isShared
+    ? "it reads the same sessions, but by its own callbacks and settings, and knows no sign-in page"
+    : "with another secret, cookie or strategy, users who sign in there have no session here";
+  const message =
+    `getSession() or requireSession() was given another configuration than FastifyAuth() at ${paths}: ` +
+    `${effect}. Export one object and pass it to both.`;
+  warnOnce({ auth, log }, "other configuration", "FST_AUTHJS_WARN_CONFIG_OBJECT", message);
+}
+
 /** Whether two configurations accept the same sessions. Only an adapter knows those in its database. */
-export function shareSessions(a: AuthInstance, b: AuthInstance): boolean {
+function shareSessions(a: AuthInstance, b: AuthInstance): boolean {
   if ([a, b].some((auth) => auth.settings(false).strategy !== "jwt")) return false;
   return cookieOf(a) === cookieOf(b) && secretsOf(a).some((secret) => secretsOf(b).includes(secret));
 }

@@ -3,16 +3,19 @@
  * of the session, and others learn of it through the `store`, for as long as such a request may take.
  */
 import type { LoggerInstance } from "@auth/core/types";
+import type { ListedSession } from "../adapter/session_list.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import type { SessionCookie } from "./cookie.ts";
 import type { NamedSession } from "./hooks.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
+import { rowName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type SessionRead, SIGNED_OUT } from "./read.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
+import { isRowFor } from "./token_use.ts";
 
 /** What a read and a request to a route of the plugin have in common here. */
 export interface EndingContext {
@@ -118,4 +121,22 @@ export async function hasEnded(name: string, context: EndingContext): Promise<bo
 /** The store as a read uses it, with its failures in the log. */
 export function sharedStore({ settings: { refresh }, logger }: EndingContext): OpenStore | undefined {
   return refresh.store?.reportingTo(logger);
+}
+
+/** Ends sessions of rows. All are tried, whichever fails. */
+export async function endRows(
+  rows: readonly ListedSession[],
+  { live, rows: adapter }: SessionSettings,
+): Promise<void> {
+  const ends = await Promise.allSettled(rows.map(async (row) => {
+    live.end(nameOfRow(row));
+    await adapter!.deleteSession!(row.sessionToken);
+  }));
+  const failed = ends.find((each) => each.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+/** The name of the session of a row. */
+export function nameOfRow({ sessionToken }: ListedSession): string {
+  return rowName(sessionToken, isRowFor(sessionToken, "header") ? "header" : "cookie");
 }

@@ -4,6 +4,7 @@
  * rotates refresh tokens takes the second use of one for theft; nothing that was read before a session ended
  * may bring it back.
  */
+import type { JWT } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { withDeadline } from "../utils/deadline.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
@@ -37,14 +38,35 @@ interface End {
   until: number;
 }
 
-/** What a read or an update gives. */
-interface Outcome {
-  /** The token that the session has then, if it is a new one. */
+/** What a read makes of a token, for all requests that carry it at the same time. */
+export interface JwtRead {
+  /** What the `jwt` callback made of the claims; null ends the session. */
+  readonly token: JWT | null;
+  /** What the `session` callback returned. */
+  readonly session: unknown;
+  /** When the session ends if it is not read again, as it says so. */
+  readonly expires: string;
+  /** The new token for the browser, if it differs from the one that came. */
   readonly sealed?: string | undefined;
+  /** Why the claims could not be sealed. */
+  readonly error?: Error;
+  /** If a refresh failed: requests that carry the token may have asked for another. */
+  readonly refreshFailure?: RefreshFailure | undefined;
+  /** How often the session has ended, if this read ended it. */
+  readonly endings?: number;
 }
 
+/** Why claims could not be refreshed. */
+export interface RefreshFailure {
+  readonly what: string;
+  readonly cause: unknown;
+}
+
+/** What a read or an update gives: the token that the session has then, if it is a new one. */
+type Outcome = Pick<JwtRead, "sealed">;
+
 /** The sessions of one configuration in this process. */
-export class LiveSessions<Read extends Outcome> {
+export class LiveSessions {
   /** By a token the one that took its place. */
   readonly #successors = new LRUCache<string, string>({
     maxSize: MOST_REPLACED,
@@ -53,7 +75,7 @@ export class LiveSessions<Read extends Outcome> {
     ttlResolution: 0,
   });
   /** The reads under way by their tokens: others of the same token join what it gives. */
-  readonly reads: Map<string, Promise<Read>> = new Map();
+  readonly reads: Map<string, Promise<JwtRead>> = new Map();
   /** By the names of the sessions that are updated. */
   readonly #updates = new Map<string, Promise<Outcome>>();
   /** By names, in the order in which they are forgotten. */

@@ -6,10 +6,9 @@ import { parseClaims } from "../jwt/codec.ts";
 import { open } from "../jwt/jwe.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
 import { ownString } from "../utils/own_string.ts";
-import type { KnownToken } from "./jwt_read.ts";
 import { digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
-import type { SessionSettings } from "./settings.ts";
+import type { KnownToken, SessionSettings } from "./settings.ts";
 import { areFor } from "./token_use.ts";
 
 /** A token that was opened. */
@@ -142,4 +141,19 @@ function toJson(value: unknown): string | undefined {
 export async function sessionName(token: string, settings: SessionSettings): Promise<string> {
   if (settings.strategy === "database") return rowName(token, settings.use);
   return await openToken(token, settings).then(({ name }) => name, () => digestName(token));
+}
+
+/**
+ * The id of the user of a session token: the `sub` of its claims, or the user of its row. No callback is called.
+ *
+ * @returns `undefined` if the token is of no session.
+ * @throws What the adapter throws.
+ */
+export async function ownerOf(token: string, settings: SessionSettings): Promise<string | undefined> {
+  if (token === "") return undefined;
+  if (settings.strategy === "jwt") {
+    return await openToken(token, settings).then(({ claims }) => claims.sub, () => undefined);
+  }
+  const found = await settings.adapter!.getSessionAndUser!(token);
+  return found && found.session.expires.valueOf() >= Date.now() ? String(found.user.id) : undefined;
 }

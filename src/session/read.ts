@@ -7,7 +7,7 @@ import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
 import type { Log } from "../utils/log.ts";
-import type { RefreshFailure } from "./jwt_read.ts";
+import type { RefreshFailure } from "./live_sessions.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** What a read gives. */

@@ -7,7 +7,7 @@ import { monotonicNow } from "../utils/monotonic.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { endChecks, endedRead, endSession, removal } from "./ending.ts";
 import { hasEndedElsewhere } from "./hooks.ts";
-import type { JwtRead } from "./jwt_read.ts";
+import type { JwtRead } from "./live_sessions.ts";
 import { digestName } from "./name.ts";
 import { openKnown, type OpenToken, openToken } from "./open.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";

@@ -2,7 +2,7 @@
 import type { JWT } from "@auth/core/jwt";
 import { withEnd } from "../config/lifetime.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
-import type { JwtRead } from "./jwt_read.ts";
+import type { JwtRead } from "./live_sessions.ts";
 import { namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken } from "./open.ts";
 import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";

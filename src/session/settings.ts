@@ -10,11 +10,11 @@ import {
   type CoreConfig,
 } from "../config/cookies.ts";
 import type { TokenGenerator } from "../config/core_config.ts";
-import { COOKIE_MAX_AGE, lifetimesOf } from "../config/lifetime.ts";
+import { COOKIE_MAX_AGE, lifetimesOf, type TokenLife } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { decode, encode } from "../jwt/codec.ts";
+import type { Opened } from "../jwt/jwe.ts";
 import { longestToken } from "./cookie.ts";
-import type { JwtRead, KnownToken } from "./jwt_read.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionHooks } from "./hooks.ts";
 import { placeOf } from "./sealed_value.ts";
@@ -23,6 +23,11 @@ import { rowsForUse, type TokenUse } from "./token_use.ts";
 
 /** Bytes of tokens and claims that are remembered: those of some 6,000 users, in 10 MB of memory. */
 const CACHE_SIZE = 2 ** 22;
+
+/** What is remembered of a token that was opened. */
+export interface KnownToken extends Opened, TokenLife {
+  readonly token: string;
+}
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
 export interface SessionSettings extends Shared, Readonly<ReturnType<typeof ofScheme>> {
@@ -37,7 +42,7 @@ export interface SessionSettings extends Shared, Readonly<ReturnType<typeof ofSc
 type Shared = Readonly<ReturnType<typeof ofConfiguration>>;
 
 /** The settings of a configuration for each scheme. Cookies have other names over https, and so other keys. */
-export function sessionSettings(config: ResolvedConfig, live: LiveSessions<JwtRead>, use: InUse) {
+export function sessionSettings(config: ResolvedConfig, live: LiveSessions, use: InUse) {
   const shared = ofConfiguration(config, live, use);
   const { rows } = shared;
   const settingsOf = (secure: boolean): SessionSettings => {
@@ -73,7 +78,7 @@ export function longestUse(core: CoreConfig): number {
   return seconds * 1000 + REQUEST_LIMIT_MS;
 }
 
-function ofConfiguration(config: ResolvedConfig, live: LiveSessions<JwtRead>, { hooks, store }: InUse) {
+function ofConfiguration(config: ResolvedConfig, live: LiveSessions, { hooks, store }: InUse) {
   const { core, refresh, sessionCookieLimit } = config;
   const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
   const lifetimes = lifetimesOf(core);

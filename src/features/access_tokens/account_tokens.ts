@@ -6,7 +6,7 @@ import type { AccountTokens, AccountUpdateAdapter } from "../../adapter/account_
 import { toCoreLogger } from "../../core/logger.ts";
 import { presentedToken, readSession } from "../../instance/read_session.ts";
 import { isRefused, refreshTokens } from "./refresh_tokens.ts";
-import { ownerOf } from "../../session/owner.ts";
+import { ownerOf } from "../../session/open.ts";
 import { EARLY_MS, isExpired, type ProviderTokens } from "./provider_tokens.ts";
 import { refreshedElsewhere, refreshOnce } from "../../session/refresh_once.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";

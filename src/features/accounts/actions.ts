@@ -14,7 +14,7 @@ import { assertNoLink, assertOwnRequest } from "../../http/cross_site.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import type { ProviderSummary } from "../../provider/summary.ts";
 import { beginSignIn } from "../../routes/signin.ts";
-import { ownerOf } from "../../session/owner.ts";
+import { ownerOf } from "../../session/open.ts";
 import type { SessionSettings } from "../../session/settings.ts";
 import { eventsOf } from "../../telemetry/events.ts";
 import type { LinkAccountOptions, LinkAccountResult, LinkedAccount, UnlinkAccountOptions } from "./types.ts";

@@ -12,7 +12,7 @@ import type { Answer } from "../../core/answer.ts";
 import type { FinishLink, ProviderContext } from "../../core/context.ts";
 import { errorAnswer, failureOf } from "../../core/failure.ts";
 import { allowedRedirect } from "../../core/flow.ts";
-import { ownerOf } from "../../session/owner.ts";
+import { ownerOf } from "../../session/open.ts";
 import { errorChain } from "../../utils/error_chain.ts";
 import { readSignedIn } from "../../routes/session_change.ts";
 

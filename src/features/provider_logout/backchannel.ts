@@ -5,6 +5,7 @@
 import type { AuthConfig } from "@auth/core";
 import { SignOutError } from "@auth/core/errors";
 import type { FastifyReply } from "fastify";
+import { liveRows } from "../../adapter/session_list.ts";
 import { type Answer, jsonAnswer } from "../../core/answer.ts";
 import type { ProviderContext, RequestContext } from "../../core/context.ts";
 import { type LogoutClaims, LogoutTokenRefused, type LogoutTokens } from "./logout_token.ts";
@@ -12,7 +13,7 @@ import { type EndedAtProvider, hasKey, keysToEnd } from "./provider_session.ts";
 import type { ProviderIndex } from "./provider_index.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
 import type { KnownSessions } from "../../session/known_session.ts";
-import { endRows, liveRows } from "../../session/user_rows.ts";
+import { endRows } from "../../session/ending.ts";
 
 /** What logouts are answered with. */
 interface Logouts {
@@ -88,7 +89,7 @@ async function endRowsOf(ended: LogoutClaims, provider: string, context: Request
   const user = await settings.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
   if (user === null) return;
   const keys = keysToEnd(ended);
-  const all = await liveRows(String(user.id), settings);
+  const all = await liveRows(String(user.id), settings.adapter);
   const named = sid === undefined ? all : all.filter(({ sessionToken }) => hasKey(sessionToken, keys));
   await endRows(named, settings);
   for (const row of named) await tellOfEnd({ session: row }, String(row.userId), context);

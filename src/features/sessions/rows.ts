@@ -1,8 +1,9 @@
 /** The sessions of users in a database. */
 import { toDate } from "../../adapter/dates.ts";
+import { liveRows } from "../../adapter/session_list.ts";
 import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
 import type { SessionSettings } from "../../session/settings.ts";
-import { endRows, liveRows, nameOfRow } from "../../session/user_rows.ts";
+import { endRows, nameOfRow } from "../../session/ending.ts";
 
 /** The sessions in the database of a configuration. */
 export class SessionRows implements KnownSessions {
@@ -14,7 +15,7 @@ export class SessionRows implements KnownSessions {
 
   async list(user: string): Promise<KnownSession[]> {
     const { maxAge } = this.#settings;
-    return (await liveRows(user, this.#settings)).map((row) => ({
+    return (await liveRows(user, this.#settings.adapter)).map((row) => ({
       user,
       id: nameOfRow(row),
       expires: row.expires,
@@ -26,7 +27,7 @@ export class SessionRows implements KnownSessions {
   }
 
   async end({ user, id }: SessionKey): Promise<boolean> {
-    const row = (await liveRows(user, this.#settings)).find((each) => nameOfRow(each) === id);
+    const row = (await liveRows(user, this.#settings.adapter)).find((each) => nameOfRow(each) === id);
     if (row !== undefined) await endRows([row], this.#settings);
     return row !== undefined;
   }
@@ -34,7 +35,7 @@ export class SessionRows implements KnownSessions {
   async endAll(user: string, except: string | undefined): Promise<void> {
     // Twice: a bearer token may have been made of a session that was listed.
     for (let round = 0; round < 2; round++) {
-      const rows = await liveRows(user, this.#settings);
+      const rows = await liveRows(user, this.#settings.adapter);
       await endRows(rows.filter((row) => nameOfRow(row) !== except), this.#settings);
     }
   }

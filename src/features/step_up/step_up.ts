@@ -11,7 +11,7 @@ import { cookieSettings } from "../../config/cookies.ts";
 import type { NoticeCode } from "../../config/notices.ts";
 import { removalOf, type SetCookie, toSetCookieLine } from "../../http/set_cookie.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import { presentedToken } from "../../instance/read_session.ts";
+import { presentedToken, readClaims } from "../../instance/read_session.ts";
 import type { GuardedReply } from "../../types.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import { toList } from "../../guard/guard_options.ts";
@@ -19,7 +19,6 @@ import { ATTEMPT, signInClaims } from "./sign_in_cookie.ts";
 import { signInOf } from "./sign_in_record.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import { returnPath, signInAddress } from "../../guard/sign_in_redirect.ts";
-import { readClaims } from "../../instance/read_claims.ts";
 import type { Guarded, GuardRefusal } from "../../core/guard_hooks.ts";
 
 /** What a guard requires of the authentication. */

@@ -8,7 +8,7 @@ import type { Answer } from "../../core/answer.ts";
 import type { Checks } from "../../core/checks.ts";
 import { type ProviderContext, type SignedIn, withoutCookies } from "../../core/context.ts";
 import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
-import { ownerOf } from "../../session/owner.ts";
+import { ownerOf } from "../../session/open.ts";
 import { parseJsonObject } from "../../utils/json.ts";
 import { readSignedIn } from "../session_change.ts";
 
