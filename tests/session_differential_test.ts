@@ -228,7 +228,7 @@ function requiredOfRefused(theirs: Observed, { cookie, cookieName, secrets }: Re
   const [error = ""] = theirs.errors;
   if (canonical && !REFUSED.test(error)) return undefined;
   const removals = names.map((name) => ({ name, attributes: "; Max-Age=0" }));
-  const refusal = open(token, secrets, cookieName, otherSalts({} as never, cookieName));
+  const refusal = open(token, secrets, cookieName, otherSalts({} as never));
   const kept = refusal instanceof Refusal && refusal.unknownKey;
   if (kept) assertEquals([canonical, error], [true, `JWTSessionError Error ${UNKNOWN_KEY.message}`]);
   return { ...expected, errors: ["refused"], cookies: kept ? [] : removals };

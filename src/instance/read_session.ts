@@ -16,7 +16,7 @@ import {
 import { readDatabaseSession } from "../session/read_database.ts";
 import { readJwtSession, refuseToken } from "../session/read_jwt.ts";
 import { cloneClaims } from "../session/renew.ts";
-import { canCarryCookies, isWrittenBack } from "../session/reply.ts";
+import { canCarryCookies, carryLate, isWrittenBack } from "../session/reply.ts";
 import { type LatestRead, RequestReads } from "../session/request_reads.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { sessionReads } from "../telemetry/operations.ts";
@@ -83,7 +83,7 @@ async function read(reads: RequestReads, latest: LatestRead, refresh?: ClaimsRef
     request.log.error(error, "Auth.js: the session could not be read.");
     return found = SIGNED_OUT;
   } finally {
-    reads.done(latest, found);
+    if (reads.done(latest, found)) carryLate(reads);
   }
 }
 

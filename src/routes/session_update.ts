@@ -13,7 +13,7 @@ import { SessionTooLarge } from "../session/cookie_size.ts";
 import { hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
-import { CallbackFailure, emitSessionEvent, type ReadContext, wrapError } from "../session/read.ts";
+import { CallbackFailure, finishSession, type ReadContext, wrapError } from "../session/read.ts";
 import { readRow } from "../session/read_database.ts";
 import { runCallbacks } from "../session/renew.ts";
 import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
@@ -115,9 +115,7 @@ async function updateClaims(
     }
     if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
     if (token === null) return withoutSession(context);
-    reading.known = { session, token };
-    reading.isMade = true;
-    if (settings.event !== undefined) await emitSessionEvent(reading);
+    await finishSession(reading, { session, token });
     // When a token of the application's codec ends is known once it is opened.
     const end = settings.ownTokens ? expires : (await openToken(sealed!, settings)).ends.kept;
     return updated(withEnd(session, expires, end), sealed!, context);

@@ -1,6 +1,7 @@
 /** Makes the session of a sign-in, in a JWT or as a row of a database. */
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
+import { randomUUID } from "node:crypto";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import { newExpiry } from "../config/lifetime.ts";
@@ -9,7 +10,7 @@ import type { SetCookie } from "../http/set_cookie.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { encodeWithin } from "./cookie_size.ts";
 import type { SessionSignIn, SignInParams } from "./hooks.ts";
-import { nameOf, newName, withName } from "./name.ts";
+import { nameOf, withName } from "./name.ts";
 import { openToken } from "./open.ts";
 import type { SessionSettings } from "./settings.ts";
 
@@ -68,7 +69,7 @@ export async function createSession(
     for (const { keptClaims } of hooks) claims = { ...claims, ...keptClaims?.(before, true) };
     end = typeof held.exp === "number" ? new Date(held.exp * 1000) : undefined;
   } else {
-    const name = newName();
+    const name = randomUUID();
     claims = withName(claims, name);
     for (const { onBegin } of hooks) claims = await onBegin?.(claims, name) ?? claims;
   }

@@ -11,7 +11,7 @@ import type { NamedSession } from "./hooks.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { rowName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
-import { type CookieUpdate, type SessionRead, SIGNED_OUT } from "./read.ts";
+import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
@@ -65,14 +65,13 @@ export function removal(
   };
 }
 
-/** How a reply finds out whether the session ended after the read, here or in another process. */
-export function endChecks(
-  name: string,
-  context: EndingContext,
-): Pick<CookieUpdate, "isOutdated" | "checkOtherProcesses"> {
-  const { live, refresh } = context.settings;
+/** Sets cookies unless the session ended after the read, here or in another process. */
+export function cookieUpdate(cookies: CookieUpdate["cookies"], context: ReadContext): CookieUpdate {
+  const { name, settings: { live, refresh, cookie } } = context;
   const began = monotonicNow();
   return {
+    name: cookie.name,
+    cookies,
     isOutdated: () => live.hasEndedSince(name, began),
     ...(refresh.store && { checkOtherProcesses: () => hasEnded(name, context) }),
   };

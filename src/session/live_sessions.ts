@@ -76,8 +76,8 @@ export class LiveSessions {
   });
   /** The reads under way by their tokens: others of the same token join what it gives. */
   readonly reads: Map<string, Promise<JwtRead>> = new Map();
-  /** By the names of the sessions that are updated. */
-  readonly #updates = new Map<string, Promise<Outcome>>();
+  /** The updates under way by the names of their sessions. */
+  readonly updates: Map<string, Promise<Outcome>> = new Map();
   /** By names, in the order in which they are forgotten. */
   readonly #ends = new Map<string, End>();
   /** When an end was forgotten before its time. */
@@ -108,21 +108,16 @@ export class LiveSessions {
     work: (newest: string) => Promise<Result>,
   ): Promise<Result> {
     let newest = this.newest(token);
-    for (let pending; (pending = this.#updates.get(name) ?? this.reads.get(newest)) !== undefined;) {
+    for (let pending; (pending = this.updates.get(name) ?? this.reads.get(newest)) !== undefined;) {
       newest = await this.#after(pending, newest);
     }
     const updating = work(newest);
-    this.#updates.set(name, updating);
+    this.updates.set(name, updating);
     try {
       return await updating;
     } finally {
-      this.#updates.delete(name);
+      this.updates.delete(name);
     }
-  }
-
-  /** Whether the session is being updated. */
-  isUpdated(name: string): boolean {
-    return this.#updates.has(name);
   }
 
   /**
@@ -134,8 +129,8 @@ export class LiveSessions {
     const until = monotonicNow() + limit;
     const late = () => new Error(`The session is being updated for over ${limit} ms.`);
     let newest = this.newest(token);
-    for (let left = limit; left > 0 && this.isUpdated(name); left = until - monotonicNow()) {
-      newest = await this.#after(withDeadline(this.#updates.get(name)!, left, late), newest);
+    for (let left = limit; left > 0 && this.updates.has(name); left = until - monotonicNow()) {
+      newest = await this.#after(withDeadline(this.updates.get(name)!, left, late), newest);
     }
     return newest;
   }

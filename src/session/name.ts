@@ -11,19 +11,12 @@ import type { TokenUse } from "./token_use.ts";
 /** The claim. */
 const CLAIM = "session_name";
 
-export function newName(): string {
-  return randomUUID();
-}
-
 /** The name of the session whose token has these claims. */
 export function nameOf(claims: JWT, token: string): string {
-  const name = namedBy(claims) ?? idOfRecord(claims) ?? claims.jti;
+  // What earlier builds named the sessions by that could be ended.
+  const record = claims.sessionRecord as { id?: unknown } | undefined;
+  const name = namedBy(claims) ?? record?.id ?? claims.jti;
   return typeof name === "string" && name !== "" ? name : digestName(token);
-}
-
-/** What earlier builds named the sessions by that could be ended. */
-function idOfRecord({ sessionRecord }: JWT): unknown {
-  return (sessionRecord as { id?: unknown } | undefined)?.id;
 }
 
 /** The name that the claims themselves have. */
@@ -62,7 +55,7 @@ export async function keepsName(
   { jwt, cookie }: { jwt: JWTOptions & { secret: string | string[] }; cookie: { name: string } },
 ): Promise<boolean> {
   const params = { ...jwt, salt: cookie.name };
-  const name = newName();
+  const name = randomUUID();
   try {
     const token = await jwt.encode({ ...params, token: withName({ sub: "check at boot" }, name) });
     const claims = await jwt.decode({ ...params, token });

@@ -105,10 +105,20 @@ export function toSession(
   }
 }
 
-/** Tells the application of a session that was read. As in core, its failure is logged and changes nothing. */
-export async function emitSessionEvent({ settings: { event }, known, logger }: ReadContext): Promise<void> {
+/**
+ * The callbacks have made the session: tells the application of one that was read. As in core, its failure is logged
+ * and changes nothing.
+ */
+export async function finishSession(
+  context: ReadContext,
+  known: NonNullable<ReadContext["known"]>,
+  isRead = true,
+): Promise<void> {
+  const { settings: { event }, logger } = context;
+  context.known = known;
+  context.isMade = true;
   try {
-    await event!(known as Parameters<NonNullable<typeof event>>[0]);
+    if (isRead) await event?.(known as Parameters<NonNullable<typeof event>>[0]);
   } catch (error) {
     logger().error(wrapError(EventError, error));
   }

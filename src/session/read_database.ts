@@ -4,13 +4,13 @@ import { AdapterError, SessionTokenError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry, rowEnd } from "../config/lifetime.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
-import { endChecks, endedRead, hasEnded, removal } from "./ending.ts";
+import { cookieUpdate, endedRead, hasEnded, removal } from "./ending.ts";
 import { rowName } from "./name.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import {
   CallbackFailure,
-  emitSessionEvent,
   failedCallback,
+  finishSession,
   type ReadContext,
   type SessionRead,
   SIGNED_OUT,
@@ -73,20 +73,12 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     } catch (cause) {
       throw new CallbackFailure("`session` callback", cause);
     }
-    context.known = { session: shown };
-    context.isMade = true;
-    if (settings.event !== undefined) await emitSessionEvent(context);
+    await finishSession(context, { session: shown });
     if (live.endings(name) > 0) return SIGNED_OUT;
     const read = { session: toSession(shown, context) };
     if (!due) return read;
-    return {
-      ...read,
-      update: {
-        name: settings.cookie.name,
-        cookies: () => sessionCookies(sessionToken, cookie.names, settings.cookie, expires),
-        ...endChecks(name, context),
-      },
-    };
+    const cookies = () => sessionCookies(sessionToken, cookie.names, settings.cookie, expires);
+    return { ...read, update: cookieUpdate(cookies, context) };
   } catch (error) {
     if (error instanceof CallbackFailure) return failedCallback(error, SessionTokenError, context);
     logger().error(wrapError(SessionTokenError, error));

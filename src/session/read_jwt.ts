@@ -5,7 +5,7 @@ import { newExpiry } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
-import { endChecks, endedRead, endSession, removal } from "./ending.ts";
+import { cookieUpdate, endedRead, endSession, removal } from "./ending.ts";
 import { hasEndedElsewhere } from "./hooks.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { digestName } from "./name.ts";
@@ -13,8 +13,8 @@ import { openKnown, type OpenToken, openToken } from "./open.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import {
   CallbackFailure,
-  emitSessionEvent,
   failedCallback,
+  finishSession,
   type ReadContext,
   type SessionRead,
   SIGNED_OUT,
@@ -50,17 +50,15 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     if (claims === null) {
       return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
     }
-    context.known = { session, token: claims };
-    context.isMade = true;
     if (error) logger().error(wrapError(JWTSessionError, error));
-    else if (settings.event !== undefined) await emitSessionEvent(context);
+    await finishSession(context, { session, token: claims }, error === undefined);
     if (live.hasEndedSince(name, began)) return SIGNED_OUT;
     const found = { session: toSession(session, context), claims, refreshFailure };
     if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
     if (sealed === undefined) return found;
     const cookies = () =>
       sessionCookies(live.newest(sealed), cookie.names, settings.cookie, newExpiry(settings));
-    return { ...found, update: { name: settings.cookie.name, cookies, ...endChecks(name, context) } };
+    return { ...found, update: cookieUpdate(cookies, context) };
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {
       return refuseToken(cookie, error, context);
@@ -91,9 +89,10 @@ export function refuseToken(
 async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { live, refresh: { waitLimit } } = context.settings;
   const { name, token } = opened;
-  const newest = live.isUpdated(name) ? await live.updated(name, token, waitLimit) : live.newest(token);
+  const isUpdated = live.updates.has(name);
+  const newest = isUpdated ? await live.updated(name, token, waitLimit) : live.newest(token);
   // An update is ended by no read: its callback may wait for something slow.
-  if (live.isUpdated(name)) {
+  if (isUpdated && live.updates.has(name)) {
     const problem =
       `a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or ` +
       "`session` callback takes long.";

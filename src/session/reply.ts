@@ -31,7 +31,6 @@ export function writeBack(scope: FastifyInstance): void {
   scope.addHook("onRequest", (request, reply, done) => {
     const reads = RequestReads.of(request);
     reads.reply = reply;
-    reads.onUpdate = carryLate;
     if (reads.updates.length > 0) carryLate(reads);
     done();
   });
@@ -45,10 +44,11 @@ export function writeBack(scope: FastifyInstance): void {
 
 /**
  * Keeps a reply with a session cookie from shared caches, whatever hooks set after this one. One whose handler writes
- * the head gets the cookies there, since no `onSend` hook runs for it.
+ * the head gets the cookies there, since no `onSend` hook runs for it. Without a reply there is nothing to do.
  */
-function carryLate(reads: RequestReads): void {
-  const reply = reads.reply!;
+export function carryLate(reads: RequestReads): void {
+  const { reply } = reads;
+  if (reply === undefined) return;
   // The cookie of a session that has ended is removed with the next request.
   if (reads.hasLeft) return reads.givesSession ? warnOfLoss(reply, LATE) : undefined;
   if (reads.isCarrier) return;

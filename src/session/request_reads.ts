@@ -61,7 +61,6 @@ export class RequestReads {
   readonly carried: string[] = [];
   /** The reply; none for a request that was made from another. */
   reply: FastifyReply | undefined;
-  onUpdate: ((reads: RequestReads) => void) | undefined;
 
   constructor(request: SessionRequest) {
     this.request = request;
@@ -100,12 +99,6 @@ export class RequestReads {
     return await (latest.result = read(this, latest, refresh));
   }
 
-  /** A read is done, and has found this. */
-  done(latest: LatestRead, { update, session }: SessionRead): void {
-    this.underWay--;
-    if (update !== undefined) this.#note(latest, update, session !== null);
-  }
-
   #latestOf(config: FastifyAuthConfig): LatestRead {
     for (const latest of this.#latest) if (latest.config === config) return latest;
     const latest: LatestRead = {
@@ -137,17 +130,24 @@ export class RequestReads {
     this.#latest[index] = { config, cookies, result, at, isOfChange: true, context: undefined };
   }
 
-  /** Takes note of what a read changed. One that began before a change of the request does not undo a later one. */
-  #note(of: LatestRead, update: CookieUpdate, givesSession: boolean): void {
+  /**
+   * A read is done. What it changed is left aside if it began before a later change of the request.
+   *
+   * @returns Whether the reply is to carry something of it.
+   */
+  done(of: LatestRead, { update, session }: SessionRead): boolean {
+    this.underWay--;
+    if (update === undefined) return false;
     const before = this.updates.find(({ name }) => name === update.name);
-    if (before?.of.config === of.config && before.of !== of && !this.#latest.includes(of)) return;
+    if (before?.of.config === of.config && before.of !== of && !this.#latest.includes(of)) return false;
     const cookies = update.cookies();
     if (cookies.some(({ value }) => value !== "")) {
       // The configuration may not remember that the token was replaced.
       of.cookies = cookiesAfter(cookies, of.cookies ?? this.#headers.cookie ?? "");
     }
-    this.updates = [...this.updates.filter((other) => other !== before), { ...update, of, givesSession }];
-    this.onUpdate?.(this);
+    const noted = { ...update, of, givesSession: session !== null };
+    this.updates = [...this.updates.filter((other) => other !== before), noted];
+    return true;
   }
 
   /** Whether the newest read that changed something gave a session. */

@@ -2,6 +2,7 @@
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
+import { strategyOf } from "../config/adapter_problem.ts";
 import {
   type CookieDefinition,
   cookieNames,
@@ -30,7 +31,7 @@ export interface KnownToken extends Opened, TokenLife {
 }
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
-export interface SessionSettings extends Shared, Readonly<ReturnType<typeof ofScheme>> {
+export interface SessionSettings extends Readonly<ReturnType<typeof ofScheme>> {
   /** What the tokens that these are for come in: one of the other use is refused. */
   readonly use: TokenUse;
   /** The adapter, which finds only the rows of sessions of this use. */
@@ -39,25 +40,21 @@ export interface SessionSettings extends Shared, Readonly<ReturnType<typeof ofSc
   readonly forHeader?: SessionSettings;
 }
 
-type Shared = Readonly<ReturnType<typeof ofConfiguration>>;
+/** The features that a configuration uses, by their hooks, and its store. */
+interface InUse {
+  readonly hooks: readonly SessionHooks[];
+  readonly store: SharedStore | undefined;
+}
 
 /** The settings of a configuration for each scheme. Cookies have other names over https, and so other keys. */
-export function sessionSettings(config: ResolvedConfig, live: LiveSessions, use: InUse) {
-  const shared = ofConfiguration(config, live, use);
-  const { rows } = shared;
+export function sessionSettings(config: ResolvedConfig, live: LiveSessions, inUse: InUse) {
   const settingsOf = (secure: boolean): SessionSettings => {
-    const settings = { ...shared, ...ofScheme(config, shared, secure) };
+    const settings = ofScheme(config, live, inUse, secure);
+    const { rows } = settings;
     const forUse = (use: TokenUse) => ({ ...settings, use, adapter: rows && rowsForUse(rows, use) });
     return { ...forUse("cookie"), forHeader: forUse("header") };
   };
   return { http: settingsOf(false), https: settingsOf(true) };
-}
-
-/** What a configuration has besides. */
-interface InUse {
-  /** Of the features that it uses. */
-  readonly hooks: readonly SessionHooks[];
-  readonly store: SharedStore | undefined;
 }
 
 /** The functions for tokens, and whether they are core's or ours. Members are merged as core merges them. */
@@ -78,55 +75,21 @@ export function longestUse(core: CoreConfig): number {
   return seconds * 1000 + REQUEST_LIMIT_MS;
 }
 
-function ofConfiguration(config: ResolvedConfig, live: LiveSessions, { hooks, store }: InUse) {
+function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: InUse, secure: boolean) {
   const { core, refresh, sessionCookieLimit } = config;
-  const { strategy } = { strategy: core.adapter ? "database" as const : "jwt" as const, ...core.session };
-  const lifetimes = lifetimesOf(core);
+  const strategy = strategyOf(core);
   const { jwt, ownTokens } = codecOf(core);
   const hiddenClaims = strategy === "jwt" ? hooks.flatMap(({ hiddenClaims = [] }) => hiddenClaims) : [];
-  return {
-    ...lifetimes,
-    strategy,
-    /** The most bytes of a cookie with a token, and the most characters of one that is looked at. */
-    cookieLimit: sessionCookieLimit,
-    longestToken: longestToken(sessionCookieLimit),
-    /** What core hands to `encode` and `decode`, which may be the application's. */
-    jwt,
-    /** Whether tokens are sealed and opened as core does it: their times are as configured. */
-    ownTokens,
-    /** The secrets, if tokens are in core's format. */
-    secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
-    /** Makes the token of a new session in a database. `resolveConfig()` has set it. */
-    generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
-    /** The adapter, for rows of any use. */
-    rows: core.adapter,
-    /** Whether a read may be asked for new claims. */
-    refreshes: hooks.some(({ refreshes }) => refreshes),
-    /** Leaves out the claims that no session may have, if there are any: a callback may put all of them into one. */
-    leaveOut: hiddenClaims.length > 0
-      ? (key: string, value: unknown) => hiddenClaims.includes(key) ? undefined : value
-      : undefined,
-    /** Of the features that the configuration uses. */
-    hooks,
-    /** The application's callbacks; without one, what core's default would return is made directly. */
-    callbacks: core.callbacks ?? {},
-    event: core.events?.session,
-    /** The sessions that are in use. */
-    live,
-    refresh: { ...refresh, store },
-  };
-}
-
-function ofScheme(
-  { core }: ResolvedConfig,
-  { jwt }: Shared,
-  secure: boolean,
-) {
   const cookie = cookieSettings("sessionToken", core, secure);
   const stateCookie = cookieSettings("state", core, secure);
   const { expires: _expires, ...beside } = cookie.options;
   return {
+    ...lifetimesOf(core),
+    strategy,
     cookie,
+    /** The most bytes of a cookie with a token, and the most characters of one that is looked at. */
+    cookieLimit: sessionCookieLimit,
+    longestToken: longestToken(sessionCookieLimit),
     /** The cookies of what continues from one request of a browser to the next, besides the session. */
     csrfCookie: cookieSettings("csrfToken", core, secure),
     callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
@@ -139,20 +102,42 @@ function ofScheme(
       name: cookieSettings(definition, core, secure).name,
       options: beside,
     }),
-    otherSalts: otherSalts(core, cookie.name),
+    /** What core hands to `encode` and `decode`, which may be the application's. */
+    jwt,
+    /** Whether tokens are sealed and opened as core does it: their times are as configured. */
+    ownTokens,
+    /** The secrets, if tokens are in core's format. */
+    secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
+    otherSalts: otherSalts(core),
     /** What tokens opened lately held. */
     cache: new LRUCache<string, KnownToken>({
       maxSize: CACHE_SIZE,
       sizeCalculation: ({ text, token }) => token.length + text.length,
     }),
+    /** Makes the token of a new session in a database. `resolveConfig()` has set it. */
+    generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
+    /** The adapter, for rows of any use. */
+    rows: core.adapter,
+    /** The application's callbacks; without one, what core's default would return is made directly. */
+    callbacks: core.callbacks ?? {},
+    event: core.events?.session,
+    hooks,
+    /** Whether a read may be asked for new claims. */
+    refreshes: hooks.some(({ refreshes }) => refreshes),
+    /** Leaves out the claims that no session may have, if there are any: a callback may put all of them into one. */
+    leaveOut: hiddenClaims.length > 0
+      ? (key: string, value: unknown) => hiddenClaims.includes(key) ? undefined : value
+      : undefined,
+    live,
+    refresh: { ...refresh, store },
   };
 }
 
 /** The salts of what core encrypts and puts inside of a cookie. Else it is the name of the cookie. */
 const WITHIN_COOKIES = ["encodedState", "encodedWebauthnChallenge"];
 
-/** The salts of all keys but those of one session cookie: what such a key sealed is ours, but no session. */
-export function otherSalts(core: CoreConfig, own: string): string[] {
+/** The salts of all our keys: what one sealed that is not of the session cookie is ours, but no session. */
+export function otherSalts(core: CoreConfig): string[] {
   const names = [core, {}].flatMap((core) => [true, false].flatMap((secure) => cookieNames(core, secure)));
-  return [...new Set([...names, ...WITHIN_COOKIES])].filter((salt) => salt !== own);
+  return [...new Set([...names, ...WITHIN_COOKIES])];
 }

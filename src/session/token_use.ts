@@ -9,20 +9,11 @@ import type { JWT } from "@auth/core/jwt";
 export type TokenUse = "cookie" | "header";
 
 /** What a token for a header has: the claim, or in the token of a row an end, before what else the end says. */
-const CLAIM = "bearer";
-const TAG = ".bearer";
-
-/** The claims of a token for a header. */
-export function forHeader(claims: JWT): JWT {
-  return { ...claims, token_use: CLAIM };
-}
-
-/** The tag of the token of a row for a header. */
-export const HEADER_TAG = TAG;
+export const HEADER_CLAIM = { token_use: "bearer" }, HEADER_TAG = ".bearer";
 
 /** Whether the claims of a token are for the use. */
 export function areFor({ token_use }: JWT, use: TokenUse): boolean {
-  return (token_use === CLAIM) === (use === "header");
+  return (token_use === HEADER_CLAIM.token_use) === (use === "header");
 }
 
 /** Whether the token of a row is for the use. */

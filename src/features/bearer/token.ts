@@ -1,4 +1,5 @@
 /** `POST <prefix>/token` issues a bearer token to a signed-in user. */
+import { randomUUID } from "node:crypto";
 import { unavailableError } from "../../adapter/failure.ts";
 import { type Answer, jsonAnswer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
@@ -6,11 +7,11 @@ import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { bearerToken } from "./header.ts";
 import { hasEndedElsewhere } from "../../session/hooks.ts";
-import { nameOf, newName, withName } from "../../session/name.ts";
+import { nameOf, withName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
 import type { SessionRead } from "../../session/read.ts";
 import { SessionStoreFailure } from "../../session/shared_store.ts";
-import { forHeader, HEADER_TAG } from "../../session/token_use.ts";
+import { HEADER_CLAIM, HEADER_TAG } from "../../session/token_use.ts";
 
 /**
  * Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself.
@@ -39,8 +40,8 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
   const held = claims ?? (await openToken(context.held.token, context.settings)).claims;
   try {
     // A session of its own, which is listed beside that of the cookie.
-    const name = newName();
-    let token = withName(forHeader(held), name);
+    const name = randomUUID();
+    let token = withName({ ...held, ...HEADER_CLAIM }, name);
     for (const { onBegin } of hooks) token = await onBegin?.(token, name) ?? token;
     const sealed = await jwt.encode({ ...jwt, token, salt: cookie.name, maxAge });
     if (!ownTokens) await assertOpens(sealed, context);
