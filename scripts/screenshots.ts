@@ -1,11 +1,12 @@
 /**
  * Takes the pictures of the built-in pages in `docs/images/`: of the demo, in light, dark, on a phone, and in a language
- * that is written from the right. It needs Chromium, like the tests.
+ * that is written from the right. It needs Chromium, like the tests, and fails if elements overlap.
  *
  * @module
  */
 import { launchBrowser } from "../tests/support/browser.ts";
 import { withDemo } from "../tests/support/demo.ts";
+import { overlapsOf } from "../tests/support/overlaps.ts";
 
 const IMAGES = new URL("../docs/images/", import.meta.url);
 
@@ -39,6 +40,8 @@ await withDemo(async ({ origin }) => {
           }
         }
       `);
+      const overlaps = await overlapsOf(page);
+      if (overlaps.length > 0) throw new Error(`${file}: ${overlaps.join("; ")}`);
       await page.screenshot({ path: new URL(file, IMAGES).pathname });
       await page.close();
     }

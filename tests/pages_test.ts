@@ -397,3 +397,30 @@ Deno.test("a page that is the built-in one at the origin of the request is shown
     ...Object.keys(REPLACED),
   ]);
 });
+
+Deno.test("the wait of an error with the status 429 is that of each, and only the name comes back", async () => {
+  let seconds = 90;
+  const authorize = () => {
+    throw Object.assign(new Error("slow down"), {
+      statusCode: 429,
+      headers: { "retry-after": `${seconds}` },
+    });
+  };
+  const credentials = { username: {}, password: { type: "password" } };
+  const provider = Credentials({ credentials, authorize } as never);
+  await using app = await testApp(testConfig({ providers: [provider] }));
+  for (const [wait, words] of [[90, "in 2 minutes"], [40, "in 40 seconds"]] as const) {
+    seconds = wait;
+    const client = new Client(app, BROWSER);
+    const { body: form } = await client.get("/auth/signin");
+    const fields = fieldsOf(form, "/auth/callback/credentials");
+    const typed = { ...fields, username: '"><b>', password: "kept-by-nobody" };
+    const failed = await client.post("/auth/callback/credentials", typed, BROWSER);
+    assert(!JSON.stringify(failed.headers).includes("kept-by-nobody"));
+    const { body } = await client.get(
+      new URL(String(failed.headers.location)).pathname + "?error=TooManyRequests",
+    );
+    assertMatch(body, new RegExp(`Try again ${words}\\.`));
+    assert(body.includes('value="&quot;&gt;&lt;b&gt;"') && !body.includes("kept-by-nobody"), body);
+  }
+});
