@@ -10,7 +10,7 @@ import { readSession } from "./instance/read_session.ts";
 import { bootMessage, reportOf } from "./instance/boot_report.ts";
 import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
 import { redactSpans } from "./http/redact_spans.ts";
-import { FEATURES } from "./features/mod.ts";
+import { DOCUMENTS, FEATURES } from "./features/mod.ts";
 import { decorateRequest } from "./request_session.ts";
 import { addRoutes, longestParameter } from "./routes/add_routes.ts";
 import { type MountOf, reportCookies } from "./routes/admission.ts";
@@ -90,7 +90,7 @@ export function FastifyAuth(
   if (isInstance(config)) return Promise.reject(noConfiguration()) as never;
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
     const auth = typeof config === "function" ? undefined : await usableInstance(config, instance);
-    if (options.openapi && !instance.hasDecorator("swagger")) {
+    if (options.openapi && !instance.hasDecorator(DOCUMENTS.decorator)) {
       instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
     }
     writeBack(instance);
@@ -104,7 +104,7 @@ export function FastifyAuth(
       const { mountOf, served, routes } = auth === undefined
         ? await mountPerRequest(scope, { ...mounted, config: config as ConfigForRequest })
         : await mountAtBoot(scope, { ...mounted, config: config as FastifyAuthConfig, auth });
-      const describe = options.openapi ? (await import("./routes/openapi.ts")).authOperation : undefined;
+      const describe = options.openapi ? (await DOCUMENTS.load()).authOperation : undefined;
       addRoutes(scope, mountOf, { routes, auth: served, describe });
       addNotFound(scope, mountOf, routes, Boolean(options.prefix));
     };

@@ -116,3 +116,9 @@ export const FEATURES: readonly ListedFeature[] = [
         "user signed in. With `{ byDefault: false }` other sign-outs stay local.",
   },
 ];
+
+/** Describes routes in the documents that an application has by this decorator. */
+export const DOCUMENTS = {
+  decorator: "swagger",
+  load: async () => await import("./openapi/mod.ts"),
+};

@@ -1,10 +1,10 @@
 /** The guards that the routes of an application declare. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { codesOf, GUARD, type Guarding, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
+import { DOCUMENTS } from "../features/mod.ts";
 import { invalid } from "../instance/arguments.ts";
 import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
-import { OpenApi } from "./openapi.ts";
 import { declaredAuth, type RouteAuth, type RouteAuthConfig, type RouteAuthOptions } from "./route_auth.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
 
@@ -42,7 +42,6 @@ export class RouteGuards {
   readonly #unseen = new WeakMap<object, Declaration | false>();
   /** The routes that were seen, until the application is ready. */
   readonly #seen = new Map<RouteOptions, FastifyInstance>();
-  readonly #openApi = new OpenApi(guardsOf);
   /** The instances with an `onRoute` hook of ours. */
   readonly #watched = new WeakSet<object>();
 
@@ -58,11 +57,14 @@ export class RouteGuards {
     this.#root = root;
     root.decorate(GUARDS, this as object);
     if (mayMissRoutes) this.#guardUnseen(root);
-    // deno-lint-ignore require-await -- what an async hook throws stops the boot
     root.addHook("onReady", async () => {
       for (const declaration of this.#declarations) declaration.guard = this.#guardOf(declaration);
       for (const route of this.#seen.keys()) assertSeen(route);
       this.#nameOpenRoutes(mayMissRoutes);
+      const described = [...this.#seen].filter(([{ config }, scope]) =>
+        scope.hasDecorator(DOCUMENTS.decorator) && !isAuthRoute(config)
+      );
+      if (described.length > 0) (await DOCUMENTS.load()).describeGuards(described, guardsOf);
       this.#seen.clear();
     });
   }
@@ -95,7 +97,6 @@ export class RouteGuards {
     if (this.#seen.has(route)) return;
     this.#seen.set(route, scope);
     if (isAuthRoute(route.config)) return;
-    this.#openApi.add(route, scope);
     const where = nameOf(route);
     const options = declaredAuth(route.config, where);
     if (options === undefined) return;

@@ -18,7 +18,7 @@ import { redactRequestSpans } from "../http/redact_spans.ts";
 import { protectReply } from "../http/security_headers.ts";
 import { later } from "../utils/later.ts";
 import { admission, type MountOf } from "./admission.ts";
-import type { authOperation } from "./openapi.ts";
+import type { DOCUMENTS } from "../features/mod.ts";
 import type { AuthRoute } from "./table.ts";
 
 // What only requests need is loaded with the first one, and not when the application starts.
@@ -27,7 +27,7 @@ export const refuseRequest = later(async () => (await import("./answer_request.t
 const sendAsset = later(async () => (await import("./assets.ts")).sendAsset);
 
 /** Describes a route for the document of `@fastify/swagger`. */
-type Describe = typeof authOperation;
+type Describe = Awaited<ReturnType<typeof DOCUMENTS.load>>["authOperation"];
 
 /** Which routes there are. */
 interface RoutesSetup {

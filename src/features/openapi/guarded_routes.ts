@@ -1,11 +1,11 @@
 /** Guarded routes in the documents of `@fastify/swagger`: their `security`, and the answers of the guard. */
 import type { FastifyInstance, RouteOptions } from "fastify";
-import { authInstance } from "../instance/auth_instance.ts";
-import { cookieSettings } from "../config/cookies.ts";
-import type { FastifyAuthErrorCode } from "../errors.ts";
-import { errorSchema } from "../http/error_schema.ts";
-import type { Guarding } from "./guard.ts";
-import { toYaml } from "../utils/yaml.ts";
+import { authInstance } from "../../instance/auth_instance.ts";
+import { cookieSettings } from "../../config/cookies.ts";
+import type { FastifyAuthErrorCode } from "../../errors.ts";
+import { errorSchema } from "../../http/error_schema.ts";
+import type { Guarding } from "../../guard/guard.ts";
+import { toYaml } from "./yaml.ts";
 
 /** What the guards of a route require; empty if it has no guard. */
 export type GuardsOf = (route: RouteOptions, scope: FastifyInstance) => readonly Guarding[];
@@ -48,13 +48,26 @@ interface Document {
 }
 
 /**
+ * Describes the guards of routes in the documents of their scopes.
+ *
+ * @param guardsOf Finds the guards of a route.
+ */
+export function describeGuards(
+  routes: Iterable<readonly [RouteOptions, FastifyInstance]>,
+  guardsOf: GuardsOf,
+): void {
+  const documents = new OpenApi(guardsOf);
+  for (const [route, scope] of routes) documents.add(route, scope);
+}
+
+/**
  * Completes the documents of one application.
  *
  * `@fastify/swagger` wants a scheme to be there before a route that names it, and an application's
  * `transform` may want schemas of another kind, such as zod's. So routes are only marked, and the finished
  * document is completed.
  */
-export class OpenApi {
+class OpenApi {
   readonly #guardsOf: GuardsOf;
   readonly #routes: { readonly route: RouteOptions; readonly scope: FastifyInstance }[] = [];
   /** The decorators that return completed documents. */
@@ -67,9 +80,8 @@ export class OpenApi {
     this.#guardsOf = guardsOf;
   }
 
-  /** Takes a route that is added, if the scope has a document. */
+  /** Takes a route of a scope that has a document. */
   add(route: RouteOptions, scope: FastifyInstance): void {
-    if (!scope.hasDecorator(DECORATOR)) return;
     this.#routes.push({ route, scope });
     this.#wrap(ownerOf(scope));
   }

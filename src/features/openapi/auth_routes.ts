@@ -1,9 +1,9 @@
 /** The auth routes as operations of an OpenAPI document. */
-import type { AuthInUse } from "../core/context.ts";
-import type { ResolvedConfig } from "../config/resolve.ts";
-import type { JsonSchema } from "../http/error_schema.ts";
-import type { AuthRoute } from "./table.ts";
-import { isOpenIdProvider } from "../provider/summary.ts";
+import type { AuthInUse } from "../../core/context.ts";
+import type { ResolvedConfig } from "../../config/resolve.ts";
+import type { JsonSchema } from "../../http/error_schema.ts";
+import type { AuthRoute } from "../../routes/table.ts";
+import { isOpenIdProvider } from "../../provider/summary.ts";
 
 /** An operation, as `@fastify/swagger` reads it from the `schema` of a route. */
 export interface AuthOperation {
