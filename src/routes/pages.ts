@@ -4,14 +4,14 @@
  */
 import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
 import { type Answer, pageAnswer, redirectAnswer } from "../core/answer.ts";
-import type { RequestContext } from "../core/context.ts";
+import type { RequestContext, SignedIn } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { type Flow, flowOf } from "../core/flow.ts";
 import { errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
-import type { Session } from "../types.ts";
 import { keptForm } from "./failed_form.ts";
 import { STEP_UP_PARAMETERS } from "./query.ts";
+import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 
 /**
  * Answers with the sign-in page. A user who is signed in gets one to go on, or, if a guard asks for it, to sign in
@@ -47,9 +47,10 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
   return { ...answer, cookies: [...answer.cookies, ...cookies] };
 }
 
-/** The user of the session; `undefined` if there is none, or if that is unknown. */
-async function userOf({ held, readSession }: RequestContext): Promise<Session["user"]> {
-  return held.token === "" ? undefined : (await readSession()).session?.user;
+/** The user of the session, without callbacks, which could fail; `undefined` if there is none, or if that is unknown. */
+async function userOf(context: RequestContext): Promise<SignedIn | undefined> {
+  if (context.held.token === "") return undefined;
+  return await withoutEndedSession(context).then(readSignedIn).catch(() => undefined);
 }
 
 /** The providers to choose from; to step up, those that count. */

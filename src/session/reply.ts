@@ -60,10 +60,16 @@ export function carryLate(reads: RequestReads): void {
       if (update.checkOtherProcesses !== undefined) warnOfLoss(reply, UNCHECKED);
       else carry(update, reads, raw, (lines) => raw.setHeader("set-cookie", lines));
     }
-    if (!reads.carried.some((name) => hasPart(raw, name))) return;
-    keepFromSharedCaches(raw);
-    reply.header("cache-control", raw.getHeader("cache-control"));
+    keepOwnCookies(reads, reply);
   });
+}
+
+/** Keeps a reply that gives a session cookie from shared caches. */
+function keepOwnCookies({ carried }: RequestReads, reply: FastifyReply): void {
+  const { raw } = reply;
+  if (!carried.some((name) => hasPart(raw, name))) return;
+  keepFromSharedCaches(raw);
+  reply.header("cache-control", raw.getHeader("cache-control"));
 }
 
 /**
@@ -80,6 +86,8 @@ async function finish(
   await reads.settled();
   try {
     for (const update of reads.current) carry(update, reads, reply, (lines) => replaceCookies(reply, lines));
+    // Before what a guard asked for earlier: the listener that was added last is called first.
+    if (reads.carried.length > 0) onHeaders(reply.raw, () => keepOwnCookies(reads, reply));
     reads.isSent = true;
     done(null, payload);
   } catch (error) {
