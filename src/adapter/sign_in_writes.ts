@@ -311,7 +311,7 @@ const TRIED_FOR_MS = 10 * 60_000;
 /** The pauses before another attempt, in milliseconds: each is twice the one before. */
 const FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 5_000;
 
-/** Repeats what a database did not answer. Nobody waits, and it keeps no process running. Rejects as the last attempt. */
+/** Repeats what a database did not answer. Nobody waits, and no process runs for it. Rejects as the last attempt. */
 async function tryAgain(attempt: () => Promise<void>): Promise<void> {
   const until = monotonicNow() + TRIED_FOR_MS;
   for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {

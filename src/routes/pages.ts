@@ -47,7 +47,7 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
   return { ...answer, cookies: [...answer.cookies, ...cookies] };
 }
 
-/** The user of the session, without callbacks, which could fail; `undefined` if there is none, or if that is unknown. */
+/** The user of the session, without callbacks, which could fail; `undefined` also if that is unknown. */
 async function userOf(context: RequestContext): Promise<SignedIn | undefined> {
   if (context.held.token === "") return undefined;
   return await withoutEndedSession(context).then(readSignedIn).catch(() => undefined);

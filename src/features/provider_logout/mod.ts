@@ -41,8 +41,8 @@ export const providerLogout: Feature = {
       ({ core, config }) =>
         settingsOf(config).backchannel && strategyOf(core) === "jwt" && !(config.store && config.revocable) &&
         "`providerLogout.backchannel` needs a `store` and `revocable: true`, since a session in a JWT is valid " +
-          'until it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep sessions ' +
-          "in a database.",
+          'until it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep ' +
+          "sessions in a database.",
     ],
     [
       "FST_AUTHJS_ADAPTER_INVALID",
