@@ -100,6 +100,8 @@ function grouped(outDir: string, inputs: Inputs, groups: readonly string[]): Plu
     setup({ onLoad }) {
       onLoad({ filter: /\.js$/ }, async ({ path }) => {
         const name = toSlashes(relative(outDir, path));
+        // Loaded first, whatever else imports it later.
+        if (reached.get(known[0]!)!.has(name)) return undefined;
         const own = reach(inputs, name);
         const isEntry = !isLater.has(name);
         // What is loaded first must not load what is loaded later.

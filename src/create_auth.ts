@@ -18,6 +18,7 @@ import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth } from "./plugin.ts";
 import { requireSession } from "./guard/require_session.ts";
+import { readClaims } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import { later } from "./utils/later.ts";
 
@@ -25,7 +26,6 @@ import { later } from "./utils/later.ts";
 const signIn = later(async () => (await import("./actions/actions.ts")).signIn);
 const signOut = later(async () => (await import("./actions/actions.ts")).signOut);
 const updateSession = later(async () => (await import("./actions/actions.ts")).updateSession);
-const readClaims = later(async () => (await import("./instance/read_session.ts")).readClaims);
 
 /**
  * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else

@@ -344,7 +344,6 @@ for (
       { providers: [Passkey({})], adapter: memoryAdapter() },
       "FST_AUTHJS_CONFIG_INVALID",
     ],
-    ["a password with database sessions", { adapter: memoryAdapter() }, "FST_AUTHJS_CONFIG_INVALID"],
     [
       "two providers with one id",
       { providers: [passwordProvider(), passwordProvider()] },
