@@ -572,3 +572,12 @@ Deno.test("an adapter that lists no sessions stops the boot, and an id that is n
     assertEquals(problemsIn(lines), []);
   });
 });
+
+Deno.test("a `jwt` callback that sets a `sub` that is no text lets users sign in: their sessions are not found", () =>
+  withLogout(
+    { config: { callbacks: { jwt: ({ token }) => ({ ...token, sub: 7 as never }) } } },
+    async ({ signIn }) => {
+      // It throws unless the user is signed in.
+      await signIn();
+    },
+  ));

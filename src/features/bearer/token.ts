@@ -1,4 +1,5 @@
 /** `POST <prefix>/token` issues a bearer token to a signed-in user. */
+import { AccessDenied } from "@auth/core/errors";
 import { randomUUID } from "node:crypto";
 import { unavailableError } from "../../adapter/failure.ts";
 import { type Answer, jsonAnswer } from "../../core/answer.ts";
@@ -53,6 +54,8 @@ async function sealToken({ claims }: SessionRead, maxAge: number, context: Reque
     for (const { onEnd } of hooks) await onEnd?.(session);
     return undefined;
   } catch (error) {
+    // The session of the cookie has ended meanwhile.
+    if (error instanceof AccessDenied) return undefined;
     if (!(error instanceof SessionStoreFailure)) throw error;
     context.logger.error(error);
     return unavailableError(error);

@@ -8,7 +8,13 @@ import type { NamedSession } from "../../session/hooks.ts";
 import { namedBy, sessionIdOf, type SessionKey } from "../../session/known_session.ts";
 import { longestUse } from "../../session/settings.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
-import { type EndedAtProvider, keysOfSession, keysToEnd, providerSessionOf } from "./provider_session.ts";
+import {
+  type EndedAtProvider,
+  isUser,
+  keysOfSession,
+  keysToEnd,
+  providerSessionOf,
+} from "./provider_session.ts";
 
 /** For how long a sign-in may be under way that the provider has ended the session of, in milliseconds. */
 const SIGN_IN_MS = 15 * 60_000;
@@ -33,7 +39,7 @@ export class ProviderIndex {
   async add({ claims, name }: NamedSession, isNew: boolean): Promise<void> {
     const session = providerSessionOf(claims);
     const user = session?.user ?? claims.sub;
-    if (user === undefined) return;
+    if (!isUser(user)) return;
     for (const key of keysOfSession(session)) {
       // By the provider's clock, the time of the ID token says which sessions began before it ended them.
       const member = `${session!.iat ?? 0}:${sessionIdOf({ user, id: name })}`;

@@ -66,6 +66,11 @@ interface Kept {
   readonly idToken: boolean;
 }
 
+/** Whether a claim names a user: a `jwt` callback may set anything. */
+export function isUser(sub: unknown): sub is string {
+  return typeof sub === "string" && sub !== "";
+}
+
 /** The claims of a sign-in with as much of the session at its provider as is kept. One that goes on keeps its own. */
 export function claimOfSignIn(claims: JWT, signIn: SessionSignIn, kept: Kept): JWT {
   const { [PROVIDER_SESSION_CLAIM]: _before, ...rest } = claims;
@@ -74,7 +79,7 @@ export function claimOfSignIn(claims: JWT, signIn: SessionSignIn, kept: Kept): J
   const { provider, idToken, ...ids } = session;
   return withProviderSession(rest, {
     provider,
-    ...(kept.ids && { ...ids, ...(claims.sub !== undefined && { user: claims.sub }) }),
+    ...(kept.ids && { ...ids, ...(isUser(claims.sub) && { user: claims.sub }) }),
     ...(kept.idToken && idToken !== undefined && { idToken }),
   });
 }
