@@ -176,6 +176,7 @@ function lookAtCookie(line: string): string {
 const ORIGIN = "http://localhost";
 const CALLBACK_COOKIE = "authjs.callback-url";
 const ATTEMPT_COOKIE = "authjs.state.…";
+const FORM_COOKIE = "authjs.form";
 const ATTRIBUTES = "HttpOnly; Path=/; SameSite=Lax";
 
 /** Why this plugin answers as it does, where a plain port answers otherwise. */
@@ -344,6 +345,17 @@ const RULES: readonly Rule[] = [
         location: undefined,
         body: { error, code },
       };
+    },
+  },
+  {
+    row: "a form of the sign-in page that fails",
+    answers: (seen, { path, method }, cookies) => {
+      const fails = method === "POST" && path === "callback/credentials" && seen.status === 302 &&
+        new URL(seen.location!).searchParams.has("error");
+      const shows = method === "GET" && path === "signin" && cookies.has(FORM_COOKIE);
+      if (!fails && !shows) return seen;
+      const cookie = `${FORM_COOKIE} ${fails ? "set" : "removed"}; ${ATTRIBUTES}`;
+      return { ...seen, cookies: [...seen.cookies, cookie].sort() };
     },
   },
   {
