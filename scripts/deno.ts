@@ -202,8 +202,8 @@ async function testInHalves(lock: string[]): Promise<number> {
 
 /** Every test file of the checkout, in order. */
 async function testFiles(): Promise<string[]> {
-  const names = (await readdir(new URL("tests/", root))).filter((name) => name.endsWith("_test.ts"));
-  return names.sort().map((name) => `tests/${name}`);
+  const names = await readdir(new URL("tests/", root), { recursive: true });
+  return names.filter((name) => name.endsWith("_test.ts")).sort().map((name) => `tests/${name}`);
 }
 
 /** `deno check`: the named files; without any, all TypeScript, and the examples of the provider modules. */

@@ -1,5 +1,5 @@
 /**
- * Writes `docs/adapters.md` from what `deno task measure:adapters` recorded and `tests/adapters_test.ts` holds true. With
+ * Writes `docs/adapters.md` from what `deno task measure:adapters` recorded and `tests/kernel/adapter/adapters_test.ts` holds true. With
  * `--check` it writes nothing and fails where the page is stale.
  *
  * @module
@@ -56,7 +56,7 @@ order: 9
 # Database adapters
 
 Every published adapter of Auth.js can be \`adapter\` of the configuration. These were driven through the plugin by
-\`tests/adapters_test.ts\`, each over a real database with the tables that the adapter documents or makes itself:
+\`tests/kernel/adapter/adapters_test.ts\`, each over a real database with the tables that the adapter documents or makes itself:
 
 ${list(Object.entries(RESULTS.versions).map(([name, version]) => `\`${name}\` ${version}`))}
 

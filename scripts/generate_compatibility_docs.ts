@@ -27,7 +27,7 @@ order: 2
 
 # Compatibility
 
-What was run beside the plugin, over real connections, by \`tests/compatibility_test.ts\`: each row is an application of
+What was run beside the plugin, over real connections, by \`tests/flows/compatibility_test.ts\`: each row is an application of
 its own, and one browser goes through all the steps. What a row adds is added once before the plugin and once after it.
 
 - **guard**: without a session, \`config.auth\` of a route and \`requireSession()\` refuse a program with 401 and redirect a browser (302) to the

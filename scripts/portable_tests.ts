@@ -4,7 +4,7 @@ import { dirname, join, normalize } from "node:path";
 
 /** A test file, with the support files that it imports. */
 export interface TestFile {
-  /** Its file name. */
+  /** Its path below the directory of the tests. */
   name: string;
   /** Every bare specifier that it or its support files import. */
   imports: string[];
@@ -23,7 +23,7 @@ export interface TestFile {
 const TIES = [
   /\bDeno\.(?!test\b)\w*/,
   /(?:\.\.\/)+(?:scripts|examples|bench)\/[^"]*/,
-  /\.\/migration\//,
+  /\/migration\//,
   /\bbetter-sqlite3\b/,
 ];
 
@@ -32,10 +32,10 @@ const IMPORT = /(?:from|import\(|^import)\s*"([^"]+)"/gm;
 /** A program that a test starts as a process of its own. */
 const PROGRAM = /new URL\(\s*"(\.[^"]+\.ts)"/gm;
 
-/** Reads every test file of a directory. */
+/** Reads every test file of a directory and of those below it. */
 export async function readTestFiles(directory: string): Promise<TestFile[]> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith("_test.ts")).sort();
-  return await Promise.all(names.map((name) => readTestFile(directory, name)));
+  const names = (await readdir(directory, { recursive: true })).filter((name) => name.endsWith("_test.ts"));
+  return await Promise.all(names.sort().map((name) => readTestFile(directory, name)));
 }
 
 async function readTestFile(directory: string, name: string): Promise<TestFile> {
@@ -51,7 +51,7 @@ async function readTestFile(directory: string, name: string): Promise<TestFile> 
   };
 }
 
-/** Reads a file and all others of the same directory that it imports or starts. */
+/** Reads a file and all others of the tests that it imports or starts. */
 async function collect(directory: string, path: string, sources: Map<string, string>): Promise<void> {
   if (sources.has(path) || path.startsWith("..")) return;
   const source = await readFile(join(directory, path), "utf8");

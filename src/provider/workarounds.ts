@@ -1,7 +1,7 @@
 /**
  * Workarounds for providers that fail as core 0.41.3 ships them.
  *
- * Each comment says what the provider does that core does not expect. `tests/provider_flows_test.ts` shows
+ * Each comment says what the provider does that core does not expect. `tests/kernel/provider/provider_flows_test.ts` shows
  * for each that core alone fails. Core merges the application's settings over a workaround.
  */
 import { customFetch } from "@auth/core";

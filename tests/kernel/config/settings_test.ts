@@ -1,0 +1,594 @@
+/** Settings that are misspelled, of another type, or in another unit: each is named at boot. */
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { createAuth, FastifyAuth, type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
+import AzureDevOps from "fastify-authjs/providers/azure-devops";
+import Credentials from "fastify-authjs/providers/credentials";
+import GitHub from "fastify-authjs/providers/github";
+import Nodemailer from "fastify-authjs/providers/nodemailer";
+import Fastify from "fastify";
+import { captureLog, SECRET, testApp, testConfig } from "../../support/app.ts";
+import { Client } from "../../support/client.ts";
+import { withEnvironment } from "../../support/environment.ts";
+import { memoryAdapter } from "../../support/memory_adapter.ts";
+
+const INVALID = "FST_AUTHJS_CONFIG_INVALID";
+const PROVIDER = "FST_AUTHJS_PROVIDER_INVALID";
+const ADAPTER = "FST_AUTHJS_ADAPTER_INVALID";
+
+/** Any settings, as in JavaScript. */
+type Settings = Record<string, unknown>;
+
+const github = (more: Settings = {}) => GitHub({ clientId: "id", clientSecret: "secret", ...more });
+
+async function refused(settings: Settings): Promise<FastifyAuthError> {
+  return await assertRejects(async () => {
+    await using app = await testApp(testConfig(settings as Partial<FastifyAuthConfig>));
+    await app.ready();
+  }, FastifyAuthError);
+}
+
+/** A provider that answers with a form, for which the plugin sets `SameSite=None` itself. */
+const formPost = () =>
+  github({ id: "form", checks: ["state"], authorization: { params: { response_mode: "form_post" } } });
+
+const REFUSED: [what: string, settings: Settings, code: string, message: string][] = [
+  [
+    "an option of this package",
+    { refreshToken: true },
+    INVALID,
+    "`refreshToken` is no setting. Did you mean `refreshTokens`?",
+  ],
+  [
+    "an option that has gone: the grace of refreshed cookies",
+    { refreshGrace: 0 },
+    INVALID,
+    "There is no option `refreshGrace` any more: remove it.",
+  ],
+  [
+    "an option that has moved",
+    { language: "de" },
+    INVALID,
+    "`language` any more: write `pages: { language }`.",
+  ],
+  ["another", { texts: {} }, INVALID, "`texts` any more: write `pages: { texts }`."],
+  ["a third", { siteName: "Engines" }, INVALID, "`siteName` any more: write `pages: { siteName }`."],
+  [
+    "an option that has gone: the size of the cache",
+    { tokenCacheSize: 0 },
+    INVALID,
+    "There is no option `tokenCacheSize` any more: remove it.",
+  ],
+  [
+    "an option that has gone: rows for credentials",
+    { credentialsDatabaseSessions: true },
+    INVALID,
+    "There is no option `credentialsDatabaseSessions` any more: remove it. With sessions in a database, a sign-in",
+  ],
+  [
+    "an option that has gone: the lock",
+    { refreshLock: false },
+    INVALID,
+    "`refreshLock` any more: write `store`",
+  ],
+  [
+    "an option that has gone: the store of sessions",
+    { sessionStore: {} },
+    INVALID,
+    "`sessionStore` any more: write `store` and `revocable: true`",
+  ],
+  [
+    "an option that has gone: the doctor",
+    { doctor: false },
+    INVALID,
+    "`doctor` any more: the log has the table",
+  ],
+  ["an option of core", { callback: {} }, INVALID, "`callback` is no setting. Did you mean `callbacks`?"],
+  [
+    "a check",
+    { providers: [github({ checks: ["PKCE"] })] },
+    PROVIDER,
+    'The provider "github" has the check "PKCE", which is unknown, so core would leave it out: write "pkce", "state"',
+  ],
+  [
+    "a page in another case",
+    { pages: { signin: "/login" } },
+    INVALID,
+    "`pages.signin` is no setting. Did you mean `pages.signIn`?",
+  ],
+  [
+    "a callback in another case",
+    { callbacks: { signin: () => false } },
+    INVALID,
+    "Did you mean `callbacks.signIn`?",
+  ],
+  [
+    "a callback with a letter too few",
+    { callbacks: { sesion: () => null } },
+    INVALID,
+    "Did you mean `callbacks.session`?",
+  ],
+  ["an event", { events: { sign_out: () => {} } }, INVALID, "Did you mean `events.signOut`?"],
+  ["a lifetime", { session: { maxage: 60 } }, INVALID, "Did you mean `session.maxAge`?"],
+  [
+    "a cookie's attribute",
+    { cookies: { sessionToken: { options: { samesite: "none" } } } },
+    INVALID,
+    "Did you mean `cookies.sessionToken.options.sameSite`?",
+  ],
+  ["a colour", { theme: { brandcolour: "#fff" } }, INVALID, "Did you mean `theme.brandColor`?"],
+  [
+    "an experiment",
+    { experimental: { enableWebauthn: true } },
+    INVALID,
+    "Did you mean `experimental.enableWebAuthn`?",
+  ],
+  ["an option of bearer tokens", { bearer: { maxage: 60 } }, INVALID, "`bearer` has no option `maxage`"],
+  [
+    "an option of one rate limit",
+    { rateLimit: { address: { max: 3, timeWindow: 60_000, ban: 1 } } },
+    INVALID,
+    "`rateLimit.address.ban` is no option",
+  ],
+  [
+    "a strategy that there is not",
+    { session: { strategy: "cookie" } },
+    INVALID,
+    '`session.strategy` is "cookie": write one of "jwt", "database", or leave it out.',
+  ],
+  [
+    "an object in one word",
+    { session: true },
+    INVALID,
+    "`session` is true: write an object, or leave it out.",
+  ],
+  ["null", { pages: null }, INVALID, "`pages` is null"],
+  ["an array of callbacks", { callbacks: [] }, INVALID, "`callbacks` is an array: write an object"],
+  [
+    "a callback that is no function",
+    { callbacks: { session: {} } },
+    INVALID,
+    "`callbacks.session` is an object: write a function",
+  ],
+  [
+    "an event that is no function",
+    { events: { signIn: "log" } },
+    INVALID,
+    "`events.signIn` is a string: write a function",
+  ],
+  [
+    "a cookie that is its name",
+    { cookies: { sessionToken: "sid" } },
+    INVALID,
+    "`cookies.sessionToken` is a string: write an object",
+  ],
+  [
+    "a cookie's name with a space",
+    { cookies: { sessionToken: { name: "my session" } } },
+    INVALID,
+    "`cookies.sessionToken` cannot be sent",
+  ],
+  [
+    "a cookie's attribute that there is not",
+    { cookies: { state: { options: { sameSite: "strikt" } } } },
+    INVALID,
+    "`cookies.state` cannot be sent",
+  ],
+  ["a word for a boolean", { trustHost: "false" }, INVALID, '`trustHost` is "false": write true or false'],
+  ["a boolean for a logger", { logger: true }, INVALID, "`logger` is true: write an object"],
+  [
+    "a mail that is no function",
+    { emailMessage: { subject: "Hi" } },
+    INVALID,
+    "`emailMessage` is an object: write a function",
+  ],
+  [
+    "a number for a secret",
+    { secret: 12345678901234 },
+    INVALID,
+    "`secret` is a number: write a string, or an array of strings",
+  ],
+  [
+    "a secret that is not set",
+    { secret: [SECRET, undefined] },
+    INVALID,
+    "`secret` is an array whose entry 1 is undefined",
+  ],
+  [
+    "a text of a unit",
+    { rateLimit: { address: { max: 3, timeWindow: "1 minute" } } },
+    INVALID,
+    "a whole number of milliseconds",
+  ],
+  [
+    "an address without its scheme",
+    { origin: "app.example" },
+    "FST_AUTHJS_ORIGIN_INVALID",
+    'is "app.example", and must be the address users type, with its scheme',
+  ],
+  [
+    "a page that is the built-in one",
+    { pages: { signIn: "/auth/signin?x=1" } },
+    INVALID,
+    "would redirect to itself",
+  ],
+  [
+    "a page that is the built-in one, as a URL",
+    { origin: "https://app.example", pages: { error: "https://app.example/auth/error" } },
+    INVALID,
+    "would redirect to itself",
+  ],
+  [
+    "a provider without a type",
+    { providers: [{ id: "x", name: "X" }] },
+    PROVIDER,
+    'The provider "x" has no `type`: write one of oidc, oauth, email, credentials, webauthn.',
+  ],
+  [
+    "a provider of an unknown type",
+    { providers: [{ id: "x", name: "X", type: "oauth2" }] },
+    PROVIDER,
+    'has the `type` "oauth2", which is unknown',
+  ],
+  [
+    "a provider that is a promise",
+    { providers: [Promise.resolve(github())] },
+    PROVIDER,
+    "`providers[0]` is a promise",
+  ],
+  ["a provider in an array", { providers: [[github()]] }, PROVIDER, "`providers[0]` is an array"],
+  [
+    "a module of CommonJS",
+    { providers: [{ default: GitHub }] },
+    PROVIDER,
+    "under CommonJS `const { default: GitHub } = require(…)`",
+  ],
+  [
+    "a function that returns nothing",
+    { providers: [() => undefined] },
+    PROVIDER,
+    "`providers[0]` is a function that returned undefined",
+  ],
+  [
+    "a factory that needs settings",
+    { providers: [Nodemailer], adapter: memoryAdapter() },
+    PROVIDER,
+    "fails without settings: Nodemailer requires a `server` configuration. Call it with them, as in `Nodemailer({ … })`.",
+  ],
+  [
+    "credentials without authorize()",
+    { providers: [Credentials({ credentials: {} } as never)] },
+    PROVIDER,
+    'The provider "credentials" has no authorize()',
+  ],
+  [
+    "an adapter that is a promise",
+    { adapter: Promise.resolve(memoryAdapter()), session: { strategy: "jwt" } },
+    ADAPTER,
+    "`adapter` is a promise: await it",
+  ],
+  [
+    "an adapter that was not called",
+    { adapter: () => memoryAdapter(), session: { strategy: "jwt" } },
+    ADAPTER,
+    "`adapter` is a function: call it",
+  ],
+  [
+    "the client of a database",
+    { adapter: { query: () => {} }, session: { strategy: "jwt" } },
+    ADAPTER,
+    "none of the methods of an adapter",
+  ],
+];
+
+const TYPES: [what: string, settings: Settings, code: string, message: string][] = [
+  [
+    "an empty name of the site",
+    { pages: { siteName: " " } },
+    INVALID,
+    "`pages.siteName` is an empty string: write a string that is not empty",
+  ],
+  [
+    "a time-out as a text",
+    { adapterTimeout: "10s" },
+    INVALID,
+    "`adapterTimeout` must be a number of milliseconds",
+  ],
+  [
+    "skipCSRFCheck: true",
+    { skipCSRFCheck: true },
+    INVALID,
+    "`skipCSRFCheck` is true: write the symbol `skipCSRFCheck`",
+  ],
+  [
+    "a logger's method that is none",
+    { logger: { error: "x" } },
+    INVALID,
+    "`logger.error` is a string: write a function",
+  ],
+  [
+    "an origin with a query",
+    { origin: "https://app.example/auth?a=b" },
+    "FST_AUTHJS_ORIGIN_INVALID",
+    "has a query or a fragment (`?` or `#`), which no address of the auth routes has. Leave it out: https://app.example/auth",
+  ],
+  [
+    "an origin with a fragment",
+    { origin: "https://app.example/#" },
+    "FST_AUTHJS_ORIGIN_INVALID",
+    "a fragment",
+  ],
+  ...([
+    [{ allowDangerousEmailAccountLinking: "false" }, "is a string: write true or false"],
+    [{ profile: {} }, "is an object: write a function"],
+    [{ account: true }, "is true: write a function"],
+    [{ authorization: 5 }, "is a number: write an address, or an object such as"],
+    [{ token: () => {} }, "is a function: write an address"],
+    [{ userinfo: ["https://a.example"] }, "is an array: write an address"],
+    [{ issuer: {} }, "is an object: write a string"],
+    [{ client: "client_secret_post" }, "is a string: write an object"],
+    [{ clientSecret: {} }, "is an object: write a string"],
+    [{ name: 5 }, "is a number: write a string"],
+    [{ style: "dark" }, "is a string: write an object"],
+  ] as const).map(([setting, message]): [string, Settings, string, string] => {
+    const [name] = Object.keys(setting);
+    return [
+      `${name} of a provider`,
+      { providers: [github(setting)] },
+      PROVIDER,
+      `The \`${name}\` of the provider "github" ${message}`,
+    ];
+  }),
+];
+
+for (const [what, settings, code, message] of [...REFUSED, ...TYPES]) {
+  Deno.test(`a mistaken setting stops the boot and is named: ${what}`, async () => {
+    const error = await refused(settings);
+    assertEquals(error.code, code, error.message);
+    assertStringIncludes(error.message, message);
+  });
+}
+
+Deno.test("no message has the secret", async () => {
+  const { message } = await refused({ secret: [SECRET, 7] });
+  assert(!message.includes(SECRET));
+});
+
+Deno.test("the object of createAuth() is no configuration, and the message names its plugin", async () => {
+  const auth = createAuth(testConfig());
+  await using app = Fastify();
+  const error = await assertRejects(
+    async () => await app.register(FastifyAuth(auth as never), { prefix: "/auth" }),
+    FastifyAuthError,
+  );
+  assertStringIncludes(error.message, "app.register(auth.plugin");
+});
+
+/** The warnings at boot. */
+async function warnings(settings: Settings): Promise<string[]> {
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig(settings as Partial<FastifyAuthConfig>), { logger });
+  await app.ready();
+  return lines.filter(({ level }) => level === 40).map(({ code, msg }) => `${code} ${msg}`);
+}
+
+const WARNED: [what: string, settings: Settings, warning: string][] = [
+  [
+    "an option that is unknown",
+    { plugins: [] },
+    "FST_AUTHJS_WARN_OPTION `plugins` is no setting of this package or of @auth/core, so it has no effect.",
+  ],
+  [
+    "a callback of next-auth",
+    { callbacks: { authorized: () => true } },
+    "FST_AUTHJS_WARN_OPTION `callbacks.authorized` is no setting of this package or of @auth/core, so it has no effect; there are jwt, redirect, session, signIn.",
+  ],
+  [
+    "seconds for milliseconds",
+    { providerTimeout: 10 },
+    "FST_AUTHJS_WARN_OPTION `providerTimeout` is 10 milliseconds. If seconds are meant, write 10000.",
+  ],
+  [
+    "seconds for a window",
+    { rateLimit: { address: { max: 3, timeWindow: 60 } } },
+    "FST_AUTHJS_WARN_OPTION `rateLimit.address.timeWindow` is 60 milliseconds.",
+  ],
+  [
+    "milliseconds for seconds",
+    { session: { maxAge: 30 * 24 * 60 * 60 * 1000 } },
+    "It is a number of seconds, not of milliseconds",
+  ],
+  [
+    "a secret in quotation marks",
+    { secret: `"${SECRET}"` },
+    "FST_AUTHJS_WARN_SECRET A secret begins and ends with a quotation mark",
+  ],
+  ["a secret from a file", { secret: `${SECRET}\n` }, "FST_AUTHJS_WARN_SECRET A secret begins and ends"],
+  [
+    "a secret that can be guessed",
+    { secret: "abc".repeat(20) },
+    "FST_AUTHJS_WARN_SECRET A secret repeats a few characters",
+  ],
+  [
+    "a client id in quotation marks",
+    { providers: [github({ clientId: '"id"' })] },
+    'FST_AUTHJS_WARN_CREDENTIALS The client id of the provider "github" has quotation marks or white space around it',
+  ],
+  [
+    "a client id of passport",
+    { providers: [github({ clientID: "id" })] },
+    'FST_AUTHJS_WARN_PROVIDER The provider "github" has `clientID`, which is not read: write `clientId`.',
+  ],
+  [
+    "a scope beside the parameters",
+    { providers: [github({ scope: "repo" })] },
+    '`scope`, which is not read: write `authorization: { params: { scope: "…" } }`',
+  ],
+  [
+    "a callback URL",
+    { providers: [github({ callbackURL: "https://app.example/cb" })] },
+    "the callback URL follows from `AUTH_URL` and the `prefix`",
+  ],
+  [
+    "a cookie with the prefix of secure ones over http",
+    { origin: "http://localhost:3000", cookies: { sessionToken: { name: "__Host-session" } } },
+    'FST_AUTHJS_WARN_COOKIE `cookies.sessionToken`: at http://localhost:3000 browsers refuse "__Host-session", which is ' +
+    "not `Secure`, as __Host- requires.",
+  ],
+  [
+    "a cookie for other sites over http",
+    { origin: "http://app.example", cookies: { state: { options: { sameSite: "none" } } } },
+    '"authjs.state", which is not `Secure`, as `sameSite: "none"` requires',
+  ],
+  [
+    "a domain where the name allows none",
+    { origin: "https://app.example", cookies: { csrfToken: { options: { domain: "app.example" } } } },
+    'browsers refuse "__Host-authjs.csrf-token" with a `domain`',
+  ],
+  [
+    "a domain of another host",
+    {
+      origin: "https://app.example:8443",
+      cookies: { sessionToken: { options: { domain: ".notapp.example" } } },
+    },
+    'at https://app.example:8443 browsers refuse "__Secure-authjs.session-token", whose `domain` is ".notapp.example"',
+  ],
+  [
+    "a path beside the auth routes",
+    { origin: "https://app.example/api/auth", cookies: { sessionToken: { options: { path: "/app" } } } },
+    'whose `path` is "/app", to the auth routes at /api/auth',
+  ],
+  [
+    "a cookie of callbacks for the same site alone",
+    {
+      origin: "https://app.example",
+      providers: [github({ checks: ["state"] }), formPost()],
+      cookies: { state: { options: { sameSite: "strict" } } },
+    },
+    'with `sameSite: "strict"` browsers do not send "__Host-authjs.state" when they come back from a provider',
+  ],
+  ...[
+    ["name", { name: "state" }, "state"],
+    ["domain", { options: { domain: "app.example" } }, "__Secure-authjs.state"],
+    ["path", { options: { path: "/auth/" } }, "__Secure-authjs.state"],
+    ["scheme", { options: { secure: false } }, "authjs.state"],
+  ].map(([what, state, name]): typeof WARNED[number] => [
+    `a check cookie that another host can set, by its ${what}`,
+    { origin: "https://app.example", cookies: { state } } as never,
+    `"${name}" has no prefix "__Host-", so another host of your domain can set it`,
+  ]),
+];
+
+Deno.test("without a configured origin, cookies that browsers refuse are logged with the first request", async () => {
+  const { logger, lines } = captureLog();
+  const cookies = { sessionToken: { name: "__Secure-sid", options: { domain: ".app.example" } } };
+  await using app = await testApp(testConfig({ cookies }), { logger, trustProxy: true });
+  const logged = () => lines.filter(({ code }) => code === "FST_AUTHJS_WARN_COOKIE").length;
+  const https = { host: "www.app.example", "x-forwarded-proto": "https" };
+  await app.inject({ url: "/auth/csrf", headers: https });
+  assertEquals(logged(), 0);
+  await app.inject({ url: "/auth/csrf", headers: { host: "www.app.example" } });
+  await app.inject({ url: "/auth/csrf", headers: { host: "localhost:3000" } });
+  assertEquals(logged(), 1);
+});
+
+for (const [what, settings, warning] of WARNED) {
+  Deno.test(`a doubtful setting is logged at boot: ${what}`, async () => {
+    const found = (await warnings(settings)).filter((line) => line.includes(warning));
+    assertEquals(found.length, 1, (await warnings(settings)).join("\n"));
+  });
+}
+
+Deno.test("Strict check cookies are no matter where every provider answers with a form", async () => {
+  const strict = { options: { sameSite: "strict" } };
+  const cookies = { state: strict, pkceCodeVerifier: strict, nonce: strict, callbackUrl: strict };
+  assertEquals(await warnings({ origin: "https://app.example", providers: [formPost()], cookies }), []);
+});
+
+Deno.test("settings that are unset or null are right, and so is skipCSRFCheck: false", async () => {
+  const unset = { profile: undefined, account: null, client: undefined, issuer: null, token: null };
+  assertEquals(
+    await warnings({
+      skipCSRFCheck: false,
+      adapterTimeout: 0,
+      origin: "https://app.example",
+    }),
+    [],
+  );
+  assertEquals(
+    await warnings({ origin: "https://app.example", providers: [github(unset)] }),
+    [],
+  );
+});
+
+Deno.test("settings that are right are not logged, nor a scope that a factory takes", async () => {
+  assertEquals(
+    await warnings({
+      origin: "https://app.example",
+      providers: [
+        github({ authorization: { params: { scope: "repo" } } }),
+        AzureDevOps({ clientId: "id", clientSecret: "secret", scope: "vso.work" } as never),
+      ],
+      callbacks: { session: undefined },
+      cookies: {
+        sessionToken: { name: "sid", options: { sameSite: "Lax" } },
+        csrfToken: { options: { path: "/" } },
+        state: { options: { partitioned: true } },
+        nonce: { name: "__Host-nonce" },
+      },
+      logger: { warn: () => {} },
+      session: { strategy: "jwt", maxAge: 3600 },
+      jwt: { maxAge: 3600 },
+      rateLimit: false,
+    }),
+    [],
+  );
+});
+
+Deno.test("variables of next-auth are named where those of Auth.js are missing", () =>
+  withEnvironment({ NEXTAUTH_SECRET: SECRET, NEXTAUTH_URL: "https://app.example" }, async () => {
+    assertStringIncludes(
+      (await refused({ secret: undefined })).message,
+      "NEXTAUTH_SECRET is not read: rename it",
+    );
+    await withEnvironment({ NODE_ENV: "production" }, async () => {
+      const { message } = await refused({ trustHost: undefined });
+      assertStringIncludes(message, "NEXTAUTH_URL is not read");
+    });
+  }));
+
+/** What a sign-in logs where authorize() returns this. */
+async function signInWith(user: unknown): Promise<string[]> {
+  const { logger, lines } = captureLog();
+  const provider = Credentials({
+    credentials: { username: {}, password: {} },
+    authorize: () => user as never,
+  });
+  await using app = await testApp(testConfig({ providers: [provider] }), { logger });
+  for (let i = 0; i < 2; i++) {
+    const client = new Client(app);
+    const csrfToken = await client.csrfToken();
+    await client.post("/auth/callback/credentials", { username: "ada", password: "open", csrfToken });
+  }
+  return lines.filter(({ level }) => level >= 40).map(({ code, msg }) => `${code ?? ""} ${msg}`);
+}
+
+for (
+  const [what, user, warned] of [
+    ["nothing", undefined, "returned undefined, so the sign-in is refused"],
+    ["no id", { name: "Ada" }, "returned a user without `id`, so Auth.js makes one up"],
+  ] as const
+) {
+  Deno.test(`authorize() that returns ${what} is logged once`, async () => {
+    const lines = await signInWith(user);
+    assertEquals(lines.length, 1, lines.join("\n"));
+    assertMatch(lines[0]!, /^FST_AUTHJS_WARN_CALLBACK `authorize\(\)` of the provider "credentials"/);
+    assertStringIncludes(lines[0]!, warned);
+  });
+}
+
+Deno.test("authorize() that returns true is an error that says what to return; null and users are not logged", async () => {
+  const [line] = await signInWith(true);
+  assertStringIncludes(line!, "returned a boolean: return the user, as in `{ id, name, email }`, or null");
+  assertEquals(await signInWith(null), []);
+  assertEquals(await signInWith({ id: "1" }), []);
+});

@@ -1,0 +1,69 @@
+import { assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
+import {
+  AdapterError,
+  CallbackRouteError,
+  CredentialsSignin,
+  JWTSessionError,
+  MissingCSRF,
+  SignOutError,
+} from "@auth/core/errors";
+import { logError, toCoreLogger } from "../../../src/core/logger.ts";
+import { UNAUTHENTIC } from "../../../src/jwt/refusal.ts";
+import type { Log } from "../../../src/utils/log.ts";
+
+/** A log that keeps what it is told, and an error that tells when its stack is written out, which costs the most of it. */
+function setUp() {
+  const lines: { level: string; authjs: Record<string, unknown> }[] = [];
+  const at = (level: string) => (details: object) => void lines.push({ level, ...details } as never);
+  const log: Log = { error: at("error"), warn: at("warn"), info: at("info"), debug: at("debug") };
+  let written = 0;
+  const counted = <E extends Error>(error: E): E =>
+    Object.defineProperty(error, "stack", { get: () => (written++, "Error\n    at somewhere") });
+  return { log, lines, counted, written: () => written };
+}
+
+Deno.test("stacks are written for errors of ours alone, not for what a client got wrong", () => {
+  const refused = (kind: typeof JWTSessionError) => new kind(UNAUTHENTIC as never);
+  const cases: [error: Error, level: string][] = [
+    [new MissingCSRF("x"), "info"],
+    [new CredentialsSignin(), "info"],
+    [refused(JWTSessionError), "info"],
+    [refused(SignOutError), "info"],
+    [new AdapterError("x"), "error"],
+    [new SignOutError("x"), "error"],
+  ];
+  for (const [error, level] of cases) {
+    const { log, lines, counted, written } = setUp();
+    logError(log, counted(error));
+    assertEquals(lines.map(({ level }) => level), [level], error.name);
+    assertEquals(written() > 0, level === "error", error.name);
+    assertEquals("stack" in lines[0]!.authjs, level === "error");
+  }
+});
+
+Deno.test("addresses in errors are written without the values of their parameters", () => {
+  const address = "https://api.example/me?access_token=s3cret&v=1";
+  const err = new TypeError(`error sending request for url (${address}): client error (Connect)`);
+  const { log, lines } = setUp();
+  logError(log, new CallbackRouteError(err as never));
+  const text = JSON.stringify(lines);
+  assertFalse(text.includes("s3cret"), text);
+  assertStringIncludes(text, "(https://api.example/me?access_token=[redacted]&v=[redacted]): client error");
+});
+
+Deno.test("a refused token is told as core's JWTSessionError would be; the application's own logger gets one", () => {
+  const { log, lines } = setUp();
+  logError(log, new JWTSessionError(UNAUTHENTIC as never));
+  toCoreLogger(log, undefined, false).refusal(UNAUTHENTIC);
+  assertEquals(lines[1], lines[0]);
+
+  const told: Error[] = [];
+  toCoreLogger(log, { error: (error) => void told.push(error) }, false).refusal(UNAUTHENTIC);
+  assertEquals(
+    told.map((error) => [error instanceof JWTSessionError, (error.cause as { err: unknown }).err]),
+    [
+      [true, UNAUTHENTIC],
+    ],
+  );
+  assertEquals(lines.length, 2);
+});

@@ -1,0 +1,84 @@
+import { Auth } from "@auth/core";
+import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import type { FastifyAuthConfig } from "fastify-authjs";
+import { testApp, testConfig } from "../../support/app.ts";
+
+interface CsrfAnswer {
+  status: number;
+  headers: Record<string, string | null>;
+  /** Set-Cookie lines; a new token is random. */
+  cookies: string[];
+  csrfToken: string;
+}
+
+const HEADERS = ["content-type", "expires", "pragma"];
+
+const shown = (lines: string[]) =>
+  lines.map((line) => line.replace(/[0-9a-f]{64}%7C[0-9a-f]{64}/, "<token>"));
+
+async function fromCore(config: FastifyAuthConfig, cookie: string): Promise<CsrfAnswer> {
+  const request = new Request("http://localhost/auth/csrf", { headers: { cookie } });
+  const response = await Auth(request, { ...config, basePath: "/auth" } as Parameters<typeof Auth>[1]);
+  return {
+    status: response.status,
+    headers: Object.fromEntries(HEADERS.map((name) => [name, response.headers.get(name)])),
+    cookies: shown(response.headers.getSetCookie()),
+    csrfToken: (await response.json()).csrfToken,
+  };
+}
+
+async function fromUs(config: FastifyAuthConfig, cookie: string): Promise<CsrfAnswer> {
+  await using app = await testApp(config);
+  const response = await app.inject({ url: "/auth/csrf", headers: { host: "localhost", cookie } });
+  const type = String(response.headers["content-type"]).replace("; charset=utf-8", "");
+  return {
+    status: response.statusCode,
+    headers: {
+      ...Object.fromEntries(HEADERS.map((name) => [name, String(response.headers[name])])),
+      "content-type": type,
+    },
+    cookies: shown([response.headers["set-cookie"] ?? []].flat()),
+    csrfToken: response.json().csrfToken,
+  };
+}
+
+/** The CSRF cookie of a browser that has been here before. */
+async function knownCookie(config: FastifyAuthConfig): Promise<string> {
+  await using app = await testApp(config);
+  const { cookies } = await app.inject({ url: "/auth/csrf", headers: { host: "localhost" } });
+  const { name, value } = cookies.find(({ name }) => name.includes("csrf"))!;
+  return `${name}=${encodeURIComponent(value)}`;
+}
+
+const CONFIGS: Record<string, Partial<FastifyAuthConfig>> = {
+  "by default": {},
+  "with a cookie of another name": {
+    cookies: { csrfToken: { name: "csrf", options: { sameSite: "strict", path: "/app" } } },
+  },
+  "with a `redirect` callback": { callbacks: { redirect: ({ url, baseUrl }) => `${baseUrl}/from?${url}` } },
+};
+
+for (const [name, overrides] of Object.entries(CONFIGS)) {
+  Deno.test(`GET csrf answers as core does: ${name}`, async () => {
+    const config = () => testConfig(overrides);
+    const known = await knownCookie(config());
+    const forged = known.replace(/=./, "=x");
+    const back = "authjs.callback-url=";
+    for (
+      const cookie of [
+        "",
+        known,
+        forged,
+        `${known}; ${back}${encodeURIComponent("http://localhost")}`,
+        `${known}; ${back}${encodeURIComponent("http://localhost/account?a=1")}`,
+        `${back}${encodeURIComponent("https://elsewhere.example/")}`,
+      ]
+    ) {
+      const [own, core] = [await fromUs(config(), cookie), await fromCore(config(), cookie)];
+      assertEquals({ ...own, csrfToken: "" }, { ...core, csrfToken: "" }, cookie);
+      assertMatch(own.csrfToken, /^[0-9a-f]{64}$/);
+      if (cookie.startsWith(known)) assertEquals(own.csrfToken, core.csrfToken);
+      else assertNotEquals(own.csrfToken, core.csrfToken);
+    }
+  });
+}
