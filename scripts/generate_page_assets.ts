@@ -1,5 +1,6 @@
 /**
- * Writes what the built-in pages load: `src/pages/logos.ts`, the logos of `simple-icons` for core's providers,
+ * Writes what the built-in pages load: `src/pages/logos.ts`, the logos of core's providers, from
+ * `scripts/page_assets/logos/` (own drawings, and CC0), else from `simple-icons` (CC0),
  * `src/pages/page_script.ts`, their script `scripts/page_assets/page.js`,
  * `src/pages/passkey_script.ts`, the library `@simplewebauthn/browser` with the script of
  * `scripts/page_assets/passkey.js`, `src/pages/style.css.ts`, the stylesheet `scripts/page_assets/style.css`, and
@@ -8,11 +9,11 @@
  *
  * @module
  */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import * as icons from "simple-icons";
 import { pack, unpackSource } from "./pack.ts";
 import { packedTexts } from "./page_texts.ts";
-import { readProviders } from "./provider_facts.ts";
+import { type ProviderFacts, readProviders } from "./provider_facts.ts";
 
 const root = new URL("../", import.meta.url);
 
@@ -26,9 +27,6 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   twitter: "x",
   wikimedia: "wikimediafoundation",
 };
-
-/** Longer paths are left out: a tile with a letter is as good, and every browser loads what is in here. */
-const MAXIMUM_PATH = 4200;
 
 interface Icon {
   slug: string;
@@ -46,17 +44,51 @@ function freeIcons(): Map<string, Icon> {
   );
 }
 
+/** Where logos come from. */
+interface Sources {
+  free: ReadonlyMap<string, Icon>;
+  /** By provider. */
+  drawings: ReadonlyMap<string, string>;
+}
+
+/**
+ * A logo as `src/pages/logo_sprite.ts` reads it: id, colour, view box and elements, with tabs between them.
+ * What has no colour of its own gets that of the logo, else of the text.
+ */
+function logoOf({ module, id }: ProviderFacts, { free, drawings }: Sources): string {
+  const drawing = drawings.get(module);
+  if (drawing !== undefined) {
+    const [, attributes = "", elements = ""] = /<svg([^>]*)>(.*)<\/svg>/s.exec(drawing) ?? [];
+    const colour = / fill="#([0-9a-f]{6})"/.exec(attributes)?.[1] ?? "";
+    const viewBox = / viewBox="([^"]+)"/.exec(attributes)![1]!;
+    return [id, colour, viewBox, elements.replace(/\n\s*/g, "")].join("\t");
+  }
+  const icon = free.get(OTHER_NAMES[module] ?? module.replaceAll("-", ""));
+  if (icon === undefined) throw new Error(`${module} has no logo: draw ${DRAWINGS}${module}.svg`);
+  return [id, icon.hex.toLowerCase(), "0 0 24 24", `<path d="${icon.path}"/>`].join("\t");
+}
+
+const DRAWINGS = "scripts/page_assets/logos/";
+
+/** The drawings of logos by provider. The first line of each says where it comes from. */
+async function readDrawings(): Promise<Map<string, string>> {
+  const folder = new URL(DRAWINGS, root);
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".svg"));
+  return new Map(
+    await Promise.all(
+      files.map(async (file) =>
+        [file.replace(".svg", ""), await readFile(new URL(file, folder), "utf8")] as const
+      ),
+    ),
+  );
+}
+
 async function logos(): Promise<string> {
-  const free = freeIcons();
+  const sources = { free: freeIcons(), drawings: await readDrawings() };
   const providers = (await readProviders()).filter(({ type }) => type === "oauth" || type === "oidc");
-  const lines = providers.flatMap(({ module }) => {
-    const icon = free.get(OTHER_NAMES[module] ?? module.replaceAll("-", ""));
-    return icon === undefined || icon.path.length > MAXIMUM_PATH
-      ? []
-      : [`${module} ${icon.hex.toLowerCase()} ${icon.path}`];
-  });
+  const lines = providers.map((provider) => logoOf(provider, sources));
   return `${GENERATED}
-/** Logos of providers from simple-icons (CC0-1.0), a line each: id, colour, path in a square of 24. Packed. */
+/** Logos of providers, a line each: id, colour, view box, elements. Packed. */
 export const LOGOS =
   "${pack(lines.join("\n"))}";
 `;

@@ -26,13 +26,27 @@ export function toProviderView(provider: Provider): ProviderView | undefined {
   return {
     id,
     brand: factoryIdOf(provider),
-    name,
+    name: SHOWN_NAMES.get(name) ?? name,
     type,
     fields: Object.entries(fields).map(([name, field]) => toField(name, field)),
     conditional: type === "webauthn" && enableConditionalUI === true,
     logo: logoOf(style?.logo),
   };
 }
+
+/** What users know services by that core calls otherwise. */
+const SHOWN_NAMES: ReadonlyMap<string, string> = new Map([
+  ["Azure Active Directory", "Microsoft"],
+  ["Microsoft Entra ID", "Microsoft"],
+  ["BankID Norge", "BankID"],
+  ["BoxyHQ SAML", "SAML SSO"],
+  ["Cognito", "Amazon Cognito"],
+  ["DuendeIdentityServer6", "Duende IdentityServer"],
+  ["Freshbooks", "FreshBooks"],
+  ["Hydra", "Ory Hydra"],
+  ["IdentityServer4", "IdentityServer"],
+  ["Twitter", "X"],
+]);
 
 const EMAIL: Readonly<Record<string, Field>> = { email: { type: "email", required: true } };
 

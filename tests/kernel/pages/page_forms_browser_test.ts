@@ -209,7 +209,7 @@ browserTest("in a browser more than four providers fold", async (page) => {
   await using app = await appWith(BUTTONS);
   await page.goto(`${app.origin}/auth/signin`);
   const last = page.getByRole("button", { name: "Sign in with Discord" });
-  assert(await page.getByRole("button", { name: "Sign in with Microsoft Entra ID" }).isVisible());
+  assert(await page.getByRole("button", { name: "Sign in with Microsoft" }).isVisible());
   assert(!await last.isVisible());
   await page.getByText("More options").press("Enter");
   assert(await last.isVisible());
