@@ -104,7 +104,7 @@ export function FastifyAuth(
       const { mountOf, served, routes } = auth === undefined
         ? await mountPerRequest(scope, { ...mounted, config: config as ConfigForRequest })
         : await mountAtBoot(scope, { ...mounted, config: config as FastifyAuthConfig, auth });
-      const describe = options.openapi ? (await DOCUMENTS.load()).authOperation : undefined;
+      const describe = options.openapi ? await DOCUMENTS.ofAuthRoutes() : undefined;
       addRoutes(scope, mountOf, { routes, auth: served, describe });
       addNotFound(scope, mountOf, routes, Boolean(options.prefix));
     };

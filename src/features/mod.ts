@@ -120,5 +120,6 @@ export const FEATURES: readonly ListedFeature[] = [
 /** Describes routes in the documents that an application has by this decorator. */
 export const DOCUMENTS = {
   decorator: "swagger",
-  load: async () => await import("./openapi/mod.ts"),
+  ofAuthRoutes: async () => (await import("./openapi/auth_routes.ts")).authOperation,
+  ofGuards: async () => (await import("./openapi/guarded_routes.ts")).describeGuards,
 };

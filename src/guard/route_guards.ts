@@ -64,7 +64,7 @@ export class RouteGuards {
       const described = [...this.#seen].filter(([{ config }, scope]) =>
         scope.hasDecorator(DOCUMENTS.decorator) && !isAuthRoute(config)
       );
-      if (described.length > 0) (await DOCUMENTS.load()).describeGuards(described, guardsOf);
+      if (described.length > 0) (await DOCUMENTS.ofGuards())(described, guardsOf);
       this.#seen.clear();
     });
   }

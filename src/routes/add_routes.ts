@@ -27,7 +27,7 @@ export const refuseRequest = later(async () => (await import("./answer_request.t
 const sendAsset = later(async () => (await import("./assets.ts")).sendAsset);
 
 /** Describes a route for the document of `@fastify/swagger`. */
-type Describe = Awaited<ReturnType<typeof DOCUMENTS.load>>["authOperation"];
+type Describe = Awaited<ReturnType<typeof DOCUMENTS.ofAuthRoutes>>;
 
 /** Which routes there are. */
 interface RoutesSetup {

@@ -1,24 +1,28 @@
 /** The auth routes as operations of an OpenAPI document. */
+import type { FastifySchema } from "fastify";
 import type { AuthInUse } from "../../core/context.ts";
 import type { ResolvedConfig } from "../../config/resolve.ts";
 import type { JsonSchema } from "../../http/error_schema.ts";
 import type { AuthRoute } from "../../routes/table.ts";
-import { isOpenIdProvider } from "../../provider/summary.ts";
+import { isOpenIdProvider, type ProviderSummary } from "../../provider/summary.ts";
 
 /** An operation, as `@fastify/swagger` reads it from the `schema` of a route. */
-export interface AuthOperation {
+interface AuthOperation extends FastifySchema {
   readonly tags: readonly string[];
   readonly summary: string;
-  readonly params?: JsonSchema;
-  readonly querystring?: JsonSchema;
-  readonly headers?: JsonSchema;
-  readonly body?: JsonSchema;
   readonly consumes?: readonly string[];
   readonly produces?: readonly string[];
-  readonly response: Readonly<Record<number, JsonSchema>>;
 }
 
 type Fields = Readonly<Record<string, JsonSchema>>;
+
+/** An operation, but for what follows from the configuration. */
+interface Description extends Omit<AuthOperation, "tags" | "params"> {
+  /** Which providers its path may name. */
+  readonly of?: (provider: ProviderSummary) => boolean;
+  /** The fields of its form besides the CSRF token. */
+  readonly fields?: (config: ResolvedConfig) => Fields;
+}
 
 /**
  * The operation of an auth route.
@@ -27,207 +31,182 @@ type Fields = Readonly<Record<string, JsonSchema>>;
  * @returns `undefined` if it is for no configured provider, or no more than a redirect to another route.
  */
 export function authOperation(
-  route: AuthRoute,
+  { action, provider, methods, limited }: AuthRoute,
   method: string,
   { config, hooks }: Pick<AuthInUse, "config" | "hooks">,
 ): AuthOperation | undefined {
-  const { action, provider, methods } = route;
   if (!(methods as readonly string[]).includes(method)) return undefined;
-  const describe = OPERATIONS[`${method} ${action}${provider ? "/:provider" : ""}`];
-  const operation = describe?.(config);
-  if (operation === undefined || route.limited === undefined) return operation;
-  const refusals = hooks.map(({ refusals }) => refusals);
-  return { ...operation, response: Object.assign({}, operation.response, ...refusals) };
+  const description = OPERATIONS[`${method} ${action}${provider ? "/:provider" : ""}`];
+  if (description === undefined) return undefined;
+  const { of, fields, ...operation } = description;
+  const ids = of && [...config.providers.values()].filter(of).map(({ id }) => id);
+  if (ids?.length === 0) return undefined;
+  const refusals = limited === undefined ? [] : hooks.map(({ refusals }) => refusals);
+  return {
+    tags: ["Auth"],
+    ...operation,
+    ...(ids && { params: fieldsOf({ provider: { type: "string", enum: ids } }, "provider") }),
+    ...(fields && { body: fieldsOf({ csrfToken: text("That of `csrf`."), ...fields(config) }, "csrfToken") }),
+    response: Object.assign({}, operation.response, ...refusals),
+  };
 }
-
-const TAGS = ["Auth"];
-
-/** By method and path. A GET of `signin/:provider` only redirects to the sign-in page. */
-const OPERATIONS: Readonly<Record<string, (config: ResolvedConfig) => AuthOperation | undefined>> = {
-  "GET signin": () => page("The sign-in page", { callbackUrl: CALLBACK_URL, error: ERROR }),
-  "POST signin/:provider": (config) => {
-    const email: Readonly<Record<string, JsonSchema>> = idsOf(config, "email").length > 0
-      ? { email: text("The address, for a link by e-mail.") }
-      : {};
-    return ofProvider(
-      idsOf(config, "oauth", "oidc", "email"),
-      posted("Starts a sign-in with a provider or by e-mail", email),
-    );
-  },
-  "GET callback/:provider": (config) =>
-    ofProvider(idsOf(config, "oauth", "oidc", "email"), {
-      tags: TAGS,
-      summary: "The page that a provider or a link in a mail leads to",
-      response: { 302: REDIRECT, 503: FAILURE },
-    }),
-  "POST callback/:provider": (config) =>
-    ofProvider(
-      idsOf(config, "credentials", "webauthn"),
-      posted("Signs in with a password or a passkey", credentialFields(config)),
-    ),
-  "GET signout": () => page("The sign-out page", { callbackUrl: CALLBACK_URL }),
-  "POST signout": () => posted("Signs out", {}),
-  "GET signed-out": () => ({
-    tags: TAGS,
-    summary: "Where an OpenID Provider leads back to after a sign-out there",
-    querystring: object("", { state: text("That of the sign-out.") }),
-    response: { 302: REDIRECT },
-  }),
-  "POST backchannel-logout/:provider": (config) =>
-    ofProvider([...config.providers.values()].filter(isOpenIdProvider).map(({ id }) => id), {
-      tags: TAGS,
-      summary: "Ends sessions, for an OpenID Provider",
-      body: object("", { logout_token: text("The logout token, a signed JWT.") }, ["logout_token"]),
-      consumes: ["application/x-www-form-urlencoded"],
-      response: { 200: { type: "null", description: "The sessions have ended." }, 400: LOGOUT_FAILURE },
-    }),
-  "GET session": () => ({
-    tags: TAGS,
-    summary: "The session, or null",
-    response: { 200: SESSION, 503: FAILURE },
-  }),
-  "POST session": () => ({
-    ...posted("Updates the session", { data: { description: "What the `jwt` callback gets as `session`." } }),
-    response: { 200: SESSION, 400: REFUSED, 403: FAILURE, 413: FAILURE, 503: FAILURE },
-  }),
-  "POST token": () => ({
-    tags: TAGS,
-    summary: "Issues a bearer token to a user who is signed in with a cookie",
-    body: object("", { csrfToken: text("That of `csrf`.") }, ["csrfToken"]),
-    consumes: ["application/json", "application/x-www-form-urlencoded"],
-    response: { 200: BEARER_TOKEN, 400: REFUSED, 401: FAILURE, 403: FAILURE, 503: FAILURE },
-  }),
-  "GET csrf": () => ({
-    tags: TAGS,
-    summary: "A CSRF token, and its cookie",
-    response: { 200: object("The token for the body of a POST.", { csrfToken: text() }, ["csrfToken"]) },
-  }),
-  "GET providers": () => ({
-    tags: TAGS,
-    summary: "The configured providers",
-    response: {
-      200: { type: "object", description: "The providers by id.", additionalProperties: PROVIDER },
-    },
-  }),
-  "GET error": () => page("The error page", { error: ERROR }),
-  "GET verify-request": () => page("The page that says that a link was mailed", {}),
-  "GET webauthn-options/:provider": (config) =>
-    ofProvider(idsOf(config, "webauthn"), {
-      tags: TAGS,
-      summary: "The options of a WebAuthn ceremony",
-      querystring: object("", {
-        action: { type: "string", enum: ["authenticate", "register"] },
-        email: text(),
-      }),
-      response: { 200: WEBAUTHN_OPTIONS, 400: FAILURE, 503: FAILURE },
-    }),
-};
 
 const CALLBACK_URL = text("Where to go afterwards: a path, or a URL that the `redirect` callback allows.");
 const ERROR = text("The error to show.");
+const FORM = "application/x-www-form-urlencoded";
 
 const REDIRECT: JsonSchema = {
-  type: "null",
-  description: "Leads to the next page, or to one that shows the error.",
-  headers: { Location: { type: "string" } },
+  ...nothing("Leads to the next page, or to one that shows the error."),
+  headers: { Location: text() },
 };
 
-const FAILURE: JsonSchema = {
-  type: "object",
-  description: "The request failed.",
-  required: ["error"],
-  properties: { error: text(), code: text(), message: text(), statusCode: { type: "integer" } },
-};
+const FAILURE = answer(
+  "The request failed.",
+  { ...texts("error", "code", "message"), statusCode: { type: "integer" } },
+  "error",
+);
 
-const REFUSED: JsonSchema = {
-  type: "null",
-  description: "The request was refused, for a client that does not ask for the status of an error.",
-};
-
-const LOGOUT_FAILURE: JsonSchema = {
-  type: "object",
-  description: "The token was refused, or the sessions could not be ended.",
-  required: ["error"],
-  properties: { error: text(), error_description: text() },
-};
+const REFUSED = nothing(
+  "The request was refused, for a client that does not ask for the status of an error.",
+);
 
 const SESSION: JsonSchema = {
   type: ["object", "null"],
   description: "The session, or null.",
   required: ["expires"],
   properties: {
-    user: {
-      type: "object",
-      properties: { name: text(), email: text(), image: text() },
-      additionalProperties: true,
-    },
+    user: { ...fieldsOf(texts("name", "email", "image")), additionalProperties: true },
     expires: { type: "string", format: "date-time" },
   },
   additionalProperties: true,
 };
 
-const BEARER_TOKEN = object("The token.", {
-  access_token: text(),
-  token_type: { type: "string", enum: ["Bearer"] },
-  expires_in: { type: "integer", description: "Seconds." },
-}, ["access_token", "token_type", "expires_in"]);
+const CEREMONY: JsonSchema = { type: "string", enum: ["authenticate", "register"] };
 
-const PROVIDER = object("", {
-  id: text(),
-  name: text(),
-  type: text(),
-  signinUrl: text(),
-  callbackUrl: text(),
-}, ["id", "name", "type", "signinUrl", "callbackUrl"]);
+const PAGE = { produces: ["text/html"], response: { 200: text("The page.") } };
 
-const WEBAUTHN_OPTIONS = object("The options, and what they are for.", {
-  action: { type: "string", enum: ["authenticate", "register"] },
-  options: { type: "object", additionalProperties: true },
-}, ["action", "options"]);
-
-/** An HTML page. */
-function page(summary: string, query: Fields): AuthOperation {
-  return {
-    tags: TAGS,
-    summary,
-    ...(Object.keys(query).length > 0 && { querystring: object("", query) }),
-    produces: ["text/html"],
-    response: { 200: text("The page.") },
-  };
-}
+const POSTED = { consumes: ["application/json", FORM] };
 
 /** A POST that is answered with a redirect, or with its address as JSON. */
-function posted(summary: string, fields: Fields): AuthOperation {
-  const properties = { csrfToken: text("That of `csrf`."), callbackUrl: CALLBACK_URL, ...fields };
-  return {
-    tags: TAGS,
-    summary,
-    headers: object("", {
-      "x-auth-return-redirect": text(
-        '"1" for JSON in place of a redirect, "prefer-status" for statuses as well.',
-      ),
+const LEADS_ON = {
+  ...POSTED,
+  headers: fieldsOf({
+    "x-auth-return-redirect": text(
+      '"1" for JSON in place of a redirect, "prefer-status" for statuses as well.',
+    ),
+  }),
+  response: {
+    200: answer("For a client that asked for JSON: the next page.", texts("url")),
+    302: REDIRECT,
+    ...failures(401, 403, 503),
+  },
+};
+
+const ofType = (...types: string[]) => ({ type }: ProviderSummary) => types.includes(type);
+
+/** By method and path. A GET of `signin/:provider` only redirects to the sign-in page. */
+const OPERATIONS: Readonly<Record<string, Description>> = {
+  "GET signin": {
+    ...PAGE,
+    summary: "The sign-in page",
+    querystring: fieldsOf({ callbackUrl: CALLBACK_URL, error: ERROR }),
+  },
+  "POST signin/:provider": {
+    ...LEADS_ON,
+    summary: "Starts a sign-in with a provider or by e-mail",
+    of: ofType("oauth", "oidc", "email"),
+    fields: ({ providers }) => ({
+      callbackUrl: CALLBACK_URL,
+      ...([...providers.values()].some(ofType("email")) &&
+        { email: text("The address, for a link by e-mail.") }),
     }),
-    body: { ...object("", properties, ["csrfToken"]), additionalProperties: true },
-    consumes: ["application/json", "application/x-www-form-urlencoded"],
+  },
+  "GET callback/:provider": {
+    summary: "The page that a provider or a link in a mail leads to",
+    of: ofType("oauth", "oidc", "email"),
+    response: { 302: REDIRECT, ...failures(503) },
+  },
+  "POST callback/:provider": {
+    ...LEADS_ON,
+    summary: "Signs in with a password or a passkey",
+    of: ofType("credentials", "webauthn"),
+    fields: (config) => ({ callbackUrl: CALLBACK_URL, ...credentialFields(config) }),
+  },
+  "GET signout": {
+    ...PAGE,
+    summary: "The sign-out page",
+    querystring: fieldsOf({ callbackUrl: CALLBACK_URL }),
+  },
+  "POST signout": { ...LEADS_ON, summary: "Signs out", fields: () => ({ callbackUrl: CALLBACK_URL }) },
+  "GET signed-out": {
+    summary: "Where an OpenID Provider leads back to after a sign-out there",
+    querystring: fieldsOf({ state: text("That of the sign-out.") }),
+    response: { 302: REDIRECT },
+  },
+  "POST backchannel-logout/:provider": {
+    summary: "Ends sessions, for an OpenID Provider",
+    of: isOpenIdProvider,
+    body: fieldsOf({ logout_token: text("The logout token, a signed JWT.") }, "logout_token"),
+    consumes: [FORM],
     response: {
-      200: object("For a client that asked for JSON: the next page.", { url: text() }, ["url"]),
-      302: REDIRECT,
-      401: FAILURE,
-      403: FAILURE,
-      503: FAILURE,
+      200: nothing("The sessions have ended."),
+      400: answer(
+        "The token was refused, or the sessions could not be ended.",
+        texts("error", "error_description"),
+        "error",
+      ),
     },
-  };
-}
-
-/** An operation whose path names one of these providers; none if there is none. */
-function ofProvider(ids: readonly string[], operation: AuthOperation): AuthOperation | undefined {
-  if (ids.length === 0) return undefined;
-  return { ...operation, params: object("", { provider: { type: "string", enum: ids } }, ["provider"]) };
-}
-
-function idsOf({ providers }: ResolvedConfig, ...types: string[]): string[] {
-  return [...providers.values()].filter(({ type }) => types.includes(type)).map(({ id }) => id);
-}
+  },
+  "GET session": { summary: "The session, or null", response: { 200: SESSION, ...failures(503) } },
+  "POST session": {
+    ...POSTED,
+    summary: "Updates the session",
+    fields: () => ({ data: { description: "What the `jwt` callback gets as `session`." } }),
+    response: { 200: SESSION, 400: REFUSED, ...failures(403, 413, 503) },
+  },
+  "POST token": {
+    ...POSTED,
+    summary: "Issues a bearer token to a user who is signed in with a cookie",
+    fields: () => ({}),
+    response: {
+      200: answer("The token.", {
+        ...texts("access_token"),
+        token_type: { type: "string", enum: ["Bearer"] },
+        expires_in: { type: "integer", description: "Seconds." },
+      }),
+      400: REFUSED,
+      ...failures(401, 403, 503),
+    },
+  },
+  "GET csrf": {
+    summary: "A CSRF token, and its cookie",
+    response: { 200: answer("The token for the body of a POST.", texts("csrfToken")) },
+  },
+  "GET providers": {
+    summary: "The configured providers",
+    response: {
+      200: {
+        type: "object",
+        description: "The providers by id.",
+        additionalProperties: answer("A provider.", texts("id", "name", "type", "signinUrl", "callbackUrl")),
+      },
+    },
+  },
+  "GET error": { ...PAGE, summary: "The error page", querystring: fieldsOf({ error: ERROR }) },
+  "GET verify-request": { ...PAGE, summary: "The page that says that a link was mailed" },
+  "GET webauthn-options/:provider": {
+    summary: "The options of a WebAuthn ceremony",
+    of: ofType("webauthn"),
+    querystring: fieldsOf({ action: CEREMONY, email: text() }),
+    response: {
+      200: answer("The options, and what they are for.", {
+        action: CEREMONY,
+        options: { type: "object", additionalProperties: true },
+      }),
+      ...failures(400, 503),
+    },
+  },
+};
 
 /** The fields of the password forms. */
 function credentialFields({ core }: ResolvedConfig): Fields {
@@ -249,11 +228,28 @@ function text(description?: string): JsonSchema {
   return { type: "string", ...(description && { description }) };
 }
 
-function object(description: string, properties: Fields, required: readonly string[] = []): JsonSchema {
+function texts(...names: string[]): Fields {
+  return Object.fromEntries(names.map((name) => [name, text()]));
+}
+
+/** What a request has, in its path, its query, its headers or its body. */
+function fieldsOf(properties: Fields, ...required: string[]): JsonSchema {
+  return { type: "object", ...(required.length > 0 && { required }), properties };
+}
+
+function failures(...statuses: number[]): Readonly<Record<number, JsonSchema>> {
+  return Object.fromEntries(statuses.map((status) => [status, FAILURE]));
+}
+
+/** An answer without a body. */
+function nothing(description: string): JsonSchema {
+  return { type: "null", description };
+}
+
+/** What an answer has: all of it, unless members are named. */
+function answer(description: string, properties: Fields, ...required: string[]): JsonSchema {
   return {
-    type: "object",
-    ...(description && { description }),
-    ...(required.length > 0 && { required }),
-    properties,
+    ...fieldsOf(properties, ...(required.length > 0 ? required : Object.keys(properties))),
+    description,
   };
 }
