@@ -124,7 +124,7 @@ Deno.test("joinModules() writes source maps that hold the sources, named as in t
   await withBuild(files, async (directory) => {
     await joinModules(directory, await fieldsOf({ ".": "./mod.ts" }));
     const { sources, sourcesContent } = JSON.parse(await readFile(join(directory, "esm/mod.js.map"), "utf8"));
-    assertEquals([sources, sourcesContent], [["../../mod.ts"], [source]]);
+    assertEquals([sources, sourcesContent], [["../mod.ts"], [source]]);
   });
 });
 
