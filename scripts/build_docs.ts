@@ -60,6 +60,7 @@ async function collectPages(): Promise<void> {
   await Deno.remove(pages, { recursive: true }).catch(() => {});
   for (const name of await readdir(new URL("docs/", root), { recursive: true })) {
     const source = `docs/${name.replaceAll("\\", "/")}`;
+    if (otherSources.includes(source)) continue;
     if (/\.(md|png|svg|webp)$/.test(source)) await copy(source, source.slice("docs/".length));
   }
   for (const source of otherSources) await copy(source, pageName(source)!);

@@ -81,7 +81,7 @@ ${
     list(twoSteps.map(([, result]) => nameOf(result)))
   } look a link up and delete it in two steps, so two requests at once can
 both get it. In one process the plugin lets only one of them in. For several processes, set a
-[\`store\`](../README.md#refreshing-access-tokens): then a link is used in one of them at a time. Without one, two
+[\`store\`](access-tokens.md#a-jwt-callback-of-your-own): then a link is used in one of them at a time. Without one, two
 requests that reach two processes within milliseconds can both sign in, with one link, to the account of its address.
 
 ## Links that another person can use up
@@ -131,7 +131,7 @@ ${fixes("indices")}
 - \`@auth/mikro-orm-adapter\` does not close its connections. Set \`pool.idleTimeoutMillis\` if the process is to end by itself.
 - \`@auth/prisma-adapter\` runs with Prisma 7 and a driver adapter (\`@prisma/adapter-pg\`).
 - \`@auth/unstorage-adapter\` writes a user and the keys that lead to it in several steps: see
-  [Sessions in a database](../README.md#sessions-in-a-database).
+  [Sessions in a database](database.md).
 - \`better-sqlite3\` from version 13 on brings its compiled driver along, and runs on Node from 22 on and on Deno.
 
 ## Not run

@@ -22,7 +22,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   secret: {
     text:
       "One or more random strings of at least 32 characters. Cookies, tokens and links are encrypted or signed with " +
-      "the first, and accepted with any of them ([how to rotate it](../README.md#rotating-the-secret)). " +
+      "the first, and accepted with any of them ([how to rotate it](secret-rotation.md)). " +
       "`npx fastify-authjs secret` or `openssl rand -base64 33` makes one.",
     default: "`AUTH_SECRET`, after `AUTH_SECRET_3`, `AUTH_SECRET_2` and `AUTH_SECRET_1`",
   },
@@ -33,7 +33,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   },
   "session.maxAge": {
     text: "How long a session lasts after it was last renewed, in seconds " +
-      "([how long a session lasts](../README.md#how-long-a-session-lasts)).",
+      "([how long a session lasts](session-lifetime.md)).",
     default: "`2_592_000` (30 days)",
   },
   "session.updateAge": {

@@ -1,7 +1,8 @@
 /** Which files of the repository are pages of the site. */
 
-/** Files outside docs/ that are pages, with the name that each has there. */
+/** Files that are pages under another name. */
 const OTHER_PAGES: Readonly<Record<string, string>> = {
+  "docs/README.md": "documentation.md",
   "README.md": "overview.md",
   "examples/README.md": "examples.md",
   "CHANGELOG.md": "changelog.md",
@@ -53,7 +54,7 @@ export interface SidebarGroup {
   items: { text: string; link: string }[];
 }
 
-/** The files that are pages besides those in docs/. */
+/** The files that are pages under another name. */
 export const otherSources: readonly string[] = Object.keys(OTHER_PAGES);
 
 /**
@@ -63,8 +64,8 @@ export const otherSources: readonly string[] = Object.keys(OTHER_PAGES);
  * @returns Undefined where it is no page.
  */
 export function pageName(source: string): string | undefined {
-  if (source.startsWith("docs/") && source.endsWith(".md")) return source.slice("docs/".length);
-  return OTHER_PAGES[source];
+  if (Object.hasOwn(OTHER_PAGES, source)) return OTHER_PAGES[source];
+  return source.startsWith("docs/") && source.endsWith(".md") ? source.slice("docs/".length) : undefined;
 }
 
 /** The file of the repository that a page is made from. */
