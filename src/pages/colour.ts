@@ -1,4 +1,24 @@
-/** Contrast of colours. */
+/** The colours of the pages, as in `style.css.ts`, and the contrast of others. */
+export const BRAND = "#4338ca";
+
+/** Those of the light scheme. */
+export const LIGHT = {
+  background: "#f6f5f3",
+  card: "#ffffff",
+  border: "#dcd9e0",
+  text: "#1d1b20",
+  muted: "#625e68",
+} as const;
+
+/** Those of the dark scheme. */
+export const DARK = {
+  background: "#121116",
+  card: "#1c1a21",
+  border: "#37343f",
+  text: "#f1eff4",
+  muted: "#aca7b5",
+} as const;
+
 /** The contrast ratio (WCAG 2.2). */
 export function contrast(a: number, b: number): number {
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

@@ -1,6 +1,7 @@
 /** The HTML of the pages that the plugin shows if the application has none of its own. */
 import { html, type SafeHtml } from "@remix-run/html-template";
 import type { PagePanel } from "../types.ts";
+import { DARK, LIGHT } from "./colour.ts";
 import { confirmPage } from "./confirm.ts";
 import { errorPage } from "./error.ts";
 import { redirectPage } from "./redirect.ts";
@@ -53,14 +54,12 @@ function logoOf({ logo, darkLogo, colorScheme }: Look): SafeHtml | null {
   return html`<picture>${source}<img class="logo" src="${chosen}" alt=""></picture>`;
 }
 
-/** `--auth-background` of `style.css.ts`. */
-const BACKGROUND = { light: "#f6f5f3", dark: "#121116" } as const;
-
 function themeColours({ themeColor, colorScheme }: Look): SafeHtml {
-  const chosen = themeColor ?? (colorScheme === "auto" ? undefined : BACKGROUND[colorScheme]);
+  const chosen = themeColor ??
+    (colorScheme === "auto" ? undefined : (colorScheme === "dark" ? DARK : LIGHT).background);
   if (chosen !== undefined) return html`<meta name="theme-color" content="${chosen}">`;
-  return html`<meta name="theme-color" content="${BACKGROUND.light}">
-<meta name="theme-color" media="(prefers-color-scheme: dark)" content="${BACKGROUND.dark}">`;
+  return html`<meta name="theme-color" content="${LIGHT.background}">
+<meta name="theme-color" media="(prefers-color-scheme: dark)" content="${DARK.background}">`;
 }
 
 function panelOf({ image }: PagePanel, { language: { texts }, site }: PageView): SafeHtml {

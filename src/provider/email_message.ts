@@ -4,6 +4,7 @@
  * A function of the application that sends its own mails stays as it is.
  */
 import type { EmailConfig, Provider } from "@auth/core/providers";
+import { deviceOf } from "../http/device.ts";
 import type { Languages } from "../pages/language.ts";
 import type { EmailMessage, FastifyAuthOptions, LanguageRequest } from "../types.ts";
 import { MAIL_SERVICES, type MailService } from "./mail_services.ts";
@@ -68,7 +69,8 @@ async function messageFor(
   const site = siteName ?? new URL(url).host;
   const language = await languages.choose(toLanguageRequest(request));
   const { signInMail } = await import("../pages/mail.ts");
-  const message = signInMail({ url, expires, site, language, theme });
+  const device = deviceOf(request.headers.get("user-agent") ?? "");
+  const message = signInMail({ url, expires, site, language, device, theme });
   return write === undefined
     ? message
     : await write({ identifier, url, expires, site, language: language.tag, message });

@@ -15,6 +15,9 @@ export interface MailService {
   send(message: EmailMessage, params: SendParams): Promise<void>;
 }
 
+/** No program answers such a mail, as with "out of office" (RFC 3834 section 5). */
+export const AUTOMATIC = { "Auto-Submitted": "auto-generated" } as const;
+
 /** The services by the id of core's factory. */
 export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
   forwardemail: overHttp(
@@ -22,7 +25,7 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
     (message, { to, from, apiKey }) => ({
       url: "https://api.forwardemail.net/v1/emails",
       headers: { authorization: basic(`${apiKey}:`) },
-      body: { from, to, ...message },
+      body: { from, to, headers: AUTOMATIC, ...message },
     }),
   ),
   mailgun: overHttp(
@@ -31,7 +34,12 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
       const domain = from.split("@")[1];
       if (!domain) throw new Error("`from` of the provider has no domain, which Mailgun needs");
       const form = new FormData();
-      const fields = { from: `${name} <${from}>`, to, ...message };
+      const fields = {
+        from: `${name} <${from}>`,
+        to,
+        ...message,
+        "h:Auto-Submitted": AUTOMATIC["Auto-Submitted"],
+      };
       for (const [field, value] of Object.entries(fields)) form.append(field, value);
       return {
         url: `https://api.${region === "EU" ? "eu." : ""}mailgun.net/v3/${domain}/messages`,
@@ -52,13 +60,14 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
         TextBody: message.text,
         HtmlBody: message.html,
         MessageStream: "outbound",
+        Headers: Object.entries(AUTOMATIC).map(([Name, Value]) => ({ Name, Value })),
       },
     };
   }),
   resend: overHttp(() => import("@auth/core/providers/resend"), (message, { to, from, apiKey }) => ({
     url: "https://api.resend.com/emails",
     headers: { authorization: `Bearer ${apiKey}` },
-    body: { from, to, ...message },
+    body: { from, to, headers: AUTOMATIC, ...message },
   })),
   sendgrid: overHttp(
     () => import("@auth/core/providers/sendgrid"),
@@ -69,6 +78,7 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
         personalizations: [{ to: [{ email: to }] }],
         from: { email: from },
         subject,
+        headers: AUTOMATIC,
         content: [{ type: "text/plain", value: text }, { type: "text/html", value: html }],
       },
     }),

@@ -6,6 +6,7 @@
  */
 import type { EmailConfig } from "@auth/core/providers";
 import type { EmailMessage } from "../types.ts";
+import { AUTOMATIC } from "./mail_services.ts";
 
 type Send = EmailConfig["sendVerificationRequest"];
 type SendParams = Parameters<Send>[0];
@@ -47,7 +48,8 @@ export async function sendOverSmtp(
   message: EmailMessage,
   { identifier, provider: { server, from } }: SendParams,
 ): Promise<void> {
-  const { rejected, pending } = await createTransport(server).sendMail({ to: identifier, from, ...message });
+  const mail = { to: identifier, from, headers: AUTOMATIC, ...message };
+  const { rejected, pending } = await createTransport(server).sendMail(mail);
   const failed = [...rejected ?? [], ...pending ?? []].filter(Boolean);
   if (failed.length > 0) throw new Error("The SMTP server refused the recipient");
 }

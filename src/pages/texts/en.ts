@@ -130,5 +130,6 @@ export const en = {
   "email.subject": "Sign in to {site}",
   "email.text": "Open this link to sign in to {site}:",
   "email.expires": "The link works once, until {date}.",
+  "email.device": "Requested with: {device}",
   "email.ignore": "If you did not ask for this e-mail, you can ignore it.",
 } as const;

@@ -306,7 +306,7 @@ Deno.test("colours of the theme are those of the button", async () => {
 Deno.test("the button of a mail can be read without a theme, and with any colour", async () => {
   for (
     const [brandColor, colours] of [
-      [undefined, "color:#ffffff;background:#346df1"],
+      [undefined, "color:#ffffff;background:#4338ca"],
       ["#ffee00", "color:#000000;background:#ffee00"],
       ["#fe0f", "color:#000000;background:#fe0f"],
       ["#0b6e4f", "color:#ffffff;background:#0b6e4f"],

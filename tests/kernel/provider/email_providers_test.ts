@@ -19,6 +19,7 @@ const KEY = "the-api-key-of-the-service";
 const ADDRESS = "no-reply@example.com";
 const NAMED = `Example <${ADDRESS}>`;
 const SUBJECT = "Sign in to app.example";
+const AUTOMATIC = { "Auto-Submitted": "auto-generated" };
 
 /** One service. */
 interface Service {
@@ -53,7 +54,7 @@ function assertMail(text: string, html: string): void {
 function assertPlainJson(request: MailRequest): void {
   const { text, html, ...rest } = json(request);
   assertEquals(request.headers["content-type"], "application/json");
-  assertEquals(rest, { from: NAMED, to: ADA, subject: SUBJECT });
+  assertEquals(rest, { from: NAMED, to: ADA, headers: AUTOMATIC, subject: SUBJECT });
   assertMail(text, html);
 }
 
@@ -92,6 +93,7 @@ const SERVICES: Service[] = [
         personalizations: [{ to: [{ email: ADA }] }],
         from: { email: ADDRESS },
         subject: SUBJECT,
+        headers: AUTOMATIC,
       });
       assertEquals(content.map(({ type }: { type: string }) => type), ["text/plain", "text/html"]);
       assertMail(content[0].value, content[1].value);
@@ -107,7 +109,13 @@ const SERVICES: Service[] = [
       const { TextBody, HtmlBody, ...rest } = json(request);
       assertEquals(request.headers.accept, "application/json");
       assertEquals(request.headers["content-type"], "application/json");
-      assertEquals(rest, { From: NAMED, To: ADA, Subject: SUBJECT, MessageStream: "outbound" });
+      assertEquals(rest, {
+        From: NAMED,
+        To: ADA,
+        Subject: SUBJECT,
+        MessageStream: "outbound",
+        Headers: [{ Name: "Auto-Submitted", Value: "auto-generated" }],
+      });
       assertMail(TextBody, HtmlBody);
     },
     link: (request) => linkInText(json(request).TextBody),
@@ -120,7 +128,12 @@ const SERVICES: Service[] = [
     async verify(request) {
       assertMatch(request.headers["content-type"]!, /^multipart\/form-data; boundary=/);
       const { text, html, ...rest } = await formOf(request);
-      assertEquals(rest, { from: `Mailgun <${ADDRESS}>`, to: ADA, subject: SUBJECT });
+      assertEquals(rest, {
+        from: `Mailgun <${ADDRESS}>`,
+        to: ADA,
+        subject: SUBJECT,
+        "h:Auto-Submitted": "auto-generated",
+      });
       assertMail(text!, html!);
     },
     link: (request) => linkInText(request.body),
