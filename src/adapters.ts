@@ -16,10 +16,14 @@
  *
  * @module
  */
-export { type AccountListAdapter, type ListedAccount, withAccountList } from "./adapter/account_list.ts";
-export { type ListedSession, type SessionListAdapter, withSessionList } from "./adapter/session_list.ts";
 export {
+  type AccountListAdapter,
   type AccountTokens,
   type AccountUpdateAdapter,
+  type ListedAccount,
+  type ListedSession,
+  type SessionListAdapter,
+  withAccountList,
   withAccountUpdate,
-} from "./adapter/account_update.ts";
+  withSessionList,
+} from "./adapter/added_methods.ts";

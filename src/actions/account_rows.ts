@@ -1,6 +1,6 @@
 /** The rows of accounts, read for the public functions. */
 import type { ActionAuth } from "./perform.ts";
-import type { AccountListAdapter, ListedAccount } from "../adapter/account_list.ts";
+import type { AccountListAdapter, ListedAccount } from "../adapter/added_methods.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { invalid } from "../instance/arguments.ts";
 

@@ -52,11 +52,7 @@ export const MISSING_METHODS: Adapter = Object.fromEntries(ADAPTER_METHODS.map((
 type Method = (...args: unknown[]) => unknown;
 
 export interface AdapterOptions {
-  /**
-   * Milliseconds for each call; 0 for no limit.
-   *
-   * @default 10_000
-   */
+  /** Milliseconds for each call; 0 for no limit. */
   readonly timeout?: number | undefined;
   /** Called once for each mistake in the adapter's results, with what to change. */
   readonly warn?: (message: string) => void;
@@ -90,6 +86,12 @@ export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Ada
   return bound as unknown as Adapter;
 }
 
+/** Methods whose key comes from the client, or from `authorize()`: one that no row can have is "not found". */
+const LOOKUPS = /^(?:get\w+|deleteSession|useVerificationToken)$/;
+
+/** Methods for which a row that is gone is no failure: it was to be deleted, or its session has ended. */
+const ENDINGS = /^(?:deleteSession|deleteUser|unlinkAccount|updateSession)$/;
+
 async function callMethod(
   call: AdapterCall,
   method: Method,
@@ -106,28 +108,12 @@ async function callMethod(
     // Another request was faster, or the row was deleted elsewhere.
     if (ENDINGS.test(name) && isMissingRow(error)) return null;
     // The adapter for MikroORM fails so. After the error of a database it is not asked again.
-    if (name === "updateSession" && error instanceof TypeError && await isSessionGone(bound, args)) {
-      return null;
+    if (name === "updateSession" && error instanceof TypeError) {
+      const { sessionToken } = args[0] as { sessionToken: string };
+      const found = await Promise.resolve(bound.getSessionAndUser?.(sessionToken)).catch(() => undefined);
+      if (found === null) return null;
     }
     throw new AdapterFailure(name, failureKind(error), { cause: redactError(error, args) });
-  }
-}
-
-/**
- * Methods whose key comes from the client, or from `authorize()`. A key that no row can have is "not found",
- * not a failure.
- */
-const LOOKUPS = /^(?:get\w+|deleteSession|useVerificationToken)$/;
-
-/** Methods for which a row that is gone is no failure: it was to be deleted, or its session has ended. */
-const ENDINGS = /^(?:deleteSession|deleteUser|unlinkAccount|updateSession)$/;
-
-async function isSessionGone(bound: Record<string, Method>, [session]: readonly unknown[]): Promise<boolean> {
-  const { sessionToken } = session as { sessionToken: string };
-  try {
-    return await bound.getSessionAndUser?.(sessionToken) === null;
-  } catch {
-    return false;
   }
 }
 
@@ -137,16 +123,11 @@ async function isSessionGone(bound: Record<string, Method>, [session]: readonly 
  * its address).
  */
 function isImpossibleKey([key]: readonly unknown[], error: unknown): boolean {
-  if (typeof key === "object" && key !== null && "identifier" in key && key.identifier === undefined) {
-    return true;
-  }
-  const { code, message, cause } = (error ?? {}) as Partial<Error> & { code?: unknown };
-  return isDataException(code) || isDataException((cause as { code?: unknown } | undefined)?.code) ||
+  if (key instanceof Object && "identifier" in key && key.identifier === undefined) return true;
+  const { code, message, cause } = Object(error) as { code?: unknown; message?: string; cause?: unknown };
+  const codes = [code, (Object(cause) as { code?: unknown }).code];
+  return codes.some((each) => /^22[0-9A-Z]{3}$/.test(String(each))) ||
     /^\[unstorage\] Invalid key/.test(message ?? "");
-}
-
-function isDataException(state: unknown): boolean {
-  return typeof state === "string" && /^22[0-9A-Z]{3}$/.test(state);
 }
 
 /** Its methods, its own and those of its class, bound to it. */

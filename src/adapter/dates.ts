@@ -17,16 +17,8 @@ const SQL_OR_ISO = new RegExp(
 const JAVASCRIPT_TEXT =
   /^[a-z]{3},? (?:\d{1,2} [a-z]{3}|[a-z]{3} \d{1,2}) \d{4} \d{2}:\d{2}:\d{2} GMT(?:[+-]\d{4}(?: \(.*\))?)?$/i;
 
-/**
- * The units of numbers since 1970: minimum, limit, milliseconds. Each covers 1973 to 2286, and they do not
- * overlap.
- */
-const UNITS = [
-  [1e8, 1e10, 1000],
-  [1e11, 1e13, 1],
-  [1e14, 1e16, 1e-3],
-  [1e17, 1e19, 1e-6],
-] as const;
+/** The units of numbers since 1970: minimum, limit, milliseconds. Each covers 1973 to 2286; none overlap. */
+const UNITS = [[1e8, 1e10, 1000], [1e11, 1e13, 1], [1e14, 1e16, 1e-3], [1e17, 1e19, 1e-6]] as const;
 
 /**
  * Reads a point in time.
@@ -51,14 +43,12 @@ function valid(date: Date): Date | undefined {
 }
 
 function fromNumber(value: number): Date | undefined {
-  for (const [minimum, limit, unit] of UNITS) {
-    if (value >= minimum && value < limit) return new Date(value * unit);
-  }
+  const unit = UNITS.find(([minimum, limit]) => value >= minimum && value < limit);
+  if (unit !== undefined) return new Date(value * unit[2]);
   // MySQL's YYYYMMDDhhmmss. No unit above has 14 digits.
-  const digits = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(String(Math.floor(value)));
-  return digits === null
-    ? undefined
-    : fromText(digits.slice(1).join("-").replace(/-(..)-(..)-(..)$/, " $1:$2:$3"));
+  const digits = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
+  const text = String(Math.floor(value));
+  return digits.test(text) ? fromText(text.replace(digits, "$1-$2-$3 $4:$5:$6")) : undefined;
 }
 
 function fromText(text: string): Date | undefined {
@@ -76,24 +66,22 @@ function fromText(text: string): Date | undefined {
   return valid(new Date(`${day}T${seconds}.${fraction.slice(0, 3).padEnd(3, "0")}${offset}`));
 }
 
-/**
- * Ways to convert an object, the most exact first. Each may be missing, or throw as Temporal's `valueOf()`
- * does.
- */
-const CONVERSIONS: readonly ((from: Record<string, () => unknown>) => unknown)[] = [
-  (from) => from.epochMilliseconds,
-  (from) => from.toDate!(),
-  (from) => from.toJSDate!(),
-  (from) => from.toStandardDate!(),
-  (from) => from.valueOf!(),
-  (from) => from.toISOString!(),
-  (from) => from.toString!(),
+/** Members that convert an object, the most exact first. Each may be missing, or throw as Temporal's `valueOf()`. */
+const CONVERSIONS = [
+  "epochMilliseconds",
+  "toDate",
+  "toJSDate",
+  "toStandardDate",
+  "valueOf",
+  "toISOString",
+  "toString",
 ];
 
 function fromObject(value: object): Date | undefined {
-  for (const convert of CONVERSIONS) {
+  for (const name of CONVERSIONS) {
     try {
-      const converted = convert(value as Record<string, () => unknown>);
+      const member: unknown = (value as Record<string, unknown>)[name];
+      const converted: unknown = typeof member === "function" ? member.call(value) : member;
       const date = converted instanceof Date || typeof converted !== "object" ? toDate(converted) : undefined;
       if (date !== undefined) return date;
     } catch {

@@ -15,42 +15,6 @@ export interface AdapterCall {
 
 type Row = Record<string, unknown>;
 
-/**
- * The result, with Dates in it; the same object if nothing is to be changed.
- *
- * If a value is no date, a session or a sign-in link counts as expired, and an address as not verified.
- *
- * @throws {Error} If core must not go on.
- */
-export function readResult(call: AdapterCall, result: unknown): unknown {
-  const { name, args: [asked] } = call;
-  const key = WRITTEN_KEYS[name];
-  if (key !== undefined) requireKey(key, result);
-  if (!isRow(result)) return result;
-  switch (name) {
-    case "getUserByEmail":
-      requireAddress(result, asked);
-      return withVerifiedDate(result, call);
-    case "createUser":
-    case "getUser":
-    case "getUserByAccount":
-    case "updateUser":
-      return withVerifiedDate(result, call);
-    case "getSessionAndUser":
-      return sessionAndUser(result, call);
-    case "listSessionsByUserId":
-      return Array.isArray(result) ? result.map((row) => isRow(row) ? withExpiry(row, call) : row) : result;
-    case "createSession":
-    case "updateSession":
-      // A session that was just written expires when it was told to.
-      return withField(result, "expires", toDate(result.expires) ?? toDate((asked as Row).expires));
-    case "useVerificationToken":
-      return isSameLink(result, asked as Link) ? withExpiry(result, call, "the sign-in link") : null;
-    default:
-      return result;
-  }
-}
-
 /** Methods whose result core takes an id from: without it the session would be of no user. */
 const WRITTEN_KEYS: Readonly<Record<string, string>> = {
   createSession: "sessionToken",
@@ -58,10 +22,37 @@ const WRITTEN_KEYS: Readonly<Record<string, string>> = {
   updateUser: "id",
 };
 
-function requireKey(key: string, result: unknown): void {
-  const value = isRow(result) ? result[key] : undefined;
-  if (value !== undefined && value !== null) return;
-  throw new Error(`its result has no \`${key}\`: have it return the row as it is stored`);
+const READERS: Readonly<Record<string, (result: Row, call: AdapterCall) => unknown>> = {
+  createUser: withVerifiedDate,
+  getUser: withVerifiedDate,
+  getUserByAccount: withVerifiedDate,
+  updateUser: withVerifiedDate,
+  getUserByEmail(user, call) {
+    requireAddress(user, call.args[0]);
+    return withVerifiedDate(user, call);
+  },
+  createSession: withAskedExpiry,
+  updateSession: withAskedExpiry,
+  getSessionAndUser: sessionAndUser,
+  listSessionsByUserId: (rows, call) =>
+    Array.isArray(rows) ? rows.map((row) => isRow(row) ? withExpiry(row, call) : row) : rows,
+  useVerificationToken: (link, call) =>
+    isSameLink(link, call.args[0] as Link) ? withExpiry(link, call, "the sign-in link") : null,
+};
+
+/**
+ * The result, with Dates in it; the same object if nothing is to be changed. If a value is no date, a session
+ * or a sign-in link counts as expired, and an address as not verified.
+ *
+ * @throws {Error} If core must not go on.
+ */
+export function readResult(call: AdapterCall, result: unknown): unknown {
+  const key = WRITTEN_KEYS[call.name];
+  if (key !== undefined && ((isRow(result) ? result[key] : undefined) ?? undefined) === undefined) {
+    throw new Error(`its result has no \`${key}\`: have it return the row as it is stored`);
+  }
+  const read = READERS[call.name];
+  return isRow(result) && read !== undefined ? read(result, call) : result;
 }
 
 /** The rows of a session, unless that of its user is gone: then no user is signed in. */
@@ -85,15 +76,12 @@ type Link = Partial<VerificationToken>;
 
 /**
  * Whether a sign-in link is the one that was looked for: a key-value store that cuts keys at a character may
- * return another one.
+ * return another one. Some adapters leave columns out, and some links have no address: what is missing matches.
  */
-function isSameLink(row: Link, { identifier, token }: Link): boolean {
-  return matches(row.token, token) && matches(row.identifier, identifier);
-}
-
-/** Some adapters leave columns out, and some sign-in links have no address: what is missing matches. */
-function matches(actual: string | undefined, expected: string | undefined): boolean {
-  return actual === undefined || expected === undefined || actual === expected;
+function isSameLink(row: Link, asked: Link): boolean {
+  return (["token", "identifier"] as const).every((name) =>
+    row[name] === undefined || asked[name] === undefined || row[name] === asked[name]
+  );
 }
 
 /**
@@ -101,13 +89,15 @@ function matches(actual: string | undefined, expected: string | undefined): bool
  * one: then the owner of a similar address could sign in as this user.
  */
 function requireAddress({ email }: Row, address: unknown): void {
-  if (typeof email !== "string" || foldAddress(email) === foldAddress(String(address))) return;
+  const fold = (text: string) => text.normalize("NFKC").toLowerCase().trim();
+  if (typeof email !== "string" || fold(email) === fold(String(address))) return;
   // Not null: core would create a user, and in a key-value store overwrite the other user's key.
   throw new Error("The adapter's getUserByEmail() answered with a user of another e-mail address.");
 }
 
-function foldAddress(email: string): string {
-  return email.normalize("NFKC").toLowerCase().trim();
+/** A session that was just written expires when it was told to. */
+function withAskedExpiry(row: Row, { args: [asked] }: AdapterCall): Row {
+  return withField(row, "expires", toDate(row.expires) ?? toDate((asked as Row).expires));
 }
 
 function withExpiry(row: Row, call: AdapterCall, what = "the session"): Row {
@@ -126,11 +116,10 @@ function withVerifiedDate(user: Row, call: AdapterCall): Row {
 }
 
 function warnOfValue({ name, warn }: AdapterCall, field: string, value: unknown, effect: string): void {
-  const shape = describeShape(value);
   warn(
     `${name} ${field}`,
-    `The adapter's ${name}() returned ${shape} as \`${field}\`, which is no date: ${effect}. Have the ` +
-      "adapter return a Date, ISO 8601 text (UTC where it names no zone) or milliseconds since 1970.",
+    `The adapter's ${name}() returned ${describeShape(value)} as \`${field}\`, which is no date: ${effect}. Have ` +
+      "the adapter return a Date, ISO 8601 text (UTC where it names no zone) or milliseconds since 1970.",
   );
 }
 

@@ -2,10 +2,8 @@
  * What sign-ins do one after the other, in this process and in those that share a store.
  *
  * A sign-in link signs in once: some adapters look it up and delete it in two steps, and each of several
- * requests at once may find it. And of first sign-ins of one user at the same time, such as in two tabs, each
- * would find neither the user nor the account and create both, and the database would refuse the second one.
- * Here the second one looks up what the first has written, and core decides about it as always: an account of
- * that provider signs in, another one with the same address is refused.
+ * requests at once may find it. Of first sign-ins of one user at the same time, such as in two tabs, each would
+ * create the user and the account; here the second one looks up what the first has written.
  */
 import type { Adapter } from "@auth/core/adapters";
 import { LRUCache } from "lru-cache";

@@ -1,8 +1,7 @@
 /**
- * Users of first sign-ins that are under way. Between the write of a user and that of its account the process
- * may end, or the database: the user would keep its e-mail address from every later sign-in. So each sign-in
- * records which user it has created for which account, and the next one with that account goes on with that
- * user.
+ * Users of first sign-ins that are under way. The process or the database may end between the write of a user and
+ * that of its account, and the user would keep its address from every later sign-in. So each sign-in records which
+ * user it has created for which account, and the next one with that account goes on with that user.
  */
 import type { AdapterAccount } from "@auth/core/adapters";
 import type { Store } from "../types.ts";
@@ -19,7 +18,7 @@ type PlaceOf = (key: string) => {
   open(value: string | null | undefined): string | undefined;
 };
 
-/** The records, each under its account and under its user. */
+/** Each is recorded under its account and under its user. */
 export class UnfinishedUsers {
   readonly #store: Pick<Store, "get" | "set">;
   readonly #placeOf: PlaceOf;
@@ -30,8 +29,9 @@ export class UnfinishedUsers {
   }
 
   async add(account: AccountId, userId: string): Promise<void> {
-    await this.#set(keyOfAccount(account), userId);
-    await this.#set(keyOfUser(userId), keyOfAccount(account));
+    const key = keyOfAccount(account);
+    await this.#set(key, userId);
+    await this.#set(keyOfUser(userId), key);
   }
 
   /** The id of the user that was created for an account, and has none yet as far as is recorded. */

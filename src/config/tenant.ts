@@ -14,7 +14,7 @@ import type { Provider } from "@auth/core/providers";
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { wrapMethods } from "../adapter/bind.ts";
-import type { SessionListAdapter } from "../adapter/session_list.ts";
+import type { SessionListAdapter } from "../adapter/added_methods.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import type { CoreConfig } from "./cookies.ts";
 import type { TokenGenerator } from "./core_config.ts";

@@ -3,7 +3,7 @@
  * of the session, and others learn of it through the `store`, for as long as such a request may take.
  */
 import type { LoggerInstance } from "@auth/core/types";
-import type { ListedSession } from "../adapter/session_list.ts";
+import type { ListedSession } from "../adapter/added_methods.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import type { SessionCookie } from "./cookie.ts";

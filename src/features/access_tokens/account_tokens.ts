@@ -2,7 +2,7 @@
 import type { LoggerInstance } from "@auth/core/types";
 import type { ActionAuth } from "../../actions/perform.ts";
 import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
-import type { AccountTokens, AccountUpdateAdapter } from "../../adapter/account_update.ts";
+import type { AccountTokens, AccountUpdateAdapter } from "../../adapter/added_methods.ts";
 import { toCoreLogger } from "../../core/logger.ts";
 import { presentedToken, readSession } from "../../instance/read_session.ts";
 import { isRefused, refreshTokens } from "./refresh_tokens.ts";

@@ -2,7 +2,7 @@
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { BOOLEAN } from "../../config/rules.ts";
 import type { Feature } from "../../instance/feature.ts";
-import type { TokenAdapter } from "../../adapter/account_update.ts";
+import type { TokenAdapter } from "../../adapter/added_methods.ts";
 import { updateRow } from "./update_row.ts";
 import { keepTokens, TOKENS_CLAIM } from "./provider_tokens.ts";
 

@@ -1,6 +1,5 @@
 /** The tokens of a sign-in, written to the row of its account. */
-import type { ListedAccount } from "../../adapter/account_list.ts";
-import type { TokenAdapter } from "../../adapter/account_update.ts";
+import type { ListedAccount, TokenAdapter } from "../../adapter/added_methods.ts";
 import type { SignInParams } from "../../session/hooks.ts";
 
 /** Writes the tokens of a sign-in to the row of its account: core does so only when it links the account. */

@@ -3,7 +3,7 @@ import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "../../actions/perform.ts";
 import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
-import type { ListedAccount } from "../../adapter/account_list.ts";
+import type { ListedAccount } from "../../adapter/added_methods.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { pathsIn } from "../../instance/mount.ts";

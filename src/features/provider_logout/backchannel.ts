@@ -5,7 +5,7 @@
 import type { AuthConfig } from "@auth/core";
 import { SignOutError } from "@auth/core/errors";
 import type { FastifyReply } from "fastify";
-import { liveRows } from "../../adapter/session_list.ts";
+import { liveRows } from "../../adapter/added_methods.ts";
 import { type Answer, jsonAnswer } from "../../core/answer.ts";
 import type { ProviderContext, RequestContext } from "../../core/context.ts";
 import { type LogoutClaims, LogoutTokenRefused, type LogoutTokens } from "./logout_token.ts";

@@ -6,7 +6,7 @@ import { InvalidCheck } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import { parseCookie } from "cookie";
 import { cookieSettings } from "../../config/cookies.ts";
-import type { AccountListAdapter } from "../../adapter/account_list.ts";
+import type { AccountListAdapter } from "../../adapter/added_methods.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { removalOf } from "../../http/set_cookie.ts";
 import type { RequestContext } from "../../core/context.ts";

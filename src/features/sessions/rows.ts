@@ -1,6 +1,6 @@
 /** The sessions of users in a database. */
 import { toDate } from "../../adapter/dates.ts";
-import { liveRows } from "../../adapter/session_list.ts";
+import { liveRows } from "../../adapter/added_methods.ts";
 import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
 import type { SessionSettings } from "../../session/settings.ts";
 import { endRows, nameOfRow } from "../../session/ending.ts";
