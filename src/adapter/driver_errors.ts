@@ -59,7 +59,11 @@ const RULES: readonly (readonly [FailureKind, keyof Details, RegExp])[] = [
   ["conflict", "message", /^Cannot insert duplicate key/],
   ["conflict", "mongo", /^11000$/],
   // Network errors of Node, Deno and Bun.
-  ["unanswered", "code", /^E(?:CONN\w+|PIPE|TIMEDOUT|TIMEOUT|SOCKET\w*|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))$/],
+  [
+    "unanswered",
+    "code",
+    /^E(?:CONN\w+|PIPE|TIMEDOUT|TIMEOUT|SOCKET\w*|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))$/,
+  ],
   ["unanswered", "code", /^(?:UND_ERR_\w+|ConnectionRefused|ConnectionClosed|FailedToOpenSocket)$/],
   ["unanswered", "name", /^(?:AbortError|TimeoutError|TimedOut|NotConnected|BrokenPipe)$/],
   ["unanswered", "name", /^Connection(?:Refused|Reset|Aborted)$/],
@@ -99,13 +103,21 @@ const RULES: readonly (readonly [FailureKind, keyof Details, RegExp])[] = [
   ["refused", "mongo", /^\d+$/],
   // Redis: ioredis and node-redis.
   ["unanswered", "name", /^(?:MaxRetriesPerRequest|ClusterAllFailed|DisconnectsClient)Error$/],
-  ["unanswered", "name", /^(?:SocketClosedUnexpectedly|(?:Connection|Socket)Timeout|Client(?:Closed|Offline))Error$/],
+  [
+    "unanswered",
+    "name",
+    /^(?:SocketClosedUnexpectedly|(?:Connection|Socket)Timeout|Client(?:Closed|Offline))Error$/,
+  ],
   ["unanswered", "message", /^(?:Connection is closed|Stream isn't writeable|Command timed out)/],
   ["unanswered", "message", /^(?:LOADING|BUSY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|NOREPLICAS|OOM) /],
   ["refused", "name", /^(?:ReplyError|ErrorReply|SimpleError)$/],
   ["refused", "message", /^(?:NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|READONLY) /],
   // DynamoDB and other services of AWS.
-  ["unanswered", "name", /Throttl|ThroughputExceeded|RequestLimit|ServiceUnavailable|InternalServer|Networking/],
+  [
+    "unanswered",
+    "name",
+    /Throttl|ThroughputExceeded|RequestLimit|ServiceUnavailable|InternalServer|Networking/,
+  ],
   ["refused", "name", /^(?:ResourceNotFound|Validation|AccessDenied|UnrecognizedClient)Exception$/],
   ["refused", "name", /^ConditionalCheckFailedException$/],
   // Query builders and ORMs, which do not keep the driver's error.

@@ -118,7 +118,9 @@ function withVerifiedDate(user: Row, call: AdapterCall): Row {
 function warnOfValue({ name, warn }: AdapterCall, field: string, value: unknown, effect: string): void {
   warn(
     `${name} ${field}`,
-    `The adapter's ${name}() returned ${describeShape(value)} as \`${field}\`, which is no date: ${effect}. Have ` +
+    `The adapter's ${name}() returned ${
+      describeShape(value)
+    } as \`${field}\`, which is no date: ${effect}. Have ` +
       "the adapter return a Date, ISO 8601 text (UTC where it names no zone) or milliseconds since 1970.",
   );
 }

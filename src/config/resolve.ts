@@ -22,7 +22,8 @@ import type { CoreConfig } from "./cookies.ts";
 import { coreConfig } from "./core_config.ts";
 import { type Environment, environment } from "./environment.ts";
 import { hashSecrets } from "./hash_secrets.ts";
-import { requireUsable, warningsOf } from "./mistakes.ts";
+import { PROBLEMS, WARNINGS } from "./kernel_mistakes.ts";
+import { mistakesIn, requireNone } from "./mistakes.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { otherProcesses } from "./other_processes.ts";
 import { pageSettings } from "./pages.ts";
@@ -88,7 +89,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     trustedOrigins: toTrustedOrigins(config.trustedOrigins),
     pages: pageSettings(config, core.providers, providers, languages),
   };
-  requireUsable(facts);
+  requireNone(PROBLEMS, facts);
 
   // What is hashed and sent is the tenant's own.
   const bound: CoreConfig = tenant === undefined ? core : forTenant(core, tenant);
@@ -136,7 +137,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     signIns: { memory: signInMemory(), timeout: adapterTimeout },
 
     /** Warnings that do not stop the boot. */
-    warnings: [...unknownSettings, ...warningsOf(facts)],
+    warnings: [...unknownSettings, ...mistakesIn(WARNINGS, facts)],
     /** Recommendations for the operator. */
     /** Takes the warnings that come up after boot. */
     notices,

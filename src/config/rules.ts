@@ -1,14 +1,21 @@
 /** What a setting may be, and what is said of one that is something else. */
 
-/** Says what is wrong with a value and what to write; nothing if it is as it should be. */
-export type Rule = (value: unknown, name: string) => string | undefined;
+/**
+ * Says what is wrong with a value and what to write; nothing if it is as it should be.
+ *
+ * @param provider The id of the provider that has the setting.
+ */
+export type Rule = (value: unknown, name: string, provider?: string) => string | undefined;
 
 /** A rule about values whose type is wrong, or that are none of several words. */
 export function written(wanted: string, isValid: (value: unknown) => boolean, isWord = false): Rule {
-  return (value, name) =>
-    isValid(value)
-      ? undefined
-      : `\`${name}\` is ${describe(value, isWord)}: write ${wanted}, or leave it out.`;
+  return (value, name, provider) => {
+    if (isValid(value)) return undefined;
+    const subject = provider === undefined
+      ? `\`${name}\` is ${describe(value, isWord)}`
+      : `The \`${name}\` of the provider "${provider}" is ${kindOf(value)}`;
+    return `${subject}: write ${wanted}, or leave it out.`;
+  };
 }
 
 export function required(wanted: string, isValid: (value: unknown) => boolean): Rule {
@@ -35,6 +42,11 @@ export function optionsOf(rules: Readonly<Record<string, Rule>>): Rule {
   };
 }
 
+export function oneOf(...words: readonly string[]): Rule {
+  const wanted = `one of ${words.map((word) => `"${word}"`).join(", ")}`;
+  return written(wanted, (value) => words.includes(value as string), true);
+}
+
 /** The longest delay of a timer, in milliseconds; with a longer one it fires at once. */
 const LONGEST_DELAY = 2 ** 31 - 1;
 
@@ -46,11 +58,6 @@ export const TEXT = written("a string", isText);
 export const FILLED = written("a string that is not empty", (value) => isText(value) && value.trim() !== "");
 export const TEXTS = written("a string, or an array of strings", (value) => [value].flat().every(isText));
 export const TIMEOUT = numberOf(`milliseconds up to ${LONGEST_DELAY}, or 0 for no limit`, 0, LONGEST_DELAY);
-
-export function oneOf(...words: readonly string[]): Rule {
-  const wanted = `one of ${words.map((word) => `"${word}"`).join(", ")}`;
-  return written(wanted, (value) => words.includes(value as string), true);
-}
 
 export function isNumber(value: unknown): value is number {
   return typeof value === "number";
@@ -65,16 +72,19 @@ export function isObject(value: unknown): value is object {
 }
 
 /** What a value is, without a text that may be secret. */
-function describe(value: unknown, isWord = false): string {
-  if (value === null || typeof value === "boolean") return String(value);
+function describe(value: unknown, isWord: boolean = false): string {
   if (isText(value)) {
     if (value.trim() === "") return "an empty string";
     return isWord || /^(?:true|false|yes|no|on|off|\d)$/i.test(value) ? `"${value}"` : "a string";
   }
-  if (Array.isArray(value)) {
-    const other = value.findIndex((entry) => !isText(entry));
-    return other === -1 ? "an array" : `an array whose entry ${other} is ${describe(value[other])}`;
-  }
-  if (value === undefined) return "undefined";
+  const other = Array.isArray(value) ? value.findIndex((entry) => !isText(entry)) : -1;
+  return other === -1
+    ? kindOf(value)
+    : `an array whose entry ${other} is ${describe((value as unknown[])[other])}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null || typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return "an array";
   return isObject(value) ? "an object" : `a ${typeof value}`;
 }

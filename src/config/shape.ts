@@ -3,8 +3,9 @@
  * callback would refuse no user, and no type checks a configuration in JavaScript.
  */
 import { type AuthConfig, skipCSRFCheck } from "@auth/core";
+import type { Provider } from "@auth/core/providers";
 import type { Theme } from "@auth/core/types";
-import { invalidConfig } from "../errors.ts";
+import { invalidConfig, invalidProvider } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
 import type { FeatureOptions } from "../features/mod.ts";
 import type { FastifyAuthConfig, FastifyAuthPages, PageLinks, PagePanel, Store } from "../types.ts";
@@ -15,6 +16,7 @@ import {
   FILLED,
   FUNCTION,
   isNumber,
+  isObject,
   isText,
   numberOf,
   OBJECT,
@@ -165,6 +167,38 @@ function storeProblem(value: unknown): string | undefined {
   if (missing.length === 0) return undefined;
   return `\`store\` lacks ${missing.map((name) => `${name}()`).join(", ")}: use redisStore() of ` +
     '"fastify-authjs/redis", memoryStore(), or an object with these methods.';
+}
+
+const ENDPOINT = written(
+  "an address, or an object such as `{ url, params }`",
+  (value) => isText(value) || isObject(value),
+);
+
+/** The settings of a provider, which core would come across with each sign-in. */
+const PROVIDER: Readonly<Record<string, Rule>> = {
+  ...each(FUNCTION, "account", "profile"),
+  ...each(FUNCTION, "generateVerificationToken", "normalizeIdentifier", "sendVerificationRequest"),
+  // A text such as "false" would link accounts.
+  ...each(BOOLEAN, "allowDangerousEmailAccountLinking", "idToken"),
+  ...each(ENDPOINT, "authorization", "token", "userinfo"),
+  ...each(OBJECT, "client", "credentials", "style"),
+  ...each(TEXT, "clientId", "clientSecret", "issuer", "name", "redirectProxyUrl", "wellKnown"),
+};
+
+/**
+ * Checks the settings of a provider, those among its `options` included. As core takes them, null is the same
+ * as unset.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for a setting of another type.
+ */
+export function requireSettingTypes(provider: Provider): void {
+  const { options, ...own } = provider as unknown as Record<string, unknown> & { options?: object };
+  const settings: Record<string, unknown> = { ...own, ...options };
+  for (const [name, rule] of Object.entries(PROVIDER)) {
+    const value = settings[name] ?? undefined;
+    const problem = value === undefined ? undefined : rule(value, name, String(settings.id));
+    if (problem !== undefined) throw invalidProvider(problem);
+  }
 }
 
 /**

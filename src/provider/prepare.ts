@@ -1,52 +1,94 @@
-/** Prepares a configured provider for core, in steps. */
+/** Prepares a configured provider for core, in steps, each of which leaves providers of other types as they are. */
+import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
+import { later } from "../utils/later.ts";
 import { type Environment, prepareEmailProvider } from "./email.ts";
 import { type MailSettings, writeEmails } from "./email_message.ts";
-import { limitRequests } from "./request_limits.ts";
-import { applyOptions } from "./settings.ts";
+import type { Fetch, ProviderLimits } from "./fetch.ts";
+import { waitForProvider } from "./provider_unavailable.ts";
+import { applyOptions, factoryIdOf, type Settings } from "./settings.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
 import { type IdTokenVerification, verifyIdTokens } from "./verify_id_tokens.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds, withoutRepeatedPath } from "./workarounds.ts";
 
-export interface PrepareOptions {
+/** How long a request to a provider may take by default, in milliseconds. */
+export const DEFAULT_PROVIDER_TIMEOUT = 10_000;
+
+export interface PrepareOptions extends ProviderLimits {
   readonly env: Environment;
-  readonly timeout: number;
-  readonly production: boolean;
-  readonly insecure: readonly string[];
   readonly mail: MailSettings;
   /** How ID tokens are verified; `undefined` if they are not (`verifyIdTokens`). */
   readonly idTokens: IdTokenVerification | undefined;
 }
 
-type Step = (provider: Provider, options: PrepareOptions) => Provider;
-
-/**
- * The steps in order. Each gets the result of the one before, and leaves providers of other types as they
- * are.
- */
-const STEPS: readonly (readonly [name: string, step: Step])[] = [
-  // Against replay, and against requests to an address that the client chose.
-  ["WebAuthn verification", prepareWebAuthnProvider],
-  // Before whatever reads the discovery document.
-  ["discovery address", withoutRepeatedPath],
-  // Before the next two steps, which work on what the workarounds set.
-  ["workarounds", applyWorkarounds],
-  // The steps before it replace what core's factory set, those after it what counts in the end.
-  ["options", applyOptions],
-  // Before the limits, which apply to these requests, too.
-  ["userinfo", completeFromUserinfo],
-  // Before the limits, which wrap the function that sends.
-  ["e-mail texts", (provider, { mail }) => writeEmails(provider, mail)],
-  // After the workarounds, which may send requests.
-  ["request limits", limitRequests],
-  // After the limits, which apply to the requests for keys, and after whatever corrects a response.
-  ["ID token signatures", (provider, options) => verifyIdTokens(provider, options.idTokens, options)],
-  // Last, so that it sees a sender's timeout.
-  ["e-mail errors", (provider, { env }) => prepareEmailProvider(provider, env)],
-];
-
 /** @param provider A copy, completed from the environment. */
 export function prepareProvider(provider: Provider, options: PrepareOptions): Provider {
-  return STEPS.reduce((prepared, [, step]) => step(prepared, options), provider);
+  // Against replay, and against requests to an address that the client chose.
+  let prepared = prepareWebAuthnProvider(provider);
+  // Before whatever reads the discovery document.
+  prepared = withoutRepeatedPath(prepared);
+  // These replace what core's factory set; the steps after the options, what counts in the end.
+  prepared = applyWorkarounds(prepared);
+  prepared = applyOptions(prepared);
+  // Both before the limits, which apply to their requests, too.
+  prepared = completeFromUserinfo(prepared);
+  prepared = writeEmails(prepared, options.mail);
+  // After the workarounds, which may send requests.
+  prepared = limitRequests(prepared, options);
+  // After the limits, which apply to the requests for keys, and after whatever corrects a response.
+  prepared = verifyIdTokens(prepared, options.idTokens);
+  // Last, so that it sees a sender's timeout.
+  return prepareEmailProvider(prepared, options.env);
+}
+
+/**
+ * Limits the provider's `fetch`, and sets a deadline for those of its functions that may send requests by
+ * themselves: many built-in providers use the global `fetch` in `userinfo.request` or `profile`.
+ */
+function limitRequests(provider: Provider, limits: ProviderLimits): Provider {
+  const settings = provider as unknown as Settings;
+  const id = String(settings.id);
+  let limited = settings;
+  for (const name of ["profile", "sendVerificationRequest"]) {
+    limited = withDeadline(limited, name, id, limits);
+  }
+  for (const [endpoint, name] of [["token", "conform"], ["userinfo", "request"]] as const) {
+    const details = settings[endpoint];
+    if (typeof details !== "object" || details === null) continue;
+    limited = { ...limited, [endpoint]: withDeadline(details as Settings, name, id, limits) };
+  }
+  if (settings.type !== "oauth" && settings.type !== "oidc") return limited as unknown as Provider;
+  const send = settings[customFetch] as Fetch | undefined ?? ((...args: Parameters<Fetch>) => fetch(...args));
+  const configured = {
+    issuer: settings.issuer as string | undefined,
+    wellKnown: settings.wellKnown as string | undefined,
+    factoryId: factoryIdOf(settings),
+    conforms: typeof (settings.token as Settings | undefined)?.conform === "function",
+  };
+  // Loaded with the first request: it makes responses, for which Node loads all of its `fetch`.
+  const limitedFetch = later(async () => {
+    const { limitedFetch } = await import("./fetch.ts");
+    return limitedFetch(id, send, limits, configured);
+  });
+  return { ...limited, [customFetch]: limitedFetch } as unknown as Provider;
+}
+
+/** A copy in which the named function, if there is one, has a deadline. */
+function withDeadline(part: Settings, name: string, provider: string, { timeout }: ProviderLimits): Settings {
+  const own = part[name];
+  if (typeof own !== "function") return part;
+  const wait = {
+    provider,
+    timeout,
+    unreachable: `${name}() of "${provider}" could not reach what it asks.`,
+    broken: `What ${name}() of "${provider}" asks broke off its answer.`,
+    late: `"${provider}" was not done with ${name}() in ${timeout} ms.`,
+  };
+  return {
+    ...part,
+    [name](this: unknown, ...args: unknown[]) {
+      return waitForProvider((async () => await own.apply(this, args))(), wait);
+    },
+  };
 }

@@ -2,19 +2,79 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { Profile } from "@auth/core/types";
-import { invalidProvider } from "../errors.ts";
+import { type FastifyAuthError, invalidProvider } from "../errors.ts";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { parseJsonObject } from "../utils/json.ts";
 
 /** What is read or written of a provider, by the names of its settings. */
 export type Settings = Record<PropertyKey, unknown>;
 
+/**
+ * Checks one of `providers`: a wrong import makes it `undefined`, or a module.
+ *
+ * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`.
+ */
+export function requireProvider(provider: unknown, index: number): void {
+  if (typeof provider === "function" || hasId(provider)) return;
+  throw notAProvider(index, `is ${describe(provider)}`);
+}
+
+/** A copy that core may write to. A factory stays one: core calls it without settings, which come from the environment. */
+export function copyProvider(provider: Provider, index: number): Provider {
+  if (typeof provider !== "function") return clonePlain(provider);
+  const factory = provider as (options: never) => unknown;
+  return ((options: never) => {
+    let made: unknown;
+    try {
+      made = factory(options);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const reason = message.replace(/\.? ?Read more at \S*$/, ""); // core's link
+      throw invalidProvider(
+        `\`providers[${index}]\` is a function that fails without settings: ${reason}. ` +
+          `Call it with them, as in \`${factory.name || "Provider"}({ … })\`.`,
+        { cause: error },
+      );
+    }
+    if (hasId(made)) return clonePlain(made);
+    throw notAProvider(index, `is a function that returned ${describe(made)}`);
+  }) as unknown as Provider;
+}
+
+function hasId(value: unknown): boolean {
+  return typeof (value as { id?: unknown } | undefined | null)?.id === "string";
+}
+
+function describe(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
+  if (Array.isArray(value)) return "an array";
+  if ("then" in value) return "a promise";
+  return "default" in value ? "a module" : "an object without an `id`";
+}
+
+function notAProvider(index: number, problem: string): FastifyAuthError {
+  return invalidProvider(
+    `\`providers[${index}]\` ${problem}, which is no provider. Import the default export, as in ` +
+      '`import GitHub from "fastify-authjs/providers/github"` (under CommonJS ' +
+      "`const { default: GitHub } = require(…)`), and write `GitHub` or `GitHub({ … })`.",
+  );
+}
+
+/** A credentials provider needs an `authorize()` of its own: that of the factory refuses every sign-in. */
+export function requireAuthorize(provider: Provider): void {
+  const { id, type, authorize, options } = provider as unknown as Settings & { readonly options?: Settings };
+  if (type !== "credentials" || typeof options?.authorize === "function") return;
+  // The one of the factory takes no parameter.
+  if (typeof authorize === "function" && (options === undefined || authorize.length > 0)) return;
+  throw invalidProvider(
+    `The provider "${id}" has no authorize(), so it would refuse every sign-in. Give it one: ` +
+      "`Credentials({ credentials: { … }, async authorize(fields) { return user or null; } })`.",
+  );
+}
+
 const FACTORY_ID = Symbol("fastify-authjs.factoryId");
 
-/**
- * The id that the factory of a provider gives, by which its environment variables are named: an application may
- * give the provider another.
- */
+/** The id that the factory of a provider gives, by which its environment variables are named. */
 export function factoryIdOf(provider: object): string {
   const { [FACTORY_ID]: factoryId, id } = provider as Settings;
   return String(factoryId ?? id ?? "");
@@ -43,8 +103,8 @@ export function applyOptions(provider: Provider): Provider {
 }
 
 /**
- * The endpoint with its `claims` parameter (OpenID Connect Core 1.0 section 5.5) as an object: core writes it as
- * JSON, and would write a JSON text as JSON once more.
+ * The endpoint with its `claims` parameter (OpenID Connect Core 1.0 section 5.5) as an object: core would write a
+ * JSON text as JSON once more.
  */
 function parseClaims(authorization: unknown, id: string): unknown {
   const { params } = (authorization ?? {}) as { readonly params?: Settings };
@@ -56,10 +116,7 @@ function parseClaims(authorization: unknown, id: string): unknown {
   );
 }
 
-/**
- * Core's default for `profile` (`defaultProfile` of 0.41.3), which it does not export. If there is no id,
- * core makes one up from the user as well.
- */
+/** Core's default for `profile` (`defaultProfile` of 0.41.3), which it does not export. */
 export function defaultProfile(claims: Profile): Record<string, unknown> {
   const user = {
     id: claims.sub ?? claims.id,
