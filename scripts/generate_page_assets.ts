@@ -61,7 +61,9 @@ function logoOf({ module, id }: ProviderFacts, { free, drawings }: Sources): str
     const [, attributes = "", elements = ""] = /<svg([^>]*)>(.*)<\/svg>/s.exec(drawing) ?? [];
     const colour = / fill="#([0-9a-f]{6})"/.exec(attributes)?.[1] ?? "";
     const viewBox = / viewBox="([^"]+)"/.exec(attributes)![1]!;
-    return [id, colour, viewBox, elements.replace(/\n\s*/g, "")].join("\t");
+    return [id, colour, viewBox, elements.replace(/\s+/g, " ").replace(/ ?(\/?>) ?/g, "$1").trim()].join(
+      "\t",
+    );
   }
   const icon = free.get(OTHER_NAMES[module] ?? module.replaceAll("-", ""));
   if (icon === undefined) throw new Error(`${module} has no logo: draw ${DRAWINGS}${module}.svg`);
