@@ -65,7 +65,7 @@ export const en = {
   "error.continue": "Continue to {site}",
   "error.AccessDenied.title": "You do not have access",
   "error.AccessDenied.text":
-    "You do not have permission to sign in. Use another account, or ask the people who run this site for access.",
+    "This account may not sign in here. Use another account, or ask the people who run this site for access.",
   "error.AccountNotLinked.title": "This account belongs to someone else",
   "error.AccountNotLinked.text":
     "It is linked to another user of this site. Sign in the way you did before, or use another account.",
@@ -77,33 +77,33 @@ export const en = {
   "error.Configuration.title": "Signing in does not work right now",
   "error.Configuration.text":
     "The problem is on our side, not yours. Please tell the people who run this site.",
-  "error.CredentialsSignin.title": "Sign in failed",
+  "error.CredentialsSignin.title": "These details do not match",
   "error.CredentialsSignin.text": "Sign in failed. Check the details you provided are correct.",
-  "error.Default.title": "Unable to sign in",
+  "error.Default.title": "Something went wrong",
   "error.Default.text": "Unable to sign in. Please try again.",
-  "error.EmailCreateAccount.title": "No account could be made",
+  "error.EmailCreateAccount.title": "The sign-in was not completed",
   "error.EmailCreateAccount.text":
     "No account could be made for this e-mail address. Try signing in with a different account.",
-  "error.EmailSignin.title": "The e-mail could not be sent",
+  "error.EmailSignin.title": "Something went wrong",
   "error.EmailSignin.text": "The e-mail could not be sent. Check the address, or try again later.",
   "error.MissingCSRF.title": "This page was open for too long",
   "error.MissingCSRF.text":
     "Try again. If it happens again, allow this site to set cookies: signing in needs them.",
   "error.NotFound.title": "This page does not exist",
   "error.NotFound.text": "The address may be mistyped, or the link may be old.",
-  "error.OAuthAccountNotLinked.title": "Sign in with the account you used before",
+  "error.OAuthAccountNotLinked.title": "You already have an account",
   "error.OAuthAccountNotLinked.text":
     "There is already a user with this e-mail address. To confirm your identity, sign in with the same account you used originally.",
-  "error.OAuthCallbackError.title": "The sign-in was cancelled or refused",
+  "error.OAuthCallbackError.title": "The sign-in was not completed",
   "error.OAuthCallbackError.text":
     "The sign-in was cancelled or refused. Try again, or try signing in with a different account.",
-  "error.OAuthCreateAccount.title": "No account could be made",
+  "error.OAuthCreateAccount.title": "The sign-in was not completed",
   "error.OAuthCreateAccount.text":
     "No account could be made from this sign-in. Try signing in with a different account.",
-  "error.OAuthSignin.title": "The sign-in could not be started",
+  "error.OAuthSignin.title": "The sign-in was not completed",
   "error.OAuthSignin.text":
     "The sign-in could not be started. Try again, or try signing in with a different account.",
-  "error.SessionRequired.title": "Please sign in",
+  "error.SessionRequired.title": "You are not signed in",
   "error.SessionRequired.text": "Please sign in to access this page.",
   "error.SessionTooLarge.title": "Signing in does not work for this account",
   "error.SessionTooLarge.text":
@@ -117,13 +117,13 @@ export const en = {
   "error.SignInExpired.text":
     "It took too long, or was started in another tab or browser. Please start again.",
   "error.TooManyRequests.title": "Too many attempts",
-  "error.TooManyRequests.text": "There were too many attempts. Wait a while, then try again.",
+  "error.TooManyRequests.text": "Wait a while, then try again.",
   "error.TooManyRequests.wait": "Try again {when}.",
   "error.Unavailable.title": "Please try again in a moment",
   "error.Unavailable.text": "A service that signing in needs does not answer at the moment.",
   "error.Verification.title": "This link no longer works",
   "error.Verification.text":
-    "The sign-in link is no longer valid. It may have been used already, or it may have expired. Ask for a new one.",
+    "The sign-in link may have been used already, or it may have expired. Ask for a new one.",
   "error.WebAuthnVerificationError.title": "The passkey was not accepted",
   "error.WebAuthnVerificationError.text":
     "It may have been removed here, or the answer took too long. Try again, or choose another sign-in method.",

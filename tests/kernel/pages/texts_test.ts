@@ -33,5 +33,17 @@ for (const [tag, texts] of Object.entries(sources)) {
   });
 }
 
+/** The words of a text, for comparing. */
+const wordsOf = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}\p{M} ]/gu, "");
+
+for (const [tag, texts] of Object.entries({ en, ...sources } as Record<string, Record<string, string>>)) {
+  Deno.test(`no text of an error in ${tag} says its title again`, () => {
+    for (const key of Object.keys(texts).filter((key) => /^error\.\w+\.title$/.test(key))) {
+      const [title, text] = [texts[key]!, texts[key.replace(".title", ".text")]!];
+      assert(!wordsOf(text).includes(wordsOf(title)), `${key}: ${text}`);
+    }
+  });
+}
+
 /** Words that are the same in English. */
 const SAME: ReadonlySet<string> = new Set(["it field.password"]);
