@@ -171,7 +171,7 @@ export async function updateSession(
     fields: data === undefined ? {} : { data: toJson(data) },
     handle: handleSessionUpdate,
     read: ({ body }, { logger, settings }) => ({
-      session: toSession(body, { logger: () => logger, settings }),
+      session: toSession(body, { logger, settings }),
     }),
   });
   const { session = null } = outcome.read ?? {};

@@ -23,7 +23,7 @@ export function watchAdapter(context: ProviderContext) {
   let failure: unknown;
   if (context.action === "callback") {
     const { memory, timeout } = config.signIns;
-    const store = sharedStore({ settings, logger: () => logger });
+    const store = sharedStore(context);
     const place = (key: string) => placeOf(`${config.hashSecrets.current} ${key}`, "unfinished user");
     const unfinished = new UnfinishedUsers(store ?? memory, place);
     const isAlone = () => turns!.isAlone;

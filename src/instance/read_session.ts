@@ -6,16 +6,10 @@ import { MALFORMED } from "../jwt/refusal.ts";
 import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open.ts";
 import { asOwn } from "../session/own_read.ts";
-import {
-  type ClaimsRefresh,
-  type ReadContext,
-  type SessionRead,
-  SIGNED_OUT,
-  warnOnce,
-} from "../session/read.ts";
+import { type ReadContext, type SessionRead, SIGNED_OUT, warnOnce } from "../session/read.ts";
 import { readDatabaseSession } from "../session/read_database.ts";
 import { readJwtSession, refuseToken } from "../session/read_jwt.ts";
-import { cloneClaims } from "../session/renew.ts";
+import { changeClaims, cloneClaims } from "../session/renew.ts";
 import { canCarryCookies, carryLate, isWrittenBack } from "../session/reply.ts";
 import { type LatestRead, RequestReads } from "../session/request_reads.ts";
 import type { SessionSettings } from "../session/settings.ts";
@@ -30,13 +24,15 @@ export function readSession(request: SessionRequest, config: FastifyAuthConfig):
   return RequestReads.of(request).once(config, read);
 }
 
-/** Reads once more, and refreshes claims if that is due. */
-export async function readRefreshing(
+/** Changes the claims of the session of a request. */
+export async function changeSession(
   request: SessionRequest,
   config: FastifyAuthConfig,
-  refresh: ClaimsRefresh,
-): Promise<SessionRead> {
-  return await RequestReads.of(request).refreshed(config, read, refresh);
+  change: (claims: JWT) => Promise<JWT | undefined>,
+): Promise<void> {
+  const { cookie, settings } = presentedToken(request, config)!;
+  const context = { ...contextOf(authInstance(config), request, settings), update: { data: undefined } };
+  await changeClaims(cookie.token, change, context);
 }
 
 /** The claims, or null if there is no session or it is in a database. */
@@ -51,7 +47,7 @@ export async function readClaims(request: SessionRequest, config: FastifyAuthCon
   return (await openToken(settings.live.newest(cookie.token), settings)).claims;
 }
 
-async function read(reads: RequestReads, latest: LatestRead, refresh?: ClaimsRefresh): Promise<SessionRead> {
+async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRead> {
   latest.at = monotonicNow();
   reads.underWay++;
   const { request } = reads;
@@ -63,7 +59,7 @@ async function read(reads: RequestReads, latest: LatestRead, refresh?: ClaimsRef
     if (presented !== undefined) {
       const { cookie, settings } = presented;
       const { length } = cookie.token;
-      const context = latest.context = contextOf(auth, request, settings, refresh);
+      const context = latest.context = contextOf(auth, request, settings);
       if (cookie.isRepeated) {
         warnOnce(context, "repeated cookie", "FST_AUTHJS_WARN_COOKIE", repeated(cookie));
       }
@@ -98,21 +94,15 @@ async function isUsable(auth: AuthInstance, request: SessionRequest): Promise<bo
   return false;
 }
 
-function contextOf(
-  auth: AuthInstance,
-  request: SessionRequest,
-  settings: SessionSettings,
-  refresh: ClaimsRefresh | undefined,
-): ReadContext {
+function contextOf(auth: AuthInstance, request: SessionRequest, settings: SessionSettings): ReadContext {
   const { log, headers } = request;
   return {
     settings,
     headers,
     auth,
     log,
-    logger: () => toCoreLogger(log, auth.config.core.logger, auth.config.core.debug),
+    logger: toCoreLogger(log, auth.config.core.logger, auth.config.core.debug),
     canSetCookie: () => settings.use === "cookie" && canCarryCookies(request),
-    refresh,
     name: "",
   };
 }

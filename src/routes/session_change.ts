@@ -6,17 +6,12 @@ import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import type { Answer } from "../core/answer.ts";
 import { type RequestContext, type SignedIn, withoutCookies } from "../core/context.ts";
-import { type EndingContext, endSession, hasEnded } from "../session/ending.ts";
+import { endSession, hasEnded } from "../session/ending.ts";
 import { hasEndedElsewhere } from "../session/hooks.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/shared_store.ts";
 import { isRowFor } from "../session/token_use.ts";
-
-/** The context for ending a session. */
-export function endingContext({ settings, logger }: RequestContext): EndingContext {
-  return { settings, logger: () => logger };
-}
 
 /**
  * Ends the session of the request if the answer removes its cookie, as a sign-out does. An answer that
@@ -33,7 +28,7 @@ export async function endRemovedSession(
     answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
   // Any value of the cookie is removed; only one that may be a session is remembered as ended.
   if (!isRemoved || !await mayBeSession(token, context)) return undefined;
-  return await endSession(token, endingContext(context));
+  return await endSession(token, context);
 }
 
 /** Whether a token may be one of a session. */
@@ -64,7 +59,7 @@ async function endReplaced(token: string, context: RequestContext): Promise<void
   if (isRow || opened) {
     publish?.("fastify-authjs:revoke", { reason: "replaced", ...(opened && { userId: opened.claims.sub }) });
   }
-  await endSession(token, endingContext(context));
+  await endSession(token, context);
   if (!isRow) return;
   // Someone else may know the token of the row.
   const { getSessionAndUser, deleteSession } = settings.adapter!;
@@ -113,7 +108,7 @@ export async function sessionHasEnded(token: string, context: RequestContext): P
   // In a database, the row of a session that ended is not found.
   const opened = strategy === "jwt" && await openToken(token, settings).catch(() => undefined);
   if (!opened) return false;
-  return await hasEnded(name, endingContext(context)) || await hasEndedElsewhere(opened, hooks);
+  return await hasEnded(name, context) || await hasEndedElsewhere(opened, hooks);
 }
 
 /** The request without its session if that ended, so that no account is linked to its user. */

@@ -16,8 +16,8 @@ import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { CallbackFailure, finishSession, type ReadContext, wrapError } from "../session/read.ts";
 import { readRow } from "../session/read_database.ts";
 import { runCallbacks } from "../session/renew.ts";
-import { refreshedElsewhere, refreshOnce } from "../session/refresh_once.ts";
-import { endingContext, endRemovedSession, mayBeSession, sessionHasEnded } from "./session_change.ts";
+import { inTurn, refreshedElsewhere } from "../session/in_turn.ts";
+import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 
 /**
  * A read whose callbacks get the data of the request, and that gives the session a new token. Its newest
@@ -45,27 +45,18 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
 /** Updates the session while no other process refreshes it. Those that wait go on with the updated one. */
 async function updateInTurn(token: string, name: string, context: RequestContext): Promise<Answer> {
   const { callbacks, refreshes, live } = context.settings;
-  const ending = endingContext(context);
-  const update = (newest: string) => updateToken(newest, name, context);
   // Otherwise no read waits for the lock.
-  if (callbacks.jwt === undefined && !refreshes) return await update(token);
+  if (callbacks.jwt === undefined && !refreshes) return await updateToken(token, name, context);
   for (let newest = token;;) {
-    const { answer, sealed } = await refreshOnce<{ answer?: Answer; sealed?: string }>(ending, newest, {
-      isUpdate: true,
-      async work() {
-        const answer = await update(newest);
-        const { session: sealed } = answer;
-        return { answer, ...(sealed && { sealed }) };
-      },
-      join: async (sealed) => await mayBeSession(sealed, context) ? { sealed } : undefined,
-      leave: () => Promise.resolve({ answer: failed(refreshedElsewhere(), context) }),
-      session: { name, ended: {} },
-    });
-    if (answer !== undefined) return answer;
-    if (sealed === undefined) return await update(newest);
+    const turn = await inTurn(context, newest, async () => {
+      const answer = await updateToken(newest, name, context);
+      return { answer, sealed: answer.session };
+    }, true);
+    if (turn === undefined) return failed(refreshedElsewhere(), context);
+    if (turn.joined === undefined) return turn.done.answer;
     // Another process has refreshed it.
-    live.replace(newest, sealed);
-    newest = sealed;
+    live.replace(newest, turn.joined.token);
+    newest = turn.joined.token;
   }
 }
 
@@ -76,7 +67,7 @@ async function updateToken(newest: string, name: string, context: RequestContext
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
   const reading: ReadContext = {
     settings,
-    logger: () => logger,
+    logger,
     headers,
     canSetCookie: () => true,
     update: { data: body?.data },
@@ -89,7 +80,7 @@ async function updateToken(newest: string, name: string, context: RequestContext
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
   const { session: updated } = answer;
-  const hasEndedSince = updated ? await hasEnded(name, endingContext(context)) : live.endings(name) > 0;
+  const hasEndedSince = updated ? await hasEnded(name, context) : live.endings(name) > 0;
   if (hasEndedSince) return jsonAnswer(null);
   await endRemovedSession(answer, context);
   if (updated && updated !== newest) {

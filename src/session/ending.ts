@@ -20,8 +20,8 @@ import { isRowFor } from "./token_use.ts";
 /** What a read and a request to a route of the plugin have in common here. */
 export interface EndingContext {
   readonly settings: SessionSettings;
-  /** Where failures of the store go, made when there is one. */
-  readonly logger: () => Pick<LoggerInstance, "error">;
+  /** Where failures of the store go. */
+  readonly logger: Pick<LoggerInstance, "error">;
 }
 
 /**
@@ -99,7 +99,7 @@ export async function endSession(
   try {
     for (const onEnd of session ? ends : []) await onEnd(session as NamedSession);
   } catch (error) {
-    logger().error(error as SessionStoreFailure);
+    logger.error(error as SessionStoreFailure);
     return error as SessionStoreFailure;
   }
 }

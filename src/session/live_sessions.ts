@@ -50,16 +50,8 @@ export interface JwtRead {
   readonly sealed?: string | undefined;
   /** Why the claims could not be sealed. */
   readonly error?: Error;
-  /** If a refresh failed: requests that carry the token may have asked for another. */
-  readonly refreshFailure?: RefreshFailure | undefined;
   /** How often the session has ended, if this read ended it. */
   readonly endings?: number;
-}
-
-/** Why claims could not be refreshed. */
-export interface RefreshFailure {
-  readonly what: string;
-  readonly cause: unknown;
 }
 
 /** What a read or an update gives: the token that the session has then, if it is a new one. */

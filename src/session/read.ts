@@ -7,7 +7,6 @@ import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
 import type { Log } from "../utils/log.ts";
-import type { RefreshFailure } from "./live_sessions.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** What a read gives. */
@@ -19,8 +18,6 @@ export interface SessionRead {
   readonly update?: CookieUpdate | undefined;
   /** Why it is not known whether the user is signed in, for the client: the adapter or a callback failed. */
   readonly failure?: FastifyAuthError;
-  /** Why claims could not be refreshed. */
-  readonly refreshFailure?: RefreshFailure | undefined;
 }
 
 /** What a read changes of the session cookie of this name. */
@@ -37,16 +34,6 @@ export interface CookieUpdate {
 /** The user is not signed in, and no cookie has to change. */
 export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
 
-/** New claims that a read is asked for. */
-export interface ClaimsRefresh {
-  /** What is refreshed: requests of one time may ask for different things. */
-  readonly what: string;
-  isDue(claims: JWT): boolean;
-  run(claims: JWT): Promise<JWT>;
-  /** The error if a function asks that the read itself calls: it would begin anew. */
-  fromWithin(): FastifyAuthError;
-}
-
 /** Core's logger, and a cheaper method for what any client can cause at will. */
 export interface AuthLogger extends LoggerInstance {
   /** Logs why a session token was refused, as core's `JWTSessionError` would. */
@@ -61,14 +48,12 @@ export interface ReadContext {
   readonly auth: { once(what: string, tell: () => void): void };
   /** For messages about the application rather than Auth.js. */
   readonly log: Log;
-  /** Where other messages go, made when there is one. */
-  readonly logger: () => AuthLogger;
+  /** Where other messages go. */
+  readonly logger: AuthLogger;
   /** Whether the reply can carry a cookie. */
   readonly canSetCookie: () => boolean;
   /** What the session is updated with, by a request for that. */
   readonly update?: { readonly data: unknown };
-  /** Refreshes claims with the read. */
-  readonly refresh?: ClaimsRefresh | undefined;
   /** The name of the session; empty until its token is opened. */
   name: string;
   /** The session so far, what a callback gets or has returned, and its claims. */
@@ -89,7 +74,7 @@ export function sessionOf(claims: JWT, expires: string) {
 export function toSession(
   value: unknown,
   { logger, settings }: {
-    readonly logger: () => Pick<LoggerInstance, "error">;
+    readonly logger: Pick<LoggerInstance, "error">;
     readonly settings: Pick<SessionSettings, "leaveOut">;
   },
 ): Session | null {
@@ -100,7 +85,7 @@ export function toSession(
     if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
     return expires === undefined || typeof expires === "string" ? session : null;
   } catch (error) {
-    logger().error(error as Error); // A BigInt, a cycle.
+    logger.error(error as Error); // A BigInt, a cycle.
     return null;
   }
 }
@@ -120,7 +105,7 @@ export async function finishSession(
   try {
     if (isRead) await event?.(known as Parameters<NonNullable<typeof event>>[0]);
   } catch (error) {
-    logger().error(wrapError(EventError, error));
+    logger.error(wrapError(EventError, error));
   }
 }
 
@@ -153,7 +138,7 @@ export function failedCallback(
 ): SessionRead {
   const error = wrapError(kind, failure.cause);
   error.message = `${failure.message} ${error.message}`;
-  logger().error(error);
+  logger.error(error);
   return { session: null, failure };
 }
 

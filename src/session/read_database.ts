@@ -81,7 +81,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     return { ...read, update: cookieUpdate(cookies, context) };
   } catch (error) {
     if (error instanceof CallbackFailure) return failedCallback(error, SessionTokenError, context);
-    logger().error(wrapError(SessionTokenError, error));
+    logger.error(wrapError(SessionTokenError, error));
     // An expired session is none, even if its row could not be deleted.
     return expired ? { session: null } : { session: null, failure: unavailableError(error) };
   }
@@ -93,13 +93,13 @@ async function callAdapter<Name extends "getSessionAndUser" | "deleteSession" | 
   name: Name,
   ...args: Parameters<NonNullable<Adapter[Name]>>
 ): Promise<Awaited<ReturnType<NonNullable<Adapter[Name]>>>> {
-  logger().debug(`adapter_${name}`, { args });
+  logger.debug(`adapter_${name}`, { args });
   try {
     const method = settings.adapter![name] as (...args: unknown[]) => unknown;
     return await method(...args) as Awaited<ReturnType<NonNullable<Adapter[Name]>>>;
   } catch (cause) {
     const error = wrapError(AdapterError, cause);
-    logger().error(error);
+    logger.error(error);
     throw error;
   }
 }

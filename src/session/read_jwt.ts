@@ -5,11 +5,12 @@ import { newExpiry } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
-import { cookieUpdate, endedRead, endSession, removal } from "./ending.ts";
+import { cookieUpdate, endedRead, endSession, hasEnded, removal } from "./ending.ts";
 import { hasEndedElsewhere } from "./hooks.ts";
+import { inTurn } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { digestName } from "./name.ts";
-import { openKnown, type OpenToken, openToken } from "./open.ts";
+import { type OpenToken, openToken } from "./open.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import {
   CallbackFailure,
@@ -22,20 +23,18 @@ import {
   warnOnce,
   wrapError,
 } from "./read.ts";
-import { refreshedElsewhere, refreshOnce } from "./refresh_once.ts";
 import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
 
 /**
- * Reads the session of a token, and says what becomes of the cookie. Never throws: a failure is logged. The cookie of a
- * token that cannot be read is removed; if the application fails it stays.
+ * Reads the session of a token, and says what becomes of the cookie: that of a token which cannot be read is
+ * removed, and if the application fails it stays. Never throws: a failure is logged.
  */
 export async function readJwtSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings, logger } = context;
   const { live } = settings;
   try {
-    const opened = openKnown(cookie.token, settings) ?? await openToken(cookie.token, settings);
-    if (opened instanceof Refusal) return refuseToken(cookie, opened, context);
+    const opened = await openToken(cookie.token, settings);
     const { name } = opened;
     const ended = endedRead(name, cookie, context);
     if (ended !== undefined) return ended;
@@ -46,14 +45,14 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     // Of two requests that renew a token, one could bring a refresh token back that the other has used.
     const isShared = settings.callbacks.jwt !== undefined || settings.refreshes;
     const read = await (isShared ? readNewest(opened, context) : renew(opened, context));
-    const { token: claims, session, sealed, error, refreshFailure, endings } = read;
+    const { token: claims, session, sealed, error, endings } = read;
     if (claims === null) {
       return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
     }
-    if (error) logger().error(wrapError(JWTSessionError, error));
+    if (error) logger.error(wrapError(JWTSessionError, error));
     await finishSession(context, { session, token: claims }, error === undefined);
     if (live.hasEndedSince(name, began)) return SIGNED_OUT;
-    const found = { session: toSession(session, context), claims, refreshFailure };
+    const found = { session: toSession(session, context), claims };
     if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
     if (sealed === undefined) return found;
     const cookies = () =>
@@ -64,7 +63,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
       return refuseToken(cookie, error, context);
     }
     if (error instanceof SessionStoreFailure) {
-      logger().error(error);
+      logger.error(error);
       return { session: null, failure: unavailableError(error) };
     }
     const failure = error instanceof CallbackFailure ? error : new CallbackFailure("`jwt` callback", error);
@@ -78,8 +77,8 @@ export function refuseToken(
   refusal: Refusal | JWTSessionError,
   context: ReadContext,
 ): SessionRead {
-  if (refusal instanceof Refusal) context.logger().refusal(refusal);
-  else context.logger().error(refusal);
+  if (refusal instanceof Refusal) context.logger.refusal(refusal);
+  else context.logger.error(refusal);
   if (refusal instanceof Refusal && refusal.unknownKey) return SIGNED_OUT;
   const name = digestName(cookie.token);
   return endedRead(name, cookie, context) ?? removal(cookie.names, name, 0, context.settings);
@@ -123,9 +122,8 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   const { settings: { live, hooks, refresh }, headers, logger } = context;
   const { name, token } = opened;
   const userAgent = headers["user-agent"];
-  if (hooks.length > 0) {
-    const use = { userAgent, report: (error: Error) => logger().error(error) };
-    if (await hasEndedElsewhere(opened, hooks, use)) return { ...ENDED, endings: live.end(name) };
+  if (hooks.length > 0 && await hasEndedElsewhere(opened, hooks, { userAgent, report: logger.error })) {
+    return { ...ENDED, endings: live.end(name) };
   }
   const began = monotonicNow();
   const read = refresh.store !== undefined && isRefreshDue(opened, context)
@@ -143,49 +141,39 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
     return { ...ENDED, endings: live.end(name) };
   }
   live.replace(token, read.sealed);
-  for (const { onSealed } of hooks) {
-    await onSealed?.(session, false, userAgent).catch((error) => logger().error(error));
-  }
+  for (const { onSealed } of hooks) await onSealed?.(session, false, userAgent).catch(logger.error);
   return read;
 }
 
 /** Runs the callbacks, which may refresh the token, in one of several processes. */
 async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { settings, refresh } = context;
-  const asItIs = async ({ claims: token, ends: { kept: expires } }: OpenToken): Promise<JwtRead> => ({
-    token,
-    expires,
-    session: await makeSession(token, expires, context),
+  const { token, name } = opened;
+  const turn = await inTurn(context, token, async () => {
+    if (await hasEnded(name, context)) return ENDED;
+    const read = await runCallbacks(opened, context);
+    return read.sealed !== undefined && await hasEnded(name, context) ? ENDED : read;
   });
-  let updated: OpenToken | undefined;
-  const read = await refreshOnce<JwtRead>(context, opened.token, {
-    work: () => runCallbacks(opened, context),
-    async join(sealed, isUpdate) {
-      const successor = await openToken(sealed, settings).catch(() => undefined);
-      if (successor === undefined) return undefined;
-      if (isUpdate) updated = successor;
-      return { ...await asItIs(successor), sealed };
-    },
-    // Another process refreshes the session, and takes too long: nothing is renewed.
-    async leave() {
-      const read = await asItIs(opened);
-      if (!refresh?.isDue(opened.claims)) return read;
-      return { ...read, refreshFailure: { what: refresh.what, cause: refreshedElsewhere() } };
-    },
-    session: { name: opened.name, ended: ENDED },
-  });
-  if (updated === undefined) return read;
+  // Another process refreshes the session, and takes too long: nothing is renewed.
+  if (turn === undefined) return await asItIs(opened, context);
+  if (turn.joined === undefined) return turn.done;
+  const { joined, isUpdate } = turn;
+  if (!isUpdate) return { ...await asItIs(joined, context), sealed: joined.token };
   // An update refreshes nothing: the updated token is refreshed under its own lock.
-  const { token } = updated;
-  settings.live.replace(opened.token, token);
-  return { sealed: token, ...await refreshInTurn(updated, context) };
+  context.settings.live.replace(token, joined.token);
+  return { sealed: joined.token, ...await refreshInTurn(joined, context) };
+}
+
+/** The session of a token without a call of the `jwt` callback. */
+async function asItIs({ claims, ends }: OpenToken, context: ReadContext): Promise<JwtRead> {
+  const session = await makeSession(claims, ends.kept, context);
+  return { token: claims, session, expires: ends.kept };
 }
 
 /**
  * Whether other processes have to wait. They do for a renewal, too, if the token has refresh tokens: a reply
  * with an old one must not follow one with the new one.
  */
-function isRefreshDue({ claims, due }: OpenToken, { settings, refresh }: ReadContext): boolean {
-  if (refresh?.isDue(claims) || (due && settings.refreshes)) return true;
+function isRefreshDue({ claims, due }: OpenToken, { settings }: ReadContext): boolean {
+  if (due && settings.refreshes) return true;
   return settings.callbacks.jwt !== undefined && (settings.refresh.due?.(claims) ?? true);
 }

@@ -2,9 +2,12 @@
 import type { JWT } from "@auth/core/jwt";
 import { withEnd } from "../config/lifetime.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
+import { hasEnded } from "./ending.ts";
+import { inTurn, refreshedElsewhere } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { namedBy, withName } from "./name.ts";
-import { isUnchanged, type OpenToken } from "./open.ts";
+import { isUnchanged, type OpenToken, openToken } from "./open.ts";
+import { asOwn } from "./own_read.ts";
 import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
@@ -19,7 +22,7 @@ export const ENDED: JwtRead = Object.freeze({
  * then a new token.
  */
 export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { settings, update, refresh, canSetCookie } = context;
+  const { settings, update, canSetCookie } = context;
   const { claims, due, ends } = opened;
   const { callbacks, hooks, use } = settings;
   // A `jwt` callback that makes the claims anew leaves ours out.
@@ -38,21 +41,13 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
     token = null;
   }
   if (token === null) return { ...ENDED };
-  let refreshFailure: JwtRead["refreshFailure"];
-  if (refresh?.isDue(token)) {
-    try {
-      token = await refresh.run(token);
-    } catch (cause) {
-      refreshFailure = { what: refresh.what, cause };
-    }
-  }
   token = withName(token, named);
   for (const each of kept) if (each !== undefined) token = { ...token, ...each };
 
   const expires = (due || update) && canSetCookie() ? ends.renewed() : ends.kept;
   const session = await makeSession(token, expires, context);
-  const read = { token, session, expires, refreshFailure };
-  const isOurs = callbacks.jwt === undefined && callbacks.session === undefined && refresh === undefined;
+  const read = { token, session, expires };
+  const isOurs = callbacks.jwt === undefined && callbacks.session === undefined;
   if (use === "header" || (!update && !due && (isOurs || isUnchanged(token, opened)))) return read;
   try {
     const sealed = await reseal(opened, token, context);
@@ -78,6 +73,42 @@ export async function makeSession(token: JWT, expires: string, context: ReadCont
   }
 }
 
+/**
+ * Changes the claims of a session, in one request and one process at a time. The reads that follow get the new
+ * token, and give it to the browser.
+ *
+ * @param change Makes new claims, unless others have done so meanwhile.
+ * @throws {SessionTooLarge} If they do not fit in the cookie; what `change` throws.
+ */
+export async function changeClaims(
+  token: string,
+  change: (claims: JWT) => Promise<JWT | undefined>,
+  context: ReadContext,
+): Promise<void> {
+  const { settings, logger, headers } = context;
+  const { live, hooks } = settings;
+  const { name } = await openToken(token, settings);
+  const work = async (newest: string): Promise<{ sealed?: string | undefined }> => {
+    const opened = await openToken(newest, settings);
+    const claims = await change(opened.claims);
+    if (claims === undefined || await hasEnded(name, context)) return {};
+    const sealed = await reseal(opened, claims, context);
+    for (const { onSealed } of hooks) {
+      await onSealed?.({ claims, name }, false, headers["user-agent"]).catch(logger.error);
+    }
+    return { sealed };
+  };
+  context.name = name;
+  await asOwn(context, () =>
+    live.update(name, token, async (newest) => {
+      const turn = await inTurn(context, newest, () => work(newest), true);
+      if (turn === undefined) throw refreshedElsewhere();
+      const { sealed = newest } = turn.joined ? { sealed: turn.joined.token } : turn.done;
+      live.replace(newest, sealed);
+      return { sealed };
+    }));
+}
+
 /** Claims that callers may write to; those with a function in them cannot be cloned and are shared. */
 export function cloneClaims(token: JWT): JWT {
   try {
@@ -91,8 +122,8 @@ export function cloneClaims(token: JWT): JWT {
 const NAME_SIZE = 128;
 
 /**
- * The token that replaces another. If it is too large the session goes on with its claims as they were, in a
- * new token if the old one is due for renewal.
+ * The token that replaces another. If that of a read is too large, the session goes on with its claims as they
+ * were, in a new token if the old one is due for renewal.
  */
 async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
   const { settings: { jwt, cookie, cookieLimit }, logger, auth } = context;
@@ -106,8 +137,8 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
     return await encodeWithin(jwt, params, { limit: Math.max(cookieLimit, held), warn });
   } catch (error) {
     if (!(error instanceof SessionTooLarge) || context.update !== undefined) throw error;
-    auth.once("session too large", () => logger().error(error));
-    logger().debug("session_too_large", error);
+    auth.once("session too large", () => logger.error(error));
+    logger.debug("session_too_large", error);
     if (!due || text === undefined) return undefined;
     return await jwt.encode({ ...params, token: withName(JSON.parse(text), name) });
   }

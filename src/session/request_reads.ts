@@ -4,13 +4,7 @@ import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/monotonic.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
-import {
-  type ClaimsRefresh,
-  type CookieUpdate,
-  type ReadContext,
-  type SessionRead,
-  SIGNED_OUT,
-} from "./read.ts";
+import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
 
 /** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it late. */
 export const READS: unique symbol = Symbol("fastify-authjs.reads");
@@ -44,7 +38,7 @@ export interface Update extends CookieUpdate {
 const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 
 /** Reads the session of a request, and tells it of the end. Never rejects. */
-type Read = (reads: RequestReads, latest: LatestRead, refresh?: ClaimsRefresh) => Promise<SessionRead>;
+type Read = (reads: RequestReads, latest: LatestRead) => Promise<SessionRead>;
 
 export class RequestReads {
   readonly request: SessionRequest;
@@ -90,13 +84,9 @@ export class RequestReads {
     return latest.result;
   }
 
-  /** Reads once more, and refreshes claims if that is due. Later reads see the result, too. */
-  async refreshed(config: FastifyAuthConfig, read: Read, refresh: ClaimsRefresh): Promise<SessionRead> {
-    const latest = this.#latestOf(config);
-    if (latest.context !== undefined && ownReadOf(latest.context) !== undefined) {
-      throw refresh.fromWithin();
-    }
-    return await (latest.result = read(this, latest, refresh));
+  /** Has the session read once more when it is asked for. */
+  forget(config: FastifyAuthConfig): void {
+    this.#latestOf(config).at = -Infinity;
   }
 
   #latestOf(config: FastifyAuthConfig): LatestRead {

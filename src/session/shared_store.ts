@@ -15,7 +15,7 @@ const SILENCE_MS = 5_000;
 /** The calls that fail open: none of them rejects. */
 export type OpenStore = Pick<Store, "lock" | "unlock" | "get" | "set">;
 
-type Log = () => Pick<LoggerInstance, "error">;
+type Log = Pick<LoggerInstance, "error">;
 type Arguments<Name extends keyof Store> = Parameters<Store[Name]>;
 type Answer<Name extends keyof Store> = Awaited<ReturnType<Store[Name]>>;
 
@@ -85,7 +85,7 @@ export class SharedStore {
     } catch (cause) {
       const problem =
         `The store's ${name}() failed; sessions are refreshed and sign-in links used without it.`;
-      if (!this.#isDown) log().error(new Error(problem, { cause }));
+      if (!this.#isDown) log.error(new Error(problem, { cause }));
       this.#isDown = true;
       return otherwise;
     }

@@ -8,7 +8,7 @@ import { presentedToken, readSession } from "../../instance/read_session.ts";
 import { isRefused, refreshTokens } from "./refresh_tokens.ts";
 import { ownerOf } from "../../session/open.ts";
 import { EARLY_MS, isExpired, type ProviderTokens } from "./provider_tokens.ts";
-import { refreshedElsewhere, refreshOnce } from "../../session/refresh_once.ts";
+import { inTurn, refreshedElsewhere } from "../../session/in_turn.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { SessionRequest } from "../../types.ts";
 
@@ -21,7 +21,7 @@ interface TokenRow {
 
 /** What this process remembers of accounts. */
 interface Memory {
-  /** Those whose tokens are being refreshed, each with the work. What was refreshed is in their rows. */
+  /** The refreshes under way. */
   readonly underWay: Map<string, Promise<void>>;
   /** Refreshed tokens that could not be written: those in the row of the account are spent. */
   readonly unwritten: Map<string, ProviderTokens>;
@@ -32,6 +32,14 @@ function memoryOf({ instance: { memory } }: ActionAuth): Memory {
   const own = known ?? { underWay: new Map(), unwritten: new Map() };
   if (known === undefined) memory.set("access_tokens", own);
   return own;
+}
+
+/** Does work once for all who ask for it at the same time. */
+export async function onceAtATime(auth: ActionAuth, key: string, work: () => Promise<void>): Promise<void> {
+  const { underWay } = memoryOf(auth);
+  const working = underWay.get(key) ?? work().finally(() => underWay.delete(key));
+  underWay.set(key, working);
+  await working;
 }
 
 /** A valid access token of an account of the signed-in user, or null if there is none. */
@@ -109,12 +117,7 @@ async function refreshRow(
   userId: string,
   row: TokenRow,
 ): Promise<void> {
-  const { underWay } = memoryOf(auth);
-  const key = keyOf(row);
-  const refreshing = underWay.get(key) ??
-    refreshInTurn(auth, request, userId, row).finally(() => underWay.delete(key));
-  underWay.set(key, refreshing);
-  await refreshing;
+  await onceAtATime(auth, keyOf(row), () => refreshInTurn(auth, request, userId, row));
 }
 
 async function refreshInTurn(
@@ -126,13 +129,13 @@ async function refreshInTurn(
   const { core } = auth.instance.config;
   // Those for http have the same store.
   const settings = auth.instance.settings(true);
-  const logger = () => toCoreLogger(request.log, core.logger, core.debug);
+  const logger = toCoreLogger(request.log, core.logger, core.debug);
   // The row itself has the result for the processes that wait.
-  await refreshOnce<{ sealed?: string }>({ settings, logger }, row.tokens.refresh_token!, {
-    work: () => exchange(auth, userId, row, logger).then(() => ({})),
-    join: () => Promise.resolve(undefined),
-    leave: () => Promise.reject(refreshedElsewhere()),
+  const turn = await inTurn({ settings, logger }, row.tokens.refresh_token!, async () => {
+    await exchange(auth, userId, row, logger);
+    return {};
   });
+  if (turn === undefined) throw refreshedElsewhere();
 }
 
 function keyOf({ provider, providerAccountId }: TokenRow): string {
@@ -147,7 +150,7 @@ async function exchange(
   auth: ActionAuth,
   userId: string,
   row: TokenRow,
-  logger: () => Pick<LoggerInstance, "error">,
+  logger: Pick<LoggerInstance, "error">,
 ): Promise<void> {
   const { unwritten } = memoryOf(auth);
   const { provider, tokens } = row;
@@ -177,7 +180,7 @@ async function write(
   row: TokenRow,
   tokens: ProviderTokens,
   auth: ActionAuth,
-  logger: () => Pick<LoggerInstance, "error">,
+  logger: Pick<LoggerInstance, "error">,
 ): Promise<void> {
   const { provider, providerAccountId } = row;
   const { unwritten } = memoryOf(auth);
@@ -191,7 +194,7 @@ async function write(
     const problem =
       `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
       "This process keeps them, and writes them with the next getAccessToken() of the user.";
-    logger().error(new Error(problem, { cause }));
+    logger.error(new Error(problem, { cause }));
     throw cause;
   }
   unwritten.delete(keyOf(row));

@@ -1,20 +1,19 @@
 /** The access tokens of providers. */
-import { accessTokenOfAccount } from "./account_tokens.ts";
+import type { Provider } from "@auth/core/providers";
+import { accessTokenOfAccount, onceAtATime } from "./account_tokens.ts";
 import { strategyOf } from "../../config/adapter_problem.ts";
-import type { ResolvedConfig } from "../../config/resolve.ts";
-import { FastifyAuthError } from "../../errors.ts";
+import type { FastifyAuthError } from "../../errors.ts";
 import type { ActionAuth } from "../../actions/perform.ts";
-import { presentedToken, readClaims, readRefreshing, readSession } from "../../instance/read_session.ts";
+import { changeSession, presentedToken, readClaims, readSession } from "../../instance/read_session.ts";
 import { invalid } from "../../instance/arguments.ts";
 import { refreshTokens } from "./refresh_tokens.ts";
-import { EARLY_MS, isExpired, type ProviderTokens, tokensOf, withTokens } from "./provider_tokens.ts";
-import type { ClaimsRefresh } from "../../session/read.ts";
+import { EARLY_MS, isExpired, tokensOf, withTokens } from "./provider_tokens.ts";
+import { sessionName } from "../../session/open.ts";
+import { ownReadOf } from "../../session/own_read.ts";
 import { canCarryCookies } from "../../session/reply.ts";
+import { RequestReads } from "../../session/request_reads.ts";
 import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { JWT, SessionRequest } from "../../types.ts";
-
-/** How often one call reads at most: a read that others began does not refresh what it asks for. */
-const MOST_READS = 1000;
 
 /** A valid access token of a provider, or null if the user has none. */
 export async function getAccessToken(
@@ -32,39 +31,47 @@ export async function getAccessToken(
   if (strategyOf(instance.config.core) === "database") {
     return await accessTokenOfAccount(auth, request, id);
   }
-  const refresh = refreshOf(id, instance.config);
-  let claims = await readClaims(request, config);
-  if (claims === null) {
-    // If it is not known whether there is a session, it is not known either that there are no tokens.
-    const { failure } = await readSession(request, config);
-    if (failure !== undefined) throw failure;
-  }
-  let attempt = 0;
-  for (let reads = 0; claims !== null; reads++) {
+  const provider = oauthProvider(id, instance.config);
+  for (let attempt = 0;; attempt++) {
+    const claims = await readClaims(request, config);
+    if (claims === null) {
+      // If it is not known whether there is a session, it is not known either that there are no tokens.
+      const { failure } = await readSession(request, config);
+      if (failure !== undefined) throw failure;
+      return null;
+    }
     const tokens = tokensOf(claims, id);
     if (tokens === undefined) return null;
+    const presented = presentedToken(request, config)!;
     // A client with a token in a header cannot be given the new refresh token.
-    const mayRefresh = attempt < ATTEMPTS && reads < MOST_READS &&
-      presentedToken(request, config)?.settings.use !== "header";
-    const refreshToken = mayRefresh ? tokens.refresh_token : undefined;
+    const mayRefresh = attempt < ATTEMPTS && presented.settings.use !== "header";
+    const canRefresh = mayRefresh && tokens.refresh_token !== undefined;
     // A provider may issue tokens that expire sooner than they would be refreshed.
-    if (!isExpired(tokens, refreshToken !== undefined && attempt === 0 ? EARLY_MS : 0)) {
-      return tokens.access_token;
-    }
-    if (refreshToken === undefined) throw expired(id);
+    if (!isExpired(tokens, canRefresh && attempt === 0 ? EARLY_MS : 0)) return tokens.access_token;
+    if (!canRefresh) throw expired(id);
     if (!canCarryCookies(request)) return whileValid(tokens, replyHasLeft());
-    const { runs } = refresh;
-    const read = await readRefreshing(request, config, refresh);
-    if (read.failure !== undefined) throw read.failure;
-    // One read serves requests of the same time, which may have asked for the tokens of other providers.
-    const { refreshFailure } = read;
-    if (refreshFailure?.what === id) return whileValid(tokens, toError(refreshFailure.cause, id));
-    claims = read.session === null ? null : read.claims ?? null;
-    if (refresh.runs > runs || !areSame(tokens, claims === null ? undefined : tokensOf(claims, id))) {
-      attempt++;
+    const name = await sessionName(presented.cookie.token, presented.settings);
+    if (ownReadOf({ name, settings: presented.settings }) !== undefined) throw refreshesItself();
+    try {
+      await onceAtATime(
+        auth,
+        JSON.stringify([name, id]),
+        () => changeSession(request, config, (newest) => refreshClaims(newest, provider)),
+      );
+    } catch (failure) {
+      return whileValid(tokens, toError(failure, id));
     }
+    RequestReads.of(request).forget(config);
   }
-  return null;
+}
+
+/** The claims with refreshed tokens, unless they were refreshed meanwhile. */
+async function refreshClaims(claims: JWT, provider: Provider): Promise<JWT | undefined> {
+  const { id } = provider as { readonly id: string };
+  const tokens = tokensOf(claims, id);
+  if (tokens?.refresh_token === undefined || !isExpired(tokens, EARLY_MS)) return undefined;
+  const { expires_at: _expired, ...kept } = tokens;
+  return withTokens(claims, id, { ...kept, ...await refreshTokens(provider, tokens.refresh_token) });
 }
 
 /**
@@ -78,33 +85,10 @@ function replyHasLeft(): FastifyAuthError {
   );
 }
 
-function areSame(a: ProviderTokens, b: ProviderTokens | undefined): boolean {
-  return a.access_token === b?.access_token && a.expires_at === b.expires_at;
-}
-
-/** A refresh that counts how often it ran. */
-function refreshOf(id: string, config: ResolvedConfig): ClaimsRefresh & { runs: number } {
-  const provider = oauthProvider(id, config);
-  const refresh = {
-    what: id,
-    runs: 0,
-    isDue(claims: JWT) {
-      const tokens = tokensOf(claims, id);
-      return tokens?.refresh_token !== undefined && isExpired(tokens, EARLY_MS);
-    },
-    async run(claims: JWT) {
-      refresh.runs++;
-      const tokens = tokensOf(claims, id)!;
-      const { expires_at: _expired, ...kept } = tokens;
-      const refreshed = await refreshTokens(provider, tokens.refresh_token!);
-      return withTokens(claims, id, { ...kept, ...refreshed });
-    },
-    fromWithin: () =>
-      new FastifyAuthError(
-        "FST_AUTHJS_CONFIG_INVALID",
-        "getAccessToken() was called by a function that is called while the session is read, such as the `jwt` " +
-          "callback, and would refresh the tokens of this very session. Call it in a handler or a hook.",
-      ),
-  };
-  return refresh;
+function refreshesItself(): FastifyAuthError {
+  return invalid(
+    "getAccessToken()",
+    "it was called by a function that is called while the session is read, such as the `jwt` callback, and would " +
+      "refresh the tokens of this very session. Call it in a handler or a hook.",
+  );
 }

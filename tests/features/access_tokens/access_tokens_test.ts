@@ -361,7 +361,8 @@ Deno.test("under load a call waits for its turn among the reads of other request
   const headers = { cookie: client.cookie! };
   send = async () => (await app.inject({ url: "/me", headers })).json();
   const answer = await later(6, () => client.get("/access"));
-  await Promise.all(replies);
+  // Each of them may have sent another.
+  for (const reply of replies) await reply;
   assertEquals([answer.json(), acme.refreshes, others < 1], [{ token: "access-2" }, 1, true]);
 });
 

@@ -1,0 +1,95 @@
+/** Makes the next token of a session in one process at a time: the others get it from the store. */
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { FastifyAuthError } from "../errors.ts";
+import { monotonicNow } from "../utils/monotonic.ts";
+import { type EndingContext, sharedStore } from "./ending.ts";
+import { GRACE_MS } from "./live_sessions.ts";
+import { type OpenToken, openToken } from "./open.ts";
+import { placeOf } from "./sealed_value.ts";
+
+/** How often a waiting process looks for the result, in milliseconds. */
+const POLL_INTERVAL_MS = 40;
+
+/** Another process holds the lock for too long (503). */
+export function refreshedElsewhere(): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_UNAVAILABLE",
+    "Another process is refreshing the tokens and has not finished. Try again in a moment.",
+  );
+}
+
+/** The result of the work, or the token that another process has made and whether that only updated the session. */
+type Turn<Result> =
+  | { readonly done: Result; readonly joined?: never }
+  | { readonly joined: OpenToken; readonly isUpdate: boolean };
+
+/**
+ * Works on a token in one process at a time, which holds a lock for twice as long as others wait for it. If it
+ * dies, another takes over once the lock has expired. Without a store this process is the only one.
+ *
+ * @param work What it returns as `sealed` is left for the others.
+ * @returns `undefined` if another process takes too long.
+ */
+export async function inTurn<Result extends { readonly sealed?: string | undefined }>(
+  context: EndingContext,
+  token: string,
+  work: () => Promise<Result>,
+  isUpdate = false,
+): Promise<Turn<Result> | undefined> {
+  const { settings, logger } = context;
+  const { waitLimit } = settings.refresh;
+  const store = sharedStore(context);
+  if (store === undefined) return { done: await work() };
+  const place = placeOf(token, "refresh");
+  const owner = randomUUID();
+  const until = monotonicNow() + waitLimit;
+  while (!await store.lock(place.name, owner, 2 * waitLimit)) {
+    const other = await turnOfOther();
+    if (other !== undefined) return other;
+    if (monotonicNow() >= until) return undefined;
+    await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
+  }
+  try {
+    const other = await turnOfOther();
+    if (other !== undefined) return other;
+    const began = monotonicNow();
+    const done = await work();
+    if (done.sealed !== undefined && await isNewest(monotonicNow() - began)) {
+      const result = place.seal(JSON.stringify({ token: done.sealed, isUpdate }));
+      await store.set(place.name, result, GRACE_MS);
+    }
+    return { done };
+  } finally {
+    await store.unlock(place.name, owner);
+  }
+
+  async function turnOfOther(): Promise<Turn<Result> | undefined> {
+    const text = await resultOfOther();
+    if (text === undefined) return undefined;
+    const { token, isUpdate = false } = JSON.parse(text);
+    const joined = await openToken(token, settings).catch(() => undefined);
+    return joined && { joined, isUpdate };
+  }
+
+  async function resultOfOther(): Promise<string | undefined> {
+    const [value] = await store!.get([place.name]);
+    const text = place.open(value);
+    if (text === undefined && value) {
+      const problem = "A value in the store was not written for its key; the session is refreshed anew.";
+      logger.error(new Error(problem));
+    }
+    return text;
+  }
+
+  /** Whether no other process has refreshed the token since the lock expired. */
+  async function isNewest(took: number): Promise<boolean> {
+    if (took <= 2 * waitLimit) return true;
+    const isAlone = await resultOfOther() === undefined;
+    const problem =
+      `Refreshing a session took ${Math.round(took)} ms, and its lock expires after ${2 * waitLimit} ms. ` +
+      (isAlone ? "No other process has refreshed it." : "Another process has refreshed it meanwhile.");
+    logger.error(new Error(problem));
+    return isAlone;
+  }
+}
