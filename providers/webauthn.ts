@@ -5,9 +5,9 @@
  * - Provider id `webauthn`, type `webauthn`.
  * - Environment: nothing of its own, only `AUTH_SECRET`.
  * - The page posts to the callback URL `<origin>/auth/callback/webauthn`, for a plugin mounted at `/auth`.
- * - Needs a database adapter that keeps authenticators, and `@simplewebauthn/server` 9.
+ * - Needs a database adapter that keeps authenticators, and `@simplewebauthn/server` 14.
  *
- * Installed with `npm install fastify-authjs fastify @simplewebauthn/server@9` (`pnpm add`, `yarn add`, `bun add`), or with
+ * Installed with `npm install fastify-authjs fastify @simplewebauthn/server@14` (`pnpm add`, `yarn add`, `bun add`), or with
  * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
  *
  * @example

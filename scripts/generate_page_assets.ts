@@ -97,12 +97,8 @@ export const LOGOS =
 }
 
 async function passkeyScript(): Promise<string> {
-  const library = new URL("./", import.meta.resolve("@simplewebauthn/browser")); // …/esm/ or …/dist/bundle/
-  const bundle = new URL(
-    library.pathname.includes("/bundle/") ? "index.umd.min.js" : "../bundle/index.umd.min.js",
-    library,
-  );
-  const folder = new URL("../../", bundle);
+  const folder = new URL("../", import.meta.resolve("@simplewebauthn/browser")); // Of …/esm/index.js or …/script/
+  const bundle = new URL("dist/bundle/index.umd.min.js", folder);
   const [code, licence, { version }, own] = await Promise.all([
     readFile(bundle, "utf8"),
     readFile(new URL("LICENSE.md", folder), "utf8"),

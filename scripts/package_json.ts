@@ -64,16 +64,16 @@ const COMMAND = "./cli";
 const PEER_DEPENDENCIES = ["fastify"];
 
 /**
- * Needed by one kind of provider each, in the ranges of @auth/core, which loads these packages, and nodemailer also in later
- * ones, with which the tests of mails run; and by `rateLimit`, which refuses versions before 11.2 at boot: an application
+ * Needed by one kind of provider each, nodemailer in the ranges of @auth/core, which loads both packages, and in later
+ * ones, with which the tests of mails run, and @simplewebauthn/server in a later one alone, which
+ * `src/provider/webauthn/bridge.ts` gives to core; and by `rateLimit`, which refuses versions before 11.2 at boot: an application
  * that does not use it may have an older one; by `fastify-authjs/opentelemetry`; and by `startIssuer()` of
  * `fastify-authjs/testing`: its 9 needs Node 22, its 8 is for Node 20.
  */
 const OPTIONAL_PEER_DEPENDENCIES = {
   "@fastify/rate-limit": "^10.0.0 || ^11.0.0",
   "@opentelemetry/api": "^1.9.0",
-  "@simplewebauthn/browser": "^9.0.1",
-  "@simplewebauthn/server": "^9.0.2",
+  "@simplewebauthn/server": "^14.0.0",
   "nodemailer": "^7.0.7 || ^8.0.5 || ^9.0.0 || ^10.0.0",
   "oauth2-mock-server": "^8.2.0 || ^9.0.0",
 };

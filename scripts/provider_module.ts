@@ -16,7 +16,7 @@ const RETYPED: Record<string, { options: string; from: string }> = {
 };
 
 /** The newest release of core's optional peers that core takes. */
-const PEER_MAJORS: Record<string, number> = { "@simplewebauthn/server": 9, "nodemailer": 10 };
+const PEER_MAJORS: Record<string, number> = { "@simplewebauthn/server": 14, "nodemailer": 10 };
 
 /** The source of `providers/<module>.ts`. */
 export function providerModule(facts: ProviderFacts): string {
@@ -128,7 +128,7 @@ function notes(facts: ProviderFacts): string[] {
       break;
     case "webauthn":
       lines.push(`The page posts to the callback URL ${callback}, for a plugin mounted at \`/auth\`.`);
-      lines.push("Needs a database adapter that keeps authenticators, and `@simplewebauthn/server` 9.");
+      lines.push("Needs a database adapter that keeps authenticators, and `@simplewebauthn/server` 14.");
   }
   if (furtherOptions.length > 0) lines.push(`Options of its own: \`${furtherOptions.join("`, `")}\`.`);
   return lines;

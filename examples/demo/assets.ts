@@ -1,6 +1,4 @@
 import { readFile } from "node:fs/promises";
-// What browsers are sent as a file below; imported here to have it installed.
-import "@simplewebauthn/browser";
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
@@ -10,7 +8,6 @@ const ASSETS = [
   ["csrf.js", JAVASCRIPT, "./public/csrf.js"],
   ["devices.js", JAVASCRIPT, "./public/devices.js"],
   ["passkeys.js", JAVASCRIPT, "./public/passkeys.js"],
-  ["simplewebauthn.js", JAVASCRIPT, import.meta.resolve("@simplewebauthn/browser")],
   ["icon.svg", "image/svg+xml", "./public/icon.svg"],
 ] as const;
 

@@ -48,7 +48,8 @@
     tell(form, "waiting");
     try {
       const { action, options } = await fetchOptions(form, new FormData(form), signal);
-      send(form, action, await (action === "register" ? startRegistration : startAuthentication)(options));
+      const start = action === "register" ? startRegistration : startAuthentication;
+      send(form, action, await start({ optionsJSON: options }));
     } catch (error) {
       if (signal.aborted) return;
       tell(form, REASONS[error.name] ?? "failed");
@@ -67,7 +68,7 @@
     try {
       const { options } = await fetchOptions(form, [["action", "authenticate"]], signal);
       const began = performance.now();
-      startAuthentication(options, true).then(
+      startAuthentication({ optionsJSON: options, useBrowserAutofill: true }).then(
         (credential) => send(form, "authenticate", credential),
         (error) => {
           if (signal.aborted || error.name === "AbortError") return;

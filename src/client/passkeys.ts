@@ -1,7 +1,6 @@
 /**
- * The ceremonies of WebAuthn in the browser, as `@simplewebauthn/server` 9 sends and reads them. It is loaded
- * when a passkey is used. The browser's own `toJSON()` writes the id of a user otherwise than that server
- * reads it.
+ * The ceremonies of WebAuthn in the browser. It is loaded when a passkey is used. Not every browser in use has
+ * `parseCreationOptionsFromJSON()` and `toJSON()`.
  */
 
 /** What `GET <prefix>/webauthn-options/:provider` answers. */
@@ -69,7 +68,7 @@ export async function getCredential(
       publicKey: {
         ...options,
         challenge,
-        user: { ...user, id: new TextEncoder().encode(user?.id) },
+        user: { ...user, id: toBytes(user?.id ?? "") },
         excludeCredentials: excludeCredentials.map(toDescriptor),
       },
     })
@@ -106,7 +105,7 @@ function toJson(credential: Credential) {
         : {
           authenticatorData: toText(authenticatorData!),
           signature: toText(signature!),
-          userHandle: userHandle ? new TextDecoder().decode(userHandle) : undefined,
+          userHandle: userHandle ? toText(userHandle) : undefined,
         }),
     },
   };

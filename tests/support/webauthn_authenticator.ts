@@ -21,7 +21,7 @@ export interface CeremonyOptions {
   readonly challenge: string;
   readonly rpId?: string;
   readonly rp?: { readonly id?: string };
-  readonly user?: { readonly id: string; readonly name: string };
+  readonly user?: { readonly id: string; readonly name: string; readonly displayName?: string };
   readonly allowCredentials?: readonly { readonly id: string }[];
 }
 

@@ -31,7 +31,8 @@ export async function withSite(config: FastifyAuthConfig, use: (site: Site) => P
 
 /** A page without anything to see. */
 export async function addPage(app: FastifyInstance): Promise<void> {
-  const library = await readFile(new URL(import.meta.resolve("@simplewebauthn/browser")));
+  const entry = import.meta.resolve("@simplewebauthn/browser");
+  const library = await readFile(new URL("../dist/bundle/index.umd.min.js", entry));
   app.get("/library.js", (_request, reply) => reply.type("text/javascript").send(library));
   app.get("/", (_request, reply) => reply.type("text/html").send(PAGE));
 }
@@ -72,7 +73,8 @@ export async function goThrough(page: Page, ceremony: Ceremony = {}): Promise<Ou
 /** In the browser. */
 const RUN = `async (ceremony) => {
   const { action = "authenticate", provider = "passkey", email, autofill, options: changes, replay } = ceremony;
-  const { startAuthentication, startRegistration } = await import("/library.js");
+  await import("/library.js");
+  const { startAuthentication, startRegistration } = globalThis.SimpleWebAuthnBrowser;
   const query = new URLSearchParams({ action, ...(email && { email }) });
   const response = await fetch("/auth/webauthn-options/" + provider + "?" + query);
   const answer = await response.json();
@@ -81,8 +83,8 @@ const RUN = `async (ceremony) => {
   let credential = replay;
   try {
     credential ??= action === "register"
-      ? await startRegistration(options)
-      : await startAuthentication(options, autofill);
+      ? await startRegistration({ optionsJSON: options })
+      : await startAuthentication({ optionsJSON: options, useBrowserAutofill: autofill });
   } catch (error) {
     return { refused: error.name };
   }

@@ -1,6 +1,4 @@
 // Adds and removes passkeys, with the plugin's own routes: options from /auth/webauthn-options, the browser's answer to /auth/callback.
-// The library is the one that Auth.js expects, and this server sends it along.
-import { browserSupportsWebAuthn, startRegistration } from "/assets/simplewebauthn.js";
 
 async function fetchOptions() {
   const response = await fetch("/auth/webauthn-options/passkey?action=register");
@@ -9,7 +7,7 @@ async function fetchOptions() {
   return options;
 }
 
-async function send(credential) {
+async function send(credential) { // JSON.stringify() calls credential.toJSON()
   const result = await fetch("/auth/callback/passkey", {
     method: "POST",
     headers: { "content-type": "application/json", "x-auth-return-redirect": "1" },
@@ -29,7 +27,7 @@ const isAddress = /^(?:\[.*\]|[\d.]+)$/.test(location.hostname);
 
 function whyNot() {
   if (isAddress) return `Passkeys belong to a name: open http://localhost:${location.port} instead.`;
-  return browserSupportsWebAuthn() ? "" : "This browser has no passkeys.";
+  return globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON ? "" : "This browser has no passkeys.";
 }
 
 for (const form of document.querySelectorAll("form[data-passkey]")) {
@@ -42,7 +40,8 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
     event.preventDefault();
     status.textContent = "Your browser is asking you.";
     try {
-      await send(await startRegistration(await fetchOptions()));
+      const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(await fetchOptions());
+      await send(await navigator.credentials.create({ publicKey }));
     } catch (error) {
       status.textContent = PROBLEMS[error.name] ?? error.message;
     }

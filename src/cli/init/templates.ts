@@ -128,8 +128,7 @@ Register these with the providers; in production with your address in place of
     "@electric-sql/pglite": "npm:@electric-sql/pglite@^0.5.16", //? postgres
     "@fastify/rate-limit": "npm:@fastify/rate-limit@^11.2.0", //? credentials
     "@libsql/client": "npm:@libsql/client@^0.18.0", //? libsql
-    "@simplewebauthn/browser": "npm:@simplewebauthn/browser@^9.0.1", //? webauthn
-    "@simplewebauthn/server": "npm:@simplewebauthn/server@^9.0.2", //? webauthn
+    "@simplewebauthn/server": "npm:@simplewebauthn/server@^14.0.0", //? webauthn
     "drizzle-orm": "npm:drizzle-orm@^0.45.4", //? database
     "fastify": "npm:fastify@^5.0.0",
     "fastify-authjs": "jsr:@fastify-authjs/plugin@^0.1.0",
@@ -162,8 +161,7 @@ Register these with the providers; in production with your address in place of
     "@auth/drizzle-adapter": "^1.11.3", //? database
     "@fastify/rate-limit": "^11.2.0", //? credentials
     "@libsql/client": "^0.18.0", //? libsql
-    "@simplewebauthn/browser": "^9.0.1", //? webauthn
-    "@simplewebauthn/server": "^9.0.2", //? webauthn
+    "@simplewebauthn/server": "^14.0.0", //? webauthn
     "drizzle-orm": "^0.45.4", //? database
     "fastify": "^5.0.0",
     "fastify-authjs": "^0.1.0",
@@ -475,20 +473,11 @@ export function setting(name: string): string {
 //? end
 `,
   "src/passkeys.ts": `//? webauthn
-import { readFile } from "node:fs/promises";
-import "@simplewebauthn/browser";
 import type { FastifyInstance } from "fastify";
 import type { Auth } from "./auth.ts";
 
-/** What browsers are sent of it. */
-const LIBRARY = new URL(import.meta.resolve("@simplewebauthn/browser"));
-
 /** A page on which a signed-in user adds a passkey. */
 export function addPasskeyPage(app: FastifyInstance, auth: Auth): void {
-  app.get("/passkeys/library.js", async (_request, reply) => {
-    return reply.type("text/javascript").send(await readFile(LIBRARY));
-  });
-
   app.get(
     "/passkeys",
     { onRequest: auth.requireSession() },
@@ -502,14 +491,13 @@ const PAGE = \`<!doctype html>
 <button>Add a passkey</button>
 <p role="status"></p>
 <script type="module">
-  import { startRegistration } from "/passkeys/library.js";
-
   async function add() {
     const url = "/auth/webauthn-options/{{passkey}}?action=register";
     const response = await fetch(url);
     const { options, error } = await response.json();
     if (!response.ok) throw new Error(error);
-    const data = JSON.stringify(await startRegistration(options));
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+    const data = JSON.stringify(await navigator.credentials.create({ publicKey }));
     const result = await fetch("/auth/callback/{{passkey}}", {
       method: "POST",
       headers: {

@@ -5,18 +5,14 @@
 import type { Provider } from "@auth/core/providers";
 import type { PublicOrigin } from "../../http/origin.ts";
 import { later } from "../../utils/later.ts";
-import type { Assertion } from "./verifier.ts";
+import { bridgeLibrary, type Library, type LibraryFunction } from "./bridge.ts";
 
-const isPlainAttestation = later(async () => (await import("./verifier.ts")).isPlainAttestation);
-const isSignedWithEs256 = later(async () => (await import("./verifier.ts")).isSignedWithEs256);
-
-// deno-lint-ignore no-explicit-any -- their types are in a package that is installed only where it is used
-type Verify = (options: any) => Promise<{ verified: boolean }>;
+const isPlainAttestation = later(async () => (await import("./attestation.ts")).isPlainAttestation);
 
 interface WebAuthnProvider {
   id: string;
   type: string;
-  simpleWebAuthn: { verifyAuthenticationResponse: Verify; verifyRegistrationResponse: Verify };
+  simpleWebAuthn: Library;
   registrationOptions?: { attestationType?: string };
   relayingParty?: unknown;
   getUserInfo?: unknown;
@@ -26,28 +22,19 @@ interface WebAuthnProvider {
 export function prepareWebAuthnProvider(provider: Provider): Provider {
   const shipped = provider as unknown as WebAuthnProvider;
   if (shipped.type !== "webauthn") return provider;
-  const { simpleWebAuthn, registrationOptions } = shipped;
+  const { registrationOptions } = shipped;
+  const library = bridgeLibrary(shipped.simpleWebAuthn);
   const once = acceptOnce();
   const wantsAttestation = (registrationOptions?.attestationType ?? "none") !== "none";
-  const register = simpleWebAuthn.verifyRegistrationResponse;
+  const register = library.verifyRegistrationResponse;
   return {
     ...shipped,
     simpleWebAuthn: {
-      ...simpleWebAuthn,
-      verifyAuthenticationResponse: once(
-        acceptingValidSignatures(simpleWebAuthn.verifyAuthenticationResponse),
-      ),
+      ...library,
+      verifyAuthenticationResponse: once(library.verifyAuthenticationResponse),
       verifyRegistrationResponse: once(wantsAttestation ? register : withoutAttestation(register)),
     },
   } as unknown as Provider;
-}
-
-/** The library throws for any other mistake: `verified: false` means that only the signature was wrong. */
-function acceptingValidSignatures(verify: Verify): Verify {
-  return async (options) => {
-    const result = await verify(options);
-    return result.verified ? result : { ...result, verified: await isSignedWithEs256(options as Assertion) };
-  };
 }
 
 /** How long core accepts a challenge, in milliseconds, with its clock tolerance. */
@@ -57,7 +44,7 @@ const CHALLENGE_LIFETIME = (15 * 60 + 15) * 1000;
  * Against replay (WebAuthn section 13.4.3): core keeps a challenge in a cookie only, and synchronised
  * passkeys have no signature counter. Used challenges are kept here, in each process for itself.
  */
-function acceptOnce(): (verify: Verify) => Verify {
+function acceptOnce(): (verify: LibraryFunction) => LibraryFunction {
   const used = new Map<string, number>();
   return (verify) => async (options) => {
     const result = await verify(options);
@@ -78,7 +65,7 @@ function acceptOnce(): (verify: Verify) => Verify {
  * Refuses an attestation that was not asked for: browsers send none. An attacker chooses its certificates,
  * and verifying them starts with a request to an address in them.
  */
-function withoutAttestation(verify: Verify): Verify {
+function withoutAttestation(verify: LibraryFunction): LibraryFunction {
   return async (options) => {
     const { attestationObject } =
       (options as { response: { response: { attestationObject?: unknown } } }).response.response;

@@ -334,7 +334,7 @@ Deno.test("a new project begins with the versions that this package is tested wi
   const { "fastify-authjs": self, ...ranges } = { ...dependencies, ...devDependencies };
   assertEquals(self, `^${config.version}`);
   const tested = Object.entries(ranges).filter(([name]) => !name.startsWith("@types/"));
-  assertEquals(tested.length, 10);
+  assertEquals(tested.length, 9);
   for (const [name, range] of tested) assertEquals(imports[name], `npm:${name}@${range}`);
 });
 

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import process from "node:process";
 import {
   assert,
@@ -462,4 +463,65 @@ Deno.test("passkeys: the sign-in page has their script from its own server", asy
     [];
   const script = await client.get(address);
   assertMatch(script.body, /@simplewebauthn\/browser[^]*Permission is hereby granted[^]*startAuthentication/);
+});
+
+Deno.test("passkeys: the application's options reach the library, as its own functions do", async () => {
+  const given: Record<string, Record<string, unknown>> = {};
+  const { simpleWebAuthn } = Passkey({});
+  const watched = Object.fromEntries(
+    Object.entries(simpleWebAuthn).map(([name, call]) => [name, (options: Record<string, unknown>) => {
+      given[name] = options;
+      return call(options as never);
+    }]),
+  ) as unknown as typeof simpleWebAuthn;
+  const provider = Passkey({
+    simpleWebAuthn: watched,
+    relayingParty: { id: "app.example", name: "App", origin: ORIGIN },
+    registrationOptions: { timeout: 1234, supportedAlgorithmIDs: [-7] },
+    authenticationOptions: { timeout: 4321 },
+    verifyRegistrationOptions: { supportedAlgorithmIDs: [-7] },
+    verifyAuthenticationOptions: { expectedType: ["webauthn.get", "payment.get"] },
+  });
+  const app = await testApp(webAuthnConfig(emptyTables(), { providers: [provider] }));
+  const client = new WebAuthnClient(app);
+  const device = new SoftwareAuthenticator(ORIGIN);
+  const { options } = await client.options({ action: "register", email: EMAIL });
+  assertEquals([options.rp, options.timeout], [{ id: "app.example", name: "App" }, 1234]);
+  assertEquals(options.pubKeyCredParams, [{ alg: -7, type: "public-key" }]);
+  await client.send("register", device.create(options));
+  await client.signOut();
+  assertEquals((await client.options()).options.timeout, 4321);
+  await client.authenticate(device);
+  assertEquals((await client.user())?.email, EMAIL);
+  assertEquals(given.verifyRegistrationResponse?.supportedAlgorithmIDs, [-7]);
+  assertEquals(given.verifyAuthenticationResponse?.expectedType, ["webauthn.get", "payment.get"]);
+});
+
+Deno.test("passkeys: without options of the application, keys are of kinds that databases have room for", async () => {
+  const client = new WebAuthnClient(await testApp(webAuthnConfig(emptyTables())));
+  const { options } = await client.options({ action: "register", email: EMAIL });
+  assertEquals((options.pubKeyCredParams as { alg: number }[]).map(({ alg }) => alg), [-8, -7, -257]);
+  assertEquals(options.user?.displayName, EMAIL);
+});
+
+Deno.test("passkeys: an old version of the library is an error that says what to install", async () => {
+  const { logger, lines } = captureLog();
+  const shipped = Passkey({});
+  const simpleWebAuthn = {
+    ...shipped.simpleWebAuthn,
+    // Version 9 takes bytes.
+    generateAuthenticationOptions:
+      (({ allowCredentials = [] }: { allowCredentials?: { id: Uint8Array }[] }) =>
+        Promise.resolve({
+          challenge: "AQ",
+          allowCredentials: allowCredentials.map(({ id }) => ({ id: Buffer.from(id).toString("base64url") })),
+        })) as never,
+  };
+  await using app = await testApp(
+    webAuthnConfig(emptyTables(), { providers: [Passkey({ simpleWebAuthn })], secret: OWN_SECRET }),
+    { logger },
+  );
+  const answer = await new WebAuthnClient(app).askOptions();
+  assertEquals([answer.statusCode, answer.json()], [500, { error: "Configuration" }]);
+  assert(lines.some((line) => JSON.stringify(line).includes("npm install @simplewebauthn/server@14")));
 });

@@ -1,0 +1,78 @@
+/** The functions of `@simplewebauthn/server` 14 for core, which calls them as those of version 9. */
+import { Buffer } from "node:buffer";
+
+/** A function of the library. */
+// deno-lint-ignore no-explicit-any -- its types are in a package that is installed only where it is used
+export type LibraryFunction = (options: any) => Promise<any>;
+
+/** The functions that core calls. */
+export type Library = Record<
+  | "generateAuthenticationOptions"
+  | "generateRegistrationOptions"
+  | "verifyAuthenticationResponse"
+  | "verifyRegistrationResponse",
+  LibraryFunction
+>;
+
+/** A credential in lists of version 9, where ids are bytes. */
+interface Descriptor {
+  readonly id: Uint8Array;
+}
+
+/** EdDSA, ES256, RS256, as in version 9. Keys of ML-DSA, which 14 adds, are longer than columns may be. */
+const ALGORITHMS = [-8, -7, -257];
+
+/** Gives the functions the interface of version 9. */
+export function bridgeLibrary(library: Library): Library {
+  let version: Promise<void> | undefined;
+  return {
+    async generateAuthenticationOptions({ allowCredentials, ...options }) {
+      await (version ??= requireVersion(library));
+      return await library.generateAuthenticationOptions({
+        ...options,
+        allowCredentials: allowCredentials?.map(withTextId),
+      });
+    },
+    async generateRegistrationOptions({ userID, excludeCredentials, ...options }) {
+      await (version ??= requireVersion(library));
+      return await library.generateRegistrationOptions({
+        supportedAlgorithmIDs: ALGORITHMS,
+        ...options,
+        userID: Buffer.from(userID),
+        userDisplayName: options.userDisplayName ?? options.userName,
+        excludeCredentials: excludeCredentials?.map(withTextId),
+      });
+    },
+    async verifyAuthenticationResponse({ authenticator, ...options }) {
+      const { credentialID, credentialPublicKey: publicKey, counter, transports } = authenticator;
+      const credential = { ...withTextId({ id: credentialID }), publicKey, counter, transports };
+      return await library.verifyAuthenticationResponse({ ...options, credential });
+    },
+    async verifyRegistrationResponse(options) {
+      const result = await library.verifyRegistrationResponse({
+        supportedAlgorithmIDs: ALGORITHMS,
+        ...options,
+      });
+      if (!result.verified) return result;
+      const { credential: { id, publicKey, counter } } = result.registrationInfo;
+      const old = { credentialID: Buffer.from(id, "base64url"), credentialPublicKey: publicKey, counter };
+      return { ...result, registrationInfo: { ...result.registrationInfo, ...old } };
+    },
+  };
+}
+
+function withTextId<D extends Descriptor>(descriptor: D) {
+  return { ...descriptor, id: Buffer.from(descriptor.id).toString("base64url") };
+}
+
+/** Package managers keep the version of an application that had Auth.js before. */
+async function requireVersion({ generateAuthenticationOptions }: Library): Promise<void> {
+  const id = "AQ";
+  const options = await generateAuthenticationOptions({ rpID: "localhost", allowCredentials: [{ id }] })
+    .catch(() => undefined);
+  if (options?.allowCredentials[0].id !== id) {
+    throw new Error(
+      "This version of @simplewebauthn/server is too old: run `npm install @simplewebauthn/server@14`.",
+    );
+  }
+}
