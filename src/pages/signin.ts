@@ -101,6 +101,17 @@ function isButton({ fields }: ProviderView): boolean {
   return fields.every(({ attributes }) => attributes.type === "hidden");
 }
 
+/** The form of one provider, on another page. */
+export function beginAgain(
+  provider: ProviderView,
+  flow: Pick<SignInPage, "csrfToken" | "callbackUrl" | "email">,
+  view: PageView,
+): Pick<PageContent, "head" | "main"> {
+  const page = { ...flow, kind: "signIn", providers: [provider] } as const;
+  const main = signInForm({ provider }, true, page, { failed: undefined, notice: undefined }, view);
+  return { head: passkeyScript(page, view), main };
+}
+
 function signInForm(
   form: SignInForm,
   main: boolean,
@@ -149,7 +160,7 @@ function submitButton(
     "data-waits": waits ? true as const : undefined,
   };
   const label = signInLabel(provider, view.language.texts);
-  const mark = isButton(provider) ? providerLogo(provider, view) : null;
+  const mark = isButton(provider) && !main ? providerLogo(provider, view) : null;
   return fragment`<button${attributes(button)}>${mark}<span>${label}</span></button>`;
 }
 

@@ -134,6 +134,13 @@ export interface ErrorPage extends Wait {
   readonly callbackUrl?: string | undefined;
   /** Where a link leads to sign in again; without one to the built-in page. */
   readonly signInUrl?: string | undefined;
+  /** The provider of a sign-in that came back too late: its form begins it again. */
+  readonly again?: ProviderView | undefined;
+  /** Its id. */
+  readonly failed?: string | undefined;
+  readonly csrfToken?: string | undefined;
+  /** The e-mail address to begin with. */
+  readonly email?: string | undefined;
 }
 
 /** What every page is rendered with. */

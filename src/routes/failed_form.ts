@@ -1,11 +1,11 @@
 /**
- * A form of the sign-in page that failed: the page shows it again, with what was typed to say who signs in. The
- * redirect to the page carries that in a cookie, since addresses are logged.
+ * A form that failed, or a sign-in that came back too late: the page that says so shows the form again, with what was
+ * typed to say who signs in. The redirect to the page carries that in a cookie, since addresses are logged.
  */
 import { parseCookie } from "cookie";
 import { cookieSettings } from "../config/cookies.ts";
 import { type Answer, pageAnswer } from "../core/answer.ts";
-import type { RequestContext } from "../core/context.ts";
+import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { flowOf } from "../core/flow.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
@@ -13,7 +13,7 @@ import { isIdentifier } from "../pages/labels.ts";
 import { parseJsonObject } from "../utils/json.ts";
 import { replyKind } from "./reply.ts";
 
-/** What the sign-in page is shown with. */
+/** What the page is shown with. */
 interface FailedForm {
   /** The id of its provider. */
   readonly failed?: string | undefined;
@@ -34,24 +34,40 @@ export function keepForm(answer: Answer, context: RequestContext): Answer {
   const { config, method, fromApplication } = context;
   const isShown = redirect !== undefined && method === "POST" && !fromApplication &&
     config.core.pages?.signIn === undefined && replyKind(context.headers) === "redirect";
-  const form = error !== undefined && isShown ? formOf(context) : {};
+  const isKept = answer.cookies.some(({ name }) => name === cookieOf(context).name);
+  const form = error !== undefined && isShown && !isKept ? formOf(context) : {};
   if (form.failed === undefined) return answer;
   const seconds = Number(failureOf(error!).retryAfter);
   const ends = seconds > 0 ? Date.now() + seconds * 1000 : undefined;
-  const { name, options } = cookieOf(context);
-  const value = JSON.stringify({ ...form, ends });
-  return {
-    ...answer,
-    cookies: [...answer.cookies, { name, value, options: { ...options, maxAge: MAX_AGE } }],
-  };
+  return keep({ ...form, ends }, answer, context);
 }
 
-/** The form that failed, if there is one to show, and the removal of its cookie. */
-export function keptForm(context: RequestContext): { form: FailedForm; cookies: readonly SetCookie[] } {
+/** The answer to a sign-in that came back too late, whose form is to be on the error page. */
+export function keepAgain(answer: Answer, context: ProviderContext, address: string | undefined): Answer {
+  if (context.config.core.pages?.error !== undefined) return answer;
+  const identifier = address?.slice(0, LONGEST_IDENTIFIER);
+  return keep({ failed: context.provider.id, identifier, again: true }, answer, context);
+}
+
+function keep(form: object, answer: Answer, context: RequestContext): Answer {
   const { name, options } = cookieOf(context);
-  const held = parseCookie(context.cookies)[name];
-  if (held === undefined) return { form: {}, cookies: [] };
-  const { failed, identifier, ends } = parseJsonObject(held) ?? {};
+  const cookie = { name, value: JSON.stringify(form), options: { ...options, maxAge: MAX_AGE } };
+  return { ...answer, cookies: [...answer.cookies, cookie] };
+}
+
+/**
+ * The form to show, if there is one, and the removal of its cookie.
+ *
+ * @param again Whether only that of a sign-in which came back too late is.
+ */
+export function keptForm(
+  context: RequestContext,
+  again = false,
+): { form: FailedForm; cookies: readonly SetCookie[] } {
+  const { name, options } = cookieOf(context);
+  const held = parseJsonObject(parseCookie(context.cookies)[name] ?? "");
+  if (held === undefined || (again && held.again !== true)) return { form: {}, cookies: [] };
+  const { failed, identifier, ends } = held;
   const wait = typeof ends === "number" ? Math.ceil((ends - Date.now()) / 1000) : 0;
   return {
     form: {

@@ -6,7 +6,7 @@ import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
 import { type Answer, pageAnswer, redirectAnswer } from "../core/answer.ts";
 import type { RequestContext, SignedIn } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
-import { type Flow, flowOf } from "../core/flow.ts";
+import { callbackUrlOf, type Flow, flowOf } from "../core/flow.ts";
 import { errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
 import { keptForm } from "./failed_form.ts";
@@ -88,14 +88,28 @@ export function handleVerifyRequestPage(context: RequestContext): Promise<Answer
 /** The statuses of core's error page, but for its 500: showing the page is no server error. */
 const STATUSES: Partial<Record<PageError, number>> = { AccessDenied: 403, Verification: 403 };
 
-/** Answers with the error page. */
-export function handleErrorPage(context: RequestContext): Promise<Answer> {
+/** Answers with the error page. A sign-in that came back too late begins there again. */
+export async function handleErrorPage(context: RequestContext): Promise<Answer> {
   const query = new URLSearchParams(context.query);
   const named = query.get("error");
   const error = errorForCode(named, query.get("code")) ?? (isQueryError(named) ? named : "Default");
-  return answerWithPage("error", context, ({ callbackUrl }) => ({ kind: "error", error, callbackUrl }), {
-    status: STATUSES[error] ?? 200,
+  const { form: { failed, identifier }, cookies } = keptForm(context, true);
+  const again = context.config.pages.providers.find(({ id }) => id === failed);
+  // Another request with the same callback has signed in.
+  const isDone = again !== undefined && await userOf(context) !== undefined;
+  const page = ({ csrfToken, callbackUrl }: PageFlow): Page => ({
+    kind: "error",
+    error,
+    callbackUrl,
+    ...(again && { again, failed, csrfToken, email: identifier }),
   });
+  const answer = isDone
+    ? await callbackUrlOf(context).then(
+      ({ callbackUrl }) => redirectAnswer(callbackUrl),
+      (error) => errorAnswer(error, context),
+    )
+    : await answerWithPage("error", context, page, { status: STATUSES[error] ?? 200 });
+  return { ...answer, cookies: [...answer.cookies, ...cookies] };
 }
 
 /**

@@ -9,16 +9,18 @@ import { allowedRedirect } from "../core/flow.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { normalizeAddress } from "../provider/email.ts";
 import { challengeOf, credentialProblem } from "../provider/webauthn/credential.ts";
-import { PasskeyRefused, refusalIn, SignInRedirect } from "../provider/webauthn/errors.ts";
+import { PasskeyExpired, PasskeyRefused, refusalIn, SignInRedirect } from "../provider/webauthn/errors.ts";
 import {
   type Attempt,
   dropAttempt,
   findAttempt,
+  isOver,
   keepChallenge,
   linkedUser,
   noAttempt,
   withCallbackUrl,
 } from "./callback/attempts.ts";
+import { leadOn } from "./callback/late.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 
 /** `GET <prefix>/webauthn-options/:provider`: the options of a ceremony, for a script: errors are JSON. */
@@ -59,13 +61,19 @@ function normalizeEmail(parameters: URLSearchParams): boolean {
 export async function handleWebAuthnCallback(received: ProviderContext): Promise<Answer> {
   const { body = {}, provider } = received;
   const challenge = challengeOf(body.data);
-  const attempt = challenge === undefined ? undefined : findAttempt(received, challenge);
+  const found = challenge === undefined ? undefined : findAttempt(received, challenge);
+  const attempt = found === undefined || isOver(found) ? undefined : found;
   // Without the challenge nothing can be verified, so core is not called.
-  const missing = attempt?.provider === provider.id ? undefined : noAttempt("challenge", received);
-  const problem = credentialProblem(body) ?? missing;
-  const answer = problem === undefined
-    ? await verify({ ...attempt!, challenge }, withCallbackUrl(received, attempt!))
-    : errorAnswer(new PasskeyRefused(problem), received);
+  const isUnderWay = attempt?.provider === provider.id;
+  const missing = isUnderWay ? undefined : new PasskeyExpired(noAttempt("challenge", received));
+  const problem = credentialProblem(body);
+  const refusal = problem === undefined ? missing : new PasskeyRefused(problem);
+  const context = attempt === undefined ? received : withCallbackUrl(received, attempt);
+  const answered = refusal === undefined
+    ? await verify({ ...attempt!, challenge }, context)
+    : errorAnswer(refusal, received);
+  // A passkey that was not added is told.
+  const answer = body.action === "register" ? answered : await leadOn(answered, context);
   return attempt === undefined ? answer : dropAttempt(answer, attempt, received);
 }
 

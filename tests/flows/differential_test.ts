@@ -177,6 +177,7 @@ const ORIGIN = "http://localhost";
 const CALLBACK_COOKIE = "authjs.callback-url";
 const ATTEMPT_COOKIE = "authjs.state.…";
 const FORM_COOKIE = "authjs.form";
+const SESSION_COOKIE = "authjs.session-token";
 const ATTRIBUTES = "HttpOnly; Path=/; SameSite=Lax";
 
 /** Why this plugin answers as it does, where a plain port answers otherwise. */
@@ -186,7 +187,7 @@ interface Rule {
   /** The request that a plain port would have to get. */
   readonly sends?: (step: Step) => Step;
   /** The reply that a plain port would have to give. */
-  readonly answers?: (seen: Seen, step: Step, cookies: ReadonlySet<string>) => Seen;
+  readonly answers?: (seen: Seen, step: Step, cookies: ReadonlyMap<string, string>) => Seen;
 }
 
 const isFrom = (step: Step, client: object) => step.headers === client;
@@ -284,6 +285,13 @@ const RULES: readonly Rule[] = [
         : seen,
   },
   {
+    row: "the same in a browser that is signed in",
+    answers: (seen, { path, method }, cookies) =>
+      method === "GET" && path === "callback/op" && seen.status === 302 && cookies.has(SESSION_COOKIE)
+        ? { ...seen, location: withoutRandom(decodeURIComponent(cookies.get(CALLBACK_COOKIE) ?? ORIGIN)) }
+        : seen,
+  },
+  {
     row: "the cookies of a sign-in that begins",
     answers: (seen) => {
       const others = seen.cookies.filter((cookie) => !/^authjs\.(?:pkce\.code_verifier|state) /.test(cookie));
@@ -348,13 +356,17 @@ const RULES: readonly Rule[] = [
     },
   },
   {
-    row: "a form of the sign-in page that fails",
+    row: "a form of the sign-in page that fails, or a callback that is late",
     answers: (seen, { path, method }, cookies) => {
       const fails = method === "POST" && path === "callback/credentials" && seen.status === 302 &&
         new URL(seen.location!).searchParams.has("error");
-      const shows = method === "GET" && path === "signin" && cookies.has(FORM_COOKIE);
-      if (!fails && !shows) return seen;
-      const cookie = `${FORM_COOKIE} ${fails ? "set" : "removed"}; ${ATTRIBUTES}`;
+      const isLate = method === "GET" && path === "callback/op" && seen.status === 302 &&
+        !cookies.has(SESSION_COOKIE);
+      const held = decodeURIComponent(cookies.get(FORM_COOKIE) ?? "");
+      const shows = method === "GET" &&
+        (path === "signin" ? held !== "" : path === "error" && held.includes('"again":true'));
+      if (!fails && !isLate && !shows) return seen;
+      const cookie = `${FORM_COOKIE} ${shows ? "removed" : "set"}; ${ATTRIBUTES}`;
       return { ...seen, cookies: [...seen.cookies, cookie].sort() };
     },
   },
@@ -374,10 +386,10 @@ async function expected(port: FastifyInstance, step: Step, browser: Client, csrf
   const sent = RULES.reduce((step, rule) => changed(rule, step, rule.sends?.(step) ?? step), step);
   const other = new Client(port);
   for (const [name, value] of browser.cookies) other.cookies.set(name, value);
-  const names = new Set(other.cookies.keys());
+  const cookies = new Map(other.cookies);
   const reply = await send(other, sent, csrfToken);
   const seen = RULES.reduce(
-    (seen, rule) => changed(rule, seen, rule.answers?.(seen, sent, names) ?? seen),
+    (seen, rule) => changed(rule, seen, rule.answers?.(seen, sent, cookies) ?? seen),
     reply,
   );
   return { seen, used };

@@ -661,9 +661,13 @@ Deno.test("A6: success clears the check cookies once each, and a replay in the s
     const attempts = attemptsOf(client);
     const answer = await client.get(pathOf(address));
     assertEquals(clearedCookies(answer), attempts);
+    const { length } = provider.requests;
     const replayed = await client.get(pathOf(address));
-    assertEquals(locationOf(replayed), EXPIRED_PAGE);
+    assertEquals([locationOf(replayed), clearedCookies(replayed)], ["http://localhost", []]);
     assertEquals(await signedInName(client), "Ada", "who is signed in stays signed in");
+    client.cookies.delete("authjs.session-token");
+    assertEquals(locationOf(await client.get(pathOf(address))), EXPIRED_PAGE);
+    assertEquals([await signedInName(client), provider.requests.length], [undefined, length]);
   });
 });
 

@@ -18,6 +18,9 @@ export class PasskeyRefused extends WebAuthnVerificationError {
   }
 }
 
+/** The challenge of the ceremony is none of this browser, has ended or is used up. */
+export class PasskeyExpired extends PasskeyRefused {}
+
 /** The application's `signIn` callback returned a URL: the user is redirected and not signed in. */
 export class SignInRedirect extends AccessDenied {
   constructor(readonly url: string) {

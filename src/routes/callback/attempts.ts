@@ -15,6 +15,9 @@ import { readSignedIn } from "../session_change.ts";
 /** How long an attempt may take, in seconds: as long as core gives it. */
 const MAX_AGE = 900;
 
+/** For how long a sign-in at a provider is known, in seconds: if it ends too late, it can begin again. */
+const KNOWN_FOR = 3600;
+
 /** How many are kept. */
 const MAXIMUM = 8;
 
@@ -78,7 +81,8 @@ export async function keepRedirect(
   // One of ours only names the attempt: core, which checks none, does not get it back.
   const state = parameters.get("state") ?? newSecret();
   parameters.set("state", state);
-  return await keep(state, { ...answer, redirect: url.href }, context, { linkTo, pkce, nonce });
+  const kept = { ...answer, redirect: url.href };
+  return await keep(state, kept, context, { linkTo, pkce, nonce }, KNOWN_FOR);
 }
 
 /** The answer, which has the options of a passkey and keeps the attempt. */
@@ -88,7 +92,13 @@ export async function keepChallenge(answer: Answer, context: ProviderContext): P
   return await keep(options.challenge, answer, context, { user: answer.registers });
 }
 
-async function keep(key: string, answer: Answer, context: ProviderContext, known: Known): Promise<Answer> {
+async function keep(
+  key: string,
+  answer: Answer,
+  context: ProviderContext,
+  known: Known,
+  maxAge = MAX_AGE,
+): Promise<Answer> {
   const { id: provider } = context.provider;
   const until = Math.floor(Date.now() / 1000) + MAX_AGE;
   const callbackUrl =
@@ -100,7 +110,11 @@ async function keep(key: string, answer: Answer, context: ProviderContext, known
   const value = full.length > LONGEST ? place!.seal(JSON.stringify(content)) : full;
   const age = Date.now().toString(36).padStart(AGE_LENGTH, "0");
   const { prefix, options } = cookieOf(context);
-  const cookie = { name: `${prefix}${age}${nameIn(content.digest)}`, value, options };
+  const cookie = {
+    name: `${prefix}${age}${nameIn(content.digest)}`,
+    value,
+    options: { maxAge, ...options },
+  };
   return { ...answer, cookies: [...answer.cookies, cookie, ...removeOldest(cookie, context)] };
 }
 
@@ -125,10 +139,15 @@ export function findAttempt(context: ProviderContext, key: string): Attempt | un
   return openAttempts(named, context).find((each) => each.digest === digest);
 }
 
+/** Whether an attempt has taken too long. */
+export function isOver({ until }: Attempt): boolean {
+  return until < Math.floor(Date.now() / 1000);
+}
+
 /** The latest attempt at the provider. */
 export function newestAttempt(context: AttemptRequest): Attempt | undefined {
-  return openAttempts(heldAttempts(context), context).find(({ provider }) =>
-    provider === context.provider.id
+  return openAttempts(heldAttempts(context), context).find((each) =>
+    each.provider === context.provider.id && !isOver(each)
   );
 }
 
@@ -181,11 +200,9 @@ export function withCallbackUrl(context: ProviderContext, { callbackUrl }: Attem
 
 /** The attempts that this process can open. */
 function openAttempts(held: HeldAttempt[], { settings }: AttemptRequest): Attempt[] {
-  const now = Math.floor(Date.now() / 1000);
   return held.flatMap(([name, value]) => {
     const text = settings.attempts.map((place) => place.open(value)).find((each) => each !== undefined);
-    const content = text === undefined ? undefined : parseJsonObject(text) as unknown as Content;
-    return content === undefined || content.until < now ? [] : { ...content, name };
+    return text === undefined ? [] : { ...parseJsonObject(text) as unknown as Content, name };
   });
 }
 
@@ -210,7 +227,7 @@ function heldAttempts(context: AttemptRequest): HeldAttempt[] {
 function cookieOf({ provider, settings }: AttemptRequest) {
   const { name, options: { expires: _, ...own } } = settings.stateCookie;
   const crossSite = provider.formPost && { sameSite: "none" as const, secure: true };
-  return { prefix: `${name}.`, options: { maxAge: MAX_AGE, ...own, ...crossSite } };
+  return { prefix: `${name}.`, options: { ...own, ...crossSite } };
 }
 
 function newSecret(): string {

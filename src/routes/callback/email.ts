@@ -5,11 +5,13 @@ import { callCore } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { type HashSecrets, hashToken } from "../../config/hash_secrets.ts";
 import { isPrefetch } from "../../http/prefetch.ts";
+import { leadOn } from "./late.ts";
 
 /** Answers a sign-in link, which signs in. */
 export async function handleEmailCallback(context: ProviderContext): Promise<Answer> {
   if (context.method === "GET" && isPrefetch(context.headers)) return NOT_IN_ADVANCE;
-  return await signIn(linkOf(context), context);
+  const link = linkOf(context);
+  return await leadOn(await signIn(link, context), context, link.get("email") ?? undefined);
 }
 
 /** The parameters of the link, from the form of the page or from the query. */

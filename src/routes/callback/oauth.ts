@@ -15,12 +15,14 @@ import {
   type Attempt,
   dropAttempt,
   findAttempt,
+  isOver,
   linkedUser,
   newestAttempt,
   noAttempt,
   withCallbackUrl,
 } from "./attempts.ts";
 import { isIssuerOf, issuerProblem, unknownIssuer } from "./issuer.ts";
+import { leadOn } from "./late.ts";
 
 /**
  * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a
@@ -38,12 +40,12 @@ export async function handleOAuthCallback(received: ProviderContext): Promise<An
   // Some servers do not send back what they were not to check.
   const newest = () => isChecked ? undefined : newestAttempt(received);
   const attempt = state === undefined ? newest() : findAttempt(received, state);
-  if (attempt === undefined) return await answerCallback(received, undefined, {});
+  if (attempt === undefined) return await leadOn(await answerCallback(received, undefined, {}), received);
   const context = withCallbackUrl(received, attempt);
   const finish = (call: CoreCall) => answerCallback(context, attempt, call);
   const { linkTo } = attempt;
   const answer = linkTo === undefined
-    ? await finish({ signedIn: await linkedUser(attempt, context) })
+    ? await leadOn(await finish({ signedIn: await linkedUser(attempt, context) }), context)
     : await context.auth.hooks.find(({ onLink }) => onLink !== undefined)!.onLink!(context, linkTo, finish);
   return state === undefined && answer.error !== undefined ? answer : dropAttempt(answer, attempt, context);
 }
@@ -164,7 +166,7 @@ function stateOf(context: ProviderContext): string | undefined {
 
 /** The first check that the attempt has nothing for. */
 function missingCheck({ provider: { id, checks } }: ProviderContext, attempt?: Attempt): string | undefined {
-  if (attempt !== undefined && attempt.provider !== id) return "state";
+  if (attempt !== undefined && (attempt.provider !== id || isOver(attempt))) return "state";
   const kept = { ...attempt, state: attempt?.digest };
   return (["state", "pkce", "nonce"] as const).find((each) =>
     checks.includes(each) && kept[each] === undefined
