@@ -74,9 +74,13 @@ export function sourceOf(page: string): string {
   return other ? other[0] : `docs/${page}`;
 }
 
-/** The sidebar: each page in the group that its front matter names, by its `order`, then by its title. */
+/**
+ * The sidebar: each page in the group that its front matter names, by its `order`, then by its title. The pages of
+ * single errors are reached from the list of errors.
+ */
 export function sidebar(pages: readonly PageText[]): SidebarGroup[] {
-  const placed = pages.filter(({ name }) => name !== "index.md").map((page) => ({
+  const isListed = ({ name }: PageText) => name !== "index.md" && !name.startsWith("errors/");
+  const placed = pages.filter(isListed).map((page) => ({
     ...placeOf(page),
     title: titleOf(page),
     link: `/${page.name.replace(/\.md$/, "")}`,

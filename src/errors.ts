@@ -68,6 +68,8 @@ export type FastifyAuthErrorCode =
   | "FST_AUTHJS_TOO_MANY_REQUESTS"
   | "FST_AUTHJS_UNAVAILABLE";
 
+const PAGES = "https://github.com/fastify-authjs/fastify-authjs/blob/main/docs/errors/";
+
 /** The HTTP status codes. */
 const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
   FST_AUTHJS_HOST_INVALID: 400,
@@ -106,6 +108,8 @@ export class FastifyAuthError extends Error {
   override readonly name = "FastifyAuthError";
   /** The stable code: match on this rather than on the message. */
   readonly code: FastifyAuthErrorCode;
+  /** The address of the page about this code. */
+  readonly help: string;
   /** The HTTP status, absent on boot errors. Fastify answers with it. */
   declare readonly statusCode?: number;
   /** The same as `statusCode`, under the name that `http-errors` has for it. */
@@ -127,6 +131,7 @@ export class FastifyAuthError extends Error {
   ) {
     super(message, "cause" in options ? { cause: options.cause } : {});
     this.code = code;
+    this.help = `${PAGES}${code}.md`;
     const statusCode = options.statusCode ?? STATUS_CODES[code];
     if (statusCode === undefined) return;
     this.statusCode = statusCode;
