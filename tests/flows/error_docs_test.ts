@@ -7,7 +7,7 @@ const read = (path: string) => Deno.readTextFile(new URL(path, root));
 
 const codesIn = (
   text: string,
-) => [...new Set([...text.matchAll(/^  (?:\/\/.*\n  )*\| "(FST_AUTHJS_\w+)"/gm)].map(([, code]) => code!))];
+) => [...new Set([...text.matchAll(/^ +(?:\/\/.*\n +)*\| "(FST_AUTHJS_\w+)"/gm)].map(([, code]) => code!))];
 
 for (
   const [source, list] of [
