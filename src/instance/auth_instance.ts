@@ -49,7 +49,7 @@ export class AuthInstance {
     this.config = before === undefined ? resolved : inheritUses(resolved, before.config);
     this.#done = before === undefined ? new Set() : before.#done;
     const { refresh: { store }, signIns: { timeout } } = resolved;
-    this.store = store && new SharedStore(store, timeout);
+    this.store = store && new SharedStore(store, timeout, config.tenant);
     this.live = before?.live ?? new LiveSessions();
     this.memory = before?.memory ?? new Map();
     this.#kept = before === undefined ? new Map() : before.#kept;

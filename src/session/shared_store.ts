@@ -30,14 +30,22 @@ export class SessionStoreFailure extends FastifyAuthError {
 export class SharedStore {
   readonly #store: Store;
   readonly #limit: number;
+  readonly #space: string;
   #isDown = false;
   /** When the next call that fails open is made, by {@linkcode monotonicNow}; 0 while the store answers. */
   #silentUntil = 0;
 
   /** @param limit Milliseconds that {@linkcode call} may take; 0 for no limit. */
-  constructor(store: Store, limit: number) {
+  constructor(store: Store, limit: number, tenant: string | undefined) {
     this.#store = store;
     this.#limit = limit;
+    this.#space = tenant === undefined ? "" : `${encodeURIComponent(tenant)}:`;
+  }
+
+  /** A key of the tenant. The name is encoded: no two things have the same key. */
+  key(what: string, name: string, id?: string): string {
+    const key = `${what}:${this.#space}${encodeURIComponent(name)}`;
+    return id === undefined ? key : `${key}:${id}`;
   }
 
   /** Fails closed, with a {@linkcode SessionStoreFailure}: for what sessions may be ended by. */

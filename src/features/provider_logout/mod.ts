@@ -4,14 +4,15 @@ import { isObject, optionsOf, required, type Rule } from "../../config/rules.ts"
 import type { Feature } from "../../instance/feature.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
+import { longestUse } from "../../session/settings.ts";
 import { later } from "../../utils/later.ts";
+import { ProviderIndex } from "./provider_index.ts";
 import {
   claimOfSignIn,
   PROVIDER_SESSION_CLAIM,
   providerSessionOf,
   tagOf,
   tagOfSignIn,
-  withProviderSession,
 } from "./provider_session.ts";
 
 const FLAG = required("true or false", (value) => typeof value === "boolean");
@@ -70,22 +71,16 @@ export const providerLogout: Feature = {
     const { signOut, byDefault, keepsIdTokens, backchannel } = settingsOf(setup.config);
     const kept = { ids: backchannel, idToken: signOut && keepsIdTokens };
     const index = backchannel && strategyOf(core) === "jwt"
-      ? later(async () => {
-        const { ProviderIndex } = await import("./provider_index.ts");
-        const index = new ProviderIndex(store!, setup);
-        return () => index;
-      })
+      ? new ProviderIndex(store!, longestUse(core))
       : undefined;
-    const tokens = later(async () => {
-      const { LogoutTokens } = await import("./logout_token.ts");
-      const tokens = new LogoutTokens(core.providers, await signingKeys(), setup.config.tenant);
-      return () => tokens;
-    });
     return {
       hiddenClaims: [PROVIDER_SESSION_CLAIM],
-      keptClaims: ({ claims }) => withProviderSession({}, providerSessionOf(claims)),
+      keptClaims({ claims }) {
+        const session = providerSessionOf(claims);
+        return session === undefined ? {} : { [PROVIDER_SESSION_CLAIM]: session };
+      },
       onSignIn: (claims, signIn) => claimOfSignIn(claims, signIn, kept),
-      ...(index && { onSealed: async (session, isNew) => await (await index()).add(session, isNew) }),
+      ...(index && { onSealed: (session, isNew) => index.add(session, isNew) }),
       rowTag: (signIn) => tagOfSignIn(signIn, backchannel),
       tagOfRow: tagOf,
       report: (base) =>
@@ -102,16 +97,11 @@ export const providerLogout: Feature = {
         },
       }),
       handlers: {
-        ...(signOut && {
-          "signed-out": async (context) => (await import("./sign_out.ts")).handleSignedOut(context),
-        }),
+        ...(signOut && { "signed-out": later(async () => (await import("./sign_out.ts")).handleSignedOut) }),
         ...(backchannel && {
-          "backchannel-logout": async (context) =>
-            await (await import("./backchannel.ts")).handleBackchannelLogout(context, {
-              tokens: await tokens(),
-              index: await index?.(),
-              store,
-            }),
+          "backchannel-logout": later(async () =>
+            (await import("./backchannel.ts")).backchannelLogout(setup, await signingKeys(), index)
+          ),
         }),
       },
     };

@@ -3,14 +3,12 @@
  * provider's logouts find them.
  */
 import { AccessDenied } from "@auth/core/errors";
-import type { Setup } from "../../instance/feature.ts";
 import type { NamedSession } from "../../session/hooks.ts";
 import { namedBy, sessionIdOf, type SessionKey } from "../../session/known_session.ts";
-import { longestUse } from "../../session/settings.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
 import {
   type EndedAtProvider,
-  isUser,
+  isText,
   keysOfSession,
   keysToEnd,
   providerSessionOf,
@@ -21,14 +19,12 @@ const SIGN_IN_MS = 15 * 60_000;
 
 export class ProviderIndex {
   readonly #store: SharedStore;
-  readonly #space: string;
-  /** Milliseconds for which a token of a session may be valid. */
   readonly #keepFor: number;
 
-  constructor(store: SharedStore, { config: { tenant }, core }: Setup) {
+  /** @param keepFor Milliseconds for which a token of a session may be valid. */
+  constructor(store: SharedStore, keepFor: number) {
     this.#store = store;
-    this.#space = tenant === undefined ? "" : `${encodeURIComponent(tenant)}:`;
-    this.#keepFor = longestUse(core);
+    this.#keepFor = keepFor;
   }
 
   /**
@@ -39,14 +35,14 @@ export class ProviderIndex {
   async add({ claims, name }: NamedSession, isNew: boolean): Promise<void> {
     const session = providerSessionOf(claims);
     const user = session?.user ?? claims.sub;
-    if (!isUser(user)) return;
+    if (!isText(user)) return;
     for (const key of keysOfSession(session)) {
       // By the provider's clock, the time of the ID token says which sessions began before it ended them.
       const member = `${session!.iat ?? 0}:${sessionIdOf({ user, id: name })}`;
-      await this.#store.call("add", this.#key("provider", key), member, this.#keepFor);
+      await this.#store.call("add", this.#store.key("provider", key), member, this.#keepFor);
       if (!isNew) continue;
       // The session is in the index now: of an end and a sign-in at the same time, one sees the other.
-      const [end] = await this.#store.call("get", [this.#key("provider-end", key)]);
+      const [end] = await this.#store.call("get", [this.#store.key("provider-end", key)]);
       // A sign-in in the second of the end may be a new one.
       if (end && (session!.iat ?? Infinity) < Number(end)) {
         throw new AccessDenied(`"${session!.provider}" has just ended the session that this sign-in is of.`);
@@ -58,8 +54,8 @@ export class ProviderIndex {
   async end(ended: EndedAtProvider): Promise<SessionKey[]> {
     const found = new Map<string, SessionKey>();
     for (const key of keysToEnd(ended)) {
-      await this.#store.call("set", this.#key("provider-end", key), `${ended.iat}`, SIGN_IN_MS);
-      for (const member of await this.#store.call("members", this.#key("provider", key))) {
+      await this.#store.call("set", this.#store.key("provider-end", key), `${ended.iat}`, SIGN_IN_MS);
+      for (const member of await this.#store.call("members", this.#store.key("provider", key))) {
         const [, iat, id = ""] = /^(\d+):([^]*)$/.exec(member) ?? [];
         const named = namedBy(id);
         // The token may come late: sessions that began since are of a later sign-in.
@@ -67,9 +63,5 @@ export class ProviderIndex {
       }
     }
     return [...found.values()];
-  }
-
-  #key(what: string, name: string): string {
-    return `${what}:${this.#space}${encodeURIComponent(name)}`;
   }
 }

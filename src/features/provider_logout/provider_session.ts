@@ -26,22 +26,19 @@ export interface ProviderSession {
 }
 
 /** What a provider ends, and when: a session, all sessions of a user, or both names of one. */
-export type EndedAtProvider =
-  & Pick<ProviderSession, "sub" | "sid">
-  & Required<Pick<ProviderSession, "iss" | "iat">>;
+export interface EndedAtProvider {
+  readonly iss: string;
+  readonly sub: string | undefined;
+  readonly sid: string | undefined;
+  readonly iat: number;
+}
 
 /** The claim. It stays on the server: sessions are made without it. */
 export const PROVIDER_SESSION_CLAIM = "providerSession";
 
-/** The session at the provider that these claims have. */
 export function providerSessionOf(claims: JWT): ProviderSession | undefined {
   const claim = claims[PROVIDER_SESSION_CLAIM] as ProviderSession | undefined;
   return typeof claim?.provider === "string" ? claim : undefined;
-}
-
-/** The claims with that session at the provider, which a `jwt` callback may have left out. */
-export function withProviderSession(claims: JWT, session: ProviderSession | undefined): JWT {
-  return session === undefined ? claims : { ...claims, [PROVIDER_SESSION_CLAIM]: session };
 }
 
 /** The session at the provider that a sign-in is of; `undefined` for one without an OpenID Provider. */
@@ -54,34 +51,36 @@ function signedInAt({ params: { account } }: SessionSignIn): ProviderSession | u
     provider,
     ...(typeof iss === "string" && { iss }),
     ...(typeof sub === "string" && { sub }),
-    ...(typeof sid === "string" && sid !== "" && { sid }),
+    ...(isText(sid) && { sid }),
     ...(typeof iat === "number" && { iat }),
     ...(idToken !== undefined && { idToken }),
   };
 }
 
-/** What is kept of the session at the provider: what names it and its user, and the ID token. */
-interface Kept {
-  readonly ids: boolean;
-  readonly idToken: boolean;
+/** Whether a claim, which may be anything, is a text that names something. */
+export function isText(claim: unknown): claim is string {
+  return typeof claim === "string" && claim !== "";
 }
 
-/** Whether a claim names a user: a `jwt` callback may set anything. */
-export function isUser(sub: unknown): sub is string {
-  return typeof sub === "string" && sub !== "";
-}
-
-/** The claims of a sign-in with as much of the session at its provider as is kept. One that goes on keeps its own. */
-export function claimOfSignIn(claims: JWT, signIn: SessionSignIn, kept: Kept): JWT {
+/**
+ * The claims of a sign-in with what is kept of the session at its provider: what names it and its user (`ids`), and
+ * the ID token. A sign-in that goes on with a session leaves that one its own.
+ */
+export function claimOfSignIn(
+  claims: JWT,
+  signIn: SessionSignIn,
+  kept: { readonly ids: boolean; readonly idToken: boolean },
+): JWT {
   const { [PROVIDER_SESSION_CLAIM]: _before, ...rest } = claims;
   const session = signIn.goesOn ? undefined : signedInAt(signIn);
   if (session === undefined) return rest;
   const { provider, idToken, ...ids } = session;
-  return withProviderSession(rest, {
+  const claim: ProviderSession = {
     provider,
-    ...(kept.ids && { ...ids, ...(isUser(claims.sub) && { user: claims.sub }) }),
+    ...(kept.ids && { ...ids, ...(isText(claims.sub) && { user: claims.sub }) }),
     ...(kept.idToken && idToken !== undefined && { idToken }),
-  });
+  };
+  return { ...rest, [PROVIDER_SESSION_CLAIM]: claim };
 }
 
 /** Under which keys a session is found. They do not show `sub` or `sid`. */

@@ -10,7 +10,7 @@ import type { AccountListAdapter } from "../../adapter/added_methods.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { removalOf } from "../../http/set_cookie.ts";
 import type { RequestContext } from "../../core/context.ts";
-import { endSessionUrl } from "./end_session_url.ts";
+import { openIdClient, openIdMetadata } from "../../provider/openid_metadata.ts";
 import { openToken } from "../../session/open.ts";
 import { providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
 import { placeOf } from "../../session/sealed_value.ts";
@@ -20,8 +20,11 @@ import { isOpenIdProvider } from "../../provider/summary.ts";
 /** How long the browser may stay at the provider, in seconds. */
 const MAX_AGE = 900;
 
+/** What separates the key of the cookie from others. */
+const PURPOSE = "sign-out at a provider";
+
 /**
- * The session at the provider that the session of the request was made from, before that one ends here.
+ * Finds the session at the provider that the session of the request was made from, before that one ends here.
  *
  * @returns What has the answer to the sign-out lead to the provider.
  */
@@ -44,9 +47,8 @@ export async function beginProviderSignOut(
 async function sessionOfRow(
   token: string,
   keepsIdTokens: boolean,
-  context: RequestContext,
+  { settings: { adapter }, config }: RequestContext,
 ): Promise<ProviderSession | undefined> {
-  const { settings: { adapter }, config } = context;
   const provider = providerOfToken(token, config.providers.keys());
   if (provider === undefined) return undefined;
   const { listAccountsByUserId: list } = adapter as Partial<AccountListAdapter>;
@@ -58,10 +60,8 @@ async function sessionOfRow(
 }
 
 /**
- * Has the answer to a sign-out lead to the provider.
- *
- * @param answer One that has ended the session here.
- * @returns The answer as it was, if the provider cannot be asked: the log says why.
+ * Leads an answer that has ended the session here to the provider. It stays as it is if the provider cannot be
+ * asked: the log says why.
  */
 async function endAtProvider(
   { provider, idToken }: ProviderSession,
@@ -69,38 +69,46 @@ async function endAtProvider(
   answer: Answer,
   context: RequestContext,
 ): Promise<Answer> {
-  const { config, origin, mountPath, logger } = context;
+  const { config, origin, mountPath, logger, warnOnce } = context;
   const { redirect } = answer;
   if (answer.error !== undefined || redirect === undefined) return answer;
-  const state = crypto.randomUUID();
-  const tls = !config.allowsPlainHttp(provider);
-  const returnUrl = `${origin.href}${mountPath}/signed-out`;
-  const url = await endSessionUrl(
-    config.core.providers as Provider[],
-    provider,
-    { idToken, returnUrl, state },
-    tls,
-  ).catch((error) => {
-    logger.error(error);
-    return null;
-  });
-  if (url === undefined) warnOfProvider(`publishes no end_session_endpoint${tls ? " over https" : ""}`);
-  if (!url) return answer;
-  if (idToken === undefined && keepsIdTokens) warnOfIdToken(provider, context);
-  const { name, options } = cookieOf(context);
-  const value = placeOf(config.hashSecrets.current, PURPOSE).seal(
-    JSON.stringify({ state, redirect }),
-  );
-  const cookie = { name, value, options: { ...options, maxAge: MAX_AGE } };
-  return { ...answer, redirect: url, cookies: [...answer.cookies, cookie] };
-
-  function warnOfProvider(problem: string): void {
-    context.warnOnce(
+  const needsTls = !config.allowsPlainHttp(provider);
+  const client = openIdClient(config.core.providers as Provider[], provider);
+  let url: URL | undefined;
+  try {
+    url = endpointIn(await openIdMetadata(client), needsTls);
+  } catch (error) {
+    logger.error(error as Error);
+    return answer;
+  }
+  if (url === undefined) {
+    const problem = `publishes no end_session_endpoint${needsTls ? " over https" : ""}`;
+    warnOnce(
       `no sign-out at ${provider}`,
       `the provider "${provider}" ${problem}, so a sign-out ends only the session here.`,
       "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT",
     );
+    return answer;
   }
+  if (idToken !== undefined) url.searchParams.set("id_token_hint", idToken);
+  else if (keepsIdTokens) warnOfIdToken(provider, context);
+  const state = crypto.randomUUID();
+  url.searchParams.set("client_id", client.clientId);
+  url.searchParams.set("post_logout_redirect_uri", `${origin.href}${mountPath}/signed-out`);
+  url.searchParams.set("state", state);
+  const { name, options } = cookieOf(context);
+  const value = placeOf(config.hashSecrets.current, PURPOSE).seal(JSON.stringify({ state, redirect }));
+  const cookie = { name, value, options: { ...options, maxAge: MAX_AGE } };
+  return { ...answer, redirect: url.href, cookies: [...answer.cookies, cookie] };
+}
+
+function endpointIn(
+  { end_session_endpoint: endpoint }: object & { end_session_endpoint?: unknown },
+  needsTls: boolean,
+) {
+  if (typeof endpoint !== "string" || !URL.canParse(endpoint)) return undefined;
+  const url = new URL(endpoint);
+  return url.protocol === "https:" || (url.protocol === "http:" && !needsTls) ? url : undefined;
 }
 
 function warnOfIdToken(provider: string, { settings, warnOnce }: RequestContext): void {
@@ -116,32 +124,25 @@ function warnOfIdToken(provider: string, { settings, warnOnce }: RequestContext)
 }
 
 /** Answers the return from the provider: leads to where the sign-out was to lead. */
-export function handleSignedOut(context: RequestContext): Promise<Answer> {
+export function handleSignedOut(context: RequestContext): Answer {
   const { query, origin, cookies, logger } = context;
   const { name, options } = cookieOf(context);
   const held = parseCookie(cookies)[name];
   const state = new URLSearchParams(query).get("state");
   const sent = held === undefined ? undefined : openCookie(held, context);
-  const isReturn = sent !== undefined && state !== null && sent.state === state;
+  const isReturn = sent !== undefined && sent.state === state;
   if (!isReturn && (held !== undefined || state !== null)) {
-    logger.error(
-      new InvalidCheck(
-        "A return from a sign-out at a provider came with the state of another one, or without.",
-      ),
-    );
+    const problem = "A return from a sign-out at a provider came with the state of another one, or without.";
+    logger.error(new InvalidCheck(problem));
   }
   const answer = redirectAnswer(isReturn ? sent.redirect : origin.href);
-  return Promise.resolve(held === undefined ? answer : { ...answer, cookies: [removalOf(name, options)] });
+  return held === undefined ? answer : { ...answer, cookies: [removalOf(name, options)] };
 }
-
-/** What separates the key of the cookie from others. */
-const PURPOSE = "sign-out at a provider";
 
 function openCookie(
   value: string,
-  { config }: RequestContext,
+  { config: { hashSecrets: { current, others } } }: RequestContext,
 ): { state: string; redirect: string } | undefined {
-  const { current, others } = config.hashSecrets;
   for (const secret of [current, ...others]) {
     const text = placeOf(secret, PURPOSE).open(value);
     if (text !== undefined) return parseJsonObject(text) as { state: string; redirect: string };

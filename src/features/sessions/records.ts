@@ -71,7 +71,7 @@ export class SessionRecords implements KnownSessions {
     const { [CLAIM]: _other, ...token } = claims;
     const { sub: user } = token;
     if (typeof user !== "string" || user === "") return token;
-    const epoch = parse<Epoch>(await this.#get(this.#key("epoch", user)));
+    const epoch = parse<Epoch>(await this.#get(this.#settings.store.key("epoch", user)));
     const claim: RecordClaim = { id: name, user, createdAt: Date.now(), generation: epoch?.generation ?? "" };
     return { ...token, [CLAIM]: claim };
   }
@@ -88,8 +88,8 @@ export class SessionRecords implements KnownSessions {
       expires: Date.now() + maxAge * 1000,
       userAgent: userAgent?.slice(0, USER_AGENT_LENGTH),
     };
-    await this.#set(this.#key("record", user, id), JSON.stringify(record), maxAge * 1000);
-    await this.#call("add", this.#key("sessions", user), id, keepFor);
+    await this.#set(this.#settings.store.key("record", user, id), JSON.stringify(record), maxAge * 1000);
+    await this.#call("add", this.#settings.store.key("sessions", user), id, keepFor);
   }
 
   /**
@@ -113,7 +113,7 @@ export class SessionRecords implements KnownSessions {
 
   /** The sessions of a user, in any order. */
   async list(user: string): Promise<KnownSession[]> {
-    const ids = await this.#call("members", this.#key("sessions", user));
+    const ids = await this.#call("members", this.#settings.store.key("sessions", user));
     const states = await this.#statesOf(ids.map((id) => ({ user, id })));
     return states.flatMap(({ hasEnded, record }, index) => {
       if (hasEnded || record === undefined) return [];
@@ -133,19 +133,19 @@ export class SessionRecords implements KnownSessions {
   async end(session: SessionKey): Promise<boolean> {
     const { user, id } = session;
     const { hasEnded, record } = await this.#stateOf(session);
-    await this.#set(this.#key("ended", user, id), "1");
-    await this.#call("remove", this.#key("sessions", user), id);
+    await this.#set(this.#settings.store.key("ended", user, id), "1");
+    await this.#call("remove", this.#settings.store.key("sessions", user), id);
     return record !== undefined && !hasEnded;
   }
 
   /** Ends all sessions of a user but one, tokens that are not listed too. */
   async endAll(user: string, except: string | undefined): Promise<void> {
-    const key = this.#key("sessions", user);
+    const key = this.#settings.store.key("sessions", user);
     const ids = await this.#call("members", key);
     // One that ended must not come back.
     const kept = (await this.list(user)).find(({ id }) => id === except)?.id;
     const epoch: Epoch = { generation: crypto.randomUUID(), except: kept };
-    await this.#set(this.#key("epoch", user), JSON.stringify(epoch));
+    await this.#set(this.#settings.store.key("epoch", user), JSON.stringify(epoch));
     await Promise.all(ids.map((id) => id === kept ? undefined : this.#call("remove", key, id)));
   }
 
@@ -157,9 +157,9 @@ export class SessionRecords implements KnownSessions {
   /** The same of several sessions, with one call of the store. */
   async #statesOf(sessions: readonly (SessionKey & Partial<RecordClaim>)[]): Promise<SessionState[]> {
     const keys = sessions.map(({ user, id }) => [
-      this.#key("ended", user, id),
-      this.#key("epoch", user),
-      this.#key("record", user, id),
+      this.#settings.store.key("ended", user, id),
+      this.#settings.store.key("epoch", user),
+      this.#settings.store.key("record", user, id),
       // What earlier builds wrote, which may run beside this one.
       this.#fieldOf(user, `end:${id}`),
       this.#fieldOf(user, "epoch"),
@@ -175,12 +175,6 @@ export class SessionRecords implements KnownSessions {
         isOver(parse(epochEarlier?.slice(epochEarlier.indexOf(":") + 1)));
       return { hasEnded, record };
     });
-  }
-
-  /** A key of the store, in which the tenant and the name are encoded: no two things have the same. */
-  #key(what: string, name: string, id?: string): string {
-    const key = `${what}:${this.#space}${encodeURIComponent(name)}`;
-    return id === undefined ? key : `${key}:${id}`;
   }
 
   #fieldOf(user: string, field: string): string {
