@@ -3,7 +3,7 @@
  * that is checked.
  */
 import type { Adapter } from "@auth/core/adapters";
-import { redactError } from "../http/redact_error.ts";
+import { redactError } from "../http/redact.ts";
 import { adapterCalls } from "../telemetry/operations.ts";
 import { withDeadline } from "../utils/deadline.ts";
 import { failureKind, isMissingRow } from "./driver_errors.ts";

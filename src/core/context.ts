@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { FeatureSignOutOptions } from "../features/mod.ts";
-import type { JsonSchema } from "../http/error_schema.ts";
+import type { JsonSchema } from "../errors.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Assets } from "../pages/assets.ts";

@@ -8,6 +8,7 @@ import { isAuthRoute } from "../http/auth_route.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
+import { headerText, withVary } from "../http/reply_headers.ts";
 import { invalid } from "../instance/arguments.ts";
 import { isUsed } from "../instance/feature.ts";
 import { pathsIn } from "../instance/mount.ts";
@@ -162,7 +163,7 @@ async function sendToSignIn(
   config: FastifyAuthConfig,
   refusal: GuardRefusal | undefined,
 ): Promise<unknown> {
-  if (request.method === "GET") addVary(reply, "Accept");
+  if (request.method === "GET") reply.header("vary", withVary(headerText(reply, "vary"), "Accept"));
   const { scheme, isInHeader } = schemeOf(request, config);
   if (isInHeader && !refusal) publishRefusal("FST_AUTHJS_UNAUTHENTICATED", request, config, null);
   if (isPageView(request) && !isInHeader) {
@@ -187,7 +188,7 @@ async function sendFailure(
   reply: GuardedReply,
   config: FastifyAuthConfig,
 ): Promise<unknown> {
-  if (request.method === "GET") addVary(reply, "Accept");
+  if (request.method === "GET") reply.header("vary", withVary(headerText(reply, "vary"), "Accept"));
   const signInUrl = failure instanceof CallbackFailure && isPageView(request)
     ? signInAddress(request, config)
     : undefined;
@@ -221,12 +222,6 @@ function schemeOf(
 ): { readonly scheme: string; readonly isInHeader: boolean } {
   const scheme = authInstance(config).hooks.find(({ scheme }) => scheme)?.scheme ?? "Cookie";
   return { scheme, isInHeader: presentedToken(request, config)?.settings.use === "header" };
-}
-
-function addVary(reply: GuardedReply, name: string): void {
-  const names = [reply.getHeader("vary") ?? []].flat().join(", ");
-  if (/(?:^|[\s,])(?:\*|accept)(?:$|[\s,])/i.test(names)) return;
-  reply.header("vary", names ? `${names}, ${name}` : name);
 }
 
 function warnOfMissingPage({ log }: GuardedRequest, config: FastifyAuthConfig): void {

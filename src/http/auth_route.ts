@@ -1,9 +1,13 @@
-/** How a route of the plugin is recognised. */
-
 /**
- * Marks the routes of the plugin in their `config`, so that `requireSession()` on the root instance lets them
- * through.
+ * What marks a route of the plugin, and a request to it as it was received. Hooks of the application that run
+ * between parsing and handler cannot change that: what was checked is what the handler gets.
  */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
+import type { PublicOrigin } from "./origin.ts";
+import { queryOf } from "./query.ts";
+
+/** Marks the routes of the plugin in their `config`, so that guards let them through. */
 export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");
 
 /** Whether a route with this `config` is one of the plugin. */
@@ -11,5 +15,52 @@ export function isAuthRoute(config: unknown): boolean {
   return (config as { [AUTH_ROUTE]?: true } | undefined)?.[AUTH_ROUTE] === true;
 }
 
-/** The `schema` of a route that documents of `@fastify/swagger` leave out. */
-export const HIDDEN: Readonly<Record<string, boolean>> = { hide: true };
+export interface AuthParams {
+  readonly provider?: string;
+}
+
+export interface Received {
+  readonly method: "GET" | "POST";
+  readonly query: string;
+  readonly origin: PublicOrigin;
+  readonly headers: IncomingHttpHeaders;
+  readonly params: AuthParams;
+  body?: unknown;
+}
+
+const RECEIVED: unique symbol = Symbol("fastify-authjs.received");
+
+interface Holder {
+  [RECEIVED]?: Received;
+}
+
+/** Makes room on the requests of this scope for what was received. */
+export function decorateReceived(scope: FastifyInstance): void {
+  scope.decorateRequest(RECEIVED);
+}
+
+/** Keeps all of the request but its body, which is not parsed yet. */
+export function keepRequest(request: FastifyRequest, params: AuthParams, origin: PublicOrigin): void {
+  (request as Holder)[RECEIVED] = {
+    method: request.method as Received["method"],
+    query: queryOf(request.raw.url ?? ""),
+    origin,
+    headers: { ...request.headers },
+    params: { ...params },
+  };
+}
+
+/**
+ * Keeps the parsed body, unless no route matched the request.
+ *
+ * @returns A copy, which hooks of the application may write to.
+ */
+export function keepBody(request: FastifyRequest, body: unknown): unknown {
+  const held = (request as Holder)[RECEIVED];
+  if (held !== undefined) held.body = body;
+  return JSON.parse(JSON.stringify(body)); // three times as fast as a structured clone
+}
+
+export function receivedRequest(request: FastifyRequest): Received {
+  return (request as Holder)[RECEIVED]!;
+}

@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import { nextTick } from "node:process";
 import { FastifyAuthError } from "../errors.ts";
-import { keepBody } from "./received.ts";
+import { keepBody } from "./auth_route.ts";
 
 /** Bytes; sign-in forms are far smaller, and Fastify's own limit is ten times this. */
 export const BODY_LIMIT = 100 * 1024;
@@ -34,7 +34,8 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
   acceptReadBodies(instance);
   const parsers: Record<string, Parse> = {
     "application/json": jsonParser(instance),
-    "application/x-www-form-urlencoded": parseForm,
+    // deno-lint-ignore require-await -- an error is a rejection
+    "application/x-www-form-urlencoded": async (bytes) => toBody([...new URLSearchParams(bytes.toString())]),
     "multipart/form-data": parseMultipart,
   };
   for (const [contentType, parse] of Object.entries(parsers)) {
@@ -62,27 +63,25 @@ function jsonParser(instance: FastifyInstance): Parse {
         reject("code" in error ? error : invalid("The body is not valid JSON."));
       });
     });
-    if (isDeep(body)) throw tooDeep();
+    assertNotDeep(body);
     return body;
   };
 }
 
-function isDeep(value: unknown, levels = DEPTH_LIMIT): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((each) => isDeep(each, levels - 1));
+function assertNotDeep(value: unknown, levels = DEPTH_LIMIT): void {
+  if (typeof value !== "object" || value === null) return;
+  if (levels === 0) throw invalid(`The body is nested more than ${DEPTH_LIMIT} deep.`);
+  for (const each of Object.values(value)) assertNotDeep(each, levels - 1);
 }
 
-// deno-lint-ignore require-await -- an error is a rejection
-async function parseForm(bytes: Buffer): Promise<AuthBody> {
-  const fields = new URLSearchParams(bytes.toString());
-  if (fields.size > FIELD_LIMIT) throw tooMany();
+function toBody(fields: readonly (readonly [name: string, value: unknown])[]): AuthBody {
+  if (fields.length > FIELD_LIMIT) throw invalid(`The body has more than ${FIELD_LIMIT} fields.`);
   return Object.fromEntries(fields);
 }
 
 /** Characters of the Content-Type of a form: a boundary has 70 at most (RFC 2046 section 5.1.1). */
 const LONGEST_TYPE = 200;
 
-/** The size of the body bounds its parts, too. */
 async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promise<AuthBody> {
   const contentType = headers["content-type"]!;
   // Deno takes the square of its length to read it.
@@ -94,9 +93,7 @@ async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promi
   for (const [name, value] of form) {
     if (typeof value !== "string") throw invalid(`The field ${JSON.stringify(name)} must not be a file.`);
   }
-  const fields = [...form];
-  if (fields.length > FIELD_LIMIT) throw tooMany();
-  return Object.fromEntries(fields);
+  return toBody([...form]);
 }
 
 /** Node's request, with what platforms and parsers add to it. */
@@ -113,13 +110,9 @@ interface ReadRequest {
  */
 function acceptReadBodies(scope: FastifyInstance): void {
   scope.addHook("preParsing", (request, _reply, payload, done) => {
-    try {
-      // A hook of the application may have replaced the stream.
-      if (payload === request.raw && (request.raw as ReadRequest).readableEnded) payload = replay(request);
-    } catch (error) {
-      return done(error as Error);
-    }
-    done(null, payload);
+    // A hook of the application may have replaced the stream.
+    const isRead = payload === request.raw && (request.raw as ReadRequest).readableEnded;
+    done(null, isRead ? replay(request) : payload);
   });
 }
 
@@ -146,12 +139,12 @@ function readBody({ raw, headers }: FastifyRequest): Buffer {
 }
 
 function asSent(body: object, contentType = ""): string {
-  if (isDeep(body)) throw tooDeep();
+  assertNotDeep(body);
   if (!/^\s*application\/x-www-form-urlencoded\b/i.test(contentType)) return JSON.stringify(body);
   const fields = new URLSearchParams();
   for (const [name, value] of Object.entries(body)) {
     for (const text of [value].flat()) {
-      if (typeof text !== "string") throw invalid(`The field ${JSON.stringify(name)} must be a string.`);
+      if (typeof text !== "string") throw noText(name);
       fields.append(name, text);
     }
   }
@@ -180,31 +173,25 @@ export function authBody(parsed: unknown, action: string): AuthBody {
   const body = parsed ?? {};
   if (typeof body !== "object" || Array.isArray(body)) throw invalid("The body must be an object.");
   const fields = Object.entries(body);
-  if (fields.length > FIELD_LIMIT) throw tooMany();
   for (const field of fields) {
     const [name, value] = field;
     const isData = action === "session" && name === "data";
     if (!isData && typeof value !== "string") field[1] = toText(name, value);
   }
-  return Object.fromEntries(fields);
+  return toBody(fields);
 }
 
 function toText(name: string, value: unknown): string {
-  if (typeof value === "boolean") return String(value);
-  if (typeof value !== "number") throw invalid(`The field ${JSON.stringify(name)} must be a string.`);
+  if (typeof value !== "number" && typeof value !== "boolean") throw noText(name);
   // Parsing has rounded it: the text would differ from what was sent.
-  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+  if (Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER) {
     throw invalid(`The number in ${JSON.stringify(name)} is too large to be exact: send it as a string.`);
   }
   return String(value);
 }
 
-function tooDeep(): FastifyAuthError {
-  return invalid(`The body is nested more than ${DEPTH_LIMIT} deep.`);
-}
-
-function tooMany(): FastifyAuthError {
-  return invalid(`The body has more than ${FIELD_LIMIT} fields.`);
+function noText(name: string): FastifyAuthError {
+  return invalid(`The field ${JSON.stringify(name)} must be a string.`);
 }
 
 function invalid(message: string): FastifyAuthError {

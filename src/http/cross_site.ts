@@ -1,23 +1,28 @@
 /**
- * Protection against cross-site request forgery by headers that no page can set. Core checks its CSRF token
- * as well.
+ * Protection against cross-site request forgery by headers that no page can set. The CSRF token is checked as well.
  */
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { isInternal } from "./origin_check.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
+interface SentRequest {
+  readonly method: string;
+  readonly headers: Headers;
+}
+
+/** The methods with which links are followed. */
+const LINKED = /^(?:GET|HEAD)$/;
+
 /** A scheme, a host and an optional port: `https://app.example:8443`, `capacitor://localhost`. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*,]+$/;
 
 /**
- * The `trustedOrigins` of a configuration.
+ * The `trustedOrigins` of a configuration, as browsers write them.
  *
- * @returns The origins as browsers write them.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not an array of origins.
  */
-export function toTrustedOrigins(value: unknown): ReadonlySet<string> {
-  if (value === undefined) return new Set();
+export function toTrustedOrigins(value: unknown = []): ReadonlySet<string> {
   if (!Array.isArray(value)) throw invalid("must be an array of origins");
   return new Set(value.map(toOrigin));
 }
@@ -49,32 +54,28 @@ function invalid(problem: string): FastifyAuthError {
  * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
  */
 export function assertNotCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): void {
-  const site = headers["sec-fetch-site"];
-  const from = headers.origin;
+  const { "sec-fetch-site": site, origin: from } = headers;
   if (site === "same-origin" || site === "none") return;
   if (typeof from === "string" && trusted.has(from)) return;
   if (!site && (from === undefined || from === origin)) return;
+  // The header may have anything.
+  const page = typeof from === "string" && ORIGIN.test(from) ? from : undefined;
   throw crossSite(
-    `A page of another origin${named(from)} sent this request to ${origin}. Add that page's origin to ` +
-      `\`trustedOrigins\` if it is yours.${mayBeOwnPage(from, origin) ? originHint(from as string) : ""}`,
+    `A page of another origin${
+      page ? ` (${page})` : ""
+    } sent this request to ${origin}. Add that page's origin to ` +
+      `\`trustedOrigins\` if it is yours.` +
+      (page && mayBeOwnPage(page, origin)
+        ? ` If it is this server's own page, the public origin is wrong: set AUTH_URL=${page}.`
+        : ""),
   );
-}
-
-/** The page's origin, if it is one: the header may have anything. */
-function named(from: unknown): string {
-  return typeof from === "string" && ORIGIN.test(from) ? ` (${from})` : "";
 }
 
 /**
  * Whether only scheme or port differ, or the server knows itself by a name or address that users do not type.
  */
-function mayBeOwnPage(from: unknown, origin: string): boolean {
-  if (typeof from !== "string" || !ORIGIN.test(from) || !URL.canParse(from)) return false;
-  return new URL(from).hostname === new URL(origin).hostname || isInternal(origin);
-}
-
-function originHint(from: string): string {
-  return ` If it is this server's own page, the public origin is wrong: set AUTH_URL=${from}.`;
+function mayBeOwnPage(page: string, origin: string): boolean {
+  return URL.canParse(page) && (new URL(page).hostname === new URL(origin).hostname || isInternal(origin));
 }
 
 /**
@@ -88,16 +89,16 @@ function originHint(from: string): string {
  * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
  */
 export function assertOwnRequest(
-  { method, headers }: { readonly method: string; readonly headers: Headers },
+  { method, headers }: SentRequest,
   origin: string,
   trusted: ReadonlySet<string>,
 ): void {
   assertNotCrossSite(headers, origin, trusted);
   if (headers["sec-fetch-site"] !== undefined || headers.origin !== undefined) return;
-  const isLink = method === "GET" || method === "HEAD";
-  if (!isLink && headers.referer === undefined) return;
-  const referrer = originOfReferrer(headers.referer);
-  if (referrer === origin || (referrer !== undefined && trusted.has(referrer))) return;
+  const { referer } = headers;
+  if (!LINKED.test(method) && referer === undefined) return;
+  const page = typeof referer === "string" && URL.canParse(referer) ? new URL(referer).origin : "";
+  if (page === origin || trusted.has(page)) return;
   throw crossSite(
     "Any site can link to this address, and this request does not come from a page of this one. Sign in and out " +
       "with a POST, from a form or a script.",
@@ -110,19 +111,12 @@ export function assertOwnRequest(
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
  */
-export function assertNoLink(
-  { method, headers }: { readonly method: string; readonly headers: Headers },
-  what: string,
-): void {
-  if ((method !== "GET" && method !== "HEAD") || headers["sec-fetch-site"] !== "none") return;
+export function assertNoLink({ method, headers }: SentRequest, what: string): void {
+  if (!LINKED.test(method) || headers["sec-fetch-site"] !== "none") return;
   throw crossSite(
     `A link of another program can lead to this address, and ${what} is not for links: make the route a POST. If ` +
       `links may do that, give ${what} the option \`allowGet: true\`.`,
   );
-}
-
-function originOfReferrer(referer: unknown): string | undefined {
-  return typeof referer === "string" && URL.canParse(referer) ? new URL(referer).origin : undefined;
 }
 
 function crossSite(message: string): FastifyAuthError {

@@ -1,7 +1,4 @@
-/**
- * The public origin: the scheme and host that users see. Cookie names, redirects and callback URLs depend on
- * it.
- */
+/** The public origin: the scheme and host that users see. Cookie names, redirects and callback URLs depend on it. */
 import { FastifyAuthError } from "../errors.ts";
 
 export interface PublicOrigin {
@@ -30,10 +27,7 @@ export interface OriginRequest {
 
 /** The part of Node's request that is read. Its type differs from server to server. */
 interface Raw {
-  readonly raw?: {
-    readonly rawHeaders?: readonly string[];
-    readonly socket?: unknown;
-  };
+  readonly raw?: { readonly rawHeaders?: readonly string[]; readonly socket?: unknown };
 }
 
 /** A host name or address with an optional port (RFC 3986 section 3.2.2), without userinfo or path. */
@@ -49,24 +43,25 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
   if (!value) return undefined;
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.password) {
-    throw new FastifyAuthError(
-      "FST_AUTHJS_ORIGIN_INVALID",
-      `AUTH_URL (or \`origin\`) ${
-        value.includes("@") ? "" : `is ${JSON.stringify(value)}, and `
-      }must be the address ` +
-        "users type, with its scheme and without a password, such as https://app.example.",
+    // It may have a password.
+    const shown = value.includes("@") ? "" : `is ${JSON.stringify(value)}, and `;
+    throw invalidOrigin(
+      `${shown}must be the address users type, with its scheme and without a password, such as https://app.example.`,
     );
   }
+  const { origin: href, host, protocol, pathname } = url;
   if (/[?#]/.test(value)) {
-    throw new FastifyAuthError(
-      "FST_AUTHJS_ORIGIN_INVALID",
-      "AUTH_URL (or `origin`) has a query or a fragment (`?` or `#`), which no address of the auth routes has. Leave " +
-        `it out: ${url.origin}${url.pathname}`,
+    throw invalidOrigin(
+      "has a query or a fragment (`?` or `#`), which no address of the auth routes has. Leave " +
+        `it out: ${href}${pathname}`,
     );
   }
-  const path = url.pathname.replace(/\/+$/, "");
-  const { origin: href, host, protocol } = url;
+  const path = pathname.replace(/\/+$/, "");
   return Object.freeze({ href, host, secure: protocol === "https:", ...(path && { path }) });
+}
+
+function invalidOrigin(problem: string): FastifyAuthError {
+  return new FastifyAuthError("FST_AUTHJS_ORIGIN_INVALID", `AUTH_URL (or \`origin\`) ${problem}`);
 }
 
 /**
@@ -146,13 +141,14 @@ function schemeOf(protocol: string): "http" | "https" | undefined {
  */
 export function requireOrigin(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin {
   const origin = originOf(request, pinned);
-  if (origin !== undefined && !(pinned !== undefined && hasSeveralHosts(request))) return origin;
-  throw new FastifyAuthError("FST_AUTHJS_HOST_INVALID", originProblem(request));
-}
-
-function originProblem(request: OriginRequest): string {
-  if (hasSeveralHosts(request)) return "There is more than one Host header.";
-  return schemeOf(request.protocol) === undefined
-    ? "The scheme that a proxy names in X-Forwarded-Proto is neither http nor https."
-    : "The Host header is missing or is not a host name.";
+  const isAmbiguous = (origin === undefined || pinned !== undefined) && hasSeveralHosts(request);
+  if (origin !== undefined && !isAmbiguous) return origin;
+  throw new FastifyAuthError(
+    "FST_AUTHJS_HOST_INVALID",
+    isAmbiguous
+      ? "There is more than one Host header."
+      : schemeOf(request.protocol) === undefined
+      ? "The scheme that a proxy names in X-Forwarded-Proto is neither http nor https."
+      : "The Host header is missing or is not a host name.",
+  );
 }

@@ -8,21 +8,20 @@
 import type { OriginRequest, PublicOrigin } from "./origin.ts";
 
 /** The origin in use. */
-export interface OriginInUse {
+interface OriginInUse {
   readonly origin: PublicOrigin;
   /** What configures it; without one it is that of the request. */
   readonly from: string | undefined;
 }
 
-/** A contradiction. */
-export interface OriginContradiction {
+interface OriginContradiction {
   /** What the request says, and what to change. */
   readonly message: string;
   /** Whether something is wrong; otherwise a proxy may only have a Host header of its own. */
   readonly certain: boolean;
 }
 
-/** Where a request says something else about its origin; `undefined` if they agree. */
+/** What a request says of its origin, if that is something else. */
 export function originContradiction(
   request: OriginRequest,
   used: OriginInUse,
@@ -31,9 +30,9 @@ export function originContradiction(
   const { headers } = request;
   // Most forms, before their addresses are parsed.
   if (headers.origin === href && headers["sec-fetch-site"] === "same-origin") return undefined;
+  // A browser knows best: what it says also proves that a proxy's Host header does not matter.
   const from = headers.origin === undefined || headers.origin === "null" ? headers.referer : headers.origin;
   const page = from === undefined ? undefined : pageOrigin(from, request);
-  // A browser knows best: what it says also proves that a proxy's Host header does not matter.
   if (page !== undefined) {
     if (page === href) return undefined;
     return { message: explain(`A browser has a page of this server at ${page}`, page, used), certain: true };
@@ -50,14 +49,10 @@ export function originContradiction(
   const [knownScheme, knownHost] = href.split("://") as [string, string];
   const claimed = toOrigin(scheme ?? knownScheme, name ?? knownHost, href);
   if (claimed === undefined || claimed === href) return undefined;
-  const by = proto !== undefined || host !== undefined
-    ? "A proxy says that users see"
-    : "A request arrived at";
-  return {
-    message: explain(`${by} ${claimed}`, claimed, used),
-    certain: used.from === undefined || isInternal(href) ||
-      !isByProxy(request, { href, claimed, host }),
-  };
+  const by = proto ?? host ? "A proxy says that users see" : "A request arrived at";
+  const isCertain = used.from === undefined || isInternal(href) ||
+    !isByProxy(headers, new URL(claimed), new URL(href), host !== undefined);
+  return { message: explain(`${by} ${claimed}`, claimed, used), certain: isCertain };
 }
 
 /**
@@ -66,18 +61,15 @@ export function originContradiction(
  * by a proxy that has TLS.
  */
 function isByProxy(
-  { headers }: OriginRequest,
-  { href, claimed, host }: {
-    readonly href: string;
-    readonly claimed: string;
-    readonly host: string | undefined;
-  },
+  headers: OriginRequest["headers"],
+  claimed: URL,
+  configured: URL,
+  isForwarded: boolean,
 ): boolean {
-  if (isInternal(claimed)) return true;
-  const [theirs, ours] = [new URL(claimed), new URL(href)];
-  if (theirs.host === ours.host) return theirs.protocol === "http:";
-  return theirs.hostname !== ours.hostname &&
-    (host !== undefined || PROXY_HEADERS.some((name) => headers[name] !== undefined));
+  if (isInternal(claimed.href)) return true;
+  if (claimed.host === configured.host) return claimed.protocol === "http:";
+  return claimed.hostname !== configured.hostname &&
+    (isForwarded || PROXY_HEADERS.some((name) => headers[name] !== undefined));
 }
 
 /** What proxies add to a request. */
@@ -96,8 +88,6 @@ function explain(what: string, claimed: string, { origin: { href }, from }: Orig
 /**
  * The origin of the page that sent the request, if it is one of this server: the browser says so (Fetch
  * Metadata, section 2.3), or, if it does not send that, the page has the host of the request.
- *
- * @param from The page, as the browser names it.
  */
 function pageOrigin(from: string | string[], { headers, host }: OriginRequest): string | undefined {
   if (typeof from !== "string" || !/^https?:/i.test(from) || !URL.canParse(from)) return undefined;
@@ -114,22 +104,18 @@ interface Forwarded {
 
 /** What the first proxy says, by the older headers or by `Forwarded` (RFC 7239). */
 function forwardedBy(headers: OriginRequest["headers"]): Forwarded {
-  const forwarded = first(headers.forwarded);
-  const proto = first(headers["x-forwarded-proto"]) ?? parameterOf(forwarded, /(?:^|;)\s*proto="?([^";]+)/i);
+  const forwarded = first(headers.forwarded) ?? "";
+  const proto = first(headers["x-forwarded-proto"]) ?? /(?:^|;)\s*proto="?([^";\s]+)/i.exec(forwarded)?.[1];
   return {
-    proto: proto === undefined ? undefined : /^(?:https|wss)$/i.test(proto) ? "https" : "http",
-    host: first(headers["x-forwarded-host"]) ?? parameterOf(forwarded, /(?:^|;)\s*host="?([^";]+)/i),
+    proto: proto && (/^(?:https|wss)$/i.test(proto) ? "https" : "http"),
+    host: first(headers["x-forwarded-host"]) ?? /(?:^|;)\s*host="?([^";\s]+)/i.exec(forwarded)?.[1],
   };
-}
-
-function parameterOf(forwarded: string | undefined, pattern: RegExp): string | undefined {
-  return forwarded === undefined ? undefined : pattern.exec(forwarded)?.[1]?.trim();
 }
 
 /** The first of the values of a header, which each proxy adds to. */
 function first(header: string | string[] | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  return [header].flat()[0]?.split(",")[0]?.trim() || undefined;
+  const [value] = String(header ?? "").split(",", 1);
+  return value!.trim() || undefined;
 }
 
 /**

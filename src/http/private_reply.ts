@@ -1,7 +1,6 @@
 /** Keeps the replies of guarded routes out of shared caches, and pages out of what a browser goes back to. */
 import type { FastifyReply } from "fastify";
-import { onHeaders } from "./late_headers.ts";
-import { removeCdnCaching } from "./security_headers.ts";
+import { headerText, onHeaders, removeCdnCaching, withVary } from "./reply_headers.ts";
 
 /** What is known of a reply that is to stay private. */
 interface Kept {
@@ -32,7 +31,7 @@ export function keepUnstored(reply: FastifyReply): void {
   const { raw } = reply;
   onHeaders(raw, () => {
     removeCdnCaching(raw);
-    if (!NO_STORE.test(String(raw.getHeader("cache-control")))) raw.setHeader("cache-control", "no-store");
+    if (!NO_STORE.test(headerText(raw, "cache-control"))) raw.setHeader("cache-control", "no-store");
   });
 }
 
@@ -41,22 +40,20 @@ export function keepUnstored(reply: FastifyReply): void {
  * application and file servers set for all replies. Only the route itself may make its reply public: its
  * handler, or a hook of it that runs between the guard and the handler.
  */
-export function keepPrivate(reply: FastifyReply): void {
-  const before = toText(reply.getHeader("cache-control"));
-  const held = (reply as Holder)[KEPT];
+export function keepPrivate(reply: FastifyReply & Holder): void {
+  const before = headerText(reply, "cache-control");
   // A second guard; what was set before it, the route has not set.
-  if (held !== undefined) return void (held.before = before);
-  const kept: Kept = { before, own: undefined, isSent: false, send: reply.send };
-  (reply as Holder)[KEPT] = kept;
+  if (reply[KEPT] !== undefined) return void (reply[KEPT].before = before);
+  const kept: Kept = reply[KEPT] = { before, own: undefined, isSent: false, send: reply.send };
   reply.send = sendRecorded;
   const { raw } = reply;
   onHeaders(raw, () => {
-    raw.setHeader("vary", withCookie(toText(raw.getHeader("vary"))));
-    const final = toText(raw.getHeader("cache-control"));
+    raw.setHeader("vary", withVary(headerText(raw, "vary"), "Cookie"));
+    const final = headerText(raw, "cache-control");
     if (!kept.isSent && final !== kept.before) kept.own = final;
     if (kept.own !== undefined && final === kept.own && !isFile(reply, final)) return;
     removeCdnCaching(raw);
-    raw.setHeader("cache-control", privateDirectives(final, toText(raw.getHeader("content-type")), kept));
+    raw.setHeader("cache-control", privateDirectives(final, headerText(raw, "content-type"), kept));
   });
 }
 
@@ -64,20 +61,14 @@ export function keepPrivate(reply: FastifyReply): void {
  * Takes note of what the route has set when it sends its reply, before hooks of the application run. One
  * function for all replies, so that they have one shape.
  */
-function sendRecorded(this: FastifyReply, payload?: unknown): FastifyReply {
-  const kept = (this as Holder)[KEPT]!;
+function sendRecorded(this: FastifyReply & Holder, payload?: unknown): FastifyReply {
+  const kept = this[KEPT]!;
   const sent = payload instanceof Response ? payload.headers.get("cache-control") : null;
-  const now = sent ?? toText(this.getHeader("cache-control"));
+  const now = sent ?? headerText(this, "cache-control");
   kept.isSent = true;
   // An error is answered by a handler of the application.
   kept.own = payload instanceof Error || now === kept.before ? undefined : now;
   return kept.send.call(this, payload as never);
-}
-
-/** The value of a header as one text, also if there are several. */
-function toText(value: unknown): string {
-  if (value === undefined || value === null) return "";
-  return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
 /**
@@ -115,9 +106,3 @@ function toPrivate(cacheControl: string): string {
 
 /** `private="set-cookie"` concerns one header only. */
 const SHARED = /^(?:public|s-maxage|proxy-revalidate|stale-(?:while-revalidate|if-error)|private=)/i;
-
-function withCookie(vary: string): string {
-  if (vary === "") return "Cookie";
-  if (/(?:^|[\s,])(?:\*|cookie)(?:$|[\s,])/i.test(vary)) return vary;
-  return `${vary}, Cookie`;
-}

@@ -6,7 +6,7 @@ import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import { factoryIdOf, variableOf } from "./settings.ts";
 import { invalidProvider } from "../errors.ts";
-import { redactError } from "../http/redact_error.ts";
+import { redactError } from "../http/redact.ts";
 import { lazyPattern } from "../utils/lazy_pattern.ts";
 
 /** The environment; an empty variable counts as unset. */

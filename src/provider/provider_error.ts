@@ -1,7 +1,7 @@
 /** Reads the error in a provider's response, and makes it fit for a log. */
 import { FastifyAuthError } from "../errors.ts";
 import type { BufferedResponse } from "./buffered_response.ts";
-import { redactText } from "../http/redact_error.ts";
+import { redactText } from "../http/redact.ts";
 import { isJsonObject, parseJsonObject } from "../utils/json.ts";
 import { lazyPattern } from "../utils/lazy_pattern.ts";
 

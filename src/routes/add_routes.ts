@@ -9,13 +9,11 @@ import type {
 import type { AuthInUse } from "../core/context.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { AUTH_ROUTE, HIDDEN } from "../http/auth_route.ts";
+import { AUTH_ROUTE, decorateReceived } from "../http/auth_route.ts";
 import { BODY_LIMIT, useAuthBodyParsers } from "../http/body.ts";
-import { LATE_PAYLOAD, type LateReply } from "../http/late_headers.ts";
-import { decorateReceived } from "../http/received.ts";
+import { LATE_PAYLOAD, type LateReply, protectReply } from "../http/reply_headers.ts";
 import { redactingSerializers } from "../http/redact.ts";
 import { redactRequestSpans } from "../http/redact_spans.ts";
-import { protectReply } from "../http/security_headers.ts";
 import { later } from "../utils/later.ts";
 import { admission, type MountOf } from "./admission.ts";
 import type { DOCUMENTS } from "../features/mod.ts";
@@ -123,6 +121,9 @@ function redactLog(scope: FastifyInstance): void {
     )
   );
 }
+
+/** Documents of `@fastify/swagger` leave the route out. */
+const HIDDEN: Readonly<Record<string, boolean>> = { hide: true };
 
 /** The options that all routes share. */
 export function routeDefaults() {

@@ -1,6 +1,6 @@
 /** What a route does with a request: how it is answered, and refused. */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { receivedRequest } from "../http/received.ts";
+import { receivedRequest } from "../http/auth_route.ts";
 import { type Mount, requestContext } from "./context.ts";
 import { sendFailedPage } from "./failed_page.ts";
 import { publishRefusal, runAction } from "./outcome.ts";

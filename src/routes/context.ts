@@ -5,7 +5,7 @@ import type { AuthInUse, Limited, RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { namedCallbackUrl, normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
 import type { PublicOrigin } from "../http/origin.ts";
-import type { Received } from "../http/received.ts";
+import type { Received } from "../http/auth_route.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DatabaseUnavailable } from "../adapter/failure.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
-import { acceptsHtml } from "../http/accept.ts";
+import { acceptsHtml } from "../http/page_request.ts";
 import { prefersJson } from "../http/preferences.ts";
 import { originOf } from "../http/origin.ts";
 import type { PageError } from "../pages/page_error.ts";

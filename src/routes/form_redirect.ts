@@ -5,9 +5,9 @@
  */
 import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
-import { acceptsHtml } from "../http/accept.ts";
+import { acceptsHtml } from "../http/page_request.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
-import { LATE_PAYLOAD, type LateReply, onHeaders } from "../http/late_headers.ts";
+import { headerText, LATE_PAYLOAD, type LateReply, onHeaders } from "../http/reply_headers.ts";
 import type { Page } from "../pages/types.ts";
 import { type PagePlace, preparePage, sendPage } from "./send_page.ts";
 
@@ -35,7 +35,7 @@ export async function sendFormRedirect(
 ): Promise<FastifyReply> {
   // A `redirect` callback may return "//host/path".
   const target = new URL(url, place.origin.href).href;
-  if (blocksForms(policiesOf(reply), target)) return await sendPage(reply, page(), place);
+  if (blocksForms(headerText(reply, POLICY), target)) return await sendPage(reply, page(), place);
   // A hook of the application may set a policy that blocks it when the reply is sent.
   if (!isAuthRoute(reply.request.routeOptions.config)) {
     const html = await preparePage(reply, page(), place);
@@ -44,14 +44,14 @@ export async function sendFormRedirect(
     reply.removeHeader(POLICY);
     const { raw } = reply;
     onHeaders(raw, () => {
-      if (!blocksForms(policiesOf(reply), target)) return;
+      if (!blocksForms(headerText(reply, POLICY), target)) return;
       raw.statusCode = 200;
       raw.removeHeader("location");
     });
     return reply.code(302).header("location", url).send(html);
   }
   (reply as LateReply)[LATE_PAYLOAD] = () => {
-    if (!blocksForms(policiesOf(reply), target)) return undefined;
+    if (!blocksForms(headerText(reply, POLICY), target)) return undefined;
     reply.code(200).removeHeader("location");
     return preparePage(reply, page(), place);
   };
@@ -59,10 +59,6 @@ export async function sendFormRedirect(
 }
 
 const POLICY = "content-security-policy";
-
-function policiesOf(reply: FastifyReply): string {
-  return [reply.getHeader(POLICY) ?? []].flat().join(",");
-}
 
 /**
  * Whether a form on a page with these policies may not lead to a URL of another origin: browsers apply

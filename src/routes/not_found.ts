@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AuthInUse } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
-import type { AuthParams } from "../http/received.ts";
+import type { AuthParams } from "../http/auth_route.ts";
 import { later } from "../utils/later.ts";
 import { protectOnSend, refuseRequest, register, routeDefaults, type RouterConfig } from "./add_routes.ts";
 import { assertServed, type MountOf } from "./admission.ts";

@@ -5,7 +5,7 @@ import type { Handler, RequestContext } from "../core/context.ts";
 import { errorPage, failureOf } from "../core/failure.ts";
 import { allowedRedirect } from "../core/flow.ts";
 import { FastifyAuthError } from "../errors.ts";
-import type { AuthParams } from "../http/received.ts";
+import type { AuthParams } from "../http/auth_route.ts";
 import { errorTypeOf } from "../telemetry/error_type.ts";
 import { eventsOf, type Publish } from "../telemetry/events.ts";
 import { authActions } from "../telemetry/operations.ts";

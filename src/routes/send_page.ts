@@ -3,7 +3,7 @@ import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
-import { onHeaders } from "../http/late_headers.ts";
+import { onHeaders } from "../http/reply_headers.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
 import type { Nonce, Page, Wait } from "../pages/types.ts";

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { redirectAnswer } from "../core/answer.ts";
 import { errorPage } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { receivedRequest } from "../http/received.ts";
+import { receivedRequest } from "../http/auth_route.ts";
 import { type Mount, requestContext } from "./context.ts";
 import { sendFailedPage, wantsPage } from "./failed_page.ts";
 import { replyKind, sendAnswer, sendFailure } from "./reply.ts";

@@ -1,8 +1,7 @@
 /** Sets changed session cookies on every reply of a scope. */
 import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
-import { type Head, onHeaders, valuesOf } from "../http/late_headers.ts";
-import { removeCdnCaching } from "../http/security_headers.ts";
+import { type Head, headerText, onHeaders, removeCdnCaching, valuesOf } from "../http/reply_headers.ts";
 import { type SetCookie, toSetCookieLine } from "../http/set_cookie.ts";
 import { isSessionPart } from "./cookie.ts";
 import { READS, RequestReads, type Update } from "./request_reads.ts";
@@ -151,7 +150,7 @@ function nameIn(line: string): string {
 /** A shared cache would hand one user's session to the next. */
 function keepFromSharedCaches(head: Head): void {
   removeCdnCaching(head);
-  const cacheControl = valuesOf(head, "cache-control").join(", ");
+  const cacheControl = headerText(head, "cache-control");
   if (!PRIVATE.test(cacheControl) || SHARED.test(cacheControl)) head.setHeader("cache-control", "no-store");
 }
 

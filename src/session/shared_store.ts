@@ -1,7 +1,7 @@
 /** The store of a configuration, with a limit to each call. */
 import type { LoggerInstance } from "@auth/core/types";
 import { FastifyAuthError } from "../errors.ts";
-import { redactError } from "../http/redact_error.ts";
+import { redactError } from "../http/redact.ts";
 import type { Store } from "../types.ts";
 import { withDeadline } from "../utils/deadline.ts";
 import { monotonicNow } from "../utils/monotonic.ts";

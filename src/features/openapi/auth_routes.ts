@@ -2,7 +2,7 @@
 import type { FastifySchema } from "fastify";
 import type { AuthInUse } from "../../core/context.ts";
 import type { ResolvedConfig } from "../../config/resolve.ts";
-import type { JsonSchema } from "../../http/error_schema.ts";
+import type { JsonSchema } from "../../errors.ts";
 import type { AuthRoute } from "../../routes/table.ts";
 import { isOpenIdProvider, type ProviderSummary } from "../../provider/summary.ts";
 

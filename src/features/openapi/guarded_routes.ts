@@ -2,7 +2,7 @@
 import type { FastifyInstance, RouteOptions } from "fastify";
 import { authInstance } from "../../instance/auth_instance.ts";
 import { cookieSettings } from "../../config/cookies.ts";
-import { errorSchema } from "../../http/error_schema.ts";
+import { errorSchema } from "../../errors.ts";
 import type { Guarding } from "../../guard/guard.ts";
 
 /** The decorator of `@fastify/swagger`, which makes the document. */

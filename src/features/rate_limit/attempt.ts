@@ -5,7 +5,7 @@ import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import { isPrefetch } from "../../http/prefetch.ts";
+import { isPrefetch } from "../../http/page_request.ts";
 import { ownerOf } from "../../session/open.ts";
 import type { RateLimitSettings } from "./settings.ts";
 import { foldName } from "./fold_name.ts";

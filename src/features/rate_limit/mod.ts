@@ -1,7 +1,7 @@
 /** Limits on attempts to sign in, counted by `@fastify/rate-limit`. */
 import type { Provider } from "@auth/core/providers";
 import { timeWarnings } from "../../config/mistakes.ts";
-import type { JsonSchema } from "../../http/error_schema.ts";
+import type { JsonSchema } from "../../errors.ts";
 import type { Feature } from "../../instance/feature.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import type { RateLimitOptions } from "./options.ts";

@@ -1,0 +1,21 @@
+/** Which requests are a browser's, for a page. */
+import type { IncomingHttpHeaders } from "node:http";
+
+/** Whether the client accepts `text/html` by name: browsers do for a page, `fetch()` by default does not. */
+export function acceptsHtml(accept = ""): boolean {
+  return accept.toLowerCase().split(",").some((range) => {
+    const [type, ...parameters] = range.split(";").map((part) => part.trim());
+    return type === "text/html" && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));
+  });
+}
+
+/** `Sec-Purpose` is the standard (Fetch, section 3.2); the others are of older browsers. */
+const PURPOSES = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
+
+/** Whether the page is fetched in advance, or for a preview. */
+export function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  for (const name of PURPOSES) {
+    if (/\b(?:prefetch|prerender|preview)\b/i.test(String(headers[name] ?? ""))) return true;
+  }
+  return false;
+}
