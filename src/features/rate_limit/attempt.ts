@@ -12,7 +12,6 @@ import { foldName } from "./fold_name.ts";
 
 type AccountName = RateLimitSettings["accountName"];
 
-/** What a request is counted as. */
 export interface Subject {
   /** An attempt may be a guess; a mail costs its recipient; a token may be a row in the database. */
   readonly kind: "attempt" | "mail" | "token";
@@ -40,7 +39,6 @@ export async function subjectOf(
   return subject("attempt", folded(ACCOUNTS[type]?.(context, accountName)));
 }
 
-/** The account in one spelling. */
 function folded(name: string | undefined): string | undefined {
   return name === undefined ? undefined : foldName(name);
 }
@@ -72,7 +70,6 @@ function mayBeGuess({ provider, method, query, headers }: RequestContext): boole
   return method === "POST" || (!isPrefetch(headers) && new URLSearchParams(query).has("token"));
 }
 
-/** The account by the type of the provider. */
 const ACCOUNTS: Readonly<
   Record<string, (context: RequestContext, accountName: AccountName) => string | undefined>
 > = {
@@ -88,7 +85,6 @@ const ACCOUNTS: Readonly<
   },
 };
 
-/** An e-mail provider, with its settings. */
 /**
  * The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one, and
  * so are sub-addresses (RFC 5233), such as "ada+news@example.com".

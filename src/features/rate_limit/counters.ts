@@ -9,26 +9,21 @@ import type { Log } from "../../utils/log.ts";
 import { sendCommand } from "../../utils/redis_client.ts";
 
 /** The plugin, as far as it is used. */
-export type RateLimitPlugin = FastifyPluginCallback<Record<string, unknown>> & {
+type RateLimitPlugin = FastifyPluginCallback<Record<string, unknown>> & {
   /** An address, or the network of an IPv6 address. From 11.2 on. */
   readonly normalizeIP: (address: string) => string;
 };
 
-/** Where a counter stands. */
-export interface Count {
-  /** Whether there were more than allowed. */
+/** What `createRateLimit()` of a scope with the plugin tells of a counter. */
+interface Count {
   readonly isExceeded: boolean;
-  /** How many more are allowed. */
   readonly remaining: number;
-  /** Seconds until it starts anew. */
+  /** Until it starts anew. */
   readonly ttlInSeconds: number;
 }
 
 /** Counts one more event of a key; without `increment` it only looks. */
 type Counter = (key: string, options?: { readonly increment: false }) => Promise<Count>;
-
-/** The counters of the limits that are on. */
-export type Counters = Readonly<Partial<Record<LimitName, Counter>>>;
 
 /**
  * Loads the plugin. It is an optional peer, so nothing imports it by name: bundlers and Deno would want it for
@@ -50,11 +45,9 @@ export async function loadRateLimit(
         "with your own import of it.",
       { cause },
     );
-  const { default: loaded } = plugin
-    ? { default: plugin }
-    : await load("@fastify/rate-limit").catch((cause) => {
-      throw failed("which cannot be loaded", cause);
-    });
+  const loaded = plugin ?? (await load("@fastify/rate-limit").catch((cause) => {
+    throw failed("which cannot be loaded", cause);
+  })).default;
   if ((loaded as Partial<RateLimitPlugin>).normalizeIP === undefined) throw failed("and this one is older");
   return loaded as RateLimitPlugin;
 }
@@ -62,23 +55,16 @@ export async function loadRateLimit(
 /** Events that are counted at most in the memory of a process, of each kind: with more, the oldest are forgotten. */
 const MOST_IN_MEMORY = 50_000;
 
-/** A scope with the plugin. */
-interface LimitedScope {
-  createRateLimit(): (request: object, options: object | undefined) => Promise<Count>;
-}
-
-/** Makes the counters. */
+/** Makes the counters of the limits that are on. */
 export async function openCounters(
   plugin: RateLimitPlugin,
   settings: RateLimitSettings,
   secret: string,
   log: Log,
-): Promise<Counters> {
+): Promise<Readonly<Partial<Record<LimitName, Counter>>>> {
   const { redis, prefix } = settings;
   // So no address or name of a user is in Redis, and without the secret none can be guessed.
-  const secretKey = hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32);
-  const digest = (key: string) =>
-    createHmac("sha256", new Uint8Array(secretKey)).update(key).digest("base64url");
+  const secretKey = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));
   const commands = redis && redisCommands(redis, log);
   // An instance of Fastify that answers nothing: below one where the application has registered the plugin, it
   // makes no counters of its own, and one that has started takes no plugin. A configuration may come later.
@@ -91,12 +77,16 @@ export async function openCounters(
         ...settings[name],
         global: false,
         cache: MOST_IN_MEMORY,
-        keyGenerator: ({ key }: { readonly key: string }) => key,
+        keyGenerator: ({ key }: { readonly key: string }) =>
+          createHmac("sha256", secretKey).update(key).digest("base64url"),
         ...(commands && { redis: commands, nameSpace: `${prefix}${name}:` }),
       });
-      const count = (scope as unknown as LimitedScope).createRateLimit();
+      const { createRateLimit } = scope as unknown as {
+        createRateLimit(): (request: object, options: object | undefined) => Promise<Count>;
+      };
+      const count = createRateLimit();
       // What it reads of a request. That of the client may have a `groupId`, of the application's own limits.
-      counters[name] = (key, options) => count({ key: digest(key), routeOptions: {} }, options);
+      counters[name] = (key, options) => count({ key, routeOptions: {} }, options);
     });
   }
   await host.ready();
@@ -117,24 +107,25 @@ type Reply = readonly [count: number, milliseconds: number];
  */
 function redisCommands(client: NonNullable<RateLimitSettings["redis"]>, log: Log): object {
   let failing = false;
-  const tell = (error: Error): Reply => {
-    const message = `Auth.js: Redis fails, so attempts to sign in are not limited: ${error.message}`;
-    if (!failing) log.error({ code: CODE }, message);
-    failing = true;
-    return [0, 0];
-  };
-  const works = (reply: unknown) => {
-    if (failing) log.warn({ code: CODE }, "Auth.js: Redis works again: attempts to sign in are limited.");
-    failing = false;
-    return reply as Reply;
+  const send = async (...args: string[]): Promise<Reply> => {
+    try {
+      const answer = (async () => await sendCommand(client, "EVAL", ...args))();
+      const reply = await withDeadline(answer, DEADLINE_MS, () => new Error("no answer within a second"));
+      if (failing) log.warn({ code: CODE }, "Auth.js: Redis works again: attempts to sign in are limited.");
+      failing = false;
+      return reply as Reply;
+    } catch (error) {
+      const problem = `Redis fails, so attempts to sign in are not limited: ${(error as Error).message}`;
+      if (!failing) log.error({ code: CODE }, `Auth.js: ${problem}`);
+      failing = true;
+      return [0, 0];
+    }
   };
   const commands: Record<string, unknown> = {
     defineCommand(name: string, { lua }: { readonly lua: string }) {
       commands[name] = (key: string, ...rest: [...unknown[], (error: null, reply: Reply) => void]) => {
         const done = rest.pop() as (error: null, reply: Reply) => void;
-        const send = async () => await sendCommand(client, "EVAL", lua, "1", key, ...rest.map(String));
-        withDeadline(send(), DEADLINE_MS, () => new Error("no answer within a second"))
-          .then(works, tell).then((reply) => done(null, reply));
+        send(lua, "1", key, ...rest.map(String)).then((reply) => done(null, reply));
       };
     },
   };

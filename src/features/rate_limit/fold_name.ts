@@ -26,7 +26,6 @@ function withUnicodeDomain(name: string): string {
 /** Spaces, marks, and characters that are not shown. */
 const ignored = lazyPattern(String.raw`[\s\p{M}\p{Cc}\p{Cf}\p{DI}]`, "u");
 
-/** Digits of any script. */
 const digit = lazyPattern(String.raw`\p{Nd}`, "u");
 
 function foldCharacter(character: string): string {

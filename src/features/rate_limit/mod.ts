@@ -6,11 +6,12 @@ import type { Feature } from "../../instance/feature.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import type { RateLimitOptions } from "./options.ts";
 import type { RateLimits } from "./rate_limits.ts";
+import { later } from "../../utils/later.ts";
 import { LIMIT_NAMES, nameFields, rateLimitRule, rateLimitSettings } from "./settings.ts";
 
 /** Limits that go on for the next configuration of a tenant, if that counts the same. */
 interface Shared {
-  /** What is counted, and how. Functions are not in it: they count nothing. */
+  /** What is counted, and how, but for functions, which count nothing. */
   readonly settings: string;
   readonly redis: RateLimitOptions["redis"];
   /** The first mount opens them; `auth.signIn()` uses the same. */
@@ -19,6 +20,8 @@ interface Shared {
 
 const SHARED = "rate_limit";
 
+const openLimits = later(async () => (await import("./rate_limits.ts")).openLimits);
+
 export const rateLimit: Feature = {
   rules: { rateLimit: rateLimitRule },
   warnings: [
@@ -26,9 +29,10 @@ export const rateLimit: Feature = {
       const options = optionsIn(config);
       // Less than a second between attempts limits none.
       return timeWarnings(
-        LIMIT_NAMES.map((
-          name,
-        ) => [`rateLimit.${name}.timeWindow`, (options[name] || undefined)?.timeWindow, 1000]),
+        LIMIT_NAMES.map((name) => {
+          const { timeWindow } = options[name] || {};
+          return [`rateLimit.${name}.timeWindow`, timeWindow, 1000];
+        }),
       );
     }],
     ["FST_AUTHJS_WARN_RATE_LIMIT", ({ config, core }) => {
@@ -54,9 +58,7 @@ export const rateLimit: Feature = {
     kept.set(SHARED, shared);
     return {
       async onMount(scope, auth) {
-        shared.limits ??= import("./rate_limits.ts").then(({ RateLimits }) =>
-          RateLimits.open(scope, settings, auth)
-        );
+        shared.limits ??= openLimits(scope, settings, auth);
         await shared.limits;
       },
       onAuthRequest: async (asked) => await (await shared.limits)?.admit(asked),

@@ -6,7 +6,6 @@ import type { RateLimit, RateLimitOptions } from "./options.ts";
 /** The limits, each with counters of its own. */
 export const LIMIT_NAMES = ["address", "accountFromAddress", "account", "mail", "token"] as const;
 
-/** The name of a limit. */
 export type LimitName = typeof LIMIT_NAMES[number];
 
 /** The options, with their defaults. */
@@ -16,6 +15,18 @@ export type RateLimitSettings =
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+
+/** docs/rate-limits.md says why. */
+const DEFAULTS = {
+  address: { max: 60, timeWindow: MINUTE_MS },
+  accountFromAddress: { max: 10, timeWindow: HOUR_MS },
+  account: { max: 100, timeWindow: 24 * HOUR_MS },
+  mail: { max: 5, timeWindow: HOUR_MS },
+  token: { max: 60, timeWindow: HOUR_MS },
+  concurrentPerAccount: 2,
+  concurrentPerAddress: 8,
+  prefix: "fastify-authjs:limit:",
+};
 
 const positive = (unit = ""): Rule => (value, name) =>
   Number.isSafeInteger(value) && (value as number) > 0
@@ -30,13 +41,8 @@ const LIMIT: Rule = (limit, name) => {
   return optionsOf(rules)({ max, timeWindow, ...others }, name);
 };
 
-const CLIENT = required(
-  "a client of `ioredis`, or a connected one of `redis`",
-  (client) => isObject(client) && ("call" in client || "sendCommand" in client),
-);
 const FUNCTION = required("a function", (value) => typeof value === "function");
 
-/** What an option may be, and its default. docs/rate-limits.md says why. */
 const RULES: Readonly<Record<keyof RateLimitOptions, Rule>> = {
   address: LIMIT,
   accountFromAddress: LIMIT,
@@ -46,20 +52,12 @@ const RULES: Readonly<Record<keyof RateLimitOptions, Rule>> = {
   concurrentPerAccount: positive(),
   concurrentPerAddress: positive(),
   accountName: FUNCTION,
-  redis: CLIENT,
+  redis: required(
+    "a client of `ioredis`, or a connected one of `redis`",
+    (client) => isObject(client) && ("call" in client || "sendCommand" in client),
+  ),
   prefix: TEXT,
   plugin: FUNCTION,
-};
-
-const DEFAULTS = {
-  address: { max: 60, timeWindow: MINUTE_MS },
-  accountFromAddress: { max: 10, timeWindow: HOUR_MS },
-  account: { max: 100, timeWindow: 24 * HOUR_MS },
-  mail: { max: 5, timeWindow: HOUR_MS },
-  token: { max: 60, timeWindow: HOUR_MS },
-  concurrentPerAccount: 2,
-  concurrentPerAddress: 8,
-  prefix: "fastify-authjs:limit:",
 };
 
 /** What `rateLimit` may be. */
@@ -70,11 +68,6 @@ export const rateLimitRule: Rule = (value, name) => {
     : `\`${name}\` is ${JSON.stringify(value)}: write true, false or an object.`;
 };
 
-/**
- * The settings of a configuration.
- *
- * @param providers Those for core.
- */
 export function rateLimitSettings(
   options: RateLimitOptions,
   providers: readonly Provider[],
