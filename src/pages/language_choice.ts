@@ -58,16 +58,17 @@ export class LanguageChoice {
     return this.#accepted.memo(String(accepted)).tag;
   }
 
-  /**
-   * Where Chinese is written in traditional characters, its tag names the region more often than the script.
-   */
   #preferred(languages: string): string | undefined {
-    const read = languages.split(",", MOST_RANGES).join(",");
-    const withScript = read.replaceAll(TRADITIONAL, (tag) => {
-      const isAvailable = this.#available.some((available) => available.toLowerCase() === tag.toLowerCase());
-      return isAvailable ? tag : "zh-Hant";
-    });
-    return preferredLanguage(withScript, this.#available);
+    let read = languages.split(",", MOST_RANGES).join(",");
+    for (const [tags, near] of NEAR) {
+      read = read.replaceAll(tags, (tag) => {
+        const isAvailable = this.#available.some((available) =>
+          available.toLowerCase() === tag.toLowerCase()
+        );
+        return isAvailable ? tag : near;
+      });
+    }
+    return preferredLanguage(read, this.#available);
   }
 
   /** The available language for the first of these tags that has one. */
@@ -86,5 +87,12 @@ const MOST_LOCALES = 10;
 /** Of `Accept-Language`, more are not read. */
 const MOST_RANGES = 50;
 
-/** Chinese in traditional characters (BCP 47). */
-const TRADITIONAL = /\bzh-(?:hant(?:-[a-z]{2})?|tw|hk|mo)\b/gi;
+/** Tags that do not begin with that of the language whose readers they have. */
+const NEAR: readonly (readonly [RegExp, string])[] = [
+  // In traditional characters the tag names the region more often than the script (BCP 47).
+  [/\bzh-(?:hant(?:-[a-z]{2})?|tw|hk|mo)\b/gi, "zh-Hant"],
+  // Norwegian, and Nynorsk.
+  [/(?<![\w-])n[no](?:-no)?(?![\w-])/gi, "nb"],
+  // Where Portuguese is written as in Portugal (CLDR, parent locales).
+  [/\bpt-(?:ao|ch|cv|gq|gw|lu|mo|mz|st|tl)\b/gi, "pt-PT"],
+];
