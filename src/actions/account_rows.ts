@@ -3,6 +3,10 @@ import type { ActionAuth } from "./perform.ts";
 import type { AccountListAdapter, ListedAccount } from "../adapter/added_methods.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { invalid } from "../instance/arguments.ts";
+import { presentedToken, readSession } from "../instance/read_session.ts";
+import { ownerOf } from "../session/open.ts";
+import type { SessionSettings } from "../session/settings.ts";
+import type { SessionRequest } from "../types.ts";
 
 /** The rows of the accounts of a user. */
 export async function rowsOf(
@@ -36,6 +40,27 @@ function isAccount(row: unknown): boolean {
   const { userId, provider, providerAccountId } = (row ?? {}) as Partial<ListedAccount>;
   return userId !== undefined && userId !== null && typeof provider === "string" &&
     typeof providerAccountId === "string";
+}
+
+/**
+ * Who is signed in, without an id if the database does not know the user; `undefined` if there is no session.
+ *
+ * @throws {FastifyAuthError} If it is not known whether there is one.
+ */
+export async function signedInAs(
+  { config }: ActionAuth,
+  request: SessionRequest,
+): Promise<SignedIn | undefined> {
+  const { session, failure } = await readSession(request, config);
+  if (failure !== undefined) throw failure;
+  if (session === null) return undefined;
+  const { cookie, settings } = presentedToken(request, config)!;
+  return { id: await fromAdapter(ownerOf(cookie.token, settings)), settings };
+}
+
+interface SignedIn {
+  readonly id: string | undefined;
+  readonly settings: SessionSettings;
 }
 
 /** Waits for the adapter. A client learns only that it failed. */

@@ -1,16 +1,13 @@
 /** The access tokens of providers if sessions are in a database: in the rows of accounts. */
-import type { LoggerInstance } from "@auth/core/types";
 import type { ActionAuth } from "../../actions/perform.ts";
-import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
-import type { AccountTokens, AccountUpdateAdapter } from "../../adapter/added_methods.ts";
+import { fromAdapter, rowsOf, signedInAs } from "../../actions/account_rows.ts";
+import type { AccountUpdateAdapter } from "../../adapter/added_methods.ts";
 import { toCoreLogger } from "../../core/logger.ts";
-import { presentedToken, readSession } from "../../instance/read_session.ts";
-import { isRefused, refreshTokens } from "./refresh_tokens.ts";
-import { ownerOf } from "../../session/open.ts";
-import { EARLY_MS, isExpired, type ProviderTokens } from "./provider_tokens.ts";
 import { inTurn, refreshedElsewhere } from "../../session/in_turn.ts";
-import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
 import type { SessionRequest } from "../../types.ts";
+import { memoryOf, onceAtATime, type TokenPlace } from "./token_place.ts";
+import type { ProviderTokens } from "./provider_tokens.ts";
+import { isRefused } from "./refresh_tokens.ts";
 
 /** A row with tokens. */
 interface TokenRow {
@@ -19,188 +16,119 @@ interface TokenRow {
   readonly tokens: ProviderTokens;
 }
 
-/** What this process remembers of accounts. */
-interface Memory {
-  /** The refreshes under way. */
-  readonly underWay: Map<string, Promise<void>>;
-  /** Refreshed tokens that could not be written: those in the row of the account are spent. */
-  readonly unwritten: Map<string, ProviderTokens>;
-}
-
-function memoryOf({ instance: { memory } }: ActionAuth): Memory {
-  const known = memory.get("access_tokens") as Memory | undefined;
-  const own = known ?? { underWay: new Map(), unwritten: new Map() };
-  if (known === undefined) memory.set("access_tokens", own);
-  return own;
-}
-
-/** Does work once for all who ask for it at the same time. */
-export async function onceAtATime(auth: ActionAuth, key: string, work: () => Promise<void>): Promise<void> {
-  const { underWay } = memoryOf(auth);
-  const working = underWay.get(key) ?? work().finally(() => underWay.delete(key));
-  underWay.set(key, working);
-  await working;
-}
-
-/** A valid access token of an account of the signed-in user, or null if there is none. */
-export async function accessTokenOfAccount(
-  auth: ActionAuth,
-  request: SessionRequest,
-  id: string,
-): Promise<string | null> {
-  // Before anything is read: whether there is such a provider does not depend on the user.
-  oauthProvider(id, auth.instance.config);
-  const userId = await signedInId(auth, request);
-  if (userId === undefined) return null;
-  let account: string | undefined;
-  for (let attempt = 0;; attempt++) {
-    const row = await findRow(auth, userId, id, account);
-    if (row === undefined) return null;
-    const { tokens } = row;
-    account = row.providerAccountId;
-    const canRefresh = tokens.refresh_token !== undefined && attempt < ATTEMPTS;
-    // A provider may issue tokens that expire sooner than they would be refreshed.
-    if (!isExpired(tokens, canRefresh && attempt === 0 ? EARLY_MS : 0)) return tokens.access_token;
-    if (!canRefresh) throw expired(id);
-    try {
-      await refreshRow(auth, request, userId, row);
-    } catch (failure) {
-      return whileValid(tokens, toError(failure, id));
-    }
-  }
-}
-
-/** The id of the signed-in user. */
-async function signedInId({ config }: ActionAuth, request: SessionRequest): Promise<string | undefined> {
-  const { session, failure } = await readSession(request, config);
-  if (failure !== undefined) throw failure;
-  if (session === null) return undefined;
-  const { cookie, settings } = presentedToken(request, config)!;
-  return await fromAdapter(ownerOf(cookie.token, settings));
-}
-
 /**
- * The account of a provider. Of several, the one whose access token expires last: it was used for the latest
- * sign-in.
+ * The tokens of the signed-in user in the rows of accounts.
  *
- * @param account The id of one of them.
+ * @param id The id of the provider.
+ * @param exchange Exchanges a refresh token.
  */
-async function findRow(
+export function tokensInRows(
   auth: ActionAuth,
-  userId: string,
+  request: SessionRequest,
   id: string,
-  account: string | undefined,
-): Promise<TokenRow | undefined> {
-  let latest: TokenRow | undefined;
-  for (const row of await rowsOf({ id: userId }, auth, "getAccessToken()")) {
-    const { provider, providerAccountId, access_token, refresh_token, expires_at } = row;
-    if (provider !== id || !access_token || (account ?? providerAccountId) !== providerAccountId) continue;
-    const tokens: ProviderTokens = {
-      access_token,
-      ...(refresh_token && { refresh_token }),
-      ...(expires_at !== null && expires_at !== undefined && { expires_at: Number(expires_at) }),
-    };
-    const found = { provider, providerAccountId, tokens };
-    if (latest === undefined || endOf(found) > endOf(latest)) latest = found;
-  }
-  return latest;
-}
-
-function endOf({ tokens: { expires_at = Infinity } }: TokenRow): number {
-  return expires_at;
-}
-
-/** Refreshes the tokens of a row once, however many requests and, with a `store`, processes ask. */
-async function refreshRow(
-  auth: ActionAuth,
-  request: SessionRequest,
-  userId: string,
-  row: TokenRow,
-): Promise<void> {
-  await onceAtATime(auth, keyOf(row), () => refreshInTurn(auth, request, userId, row));
-}
-
-async function refreshInTurn(
-  auth: ActionAuth,
-  request: SessionRequest,
-  userId: string,
-  row: TokenRow,
-): Promise<void> {
-  const { core } = auth.instance.config;
-  // Those for http have the same store.
-  const settings = auth.instance.settings(true);
+  exchange: (refreshToken: string) => Promise<ProviderTokens>,
+): TokenPlace {
+  const { instance } = auth;
+  const { core } = instance.config;
   const logger = toCoreLogger(request.log, core.logger, core.debug);
-  // The row itself has the result for the processes that wait.
-  const turn = await inTurn({ settings, logger }, row.tokens.refresh_token!, async () => {
-    await exchange(auth, userId, row, logger);
-    return {};
-  });
-  if (turn === undefined) throw refreshedElsewhere();
+  const { unwritten } = memoryOf(auth);
+  let user: { readonly id: string } | undefined;
+  let row: TokenRow | undefined;
+
+  /**
+   * The account of the provider. Of several, the one whose access token expires last: it was used for the latest
+   * sign-in. Once one was found, it is the same one.
+   */
+  async function findRow(): Promise<TokenRow | undefined> {
+    let latest: TokenRow | undefined;
+    for (const found of await rowsOf(user!, auth, "getAccessToken()")) {
+      const { provider, providerAccountId, access_token, refresh_token, expires_at } = found;
+      const isOther = row !== undefined && row.providerAccountId !== providerAccountId;
+      if (provider !== id || !access_token || isOther) continue;
+      const tokens: ProviderTokens = {
+        access_token,
+        ...(refresh_token && { refresh_token }),
+        ...(expires_at !== null && expires_at !== undefined && { expires_at: Number(expires_at) }),
+      };
+      if (latest === undefined || endOf(tokens) > endOf(latest.tokens)) {
+        latest = { provider, providerAccountId, tokens };
+      }
+    }
+    return latest;
+  }
+
+  async function hasChanged({ tokens }: TokenRow): Promise<boolean> {
+    const now = (await findRow())?.tokens;
+    return now?.access_token !== tokens.access_token || now.refresh_token !== tokens.refresh_token;
+  }
+
+  /**
+   * Exchanges the refresh token, unless another process has done so since the row was read, or this one has and
+   * could not write the result.
+   */
+  async function renew(row: TokenRow): Promise<void> {
+    if (await hasChanged(row)) return void unwritten.delete(keyOf(row));
+    const left = unwritten.get(keyOf(row));
+    if (left !== undefined) return await write(row, left);
+    const refresh_token = row.tokens.refresh_token!;
+    let refreshed: ProviderTokens;
+    try {
+      refreshed = await exchange(refresh_token);
+    } catch (failure) {
+      // Without a lock, another process may have been faster.
+      if (isRefused(failure) && await hasChanged(row)) return;
+      throw failure;
+    }
+    await write(row, { refresh_token, ...refreshed });
+  }
+
+  /** They are kept until they are written: the ones before are spent. */
+  async function write(row: TokenRow, tokens: ProviderTokens): Promise<void> {
+    const { provider, providerAccountId } = row;
+    const { access_token, refresh_token = null, expires_at = null } = tokens;
+    unwritten.set(keyOf(row), tokens);
+    try {
+      const account = { provider, providerAccountId, access_token, refresh_token, expires_at };
+      await fromAdapter((core.adapter as AccountUpdateAdapter).updateAccount(account));
+    } catch (cause) {
+      const problem =
+        `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
+        "This process keeps them, and writes them with the next getAccessToken() of the user.";
+      logger.error(new Error(problem, { cause }));
+      throw cause;
+    }
+    unwritten.delete(keyOf(row));
+  }
+
+  return {
+    async read() {
+      if (user === undefined) {
+        const signedIn = await signedInAs(auth, request);
+        if (signedIn?.id === undefined) return undefined;
+        user = { id: signedIn.id };
+      }
+      row = await findRow();
+      return row?.tokens;
+    },
+    async refresh() {
+      const before = row!;
+      await onceAtATime(auth, keyOf(before), async () => {
+        // The row itself has the result for the processes that wait. Those for http have the same store.
+        const context = { settings: instance.settings(true), logger };
+        const turn = await inTurn(context, before.tokens.refresh_token!, async () => {
+          await renew(before);
+          return {};
+        });
+        if (turn === undefined) throw refreshedElsewhere();
+      });
+    },
+  };
 }
 
 function keyOf({ provider, providerAccountId }: TokenRow): string {
   return JSON.stringify([provider, providerAccountId]);
 }
 
-/**
- * Exchanges the refresh token, unless another process has done so since the row was read, or this one has and
- * could not write the result.
- */
-async function exchange(
-  auth: ActionAuth,
-  userId: string,
-  row: TokenRow,
-  logger: Pick<LoggerInstance, "error">,
-): Promise<void> {
-  const { unwritten } = memoryOf(auth);
-  const { provider, tokens } = row;
-  if (await hasChanged(auth, userId, row)) {
-    unwritten.delete(keyOf(row));
-    return;
-  }
-  const left = unwritten.get(keyOf(row));
-  if (left !== undefined) return await write(row, left, auth, logger);
-  const refresh_token = tokens.refresh_token!;
-  let refreshed: ProviderTokens;
-  try {
-    refreshed = await refreshTokens(oauthProvider(provider, auth.instance.config), refresh_token);
-  } catch (failure) {
-    // Without a lock, another process may have been faster.
-    if (isRefused(failure) && await hasChanged(auth, userId, row)) return;
-    throw failure;
-  }
-  await write(row, { refresh_token, ...refreshed }, auth, logger);
-}
-
-/**
- * Writes refreshed tokens to the row of their account. They are kept until that succeeds: the ones before are
- * spent.
- */
-async function write(
-  row: TokenRow,
-  tokens: ProviderTokens,
-  auth: ActionAuth,
-  logger: Pick<LoggerInstance, "error">,
-): Promise<void> {
-  const { provider, providerAccountId } = row;
-  const { unwritten } = memoryOf(auth);
-  const { adapter } = auth.instance.config.core;
-  const { access_token, refresh_token = null, expires_at = null } = tokens;
-  const account: AccountTokens = { provider, providerAccountId, access_token, refresh_token, expires_at };
-  unwritten.set(keyOf(row), tokens);
-  try {
-    await fromAdapter((adapter as AccountUpdateAdapter).updateAccount(account));
-  } catch (cause) {
-    const problem =
-      `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
-      "This process keeps them, and writes them with the next getAccessToken() of the user.";
-    logger.error(new Error(problem, { cause }));
-    throw cause;
-  }
-  unwritten.delete(keyOf(row));
-}
-
-async function hasChanged(auth: ActionAuth, userId: string, row: TokenRow): Promise<boolean> {
-  const now = (await findRow(auth, userId, row.provider, row.providerAccountId))?.tokens;
-  return now?.access_token !== row.tokens.access_token || now.refresh_token !== row.tokens.refresh_token;
+function endOf({ expires_at = Infinity }: ProviderTokens): number {
+  return expires_at;
 }

@@ -1,19 +1,17 @@
 /** The access tokens of providers. */
-import type { Provider } from "@auth/core/providers";
-import { accessTokenOfAccount, onceAtATime } from "./account_tokens.ts";
-import { strategyOf } from "../../config/adapter_problem.ts";
-import type { FastifyAuthError } from "../../errors.ts";
 import type { ActionAuth } from "../../actions/perform.ts";
-import { changeSession, presentedToken, readClaims, readSession } from "../../instance/read_session.ts";
+import { strategyOf } from "../../config/adapter_problem.ts";
+import { AuthActionError, FastifyAuthError } from "../../errors.ts";
 import { invalid } from "../../instance/arguments.ts";
-import { refreshTokens } from "./refresh_tokens.ts";
-import { EARLY_MS, isExpired, tokensOf, withTokens } from "./provider_tokens.ts";
-import { sessionName } from "../../session/open.ts";
-import { ownReadOf } from "../../session/own_read.ts";
-import { canCarryCookies } from "../../session/reply.ts";
-import { RequestReads } from "../../session/request_reads.ts";
-import { ATTEMPTS, expired, oauthProvider, toError, whileValid } from "./token_refresh.ts";
-import type { JWT, SessionRequest } from "../../types.ts";
+import { findUnavailable, unavailableProviderError } from "../../provider/provider_unavailable.ts";
+import type { SessionRequest } from "../../types.ts";
+import { tokensInRows } from "./account_tokens.ts";
+import { EARLY_MS, isExpired } from "./provider_tokens.ts";
+import { isRefused, isTemporary, refreshTokens } from "./refresh_tokens.ts";
+import { tokensInSession } from "./session_tokens.ts";
+
+/** How often tokens are refreshed for one call: others may change them at the same time. */
+const ATTEMPTS = 3;
 
 /** A valid access token of a provider, or null if the user has none. */
 export async function getAccessToken(
@@ -21,74 +19,71 @@ export async function getAccessToken(
   request: SessionRequest,
   id: string,
 ): Promise<string | null> {
-  const { config, instance } = auth;
-  if (!instance.config.facts.config.refreshTokens) {
+  const { core, coreProviders, facts, providers } = auth.instance.config;
+  if (!facts.config.refreshTokens) {
     throw invalid(
       "getAccessToken()",
       "set `refreshTokens: true` in the configuration, which keeps the tokens.",
     );
   }
-  if (strategyOf(instance.config.core) === "database") {
-    return await accessTokenOfAccount(auth, request, id);
+  const { type } = providers.get(id) ?? {};
+  if (type !== "oauth" && type !== "oidc") {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `There is no OAuth provider "${id}".`);
   }
-  const provider = oauthProvider(id, instance.config);
+  const find = strategyOf(core) === "database" ? tokensInRows : tokensInSession;
+  const place = find(auth, request, id, (token) => refreshTokens(coreProviders.get(id)!, token));
   for (let attempt = 0;; attempt++) {
-    const claims = await readClaims(request, config);
-    if (claims === null) {
-      // If it is not known whether there is a session, it is not known either that there are no tokens.
-      const { failure } = await readSession(request, config);
-      if (failure !== undefined) throw failure;
-      return null;
-    }
-    const tokens = tokensOf(claims, id);
+    const tokens = await place.read();
     if (tokens === undefined) return null;
-    const presented = presentedToken(request, config)!;
-    // A client with a token in a header cannot be given the new refresh token.
-    const mayRefresh = attempt < ATTEMPTS && presented.settings.use !== "header";
-    const canRefresh = mayRefresh && tokens.refresh_token !== undefined;
+    const canRefresh = tokens.refresh_token !== undefined && attempt < ATTEMPTS;
     // A provider may issue tokens that expire sooner than they would be refreshed.
     if (!isExpired(tokens, canRefresh && attempt === 0 ? EARLY_MS : 0)) return tokens.access_token;
     if (!canRefresh) throw expired(id);
-    if (!canCarryCookies(request)) return whileValid(tokens, replyHasLeft());
-    const name = await sessionName(presented.cookie.token, presented.settings);
-    if (ownReadOf({ name, settings: presented.settings }) !== undefined) throw refreshesItself();
     try {
-      await onceAtATime(
-        auth,
-        JSON.stringify([name, id]),
-        () => changeSession(request, config, (newest) => refreshClaims(newest, provider)),
-      );
+      await place.refresh();
     } catch (failure) {
-      return whileValid(tokens, toError(failure, id));
+      // Without a way to replace it, an access token is given out for as long as it is valid.
+      if (isExpired(tokens, 0)) throw toError(failure, id);
+      return tokens.access_token;
     }
-    RequestReads.of(request).forget(config);
   }
 }
 
-/** The claims with refreshed tokens, unless they were refreshed meanwhile. */
-async function refreshClaims(claims: JWT, provider: Provider): Promise<JWT | undefined> {
-  const { id } = provider as { readonly id: string };
-  const tokens = tokensOf(claims, id);
-  if (tokens?.refresh_token === undefined || !isExpired(tokens, EARLY_MS)) return undefined;
-  const { expires_at: _expired, ...kept } = tokens;
-  return withTokens(claims, id, { ...kept, ...await refreshTokens(provider, tokens.refresh_token) });
-}
+/** Errors of ours that an application is told as they are: of the adapter or the store, and of the call. */
+const TOLD: readonly string[] = ["FST_AUTHJS_UNAVAILABLE", "FST_AUTHJS_CONFIG_INVALID"];
 
-/**
- * A new refresh token that does not reach the browser is lost, and the one before may be of no use any more.
- */
-function replyHasLeft(): FastifyAuthError {
-  return invalid(
-    "getAccessToken()",
-    "call it before the reply is sent, in a scope of the plugin and not for a WebSocket: the access token has " +
-      "expired, and the reply must set the cookie that has its successor.",
+/** Why tokens could not be refreshed, for the application. */
+function toError(failure: unknown, id: string): FastifyAuthError {
+  if (failure instanceof FastifyAuthError && TOLD.includes(failure.code)) return failure;
+  const unavailable = findUnavailable(failure);
+  if (unavailable !== undefined) return unavailableProviderError(unavailable);
+  if (isTemporary(failure)) {
+    return new FastifyAuthError(
+      "FST_AUTHJS_UNAVAILABLE",
+      `The provider "${id}" cannot refresh the access token now. Try again in a moment.`,
+      { cause: withoutResponse(failure) },
+    );
+  }
+  if (isRefused(failure)) return expired(id, withoutResponse(failure));
+  return new AuthActionError(
+    `Refreshing the access token of "${id}" failed.`,
+    { type: "Configuration", statusCode: 500 },
+    { cause: withoutResponse(failure) },
   );
 }
 
-function refreshesItself(): FastifyAuthError {
-  return invalid(
-    "getAccessToken()",
-    "it was called by a function that is called while the session is read, such as the `jwt` callback, and would " +
-      "refresh the tokens of this very session. Call it in a handler or a hook.",
+/** The error without its causes, which have the response of the provider: there may be tokens in it. */
+function withoutResponse(failure: unknown): unknown {
+  if (!(failure instanceof Error)) return failure;
+  const { name, message, stack, code, error, error_description } = failure as Error & Record<string, unknown>;
+  return Object.assign(new Error(message), { name, stack, code, error, error_description });
+}
+
+/** The user has to sign in again. */
+function expired(id: string, cause?: unknown): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_ACCESS_TOKEN_EXPIRED",
+    `The access token of "${id}" has expired and cannot be refreshed. Sign in with it again.`,
+    cause === undefined ? {} : { cause },
   );
 }

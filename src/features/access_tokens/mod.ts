@@ -2,8 +2,8 @@
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { BOOLEAN } from "../../config/rules.ts";
 import type { Feature } from "../../instance/feature.ts";
-import type { TokenAdapter } from "../../adapter/added_methods.ts";
-import { updateRow } from "./update_row.ts";
+import type { ListedAccount, TokenAdapter } from "../../adapter/added_methods.ts";
+import type { SignInParams } from "../../session/hooks.ts";
 import { keepTokens, TOKENS_CLAIM } from "./provider_tokens.ts";
 
 export const accessTokens: Feature = {
@@ -42,4 +42,21 @@ function lackingTokenMethods(adapter: object = {}): string | undefined {
     `no ${missing.map(([method]) => `\`${method}()\``).join(" and no ")}. Add ${
       missing.map(([, helper]) => `\`${helper}\``).join(" and ")
     }, or set \`session: { strategy: "jwt" }\`.`;
+}
+
+/** Writes the tokens of a sign-in to the row of its account: core does so only when it links the account. */
+async function updateRow({ account, user }: SignInParams, adapter: TokenAdapter): Promise<void> {
+  if (!account?.access_token) return;
+  const { provider, providerAccountId, access_token, refresh_token, expires_at } = account;
+  const isRow = (row: ListedAccount) =>
+    row.provider === provider && row.providerAccountId === providerAccountId;
+  // Some providers issue a refresh token only with the first sign-in.
+  const kept = refresh_token ?? (await adapter.listAccountsByUserId(user.id!)).find(isRow)?.refresh_token;
+  await adapter.updateAccount({
+    provider,
+    providerAccountId,
+    access_token,
+    refresh_token: kept ?? null,
+    expires_at: expires_at ?? null,
+  });
 }

@@ -2,19 +2,17 @@
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "../../actions/perform.ts";
-import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
+import { fromAdapter, rowsOf, signedInAs } from "../../actions/account_rows.ts";
 import type { ListedAccount } from "../../adapter/added_methods.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { pathsIn } from "../../instance/mount.ts";
-import { presentedToken, readSession } from "../../instance/read_session.ts";
 import type { GuardedReply, SessionRequest } from "../../types.ts";
 import { assertObject, invalid } from "../../instance/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../../http/cross_site.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import type { ProviderSummary } from "../../provider/summary.ts";
 import { beginSignIn } from "../../routes/signin.ts";
-import { ownerOf } from "../../session/open.ts";
 import type { SessionSettings } from "../../session/settings.ts";
 import { eventsOf } from "../../telemetry/events.ts";
 import type { LinkAccountOptions, LinkAccountResult, LinkedAccount, UnlinkAccountOptions } from "./types.ts";
@@ -154,10 +152,11 @@ interface SignedInUser {
 
 /** @throws {FastifyAuthError} If no user of the adapter is signed in. */
 async function signedInUser(
-  { config, instance }: ActionAuth,
+  auth: ActionAuth,
   request: SessionRequest,
   caller: string,
 ): Promise<SignedInUser> {
+  const { instance } = auth;
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
   const { adapter } = instance.config.core;
@@ -165,15 +164,12 @@ async function signedInUser(
     throw invalid(caller, "set an `adapter`: accounts are kept in its database.");
   }
   if (adapter.getUser === undefined) throw invalid(caller, "the adapter has no `getUser()`.");
-  const { session, failure } = await readSession(request, config);
-  if (failure !== undefined) throw failure;
-  const presented = session === null ? undefined : presentedToken(request, config);
-  const id = presented && await fromAdapter(ownerOf(presented.cookie.token, presented.settings));
-  const user = id === undefined ? null : await fromAdapter(adapter.getUser(id));
-  if (user !== null) return { user, adapter, settings: presented!.settings };
+  const signedIn = await signedInAs(auth, request);
+  const user = signedIn?.id === undefined ? null : await fromAdapter(adapter.getUser(signedIn.id));
+  if (user !== null) return { user, adapter, settings: signedIn!.settings };
   throw new FastifyAuthError(
     "FST_AUTHJS_UNAUTHENTICATED",
-    session === null
+    signedIn === undefined
       ? "There is no session. Sign in first."
       : "The signed-in user is not in the adapter's database, so there are no accounts.",
   );
