@@ -43,6 +43,8 @@ export interface Hooks extends SessionHooks, GuardHooks {
   onMount?(scope: FastifyInstance, auth: AuthInUse): Promise<void>;
   /** A request to an auth route, whose body is not parsed yet, or an action of the application. Throws to refuse it. */
   onAuthRequest?(asked: AskedRequest): Promise<void>;
+  /** Whether a POST to an auth route may come from any site: its answer checks what it is. */
+  takesForms?(asked: Pick<AskedRequest, "action" | "provider" | "request">): boolean;
   /** How it refuses requests that limits count, by status, for a document of the routes. */
   readonly refusals?: Readonly<Record<number, JsonSchema>>;
   /** Answers a request to an auth route, or an action of the application, mostly by `answer`. */

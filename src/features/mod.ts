@@ -75,6 +75,12 @@ export const FEATURES: readonly ListedFeature[] = [
     load: async () => (await import("./rate_limit/mod.ts")).rateLimit,
   },
   {
+    name: "initiate_login",
+    options: [],
+    isUsed: ({ core: { providers } }) => providers.some((each) => "initiateLogin" in each),
+    load: async () => (await import("./initiate_login/mod.ts")).initiateLogin,
+  },
+  {
     name: "accounts",
     options: [],
     // Accounts are linked in a database.

@@ -38,12 +38,13 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
     const isCallback = isCallbackOfServer(route, provider);
     // What a server sends is signed.
     const isPost = request.method === "POST" && !route.fromServers;
-    if (!isCallback && (isPost || route.action === "webauthn-options")) {
+    const { action, limited } = route;
+    const isTaken = isPost && hooks.some(({ takesForms }) => takesForms?.({ action, provider, request }));
+    if (!isCallback && !isTaken && (isPost || action === "webauthn-options")) {
       assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
     }
     keepRequest(request, params, origin);
     if (hooks.every(({ onAuthRequest }) => onAuthRequest === undefined)) return done();
-    const { action, limited } = route;
     const { method } = request;
     const { cookie: cookies = "" } = request.headers;
     const settings = auth.settings(origin.secure);

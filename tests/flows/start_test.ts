@@ -19,6 +19,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   "actions": ["beginSignIn", "rowsOf", "sessionRows", "whileValid", "startStepUp"],
   "options": [
     "confirmSignIn",
+    "beginInitiated",
     "sendTooManyRequests",
     "authOperation",
     "verifiedResponse",
