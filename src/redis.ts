@@ -26,7 +26,7 @@
  * @module
  */
 import type { IoRedisClient, NodeRedisClient, Store } from "./types.ts";
-import { sendCommand } from "./utils/redis_client.ts";
+import { sendCommand } from "./utils/stores.ts";
 
 export type { IoRedisClient, NodeRedisClient, Store };
 

@@ -5,7 +5,7 @@
 import type { Adapter } from "@auth/core/adapters";
 import { redactError } from "../http/redact.ts";
 import { adapterCalls } from "../telemetry/operations.ts";
-import { withDeadline } from "../utils/deadline.ts";
+import { withDeadline } from "../utils/time.ts";
 import { failureKind, isMissingRow } from "./driver_errors.ts";
 import { AdapterFailure } from "./failure.ts";
 import { type AdapterCall, readResult } from "./results.ts";

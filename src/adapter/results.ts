@@ -3,7 +3,7 @@
  * core, and the reading of sessions here, compare Dates only.
  */
 import type { VerificationToken } from "@auth/core/adapters";
-import { lazyPattern } from "../utils/lazy_pattern.ts";
+import { lazyPattern } from "../utils/later.ts";
 import { toDate } from "./dates.ts";
 
 export interface AdapterCall {

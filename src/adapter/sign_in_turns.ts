@@ -10,7 +10,7 @@ import { LRUCache } from "lru-cache";
 import { hash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { Store } from "../types.ts";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow } from "../utils/time.ts";
 import { wrapMethods } from "./bind.ts";
 import { AdapterFailure } from "./failure.ts";
 

@@ -7,7 +7,7 @@
  */
 import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@auth/core/adapters";
 import { setTimeout } from "node:timers/promises";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow } from "../utils/time.ts";
 import type { AccountListAdapter } from "./added_methods.ts";
 import { wrapMethods } from "./bind.ts";
 import { AdapterFailure, isUnanswered } from "./failure.ts";

@@ -2,7 +2,7 @@
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { FastifyAuthPages } from "../types.ts";
-import { lazyPattern } from "../utils/lazy_pattern.ts";
+import { lazyPattern } from "../utils/later.ts";
 
 /**
  * Characters that mean the same to the router, in a URL and to core, which builds a regular expression from

@@ -1,5 +1,15 @@
-/** Warnings about the set-up that come up after boot, such as a date in the database that cannot be read. */
-import type { Log } from "../utils/log.ts";
+/** The log, and warnings about the set-up that come up after boot, such as a date in the database that cannot be read. */
+
+/** The logger of Fastify, as far as it is used. */
+export interface Log {
+  /** A failure of the application, its adapter or a provider. */
+  error(details: object, message: string): void;
+  /** Something that the operator should check. */
+  warn(details: object, message: string): void;
+  /** A mistake of a client. */
+  info(details: object, message: string): void;
+  debug(details: object, message: string): void;
+}
 
 /** The stable code of a mistake that does not stop the boot, as `code` on its line of the log. It is said once. */
 export type NoticeCode =

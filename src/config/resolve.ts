@@ -16,7 +16,7 @@ import { Languages } from "../pages/language.ts";
 import type { SigningKeys } from "../provider/signing_keys.ts";
 import { summarizeProviders } from "../provider/summary.ts";
 import type { FastifyAuthConfig } from "../types.ts";
-import { isInProcess } from "../utils/in_process.ts";
+import { IN_PROCESS } from "../utils/stores.ts";
 import { later } from "../utils/later.ts";
 import type { CoreConfig } from "./cookies.ts";
 import { coreConfig } from "./core_config.ts";
@@ -93,7 +93,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
 
   // What is hashed and sent is the tenant's own.
   const bound: CoreConfig = tenant === undefined ? core : forTenant(core, tenant);
-  const needsStore = store === undefined || (store !== false && isInProcess(store));
+  const needsStore = store === undefined || (store !== false && IN_PROCESS in store);
   return {
     ...resolved,
     /** What features are configured with. */

@@ -1,6 +1,6 @@
 /** The context of an auth request, built once and passed down. */
 import type { CookieDefinition } from "../config/cookies.ts";
-import type { NoticeCode } from "../config/notices.ts";
+import type { Log, NoticeCode } from "../config/notices.ts";
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -15,7 +15,6 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import type { SessionHooks } from "../session/hooks.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
-import type { Log } from "../utils/log.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Publish } from "../telemetry/events.ts";
 import type { Answer } from "./answer.ts";

@@ -4,7 +4,7 @@ import type { LoggerInstance } from "@auth/core/types";
 import { redactUrl } from "../http/redact.ts";
 import type { AuthLogger } from "../session/read.ts";
 import { reasonIn } from "../utils/error_chain.ts";
-import type { Log } from "../utils/log.ts";
+import type { Log } from "../config/notices.ts";
 import { type ProviderError, providerErrorOf } from "../provider/provider_error.ts";
 import { KNOWN_ERRORS } from "./failure.ts";
 

@@ -15,7 +15,7 @@ import { type LatestRead, RequestReads } from "../session/request_reads.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import { sessionReads } from "../telemetry/operations.ts";
 import type { FastifyAuthConfig, JWT, SessionReadEvent, SessionRequest } from "../types.ts";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow } from "../utils/time.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { warnOfOtherConfig } from "./shared_sessions.ts";
 

@@ -11,10 +11,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { isRequestOrReply } from "./arguments.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { mountedIn } from "./mount.ts";
-import type { NoticeCode } from "../config/notices.ts";
+import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
-import type { Log } from "../utils/log.ts";
 
 /** The configuration of a tenant. */
 interface Known {

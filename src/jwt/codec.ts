@@ -2,10 +2,15 @@
  * `encode` and `decode` of `@auth/core/jwt`, the fast way: same tokens, same results, errors of the same
  * names.
  */
-import { decode as coreDecode, encode as coreEncode } from "@auth/core/jwt";
-import type { JWT, JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
+import {
+  decode as coreDecode,
+  encode as coreEncode,
+  type JWT,
+  type JWTDecodeParams,
+  type JWTEncodeParams,
+} from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
-import { isJsonObject, parseJsonObject } from "../utils/json.ts";
+import { isJsonObject, parseJsonObject } from "../utils/decode.ts";
 import { open, seal } from "./jwe.ts";
 import { EXPIRED, Refusal } from "./refusal.ts";
 

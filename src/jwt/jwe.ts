@@ -19,8 +19,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from "node:crypto";
-import { decodeBase64Url } from "../utils/base64url.ts";
-import { parseJsonObject } from "../utils/json.ts";
+import { decodeBase64Url, parseJsonObject } from "../utils/decode.ts";
 import { MALFORMED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
 /** What a token held. */

@@ -1,7 +1,7 @@
 /** The logo of a provider on its button. */
 import { html, type SafeHtml } from "@remix-run/html-template";
 import type { PageView, ProviderView } from "./types.ts";
-import { lazyPattern } from "../utils/lazy_pattern.ts";
+import { lazyPattern } from "../utils/later.ts";
 
 /** The logo, or a tile with the first letter of the name. */
 export function providerLogo({ brand, name, type, logo }: ProviderView, { assets }: PageView): SafeHtml {

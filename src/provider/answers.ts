@@ -1,7 +1,7 @@
 /** Checks what providers answer before core reads it: of most wrong answers core could not say what is wrong. */
 import { FastifyAuthError } from "../errors.ts";
 import { redactUrl } from "../http/redact.ts";
-import { parseJson, parseJsonObject } from "../utils/json.ts";
+import { parseJson, parseJsonObject } from "../utils/decode.ts";
 import { BufferedResponse } from "./buffered_response.ts";
 import {
   type OAuthError,

@@ -1,6 +1,6 @@
 /** Checks the discovery document of a provider (OpenID Connect Discovery 1.0). */
 import { invalidProvider } from "../errors.ts";
-import { parseJsonObject } from "../utils/json.ts";
+import { parseJsonObject } from "../utils/decode.ts";
 
 const WELL_KNOWN = "/.well-known/openid-configuration";
 

@@ -7,7 +7,7 @@ import type { EmailConfig, Provider } from "@auth/core/providers";
 import { factoryIdOf, variableOf } from "./settings.ts";
 import { invalidProvider } from "../errors.ts";
 import { redactError } from "../http/redact.ts";
-import { lazyPattern } from "../utils/lazy_pattern.ts";
+import { lazyPattern } from "../utils/later.ts";
 
 /** The environment; an empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,8 +1,7 @@
 /** Verifies the signature of an ID token (OpenID Connect Core 1.0, section 3.1.3.7, numbers 6 to 8). */
 import { compactVerify, decodeProtectedHeader, errors } from "jose";
 import { FastifyAuthError, invalidProvider } from "../errors.ts";
-import { parseJsonObject } from "../utils/json.ts";
-import { jwtPayload } from "../utils/base64url.ts";
+import { jwtPayload, parseJsonObject } from "../utils/decode.ts";
 import { BufferedResponse } from "./buffered_response.ts";
 import type { OpenIdClient } from "./openid_metadata.ts";
 import { toLogText } from "./provider_error.ts";

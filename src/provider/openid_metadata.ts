@@ -2,7 +2,7 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
-import { parseJsonObject } from "../utils/json.ts";
+import { parseJsonObject } from "../utils/decode.ts";
 import type { Fetch } from "./fetch.ts";
 import type { Settings } from "./settings.ts";
 

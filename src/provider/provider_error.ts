@@ -2,8 +2,8 @@
 import { FastifyAuthError } from "../errors.ts";
 import type { BufferedResponse } from "./buffered_response.ts";
 import { redactText } from "../http/redact.ts";
-import { isJsonObject, parseJsonObject } from "../utils/json.ts";
-import { lazyPattern } from "../utils/lazy_pattern.ts";
+import { isJsonObject, parseJsonObject } from "../utils/decode.ts";
+import { lazyPattern } from "../utils/later.ts";
 
 /** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
 export interface OAuthError {

@@ -2,7 +2,7 @@
  * Providers that cannot be reached, take too long, fail or answer with something else than what they are asked
  * for. Unlike for a refusal, trying again may help, and the configuration is not at fault.
  */
-import { withDeadline } from "../utils/deadline.ts";
+import { withDeadline } from "../utils/time.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 

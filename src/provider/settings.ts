@@ -4,7 +4,7 @@ import type { Provider } from "@auth/core/providers";
 import type { Profile } from "@auth/core/types";
 import { type FastifyAuthError, invalidProvider } from "../errors.ts";
 import { clonePlain, mergeAsCore } from "../utils/clone.ts";
-import { parseJsonObject } from "../utils/json.ts";
+import { parseJsonObject } from "../utils/decode.ts";
 
 /** What is read or written of a provider, by the names of its settings. */
 export type Settings = Record<PropertyKey, unknown>;

@@ -2,7 +2,7 @@
 import { createRemoteJWKSet, customFetch, type RemoteJWKSet } from "jose";
 import { LRUCache } from "lru-cache";
 import { FastifyAuthError } from "../errors.ts";
-import { parseJsonObject } from "../utils/json.ts";
+import { parseJsonObject } from "../utils/decode.ts";
 import type { Fetch } from "./fetch.ts";
 import type { OpenIdClient } from "./openid_metadata.ts";
 import type { ProviderError } from "./provider_error.ts";

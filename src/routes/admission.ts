@@ -1,7 +1,7 @@
 /** Which requests to the auth routes are answered, as far as that is known before their body is parsed. */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { cookieWarnings } from "../config/cookies.ts";
-import type { NoticeCode } from "../config/notices.ts";
+import type { Log, NoticeCode } from "../config/notices.ts";
 import type { AskedRequest, AuthInUse } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { assertPlainEncoding } from "../http/body.ts";
@@ -11,7 +11,6 @@ import { originContradiction } from "../http/origin_check.ts";
 import { type AuthParams, keepRequest } from "../http/auth_route.ts";
 import { protectReply } from "../http/reply_headers.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
-import type { Log } from "../utils/log.ts";
 import type { Mount } from "./context.ts";
 import { type AuthRoute, handlerOf, isCallbackOfServer, methodsFor } from "./table.ts";
 

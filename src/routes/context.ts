@@ -1,6 +1,6 @@
 /** The context of a request to a route of the plugin. */
 import type { FastifyRequest } from "fastify";
-import type { NoticeCode } from "../config/notices.ts";
+import type { Log, NoticeCode } from "../config/notices.ts";
 import type { AuthInUse, Limited, RequestContext } from "../core/context.ts";
 import { type AuthBody, authBody } from "../http/body.ts";
 import { namedCallbackUrl, normalizeCallbackCookie, normalizeCallbackUrl } from "../http/callback_url.ts";
@@ -10,7 +10,6 @@ import { toCoreLogger } from "../core/logger.ts";
 import { readSessionCookie } from "../session/cookie.ts";
 import type { SessionRead } from "../session/read.ts";
 import { eventsOf } from "../telemetry/events.ts";
-import type { Log } from "../utils/log.ts";
 import { authQuery } from "./query.ts";
 
 /** What the routes of one registration share, for one configuration. */

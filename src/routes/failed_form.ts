@@ -10,7 +10,7 @@ import { failureOf } from "../core/failure.ts";
 import { flowOf } from "../core/flow.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import { isIdentifier } from "../pages/labels.ts";
-import { parseJsonObject } from "../utils/json.ts";
+import { parseJsonObject } from "../utils/decode.ts";
 import { replyKind } from "./reply.ts";
 
 /** What the page is shown with. */

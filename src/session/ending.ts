@@ -4,7 +4,7 @@
  */
 import type { LoggerInstance } from "@auth/core/types";
 import type { ListedSession } from "../adapter/added_methods.ts";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow } from "../utils/time.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import type { SessionCookie } from "./cookie.ts";
 import type { NamedSession } from "./hooks.ts";

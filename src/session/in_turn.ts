@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { FastifyAuthError } from "../errors.ts";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow } from "../utils/time.ts";
 import { type EndingContext, sharedStore } from "./ending.ts";
 import { GRACE_MS } from "./live_sessions.ts";
 import { type OpenToken, openToken } from "./open.ts";

@@ -1,6 +1,6 @@
 /** What the ways to keep sessions have in common when the sessions of a user are listed and ended. */
 import { Buffer } from "node:buffer";
-import { decodeBase64Url } from "../utils/base64url.ts";
+import { decodeBase64Url } from "../utils/decode.ts";
 
 /** Names a session: its user, and one of the sessions of that user. It is no session token. */
 export interface SessionKey {

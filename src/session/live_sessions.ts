@@ -6,8 +6,7 @@
  */
 import type { JWT } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
-import { withDeadline } from "../utils/deadline.ts";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow, withDeadline } from "../utils/time.ts";
 import { ownString } from "../utils/own_string.ts";
 
 /**

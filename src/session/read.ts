@@ -2,11 +2,10 @@
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import type { LoggerInstance } from "@auth/core/types";
-import type { NoticeCode } from "../config/notices.ts";
+import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
-import type { Log } from "../utils/log.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** What a read gives. */

@@ -3,7 +3,7 @@ import { JWTSessionError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/refusal.ts";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow } from "../utils/time.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { cookieUpdate, endedRead, endSession, hasEnded, removal } from "./ending.ts";
 import { hasEndedElsewhere } from "./hooks.ts";

@@ -1,7 +1,7 @@
 /** The sessions that were read for a request, and the cookies that its reply is to carry. */
 import type { FastifyReply } from "fastify";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow } from "../utils/time.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";

@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
-import { decodeBase64Url } from "../utils/base64url.ts";
+import { decodeBase64Url } from "../utils/decode.ts";
 
 /** What HKDF separates these keys by from all others (RFC 5869, section 3.1). */
 const SALT = "fastify-authjs shared sessions v1";

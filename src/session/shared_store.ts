@@ -3,8 +3,7 @@ import type { LoggerInstance } from "@auth/core/types";
 import { FastifyAuthError } from "../errors.ts";
 import { redactError } from "../http/redact.ts";
 import type { Store } from "../types.ts";
-import { withDeadline } from "../utils/deadline.ts";
-import { monotonicNow } from "../utils/monotonic.ts";
+import { monotonicNow, withDeadline } from "../utils/time.ts";
 
 /** How long a call may take before it is done without, in milliseconds. */
 const LIMIT_MS = 2_000;

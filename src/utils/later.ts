@@ -1,27 +1,29 @@
-/**
- * Functions whose modules are loaded when they are first called, so that an application does not wait for
- * them at its start.
- */
+/** What is loaded or made with its first use, so that an application does not wait for it at its start. */
+
+type Loaded<Args extends unknown[], Result> = (...args: Args) => Result | Promise<Result>;
 
 /**
- * A function that is loaded with its first call. If that fails, the call rejects, and the next one tries
- * again.
+ * A function whose module is loaded with its first call. If that fails, the call rejects, and the next one
+ * tries again.
  */
 export function later<Args extends unknown[], Result>(
   load: () => Promise<Loaded<Args, Result>>,
 ): (...args: Args) => Promise<Result> {
-  let loaded: Loaded<Args, Result> | undefined;
   let loading: Promise<Loaded<Args, Result>> | undefined;
   return async (...args) => {
-    if (loaded === undefined) {
-      try {
-        loaded = await (loading ??= load());
-      } finally {
-        loading = undefined;
-      }
-    }
-    return await loaded(...args);
+    loading ??= load().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return await (await loading)(...args);
   };
 }
 
-type Loaded<Args extends unknown[], Result> = (...args: Args) => Result | Promise<Result>;
+/**
+ * A regular expression that is made with its first use. V8 reads a literal with `\p{…}` when it loads the
+ * file, even one in a function that is never called, and each takes as long as thousands of lines of code.
+ */
+export function lazyPattern(source: string, flags: string): () => RegExp {
+  let pattern: RegExp | undefined;
+  return () => pattern ??= new RegExp(source, flags);
+}

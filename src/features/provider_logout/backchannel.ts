@@ -16,7 +16,7 @@ import { type OpenIdClient, openIdClient } from "../../provider/openid_metadata.
 import type { SigningKeys } from "../../provider/signing_keys.ts";
 import { publishedKeys, secretKey } from "../../provider/token_keys.ts";
 import { endRows } from "../../session/ending.ts";
-import { isJsonObject } from "../../utils/json.ts";
+import { isJsonObject } from "../../utils/decode.ts";
 import type { ProviderIndex } from "./provider_index.ts";
 import { type EndedAtProvider, hasKey, isText, keysToEnd } from "./provider_session.ts";
 

@@ -5,7 +5,7 @@
 import type { JWT } from "@auth/core/jwt";
 import { createHash } from "node:crypto";
 import type { SessionSignIn } from "../../session/hooks.ts";
-import { jwtPayload } from "../../utils/base64url.ts";
+import { jwtPayload } from "../../utils/decode.ts";
 
 /** What is known of the session at the provider. */
 export interface ProviderSession {

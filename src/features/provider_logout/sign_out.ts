@@ -14,7 +14,7 @@ import { openIdClient, openIdMetadata } from "../../provider/openid_metadata.ts"
 import { openToken } from "../../session/open.ts";
 import { providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
 import { placeOf } from "../../session/sealed_value.ts";
-import { parseJsonObject } from "../../utils/json.ts";
+import { parseJsonObject } from "../../utils/decode.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";
 
 /** How long the browser may stay at the provider, in seconds. */

@@ -1,12 +1,11 @@
 /** Counters of `@fastify/rate-limit`, in the memory of the process or in Redis. */
 import Fastify, { type FastifyPluginCallback } from "fastify";
 import { createHmac, hkdfSync } from "node:crypto";
-import type { NoticeCode } from "../../config/notices.ts";
+import type { Log, NoticeCode } from "../../config/notices.ts";
 import { LIMIT_NAMES, type LimitName, type RateLimitSettings } from "./settings.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import { withDeadline } from "../../utils/deadline.ts";
-import type { Log } from "../../utils/log.ts";
-import { sendCommand } from "../../utils/redis_client.ts";
+import { withDeadline } from "../../utils/time.ts";
+import { sendCommand } from "../../utils/stores.ts";
 
 /** The plugin, as far as it is used. */
 type RateLimitPlugin = FastifyPluginCallback<Record<string, unknown>> & {

@@ -6,7 +6,6 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { NoticeCode } from "../../config/notices.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { AskedRequest, AuthInUse, ProviderContext, RequestContext } from "../../core/context.ts";
-import { InFlight } from "../../utils/in_flight.ts";
 import { newestAttempt } from "../../routes/callback/attempts.ts";
 import { isCallbackOfServer } from "../../routes/table.ts";
 import { TooManyRequests } from "../../routes/too_many_requests.ts";
@@ -48,7 +47,13 @@ export async function openLimits(
 ): Promise<RateLimits> {
   const plugin = await loadRateLimit(settings.plugin);
   const counters = await openCounters(plugin, settings, auth.config.hashSecrets.current, scope.log);
-  const running = new InFlight();
+  /** How many attempts run, by address and by account. */
+  const running = new Map<string, number>();
+  const count = (key: string, change: 1 | -1) => {
+    const left = (running.get(key) ?? 0) + change;
+    if (left === 0) running.delete(key);
+    else running.set(key, left);
+  };
   /** The attempts that run, by the browser and what it sent. */
   const attempts = new Map<string, Promise<Answer>>();
   if (trustsEveryone(scope)) {
@@ -86,18 +91,17 @@ export async function openLimits(
     const failures: CountedKey[] = account === undefined
       ? []
       : [["accountFromAddress", `${account} ${address}`], ["account", account]];
-    const end = running.begin([
-      [address, concurrentPerAddress],
-      ...(account === undefined ? [] : [[account, concurrentPerAccount] as const]),
-    ]);
-    if (end === undefined) throw new TooManyRequests(1);
+    const bounds = [[address, concurrentPerAddress] as const];
+    if (account !== undefined) bounds.push([account, concurrentPerAccount]);
+    if (bounds.some(([key, most]) => (running.get(key) ?? 0) >= most)) throw new TooManyRequests(1);
+    for (const [key] of bounds) count(key, 1);
     try {
       await lookAt(failures);
       const answer = await run();
       if (hasFailed(answer)) await Promise.all(failures.map(([limit, key]) => counters[limit]?.(key)));
       return answer;
     } finally {
-      end();
+      for (const [key] of bounds) count(key, -1);
     }
   }
 

@@ -11,8 +11,7 @@ import type { CookieDefinition } from "../../config/cookies.ts";
 import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
 import type { SetCookie } from "../../http/set_cookie.ts";
 import type { RowSettings } from "../../session/hooks.ts";
-import { decodeBase64Url } from "../../utils/base64url.ts";
-import { parseJsonObject } from "../../utils/json.ts";
+import { decodeBase64Url, parseJsonObject } from "../../utils/decode.ts";
 
 export const SIGN_IN: CookieDefinition = { name: "sign-in", prefix: "__Secure-" };
 

@@ -4,7 +4,7 @@
  */
 import type { JWT } from "@auth/core/jwt";
 import type { SessionSignIn, SignInParams } from "../../session/hooks.ts";
-import { jwtPayload } from "../../utils/base64url.ts";
+import { jwtPayload } from "../../utils/decode.ts";
 
 /** The sign-in of a session. */
 export interface SignInRecord {

@@ -1,5 +1,5 @@
 /** Which attestations, what an authenticator states about itself at registration, are accepted unasked. */
-import { decodeBase64Url } from "../../utils/base64url.ts";
+import { decodeBase64Url } from "../../utils/decode.ts";
 
 /**
  * Loads the decoder of core's verifier, so that both read the same. It is installed only for passkeys: within `try`

@@ -1,7 +1,6 @@
 /** Checks the credential that a browser sends, before core reads it. */
 import { Buffer } from "node:buffer";
-import { decodeBase64Url } from "../../utils/base64url.ts";
-import { isJsonObject, parseJsonObject } from "../../utils/json.ts";
+import { decodeBase64Url, isJsonObject, parseJsonObject } from "../../utils/decode.ts";
 
 /** 1023 bytes (WebAuthn section 4) in base64url. */
 const MAXIMUM_ID_LENGTH = 1364;

@@ -9,7 +9,7 @@ import type { Checks } from "../../core/checks.ts";
 import { type ProviderContext, type SignedIn, withoutCookies } from "../../core/context.ts";
 import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
 import { ownerOf } from "../../session/open.ts";
-import { parseJsonObject } from "../../utils/json.ts";
+import { parseJsonObject } from "../../utils/decode.ts";
 import { readSignedIn } from "../session_change.ts";
 
 /** How long an attempt may take, in seconds: as long as core gives it. */

@@ -1,5 +1,8 @@
-/** Clients of Redis. */
+/** What stores have in common. */
 import type { IoRedisClient, NodeRedisClient } from "../types.ts";
+
+/** Marks a store that other processes do not see. */
+export const IN_PROCESS: unique symbol = Symbol("fastify-authjs.memoryStore");
 
 export function sendCommand(
   client: IoRedisClient | NodeRedisClient,

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "../../support/property.ts";
 import { Buffer } from "node:buffer";
 import { credentialProblem } from "../../../src/provider/webauthn/credential.ts";
-import { decodeBase64Url } from "../../../src/utils/base64url.ts";
+import { decodeBase64Url } from "../../../src/utils/decode.ts";
 import { seededRandom } from "../../support/random.ts";
 
 Deno.test("property: base64url is read in the one spelling that an encoder writes, and in no other", () => {
