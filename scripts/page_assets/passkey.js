@@ -15,8 +15,14 @@
   /** The latest attempt, or offer: the browser shows one dialogue. */
   let attempt;
 
+  /** When the passkeys were offered that the fields show now; `Infinity` while there is a dialogue. */
+  let offered;
+
   /** Milliseconds: what a browser ends sooner was not ended by its user, and would end again. */
   const SOON = 1000;
+
+  /** Milliseconds after which an offer gets a new challenge. The server takes one for 15 minutes. */
+  const RENEWED_AFTER = 10 * 60_000;
 
   for (const form of document.querySelectorAll("form[data-passkey]")) setUp(form);
 
@@ -25,11 +31,27 @@
     const shared = document.getElementById(form.dataset.identifier);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
+      const { submitter } = event;
+      const registers = submitter?.value === "register";
+      if (shared && registers && !shared.reportValidity()) return;
       if (shared) form.elements.email.value = shared.value;
-      signIn(form);
+      use(form, registers ? "register" : "authenticate");
     });
-    if ("conditional" in form.dataset) offer(form);
-    form.querySelector("button").disabled = false;
+    if ("conditional" in form.dataset) setUpOffers(form);
+    for (const button of form.querySelectorAll("button")) button.disabled = false;
+  }
+
+  /** Passkeys are offered once a field is used, and with a new challenge before the server takes the old one no more. */
+  function setUpOffers(form) {
+    const start = () => offered === undefined && offer(form);
+    for (const field of document.querySelectorAll("input[autocomplete$='webauthn']")) {
+      for (const type of ["focus", "pointerover"]) field.addEventListener(type, start);
+      if (field === document.activeElement) start();
+    }
+    // The dialogue of a passkey that was picked has the focus.
+    const renew = () => document.hasFocus() && offered < Date.now() - RENEWED_AFTER && offer(form);
+    setInterval(renew, 30_000);
+    addEventListener("focus", renew);
   }
 
   /** Ends the attempt before. */
@@ -38,34 +60,37 @@
       attempt.abort();
       WebAuthnAbortService.cancelCeremony();
     }
+    offered = undefined;
     attempt = new AbortController();
     return attempt.signal;
   }
 
-  async function signIn(form) {
+  async function use(form, action) {
+    const wasOffered = offered;
     const signal = begin();
+    offered = Infinity;
     for (const other of document.querySelectorAll("form[data-passkey]")) tell(other, "");
     tell(form, "waiting");
     try {
-      const { action, options } = await fetchOptions(form, new FormData(form), signal);
+      const { options } = await fetchOptions(form, [...new FormData(form), ["action", action]], signal);
       const start = action === "register" ? startRegistration : startAuthentication;
       send(form, action, await start({ optionsJSON: options }));
     } catch (error) {
       if (signal.aborted) return;
+      offered = undefined;
       tell(form, REASONS[error.name] ?? "failed");
       // The dialogue has ended what was offered.
-      if (error.name in REASONS) offer(document.querySelector("form[data-conditional]"));
+      if (wasOffered && error.name in REASONS) offer(document.querySelector("form[data-conditional]"));
     }
   }
 
   /** Offers passkeys in the fields of the page (conditional UI). Waits for the options only. */
   async function offer(form) {
-    if (!form || document.querySelector("input[autocomplete$='webauthn']") === null) return;
-    const latest = attempt;
-    // Meanwhile the user may have clicked.
-    if (!await browserSupportsWebAuthnAutofill() || attempt !== latest) return;
     const signal = begin();
+    offered = Date.now();
     try {
+      // Meanwhile the user may have clicked.
+      if (!await browserSupportsWebAuthnAutofill() || signal.aborted) return;
       const { options } = await fetchOptions(form, [["action", "authenticate"]], signal);
       const began = performance.now();
       startAuthentication({ optionsJSON: options, useBrowserAutofill: true }).then(
@@ -73,12 +98,15 @@
         (error) => {
           if (signal.aborted || error.name === "AbortError") return;
           console.warn(error);
+          offered = undefined;
           // The user dismissed the dialogue of a passkey that was picked.
           if (error.name in REASONS && performance.now() - began > SOON) offer(form);
         },
       );
     } catch (error) {
-      if (!signal.aborted) console.warn(error);
+      if (signal.aborted) return;
+      console.warn(error);
+      offered = undefined;
     }
   }
 

@@ -133,6 +133,7 @@ function signInForm(
     ...hiddenFields({ csrfToken, callbackUrl }),
     ...fieldsOf(form, page, { failed, notice }, view),
     submitButton(provider, { main, waits }, view),
+    provider.registers && page.kind === "signIn" ? registerButton(view) : null,
     mail && mailButton(mail, view),
     type === "webauthn" ? passkeyStatus(view) : null,
   ];
@@ -175,6 +176,14 @@ function mailButton(mail: ProviderView, view: PageView): SafeHtml {
   return fragment`<button${attributes(button)}><span>${
     signInLabel(mail, view.language.texts)
   }</span></button>`;
+}
+
+/** Registers a passkey for a new user. Its script enables it. */
+function registerButton({ language }: PageView): SafeHtml {
+  return html`
+    <button class="button" type="submit" name="action" value="register" disabled><span>${language
+      .texts["passkey.register"]}</span></button>
+  `;
 }
 
 /** What the script needs to know of a passkey form. */

@@ -60,6 +60,8 @@ export interface ProviderView {
   readonly fields: readonly FieldView[];
   /** Whether passkeys are offered in the fields of the page (conditional UI). */
   readonly conditional: boolean;
+  /** Whether a new user may register a passkey. */
+  readonly registers?: boolean;
   /** The address of a logo that the application chose. */
   readonly logo?: string | undefined;
 }

@@ -13,6 +13,7 @@ interface ProviderShape {
   credentials?: Readonly<Record<string, Field>>;
   formFields?: Readonly<Record<string, Field>>;
   enableConditionalUI?: boolean;
+  getUserInfo?: (...args: unknown[]) => unknown;
 }
 
 /**
@@ -20,7 +21,8 @@ interface ProviderShape {
  * `credentials` or `formFields`, or of another type.
  */
 export function toProviderView(provider: Provider): ProviderView | undefined {
-  const { id = "", type = "", name = id, style, enableConditionalUI } = provider as ProviderShape;
+  const { id = "", type = "", name = id, style, enableConditionalUI, getUserInfo } =
+    provider as ProviderShape;
   const fields = fieldsOf(provider as ProviderShape);
   if (fields === undefined) return undefined;
   return {
@@ -30,6 +32,8 @@ export function toProviderView(provider: Provider): ProviderView | undefined {
     type,
     fields: Object.entries(fields).map(([name, field]) => toField(name, field)),
     conditional: type === "webauthn" && enableConditionalUI === true,
+    // Without a parameter, as in `getUserInfo: async () => null`, it knows no new user.
+    registers: type === "webauthn" && Object.keys(fields).length > 0 && getUserInfo?.length !== 0,
     logo: logoOf(style?.logo),
   };
 }

@@ -27,6 +27,8 @@ import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 export async function handleWebAuthnOptions(received: ProviderContext): Promise<Answer> {
   const context = await withoutEndedSession(received);
   const parameters = new URLSearchParams(context.query);
+  // Core would register an unknown address: a user is created only if the request says so.
+  if (!parameters.has("action")) parameters.set("action", "authenticate");
   if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
   const signedIn = await readSignedIn(context);
   const answer = await callCore({ ...context, query: parameters.toString() }, { signedIn });

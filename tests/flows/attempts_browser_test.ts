@@ -109,11 +109,13 @@ browserTest(
 
       await holdFirstOffer(page);
       const offered = (tab: Page) => tab.waitForResponse(/webauthn-options/);
-      await Promise.all([offered(page), page.goto(`${origin}/auth/signin?callbackUrl=%2F%3Ffirst`)]);
+      await page.goto(`${origin}/auth/signin?callbackUrl=%2F%3Ffirst`);
+      await Promise.all([offered(page), page.focus("input[name=email]")]);
       await page.waitForFunction("globalThis.takeUp !== undefined");
       const other = await page.context().newPage();
       await holdOffers(other);
-      await Promise.all([offered(other), other.goto(`${origin}/auth/signin`)]);
+      await other.goto(`${origin}/auth/signin`);
+      await Promise.all([offered(other), other.focus("input[name=email]")]);
       const attempts = (await page.context().cookies(origin)).filter(({ name }) => ATTEMPT.test(name));
       assertEquals(attempts.length, 2);
 

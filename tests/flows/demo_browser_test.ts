@@ -118,6 +118,7 @@ browserTest(
 
       await takeUpOffers();
       await page.goto(`${demo.origin}/auth/signin?callbackUrl=%2Fpasskeys`);
+      await page.getByLabel("User name").focus();
       await page.waitForURL(`${demo.origin}/passkeys`);
       await page.getByText(/counter \d+/).waitFor();
       await page.getByRole("button", { name: "Remove passkey" }).click();
@@ -125,6 +126,7 @@ browserTest(
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.waitForURL(`${demo.origin}/`);
       await page.goto(`${demo.origin}/auth/signin`);
+      await page.getByLabel("User name").focus();
       await page.getByRole("heading", { name: "The passkey was not accepted" }).waitFor();
     });
   },

@@ -18,6 +18,7 @@ export const en = {
   "field.email": "E-mail address",
   "field.username": "User name",
   "field.password": "Password",
+  "passkey.register": "Create an account with a passkey",
   "passkey.script": "Passkeys need JavaScript, which this browser does not run here.",
   "passkey.unsupported": "This browser cannot use passkeys here.",
   "passkey.waiting": "Follow the steps that your browser shows.",

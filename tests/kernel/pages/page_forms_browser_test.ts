@@ -194,7 +194,7 @@ browserTest("in a browser one field serves a password, a mailed link and a passk
   const asked = page.waitForRequest((request) => /webauthn-options.*email=/.test(request.url()));
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
   const { searchParams } = new URL((await asked).url());
-  assertEquals([...searchParams], [["email", "ada@example.com"]]);
+  assertEquals([...searchParams], [["email", "ada@example.com"], ["action", "authenticate"]]);
   await page.getByRole("status").getByText("No passkey was used.").waitFor();
   // The link is mailed without a password.
   await page.getByRole("button", { name: "E-mail me a sign-in link" }).click();

@@ -137,8 +137,13 @@ browserTest("in a browser the pages request these files, and nothing from anothe
     "/auth/assets/page.js",
     "/auth/assets/passkey.js",
     "/auth/assets/style.css",
-    "/auth/webauthn-options/passkey?action=authenticate",
   ]);
+  requests.length = 0;
+  await Promise.all([
+    page.waitForResponse(/webauthn-options/),
+    page.getByLabel("User name").focus(),
+  ]);
+  assertEquals(requests, ["/auth/webauthn-options/passkey?action=authenticate"]);
   for (const path of ["/auth/signout", "/auth/error?error=AccessDenied", "/auth/verify-request"]) {
     assertEquals(await requestsOf(path), ["/auth/assets/page.js", "/auth/assets/style.css"], path);
   }

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { browserTest } from "../../support/browser.ts";
 import { emptyTables, PROVIDERS, webAuthnConfig, type WebAuthnTables } from "../../support/webauthn.ts";
-import { addAuthenticator } from "../../support/webauthn_browser.ts";
+import { addAuthenticator, holdOffers } from "../../support/webauthn_browser.ts";
 import {
   addPage,
   type Ceremony,
@@ -136,8 +136,8 @@ browserTest(
       await page.route(/webauthn-options/, (route) => options++ === 0 ? undefined : route.continue());
       const offered = page.waitForRequest(/webauthn-options/);
       await page.goto(`${origin}/auth/signin`);
-      await offered;
       await page.fill("input[name=email]", EMAIL);
+      await offered;
       await page.click("form[data-passkey] button");
       assertEquals([await page.evaluate("begun(1)"), options], [["dialogue"], 2]);
     });
@@ -152,8 +152,8 @@ browserTest(
       const begun = async (count: number) => await page.evaluate(`begun(${count})`) as string[];
       const cancelLast = () => page.evaluate("void ceremonies.at(-1).cancel()");
       await page.goto(`${origin}/auth/signin`);
-      assertEquals(await begun(1), ["conditional"]);
       await page.fill("input[name=email]", EMAIL);
+      assertEquals(await begun(1), ["conditional"]);
       await page.click("form[data-passkey] button");
       assertEquals(await begun(2), ["conditional ended", "dialogue"]);
       await cancelLast();
@@ -280,3 +280,48 @@ browserTest("passkeys in a browser: an address of numbers is no place for them",
     assertEquals(outcome.refused, "SecurityError");
   });
 });
+
+browserTest(
+  "passkeys in a browser: the field offers them when it is used, and on a page that stays open with a new challenge",
+  async (page) => {
+    await withScene(page, {}, async ({ origin, run, user, signOut }) => {
+      await addAuthenticator(page);
+      await run({ action: "register", email: EMAIL });
+      await signOut();
+      const takeUp = await holdOffers(page);
+      await page.clock.install();
+      let asked = 0;
+      page.on("request", (request) => void (asked += Number(/webauthn-options/.test(request.url()))));
+      const options = () => page.waitForResponse(/webauthn-options/);
+      await page.goto(`${origin}/auth/signin?callbackUrl=%2F%3Fhome`, { waitUntil: "networkidle" });
+      await page.clock.fastForward("20:00");
+      assertEquals(asked, 0);
+      const [first] = await Promise.all([options(), page.focus("input[name=email]")]);
+      await page.clock.fastForward("09:00");
+      assertEquals(asked, 1);
+      await takeUp();
+      const [second] = await Promise.all([options(), page.clock.fastForward("02:00")]);
+      const challengeOf = async (answer: typeof first) => (await answer.json()).options.challenge;
+      assert(await challengeOf(first) !== await challengeOf(second));
+      await page.waitForURL(`${origin}/?home`);
+      assertEquals(await user(), EMAIL);
+    });
+  },
+);
+
+browserTest(
+  "passkeys in a browser: the sign-in button creates no user, the other one says that it does",
+  async (page) => {
+    await withScene(page, {}, async ({ origin, user, tables }) => {
+      await addAuthenticator(page);
+      await page.goto(`${origin}/auth/signin?callbackUrl=%2F`);
+      await page.fill("input[name=email]", EMAIL);
+      await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+      await page.getByRole("status").getByText("No passkey was used.").waitFor();
+      assertEquals(tables.users.size, 0);
+      await page.getByRole("button", { name: "Create an account with a passkey" }).click();
+      await page.waitForURL(`${origin}/`);
+      assertEquals([await user(), tables.users.size], [EMAIL, 1]);
+    });
+  },
+);

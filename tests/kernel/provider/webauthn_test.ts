@@ -238,17 +238,35 @@ Deno.test("passkeys: an address is registered in the form in which links are mai
   }
 });
 
+Deno.test("passkeys: the page registers new users with a button of its own, if the provider may know them", async () => {
+  const pageOf = async (provider: FastifyAuthConfig["providers"][number]) => {
+    const app = await testApp(webAuthnConfig(emptyTables(), { providers: [provider] }));
+    return (await new WebAuthnClient(app).get("/auth/signin")).body;
+  };
+  const button = /<button class="button" type="submit" name="action" value="register" disabled>/;
+  assertMatch(await pageOf(Passkey), button);
+  assertMatch(await pageOf(Passkey({ getUserInfo: (_options) => Promise.resolve(null) })), button);
+  assertFalse(button.test(await pageOf(Passkey({ getUserInfo: () => Promise.resolve(null) }))));
+  assertFalse(button.test(await pageOf(Passkey({ formFields: {} }))));
+});
+
 Deno.test("passkeys: options that make no sense are refused in JSON", async () => {
   const app = await testApp(webAuthnConfig(emptyTables()));
   const client = new WebAuthnClient(app);
   await client.register(new SoftwareAuthenticator(ORIGIN), { email: EMAIL });
   const stranger = new WebAuthnClient(app);
+  // Who says nothing signs in, under whichever address, and creates no user.
+  for (
+    const [who, query] of [[client, {}], [stranger, {}], [stranger, { email: "new@example.com" }]] as const
+  ) {
+    const { action, options } = await who.options(query as Record<string, string>);
+    assertEquals([action, options.user], ["authenticate", undefined], JSON.stringify(query));
+  }
   for (
     const [who, query] of [
       [stranger, { action: "delete" }],
       [stranger, { action: "register" }], // under which address?
       [stranger, { action: "register", email: EMAIL }], // another user has it
-      [client, {}], // signed in, one says what one wants
     ] as const
   ) {
     const answer = await who.askOptions(query as Record<string, string>);
