@@ -11,7 +11,7 @@ import { hasEndedElsewhere } from "../session/hooks.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/shared_store.ts";
-import { isRowFor } from "../session/token_use.ts";
+import { isRowFor } from "../session/name.ts";
 
 /**
  * Ends the session of the request if the answer removes its cookie, as a sign-out does. An answer that

@@ -10,13 +10,10 @@ import { parseCookie } from "cookie";
 import type { CookieSettings } from "../config/cookies.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 
-/** The session token as a request carries it. */
 export interface SessionCookie {
   /** The token; empty if there is none, or if it is in too many cookies. */
   readonly token: string;
-  /**
-   * All cookies of the session that the request carries, also chunks beside a whole cookie or after a gap.
-   */
+  /** All cookies of the session that the request carries, also chunks beside a whole cookie or after a gap. */
   readonly names: readonly string[];
   /** Whether the request carries several cookies of the first of these names, of which the first counts. */
   readonly isRepeated?: boolean;
@@ -27,13 +24,9 @@ export interface SessionCookie {
  */
 export const CHUNK_SIZE = 4096 - 160;
 
-/** The most chunks that are read. */
 const MOST_CHUNKS = 16;
 
-/**
- * Node refuses requests with more characters of headers. If it is told not to, `sessionCookieLimit` may allow
- * longer tokens.
- */
+/** Node refuses requests with more characters of headers, unless it is told not to. */
 const LONGEST_BY_DEFAULT = 16_384;
 
 /** The most characters of a token that is looked at, by `sessionCookieLimit`. */
@@ -44,10 +37,8 @@ export function longestToken(cookieLimit: number): number {
 const NONE: SessionCookie = Object.freeze({ token: "", names: Object.freeze([]) });
 
 /**
- * Reads the session token.
- *
- * Of a whole cookie and chunks the whole one counts. Writing chunks removes it, so it was written after them:
- * by the reply to a request that did not carry them (a cross-site POST), or to a concurrent one.
+ * Reads the session token. Of a whole cookie and chunks the whole one counts: writing chunks removes it, so it
+ * was written after them, by the reply to a cross-site POST or to a concurrent request.
  */
 export function readSessionCookie(header: string | undefined, name: string): SessionCookie {
   if (!header?.includes(name)) return NONE;
@@ -86,11 +77,7 @@ export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT
   return [name, ...Array.from({ length: Math.ceil(longest / CHUNK_SIZE) }, (_, i) => chunkName(name, i))];
 }
 
-/**
- * What a browser has to be told to hold a token, and nothing else of the session.
- *
- * @param held The cookies of the session that it may hold.
- */
+/** What a browser has to be told to hold a token, and no other cookies of the session that it may hold. */
 export function sessionCookies(
   token: string,
   held: readonly string[],

@@ -20,17 +20,15 @@ export function cookieSize(name: string, token: string): number {
   return count <= 1 ? pair + value : count * (pair + ".0".length) + value;
 }
 
-/** A session that does not fit in the cookie. */
 export class SessionTooLarge extends AuthError {
   static type = "SessionTooLarge";
   readonly code: FastifyAuthErrorCode = "FST_AUTHJS_SESSION_TOO_LARGE";
 }
 
 /**
- * Encodes a token.
+ * Encodes a token, with a warning about one that some servers refuse already.
  *
- * @param watch The most bytes its cookie may have, and what is told of one that some servers refuse already.
- * @throws {SessionTooLarge} If its cookie would be larger than the limit.
+ * @throws {SessionTooLarge} If its cookie would have more bytes than the limit.
  */
 export async function encodeWithin(
   jwt: Pick<JWTOptions, "encode">,

@@ -18,7 +18,6 @@ import type { SessionSettings } from "./settings.ts";
 export interface SignInRequest {
   readonly config: ResolvedConfig;
   readonly settings: SessionSettings;
-  /** The session cookie of the browser, and its Cookie header. */
   readonly held: SessionCookie;
   readonly cookies: string;
   readonly headers: { readonly "user-agent"?: string | undefined };
@@ -35,7 +34,6 @@ export interface SignInRequest {
   readonly claims?: JWT | undefined;
 }
 
-/** The session of a sign-in. */
 export interface NewSession {
   readonly token: string;
   readonly cookies: readonly SetCookie[];
@@ -44,8 +42,7 @@ export interface NewSession {
 /**
  * Makes the session; none if the `jwt` callback returned null.
  *
- * @throws {SessionTooLarge} If the token is too large for its cookie.
- * @throws {SessionStoreFailure} If the session could not be recorded.
+ * @throws {SessionTooLarge} or, if it could not be recorded, {@linkcode SessionStoreFailure}.
  */
 export async function createSession(
   params: SignInParams,

@@ -4,20 +4,19 @@
  */
 import type { LoggerInstance } from "@auth/core/types";
 import type { ListedSession } from "../adapter/added_methods.ts";
-import { monotonicNow } from "../utils/time.ts";
 import { removalOf } from "../http/set_cookie.ts";
+import { monotonicNow } from "../utils/time.ts";
 import type { SessionCookie } from "./cookie.ts";
 import type { NamedSession } from "./hooks.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { rowName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
-import { placeOf } from "./sealed_value.ts";
+import { type Place, placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
-import { isRowFor } from "./token_use.ts";
 
-/** What a read and a request to a route of the plugin have in common here. */
+/** What reads and requests to auth routes have in common here. */
 export interface EndingContext {
   readonly settings: SessionSettings;
   /** Where failures of the store go. */
@@ -30,8 +29,12 @@ export interface EndingContext {
  */
 const LATE_REQUESTS_MS = 30_000;
 
-/** What the store has of a session that ended, and what its key is derived for. */
-const ENDED = "ended", PURPOSE = "state";
+/** The value that the store has for a session that ended. */
+const ENDED = "ended";
+
+function placeOfEnd(name: string): Place {
+  return placeOf(name, "state");
+}
 
 /** The read of a session that ended. A browser that sends its token much later got it from a late reply. */
 export function endedRead(
@@ -47,10 +50,8 @@ export function endedRead(
 }
 
 /**
- * A read without a session, which removes its cookies, unless its browser has signed in when the reply
- * leaves: that ends whatever the cookie held.
- *
- * @param endings How often the session had ended when it was read.
+ * A read without a session, which removes its cookies, unless the session has ended more often than that when
+ * the reply leaves: then its browser has signed in, whatever the cookie held.
  */
 export function removal(
   names: readonly string[],
@@ -89,11 +90,8 @@ export async function endSession(
   const { settings, logger } = context;
   const name = await sessionName(token, settings);
   settings.live.end(name);
-  const store = sharedStore(context);
-  if (store !== undefined) {
-    const place = placeOf(name, PURPOSE);
-    await store.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
-  }
+  const place = placeOfEnd(name);
+  await sharedStore(context)?.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
   const ends = settings.hooks.flatMap(({ onEnd }) => onEnd ?? []);
   const session = ends.length > 0 && await openToken(token, settings).catch(() => undefined);
   try {
@@ -110,14 +108,14 @@ export async function hasEnded(name: string, context: EndingContext): Promise<bo
   if (live.endings(name) > 0) return true;
   const store = sharedStore(context);
   if (store === undefined) return false;
-  const place = placeOf(name, PURPOSE);
+  const place = placeOfEnd(name);
   const [value] = await store.get([place.name]);
   if (place.open(value) !== ENDED) return false;
   live.end(name);
   return true;
 }
 
-/** The store as a read uses it, with its failures in the log. */
+/** The store, with its failures in the log. */
 export function sharedStore({ settings: { refresh }, logger }: EndingContext): OpenStore | undefined {
   return refresh.store?.reportingTo(logger);
 }
@@ -127,15 +125,10 @@ export async function endRows(
   rows: readonly ListedSession[],
   { live, rows: adapter }: SessionSettings,
 ): Promise<void> {
-  const ends = await Promise.allSettled(rows.map(async (row) => {
-    live.end(nameOfRow(row));
-    await adapter!.deleteSession!(row.sessionToken);
+  const ends = await Promise.allSettled(rows.map(async ({ sessionToken }) => {
+    live.end(rowName(sessionToken));
+    await adapter!.deleteSession!(sessionToken);
   }));
   const failed = ends.find((each) => each.status === "rejected");
   if (failed !== undefined) throw failed.reason;
-}
-
-/** The name of the session of a row. */
-export function nameOfRow({ sessionToken }: ListedSession): string {
-  return rowName(sessionToken, isRowFor(sessionToken, "header") ? "header" : "cookie");
 }

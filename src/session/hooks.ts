@@ -1,4 +1,4 @@
-/** What a feature adds to sessions. Each hook has no effect if a feature leaves it out. */
+/** What a feature adds to sessions. */
 import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
@@ -8,7 +8,7 @@ import type { NoticeCode } from "../config/notices.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { KnownSessions } from "./known_session.ts";
 
-/** A session in a JWT. */
+/** A session in a JWT, by its token. */
 export interface NamedSession {
   readonly claims: JWT;
   readonly name: string;
@@ -38,12 +38,12 @@ export interface SignInWithRow extends SessionSignIn {
   readonly cookies: string;
   /** What a test says of the sign-in. */
   readonly claims: JWT | undefined;
+  /** What the cookies beside that of the session are made with. */
   readonly settings: RowSettings;
   /** The adapter of the request, which undoes what a failed sign-in wrote. */
   readonly adapter: Adapter;
 }
 
-/** What the cookies beside that of a session are made with. */
 export interface RowSettings {
   readonly jwt: { readonly secret: string | string[] };
   /** A cookie that is sent wherever that of the session is. */
@@ -58,14 +58,11 @@ export interface SessionUse {
 }
 
 export interface SessionHooks {
-  /**
-   * The session token of a request that carries it in a header, in place of the cookie: an empty string for what
-   * cannot be a token. `undefined` for a request that the feature does not know.
-   */
+  /** The session token in a header, which counts in place of the cookie; empty for what cannot be a token. */
   findToken?(headers: IncomingHttpHeaders): string | undefined;
   /** The authentication scheme of such tokens, for the challenge of a guard. */
   readonly scheme?: string;
-  /** Whether a read may be asked for new claims. Requests of one time and processes take turns at that. */
+  /** Whether claims of sessions are refreshed. Reads and processes take turns then. */
   readonly refreshes?: boolean;
   /** Claims that stay on the server: a session never has them. */
   readonly hiddenClaims?: readonly string[];

@@ -8,7 +8,6 @@ export interface SessionKey {
   readonly id: string;
 }
 
-/** A session of a user. */
 export interface KnownSession extends SessionKey {
   readonly expires: Date;
   readonly createdAt?: Date | undefined;
@@ -18,7 +17,6 @@ export interface KnownSession extends SessionKey {
 
 /** The sessions of users, as they are kept. */
 export interface KnownSessions {
-  /** Those of a user, in any order. */
   list(user: string): Promise<KnownSession[]>;
   /** Ends one. Resolves with whether it is known that it had not ended. */
   end(session: SessionKey): Promise<boolean>;
@@ -26,7 +24,7 @@ export interface KnownSessions {
   endAll(user: string, except: string | undefined): Promise<void>;
 }
 
-/** The id that an application is given: it names the user, too, by whom adapters and stores find sessions. */
+/** The id that an application is given: adapters and stores find sessions by the user. */
 export function sessionIdOf({ user, id }: SessionKey): string {
   return `${Buffer.from(user).toString("base64url")}.${id}`;
 }

@@ -1,39 +1,27 @@
 /**
- * What this process knows of the sessions in use: what took the place of their tokens, what is under way, and
- * which of them ended. Requests that left the browser before a new cookie came carry the old token; whoever
- * rotates refresh tokens takes the second use of one for theft; nothing that was read before a session ended
- * may bring it back.
+ * What this process knows of the sessions in use: their newest tokens, what is under way, and which of them
+ * ended. Requests that left the browser before a new cookie came carry the old token, and whoever rotates
+ * refresh tokens takes the second use of one for theft.
  */
 import type { JWT } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { monotonicNow, withDeadline } from "../utils/time.ts";
 import { ownString } from "../utils/own_string.ts";
 
-/**
- * How long the end of a session is remembered, in milliseconds, from the latest use of one of its tokens: for
- * as long a request may be under way.
- */
+/** How long a request may be under way, in milliseconds: the end of a session is remembered as long. */
 export const REQUEST_LIMIT_MS = 15 * 60_000;
 
-/**
- * For how many milliseconds a replaced token leads to the newest one: long enough for what a page requested
- * together to arrive over a slow connection.
- */
+/** Milliseconds for which a replaced token leads to the newest one: a slow connection brings it late. */
 export const GRACE_MS = 30_000;
 
-/** How many ends are remembered, a few megabytes: beyond it the oldest are forgotten early. */
-const MOST_ENDED = 2 ** 16;
+/** How many ends, and how many characters of replaced tokens, are remembered: some megabytes of each. */
+const MOST_ENDED = 2 ** 16, MOST_REPLACED = 2 ** 22;
 
-/** Characters of replaced tokens that are remembered: beyond it the oldest are forgotten early. */
-const MOST_REPLACED = 2 ** 22;
-
-/** The end of a session. */
 interface End {
   /** Signing in once more with a token of an ended session ends it again. */
   times: number;
-  /** When it ended first. */
+  /** When it ended first, and until when that is remembered. */
   readonly at: number;
-  /** Until when that is remembered. */
   until: number;
 }
 
@@ -41,9 +29,7 @@ interface End {
 export interface JwtRead {
   /** What the `jwt` callback made of the claims; null ends the session. */
   readonly token: JWT | null;
-  /** What the `session` callback returned. */
   readonly session: unknown;
-  /** When the session ends if it is not read again, as it says so. */
   readonly expires: string;
   /** The new token for the browser, if it differs from the one that came. */
   readonly sealed?: string | undefined;
@@ -74,14 +60,12 @@ export class LiveSessions {
   /** When an end was forgotten before its time. */
   #forgotAt = -Infinity;
 
-  /** The newest token of the session of a token. */
   newest(token: string): string {
     let newest = token;
     for (let by; (by = this.#successors.get(newest)) !== undefined;) newest = by;
     return newest;
   }
 
-  /** Remembers the token that replaced another. */
   replace(token: string, by: string): void {
     if (token === by) return;
     // The application's codec may make a token again, which then is the newest.
@@ -90,8 +74,8 @@ export class LiveSessions {
   }
 
   /**
-   * Updates a session by its newest token, once the updates and the read of it under way are done.
-   * Reads that begin meanwhile are to wait for it: of two new tokens, one would lack what the other has.
+   * Updates a session by its newest token, after what is under way. Reads that begin meanwhile wait for it: of
+   * two new tokens, one would lack what the other has.
    */
   async update<Result extends Outcome>(
     name: string,
@@ -111,11 +95,7 @@ export class LiveSessions {
     }
   }
 
-  /**
-   * The newest token, once the updates that are under way are done.
-   *
-   * @param limit Milliseconds that are waited at most: a callback may ask for the session that it updates.
-   */
+  /** The newest token after the updates under way, for which a read waits at most `limit` milliseconds. */
   async updated(name: string, token: string, limit: number): Promise<string> {
     const until = monotonicNow() + limit;
     const late = () => new Error(`The session is being updated for over ${limit} ms.`);
@@ -126,13 +106,13 @@ export class LiveSessions {
     return newest;
   }
 
-  /** The newest token after what is under way. If that fails the one stays. */
+  /** The newest token after what is under way, which may fail. */
   async #after(underWay: Promise<Outcome>, token: string): Promise<string> {
     const { sealed = token } = await underWay.catch((): Outcome => ({}));
     return this.newest(sealed);
   }
 
-  /** How often a session ended; 0 for one that has not ended or is not known. */
+  /** How often a session ended. */
   endings(name: string): number {
     return this.#ends.get(name)?.times ?? 0;
   }
@@ -142,7 +122,7 @@ export class LiveSessions {
     return this.#ends.has(name) || this.#forgotAt >= began;
   }
 
-  /** For how many milliseconds a session has ended. Its tokens are in use: it is remembered for longer. */
+  /** For how many milliseconds a session has ended, which its tokens in use have remembered for longer. */
   endedFor(name: string): number | undefined {
     const end = this.#ends.get(name);
     if (end === undefined) return undefined;
@@ -158,7 +138,7 @@ export class LiveSessions {
     return end.times;
   }
 
-  /** Begins a session. The application's own codec may give it the token of one that ended. */
+  /** Begins a session: the application's codec may give it the token of one that ended. */
   begin(name: string): void {
     this.#ends.delete(name);
   }

@@ -1,14 +1,14 @@
 /**
- * The name of a session: all its tokens have it, from its sign-in to its end. It is no secret.
+ * The name of a session, which all its tokens have from its sign-in to its end, and what they come in: a cookie
+ * or a header. It is no secret.
  *
- * Tokens that earlier builds or other applications with Auth.js made have none. Until its first renewal the
- * name of such a session is the `jti` of its token, or else a digest.
+ * Tokens of earlier builds and of other applications with Auth.js have none. Until its first renewal the name
+ * of such a session is the `jti` of its token, or else a digest.
  */
+import type { Adapter } from "@auth/core/adapters";
 import type { JWT, JWTOptions } from "@auth/core/jwt";
 import { hash, randomUUID } from "node:crypto";
-import type { TokenUse } from "./token_use.ts";
 
-/** The claim. */
 const CLAIM = "session_name";
 
 /** The name of the session whose token has these claims. */
@@ -26,7 +26,10 @@ export function namedBy(claims: JWT): string | undefined {
 }
 
 /** The name of a row. A token for a header that is sent as a cookie has another, so ending that ends nothing. */
-export function rowName(token: string, use: TokenUse): string {
+export function rowName(
+  token: string,
+  use: TokenUse = isRowFor(token, "header") ? "header" : "cookie",
+): string {
   return digestName(use === "header" ? `bearer ${token}` : token);
 }
 
@@ -42,7 +45,7 @@ export function withName(claims: JWT, name: string | undefined): JWT {
   return name !== undefined && isOther ? { ...claims, [CLAIM]: name } : claims;
 }
 
-/** The claims without it: those of the application. */
+/** The claims of the application, without the name. */
 export function withoutName({ [CLAIM]: _name, ...claims }: JWT): JWT {
   return claims;
 }
@@ -63,4 +66,35 @@ export async function keepsName(
   } catch {
     return true;
   }
+}
+
+/** What a token comes in: the cookie of a browser, or the `Authorization` header of another client. */
+export type TokenUse = "cookie" | "header";
+
+/** What tells a token for a header: a claim, or in the token of a row an end, before what else the end says. */
+export const HEADER_CLAIM = { token_use: "bearer" }, HEADER_TAG = ".bearer";
+
+/** Whether the claims of a token are for the use. */
+export function areFor({ token_use }: JWT, use: TokenUse): boolean {
+  return (token_use === HEADER_CLAIM.token_use) === (use === "header");
+}
+
+/** Whether the token of a row is for the use. */
+export function isRowFor(sessionToken: string, use: TokenUse): boolean {
+  return /\.bearer(?=\.|$)/.test(sessionToken) === (use === "header");
+}
+
+/**
+ * The adapter, which finds and ends the rows of one use only. The token of the row decides: some databases find
+ * it by another spelling, too.
+ */
+export function rowsForUse(adapter: Adapter, use: TokenUse): Adapter {
+  return {
+    ...adapter,
+    async getSessionAndUser(token) {
+      const found = await adapter.getSessionAndUser!(token);
+      return isRowFor(found?.session.sessionToken ?? token, use) ? found : null;
+    },
+    deleteSession: (token) => isRowFor(token, use) ? adapter.deleteSession!(token) : Promise.resolve(null),
+  };
 }

@@ -6,10 +6,9 @@ import { parseClaims } from "../jwt/codec.ts";
 import { open } from "../jwt/jwe.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
 import { ownString } from "../utils/own_string.ts";
-import { digestName, nameOf, rowName } from "./name.ts";
+import { areFor, digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
 import type { SessionSettings } from "./settings.ts";
-import { areFor } from "./token_use.ts";
 
 /** A token that was opened. */
 export interface OpenToken {

@@ -1,7 +1,6 @@
 /**
- * Functions of the application that run while a session is read or updated, and ask for this very session:
- * callbacks, events, methods of the adapter. They would wait for what waits for them, so they get what is
- * known of the session by then.
+ * Functions of the application that run while a session is read or updated, and ask for this very session. They
+ * would wait for what waits for them, so they get what is known of the session by then.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { FastifyAuthError } from "../errors.ts";

@@ -10,7 +10,6 @@ import type { SessionSettings } from "./settings.ts";
 
 /** What a read gives. */
 export interface SessionRead {
-  /** The session, or null if the user is not signed in. */
   readonly session: Session | null;
   /** The claims of the session token, as the callbacks left them. */
   readonly claims?: JWT;
@@ -26,7 +25,7 @@ export interface CookieUpdate {
   readonly cookies: () => readonly SetCookie[];
   /** Whether the session ended since, so that they must not be set any more. */
   readonly isOutdated: () => boolean;
-  /** Asks whether the session ended in another process; {@linkcode isOutdated} then knows. */
+  /** Asks whether it ended in another process; {@linkcode isOutdated} then knows. */
   readonly checkOtherProcesses?: () => Promise<unknown>;
 }
 
@@ -45,13 +44,11 @@ export interface ReadContext {
   readonly headers: { readonly "user-agent"?: string | undefined };
   /** For messages that are logged once, not with each request. */
   readonly auth: { once(what: string, tell: () => void): void };
-  /** For messages about the application rather than Auth.js. */
   readonly log: Log;
-  /** Where other messages go. */
   readonly logger: AuthLogger;
   /** Whether the reply can carry a cookie. */
   readonly canSetCookie: () => boolean;
-  /** What the session is updated with, by a request for that. */
+  /** What the session is updated with, if it is. */
   readonly update?: { readonly data: unknown };
   /** The name of the session; empty until its token is opened. */
   name: string;
@@ -89,10 +86,7 @@ export function toSession(
   }
 }
 
-/**
- * The callbacks have made the session: tells the application of one that was read. As in core, its failure is logged
- * and changes nothing.
- */
+/** The callbacks have made the session: tells the application. As in core, its failure changes nothing. */
 export async function finishSession(
   context: ReadContext,
   known: NonNullable<ReadContext["known"]>,
@@ -114,11 +108,10 @@ export function wrapError(kind: new (cause?: string) => AuthError, cause: unknow
 }
 
 /**
- * The `jwt` or the `session` callback failed (503, or the `statusCode` of what was thrown). That says nothing about the
- * session, so it stays: the next read may succeed.
+ * A callback failed (503, or the `statusCode` of what was thrown). That says nothing about the session, so it
+ * stays: the next read may succeed.
  */
 export class CallbackFailure extends FastifyAuthError {
-  /** @param what What failed. */
   constructor(what: string, cause: unknown) {
     const { statusCode: status } = (cause ?? {}) as { statusCode?: unknown };
     const isStatus = typeof status === "number" && Number.isInteger(status) && status >= 400 && status <= 599;
@@ -129,7 +122,6 @@ export class CallbackFailure extends FastifyAuthError {
   }
 }
 
-/** The read whose callback failed. The log says which one, and what it threw. */
 export function failedCallback(
   failure: CallbackFailure,
   kind: new (cause?: string) => AuthError,

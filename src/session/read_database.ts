@@ -30,7 +30,7 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
   return await readRow(cookie, context);
 }
 
-/** Reads the row. */
+/** Reads the row of a session, for a read or an update of it. */
 export async function readRow(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings, logger, update, name } = context;
   const { callbacks, maxAge, updateAge, live } = settings;
@@ -60,8 +60,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     context.known = { session: shown };
     if (renewed) {
       await callAdapter(context, "updateSession", { sessionToken, expires });
-      // Adapters that write the whole row would bring back one that was deleted meanwhile. Most find nothing to delete,
-      // and some call that an error.
+      // Adapters that write the whole row bring back a deleted one, and some call it an error if there is none.
       if (live.endings(name) > 0) await callAdapter(context, "deleteSession", sessionToken).catch(() => {});
     }
 

@@ -1,7 +1,7 @@
 /**
- * Values in a store that others may read or write to. Each has a place, derived from a secret that all who
- * may read the value know: the name to keep it under, which does not reveal the secret, and the key that
- * seals it. A value that was forged, cut or moved to another place does not open.
+ * Values in a store that others may read or write to. Each has a place, derived from a secret of all who may
+ * read it: the name to keep it under, and the key that seals it. A value that was forged, cut or moved to
+ * another place does not open.
  */
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
@@ -13,13 +13,11 @@ const SALT = "fastify-authjs shared sessions v1";
 /** Sizes in bytes: of an AES-256 key and of a name; of the nonce and the tag of AES-GCM (NIST SP 800-38D). */
 const KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16;
 
-/** Where a value is kept and how it is sealed. */
 export interface Place {
   /** The key in the store. */
   readonly name: string;
-  /** Seals a text, with a new nonce each time. */
   seal(text: string): string;
-  /** Opens what {@linkcode seal} made for this place; `undefined` for anything else. */
+  /** `undefined` for what was not sealed for this place. */
   open(value: string | null | undefined): string | undefined;
 }
 

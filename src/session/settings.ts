@@ -20,9 +20,9 @@ import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionHooks } from "./hooks.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SharedStore } from "./shared_store.ts";
-import { rowsForUse, type TokenUse } from "./token_use.ts";
+import { rowsForUse, type TokenUse } from "./name.ts";
 
-/** Bytes of tokens and claims that are remembered: those of some 6,000 users, in 10 MB of memory. */
+/** Bytes of tokens and claims that are remembered: those of some 6,000 users. */
 const CACHE_SIZE = 2 ** 22;
 
 /** What is remembered of a token that was opened. */
@@ -32,15 +32,13 @@ export interface KnownToken extends Opened, TokenLife {
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
 export interface SessionSettings extends Readonly<ReturnType<typeof ofScheme>> {
-  /** What the tokens that these are for come in: one of the other use is refused. */
+  /** What tokens come in: one of the other use is refused. */
   readonly use: TokenUse;
   /** The adapter, which finds only the rows of sessions of this use. */
   readonly adapter: AuthConfig["adapter"];
-  /** The same for tokens in a header. */
   readonly forHeader?: SessionSettings;
 }
 
-/** The features that a configuration uses, by their hooks, and its store. */
 interface InUse {
   readonly hooks: readonly SessionHooks[];
   readonly store: SharedStore | undefined;
@@ -109,12 +107,11 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     /** The secrets, if tokens are in core's format. */
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
     otherSalts: otherSalts(core),
-    /** What tokens opened lately held. */
     cache: new LRUCache<string, KnownToken>({
       maxSize: CACHE_SIZE,
       sizeCalculation: ({ text, token }) => token.length + text.length,
     }),
-    /** Makes the token of a new session in a database. `resolveConfig()` has set it. */
+    /** `resolveConfig()` has set it. */
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
     /** The adapter, for rows of any use. */
     rows: core.adapter,
@@ -122,9 +119,8 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     callbacks: core.callbacks ?? {},
     event: core.events?.session,
     hooks,
-    /** Whether a read may be asked for new claims. */
     refreshes: hooks.some(({ refreshes }) => refreshes),
-    /** Leaves out the claims that no session may have, if there are any: a callback may put all of them into one. */
+    /** Leaves out the claims that no session may have: a callback may put all of them into one. */
     leaveOut: hiddenClaims.length > 0
       ? (key: string, value: unknown) => hiddenClaims.includes(key) ? undefined : value
       : undefined,

@@ -5,11 +5,8 @@ import { redactError } from "../http/redact.ts";
 import type { Store } from "../types.ts";
 import { monotonicNow, withDeadline } from "../utils/time.ts";
 
-/** How long a call may take before it is done without, in milliseconds. */
-const LIMIT_MS = 2_000;
-
-/** How long a store that does not answer is done without, in milliseconds: each read would wait for it. */
-const SILENCE_MS = 5_000;
+/** How long a call may take, and how long a store that does not answer is done without, in milliseconds. */
+const LIMIT_MS = 2_000, SILENCE_MS = 5_000;
 
 /** The calls that fail open: none of them rejects. */
 export type OpenStore = Pick<Store, "lock" | "unlock" | "get" | "set">;
@@ -25,7 +22,7 @@ export class SessionStoreFailure extends FastifyAuthError {
   }
 }
 
-/** A store that is called in two ways: by whoever cannot go on without an answer, and by whoever can. */
+/** A store, as it is called by who cannot go on without an answer, and by who can. */
 export class SharedStore {
   readonly #store: Store;
   readonly #limit: number;

@@ -8,11 +8,10 @@ import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { bearerToken } from "./header.ts";
 import { hasEndedElsewhere } from "../../session/hooks.ts";
-import { nameOf, withName } from "../../session/name.ts";
+import { HEADER_CLAIM, HEADER_TAG, nameOf, withName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
 import type { SessionRead } from "../../session/read.ts";
 import { SessionStoreFailure } from "../../session/shared_store.ts";
-import { HEADER_CLAIM, HEADER_TAG } from "../../session/token_use.ts";
 
 /**
  * Answers as a token endpoint does (RFC 6749 section 5.1). The session of the cookie goes on by itself.

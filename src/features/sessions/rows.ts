@@ -3,7 +3,8 @@ import { toDate } from "../../adapter/dates.ts";
 import { liveRows } from "../../adapter/added_methods.ts";
 import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
 import type { SessionSettings } from "../../session/settings.ts";
-import { endRows, nameOfRow } from "../../session/ending.ts";
+import { endRows } from "../../session/ending.ts";
+import { rowName } from "../../session/name.ts";
 
 /** The sessions in the database of a configuration. */
 export class SessionRows implements KnownSessions {
@@ -17,7 +18,7 @@ export class SessionRows implements KnownSessions {
     const { maxAge } = this.#settings;
     return (await liveRows(user, this.#settings.adapter)).map((row) => ({
       user,
-      id: nameOfRow(row),
+      id: rowName(row.sessionToken),
       expires: row.expires,
       createdAt: toDate(row.createdAt),
       // A row says when it was written last, by when it expires.
@@ -27,7 +28,9 @@ export class SessionRows implements KnownSessions {
   }
 
   async end({ user, id }: SessionKey): Promise<boolean> {
-    const row = (await liveRows(user, this.#settings.adapter)).find((each) => nameOfRow(each) === id);
+    const row = (await liveRows(user, this.#settings.adapter)).find((each) =>
+      rowName(each.sessionToken) === id
+    );
     if (row !== undefined) await endRows([row], this.#settings);
     return row !== undefined;
   }
@@ -36,7 +39,7 @@ export class SessionRows implements KnownSessions {
     // Twice: a bearer token may have been made of a session that was listed.
     for (let round = 0; round < 2; round++) {
       const rows = await liveRows(user, this.#settings.adapter);
-      await endRows(rows.filter((row) => nameOfRow(row) !== except), this.#settings);
+      await endRows(rows.filter(({ sessionToken }) => rowName(sessionToken) !== except), this.#settings);
     }
   }
 }
