@@ -12,8 +12,8 @@ import type { ProviderContext } from "./context.ts";
 
 /**
  * The adapter for one call of core: a link signs in once, and first sign-ins of one user come one after the
- * other. It is not called again after it failed. Core treats some failures as "not found" and goes on: it
- * would create a second user if it could not read the first.
+ * other. After a failure it is not called again: core takes some for "not found", and would create a second
+ * user.
  */
 export function watchAdapter(context: ProviderContext) {
   const { config, settings, provider, logger } = context;

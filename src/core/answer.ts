@@ -8,7 +8,6 @@ import type { Page } from "../pages/types.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import type { AuthEvents } from "../types.ts";
 
-/** The answer to a request. */
 export interface Answer {
   /** The HTTP status, unless there is a redirect. */
   readonly status: number;
@@ -22,13 +21,12 @@ export interface Answer {
   readonly session?: string;
   /** Whether that session is the one that the browser has, with an account more. */
   readonly goesOn?: boolean;
-  /** A path or an absolute URL. */
   readonly redirect?: string;
   /** Why the request failed. A `FastifyAuthError` without a redirect is thrown when the answer is sent. */
   readonly error?: Error;
   /** The user under whom a passkey is to be registered. */
   readonly registers?: User | undefined;
-  /** The link that was mailed. */
+  /** Of the link that was mailed. */
   readonly mailed?: Pick<VerificationToken, "identifier" | "expires">;
   /** What is published, unless there is an error. */
   readonly events?: { readonly [Name in keyof AuthEvents]?: EventDetails<Name> };
@@ -36,22 +34,19 @@ export interface Answer {
   readonly isReported?: boolean;
 }
 
-/** The `signIn` callback led the user elsewhere, instead of to a session: an answer without error. */
+/** The `signIn` callback led the user elsewhere: an answer without error. */
 export const TURNED_AWAY: NonNullable<Answer["events"]> = {
   "fastify-authjs:sign-in-failure": { reason: AccessDenied.type, status: 403 },
 };
 
-/** A redirect. */
 export function redirectAnswer(redirect: string): Answer {
   return { status: 302, headers: {}, cookies: [], redirect };
 }
 
-/** A built-in page. */
 export function pageAnswer(page: Page, status = 200): Answer {
   return { status, headers: {}, cookies: [], page };
 }
 
-/** A JSON body. */
 export function jsonAnswer(body: unknown, status = 200): Answer {
   return { status, headers: { "content-type": "application/json" }, body, cookies: [] };
 }

@@ -14,7 +14,6 @@ import { CHECK_COOKIES, checkHeader, type Checks, userToRegister } from "./check
 import { addressOf, type ProviderContext, type SignedIn } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
 
-/** What one call differs in. */
 export interface CoreCall {
   /** What a callback is checked by. */
   readonly checks?: Checks;
@@ -26,11 +25,8 @@ export interface CoreCall {
   readonly wrapAdapter?: (adapter: Adapter) => Adapter;
 }
 
-/** What the names of the cookies begin with that core alone knows. */
-const INTERNAL = "fastify-authjs.";
-
-/** The session cookie as core knows it. */
-const SESSION = `${INTERNAL}session`;
+/** What the names of cookies begin with that core alone knows, and that of its session. */
+const INTERNAL = "fastify-authjs.", SESSION = `${INTERNAL}session`;
 
 /** Calls core with a request. Never rejects: if core fails, the answer has an `error`. */
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
@@ -83,8 +79,8 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   try {
     const request = requestFor(context, call);
     const result = await Auth(request, config) as RawAnswer | Response | undefined;
-    // A Response if it refuses a request at once or the error is not its own, which is then only in its log; nothing if
-    // a passkey is registered without an address.
+    // A Response if it refuses a request at once or the error is not its own; nothing if a passkey is registered
+    // without an address.
     if (result === undefined || result instanceof Response) {
       throw [...errors].at(-1) ?? new Error("Auth.js gave no answer");
     }
@@ -108,7 +104,6 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   return await watched?.finish(answer) ?? answer;
 }
 
-/** What core returns with `raw`. */
 interface RawAnswer {
   readonly status?: number;
   readonly body?: unknown;

@@ -9,20 +9,16 @@ import { seal } from "../jwt/jwe.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { ProviderContext } from "./context.ts";
 
-/** What one sign-in is checked by when it ends. */
+/** What one sign-in is checked by when it ends: of a provider, or of a passkey. */
 export interface Checks {
-  /** The `state` of the authorization request. */
   readonly state?: string | undefined;
-  /** The PKCE verifier. */
   readonly pkce?: string | undefined;
   readonly nonce?: string | undefined;
-  /** The challenge of a passkey. */
   readonly challenge?: string | undefined;
   /** The user under whom the passkey is registered. */
   readonly user?: User | undefined;
 }
 
-/** The names of core's check cookies. */
 const NAMES = {
   state: "fastify-authjs.state",
   pkce: "fastify-authjs.pkce",
@@ -30,7 +26,6 @@ const NAMES = {
   challenge: "fastify-authjs.challenge",
 } as const;
 
-/** The same, as core is told. */
 export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
   state: { name: NAMES.state },
   pkceCodeVerifier: { name: NAMES.pkce },
@@ -41,7 +36,7 @@ export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
 /** What core seals the content of the cookie of a challenge for, once more (0.41.3). */
 const CHALLENGE_SALT = "encodedWebauthnChallenge";
 
-/** The user under whom a passkey is to be registered, which core writes into the cookie of the challenge alone. */
+/** The user under whom a passkey is registered, whom core writes into the cookie of the challenge alone. */
 export async function userToRegister(
   cookies: readonly SetCookie[],
   { settings: { jwt: { secret } } }: ProviderContext,
@@ -52,7 +47,7 @@ export async function userToRegister(
   return content?.registerData as User | undefined;
 }
 
-/** The check cookies for core, as a Cookie header. The same call opens them. */
+/** The check cookies for core, as a Cookie header. */
 export function checkHeader(
   { challenge, user: registerData, ...checks }: Checks,
   { provider, settings: { jwt } }: ProviderContext,

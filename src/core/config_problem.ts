@@ -6,17 +6,14 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { factoryIdOf, variableOf } from "../provider/settings.ts";
 
-/**
- * A request, as far as core reads it. Not a `Request`: with the first one Node loads all of its `fetch`. The
- * host is never resolved, since core sends no request for its checks.
- */
+/** A request as far as core reads it. With the first `Request` Node would load all of its `fetch`. */
 const REQUEST = {
   method: "GET",
   url: "https://fastify-authjs.invalid/auth/providers",
   headers: new Map<string, string>(),
 } as unknown as Request;
 
-/** Lets core check the configuration. Resolves with an error if core refuses it. */
+/** Why core refuses the configuration, if it does. */
 export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuthError | undefined> {
   let error: Error | undefined;
   const { adapter: _checkedByUs, experimental, providers, ...core } = resolved.core;
@@ -32,7 +29,7 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
     session: { strategy: "jwt" },
     experimental: { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn },
     basePath: "/auth",
-    // So that it makes no token and no `Response`: Node loads WebCrypto and all of its `fetch` for the first.
+    // Without a token and a `Response`, for which Node would load WebCrypto and `fetch`.
     skipCSRFCheck,
     raw,
     logger: { error: (first) => error ??= first, warn: () => {}, debug: () => {} },
@@ -51,10 +48,7 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message, { cause: error });
 }
 
-/**
- * Core refuses conditional UI without a field for it. Our sign-in page has it in the fields of other
- * providers, if a passkey button has none of its own.
- */
+/** Core refuses conditional UI without a field for it; our sign-in page has it in those of other providers. */
 function withFieldsForConditionalUi(provider: Provider): Provider {
   const { type, formFields = {} } = provider as { type?: string; formFields?: object };
   const buttonAlone = type === "webauthn" && Object.keys(formFields).length === 0;

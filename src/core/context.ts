@@ -6,7 +6,8 @@ import type { JWT } from "@auth/core/jwt";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import type { FeatureSignOutOptions } from "../features/mod.ts";
+import type { FastifyAuthError } from "../errors.ts";
+import type { FeatureGuardOptions, FeatureSignOutOptions } from "../features/mod.ts";
 import type { JsonSchema } from "../errors.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
@@ -17,10 +18,9 @@ import type { SessionHooks } from "../session/hooks.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Publish } from "../telemetry/events.ts";
+import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../types.ts";
 import type { Answer } from "./answer.ts";
-import type { GuardHooks } from "./guard_hooks.ts";
 
-/** Answers a request. */
 export type Handler = (context: RequestContext) => Promise<Answer>;
 
 /** The user who is signed in, as core is told. */
@@ -34,8 +34,8 @@ export type FinishLink = (
 /** What limits count of a route: its requests, those that are refused, or also the tokens that it issues. */
 export type Limited = "requests" | "refusals" | "tokens";
 
-/** What a feature adds to a configuration. Each member has no effect if a feature leaves it out. */
-export interface Hooks extends SessionHooks, GuardHooks {
+/** What a feature adds to a configuration. */
+export interface Hooks extends SessionHooks {
   /** Answers the routes of the feature, by action. */
   readonly handlers?: Readonly<Record<string, Handler>>;
   /** The configuration is mounted: with the application, or with its first request. */
@@ -50,12 +50,7 @@ export interface Hooks extends SessionHooks, GuardHooks {
   onAnswer?(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer>;
   /** The cookies that it sets, for the table of how the application is set up. */
   readonly cookies?: readonly CookieDefinition[];
-  /**
-   * A user signs out, and the session has not ended yet.
-   *
-   * @param asked The options of `auth.signOut()`.
-   * @returns What becomes of the answer once it has; without this it stays.
-   */
+  /** A user signs out, and the session has not ended yet. Gives what becomes of the answer once it has. */
   onSignOut?(
     context: RequestContext,
     asked: FeatureSignOutOptions | undefined,
@@ -64,16 +59,34 @@ export interface Hooks extends SessionHooks, GuardHooks {
   onLink?(context: ProviderContext, userId: string, finish: FinishLink): Promise<Answer>;
   /** What the table of the boot says, such as what to register at a provider. */
   report?(base: string): readonly (readonly [name: string, value: string])[];
+  /** Why a signed-in user does not pass a guard with options of features. */
+  onGuard?(guarded: Guarded): Promise<GuardRefusal | undefined>;
+}
+
+/** A request of a signed-in user to a guarded route. */
+export interface Guarded {
+  readonly request: GuardedRequest;
+  readonly config: FastifyAuthConfig;
+  /** Those of the guard. */
+  readonly options: FeatureGuardOptions;
+}
+
+/** Why a user who is signed in has to sign in again. */
+export interface GuardRefusal {
+  /** For clients that show no pages. */
+  readonly error: FastifyAuthError;
+  /** What their challenge has after the scheme. */
+  readonly challenge: string;
+  /** Has a browser sign in; resolves with whether the reply was sent. Throws if that would not help. */
+  signIn(reply: GuardedReply): Promise<boolean>;
 }
 
 /** A configuration, and what outlives the requests to it. */
 export interface AuthInUse {
   readonly config: ResolvedConfig;
-  /** Those of the features that it uses. */
   readonly hooks: readonly Hooks[];
   /** The session settings for https (`secure`) or http. */
   settings(secure: boolean): SessionSettings;
-  /** What the built-in pages load. */
   assets(): Promise<Assets>;
   /** Calls `tell` once for each `what`. */
   once(what: string, tell: () => void): void;
@@ -81,11 +94,10 @@ export interface AuthInUse {
 
 /** One auth request. */
 export interface RequestContext {
-  /** As Fastify has it: the rest is normalised. */
+  /** As Fastify has it: the rest is normalised, but for the headers. */
   readonly request: FastifyRequest;
   readonly auth: AuthInUse;
   readonly config: ResolvedConfig;
-  /** Those for the scheme of the request. */
   readonly settings: SessionSettings;
   /** As users see it, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
@@ -96,10 +108,8 @@ export interface RequestContext {
   readonly provider: ProviderSummary | undefined;
   readonly method: "GET" | "POST";
   readonly limited: Limited | undefined;
-  /** The headers as Node gives them; what follows of the request is normalised. */
   readonly headers: IncomingHttpHeaders;
   readonly cookies: string;
-  /** The session cookie. */
   readonly held: SessionCookie;
   /** Without its `?`. */
   readonly query: string;
@@ -113,7 +123,6 @@ export interface RequestContext {
   readonly publish: Publish | undefined;
   /** Reads the session of the request, once however often it is called. */
   readonly readSession: () => Promise<SessionRead>;
-  /** For messages of Auth.js: the configured `logger`, else that of the request. */
   readonly logger: AuthLogger;
   readonly log: Log;
   /** Logs a warning about the configuration, once for each `what`. */
@@ -131,7 +140,6 @@ export type AskedRequest =
 /** A request about one provider. */
 export type ProviderContext = RequestContext & { readonly provider: ProviderSummary };
 
-/** The public address of the request. */
 export function addressOf({ origin, mountPath, action, provider, query }: RequestContext): string {
   const path = provider === undefined ? action : `${action}/${provider.id}`;
   return `${origin.href}${mountPath}/${path}${query && `?${query}`}`;

@@ -13,7 +13,6 @@ import { errorChain } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
-/** What is known of an error by its type. */
 interface KnownError {
   /** The HTTP status of one whose type a client may know (`isClientError` of core 0.41.3, and ours). */
   readonly status?: number;
@@ -21,7 +20,7 @@ interface KnownError {
   readonly level?: "info" | "warn";
 }
 
-/** The errors that are known by their type. The others are faults: only the log says what they are. */
+/** The errors that are known by their type. What the others are only the log says. */
 export const KNOWN_ERRORS: Readonly<Record<string, KnownError>> = {
   AccessDenied: { status: 403, level: "warn" },
   AccountNotLinked: { status: 403, level: "warn" },
@@ -42,13 +41,11 @@ export const KNOWN_ERRORS: Readonly<Record<string, KnownError>> = {
 
 /** What a client may know of an error. */
 export interface Failure {
-  /** The HTTP status for a client that asks for one. */
   readonly status: number;
   /** The type of the error. */
   readonly error: string;
-  /** What is the matter in detail, such as the `code` of a `CredentialsSignin`. */
+  /** Such as the `code` of a `CredentialsSignin`. */
   readonly code?: string;
-  /** For developers. */
   readonly message?: string;
   /** When to try again: the value of `Retry-After`. */
   readonly retryAfter?: string;
@@ -71,8 +68,8 @@ const TYPES_BY_STATUS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * What a client may know of an error; of most errors only that the server has the reason in its log. The status is
- * the `statusCode` of an error of the application, or of a cause of it, if that is one of 401, 403, 429 and 503.
+ * What a client may know of an error: of most only that the log has the reason. The status is the `statusCode`
+ * of an error of the application, or of its cause, if it is 401, 403, 429 or 503.
  */
 export function failureOf(error: StatedError): Failure {
   // The status of a failed callback is for reads, whatever was thrown.
@@ -109,10 +106,9 @@ function failureByType(error: StatedError, own: StatedError | undefined): Failur
 }
 
 /**
- * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn",
- * else to the error page. Unlike in core, a sign-in link that could not be mailed is "EmailSignin", which core's
- * sign-in page has a text for, what can be put right at the sign-in page leads back to it, and a provider that
- * does not answer is a 503 instead of the page for mistakes in the configuration.
+ * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn", else
+ * to the error page. Unlike in core, what can be put right at the sign-in page leads back to it, and a provider
+ * that does not answer is a 503.
  */
 export function errorAnswer(error: Error, context: RequestContext): Answer {
   // For a script, so there is no page.
@@ -130,7 +126,6 @@ export function errorAnswer(error: Error, context: RequestContext): Answer {
   return { ...redirectAnswer(page), error };
 }
 
-/** The pages that show an error. */
 type PageKind = "error" | "signIn";
 
 /** The URL of a page that shows an error: the application's own, or core's. */

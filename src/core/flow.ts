@@ -9,7 +9,6 @@ import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 import { errorAnswer } from "./failure.ts";
 
-/** The flow of a request. */
 export interface Flow {
   /** `undefined` if the configuration has `skipCSRFCheck`. */
   readonly csrfToken: string | undefined;
@@ -19,7 +18,7 @@ export interface Flow {
   readonly cookies: readonly SetCookie[];
 }
 
-/** The flow of a request, which begins with it or goes on. Throws what the `redirect` callback throws. */
+/** The flow that a request begins or goes on with. Throws what the `redirect` callback throws. */
 export async function flowOf(context: RequestContext): Promise<Flow> {
   const { config: { core, hashSecrets }, settings: { csrfCookie: { name, options } } } = context;
   const { callbackUrl, cookies } = await callbackUrlOf(context);
@@ -43,10 +42,7 @@ export async function callbackUrlOf(context: RequestContext): Promise<Omit<Flow,
   return { callbackUrl, cookies: isNew ? [{ name, value: callbackUrl, options }] : [] };
 }
 
-/**
- * The result of the `redirect` callback, or what that throws. Without a callback, as in core, the URL itself,
- * or the public origin if the URL is on another origin.
- */
+/** The result of the `redirect` callback; without one, as in core, a URL of the public origin. */
 export async function allowedRedirect(url: string, { origin, config }: RequestContext): Promise<string> {
   const baseUrl = origin.href;
   const { redirect } = config.core.callbacks ?? {};
@@ -55,7 +51,6 @@ export async function allowedRedirect(url: string, { origin, config }: RequestCo
   return URL.canParse(url) && new URL(url).origin === baseUrl ? url : baseUrl;
 }
 
-/** What is wrong with a CSRF token, and what to change. */
 const CSRF_PROBLEMS = {
   csrf_token_missing:
     "The body has no `csrfToken`. Get one from GET <prefix>/csrf, and send it in the body of the POST",
@@ -72,7 +67,6 @@ const CSRF_PROBLEMS = {
 
 class CsrfRefused extends MissingCSRF {
   static override readonly type = MissingCSRF.type;
-  /** The message of the error has a link of core as well. */
   readonly told;
 
   constructor(code: keyof typeof CSRF_PROBLEMS) {
@@ -81,10 +75,7 @@ class CsrfRefused extends MissingCSRF {
   }
 }
 
-/**
- * The answer to a POST whose CSRF token is missing or is not accepted, unless none is needed: the application
- * asks, or the configuration has `skipCSRFCheck`.
- */
+/** The answer to a POST whose CSRF token is not accepted, unless the application asks or none is checked. */
 export function csrfRefusal(context: RequestContext): Answer | undefined {
   if (context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck) return undefined;
   const { csrfToken } = context.body ?? {};
@@ -95,10 +86,7 @@ export function csrfRefusal(context: RequestContext): Answer | undefined {
   return errorAnswer(new CsrfRefused(csrfToken && token === undefined ? ofCookie : ofBody), context);
 }
 
-/**
- * The CSRF cookie of the request: a token, and its hash. There is a token if it was made with one of the
- * secrets: a form that is open while they are rotated can be sent.
- */
+/** The CSRF cookie: a token, if it was made with one of the secrets, which may be rotated while a form is open. */
 function csrfCookieOf({ config, cookies, settings }: RequestContext): { isSent: boolean; token?: string } {
   const { current, others } = config.hashSecrets;
   const [token = "", hash] = parseCookie(cookies)[settings.csrfCookie.name]?.split("|") ?? [];

@@ -11,7 +11,6 @@ import { KNOWN_ERRORS } from "./failure.ts";
 interface ErrorSummary extends Partial<ProviderError> {
   type: string;
   message: string;
-  /** The code of a `FastifyAuthError`. */
   code?: string;
   stack?: string;
   provider?: string;
@@ -19,9 +18,8 @@ interface ErrorSummary extends Partial<ProviderError> {
 }
 
 /**
- * Makes the logger for core. Metadata are never logged: they contain codes, tokens and passwords.
- *
- * @param own The configured `logger`; each of its methods replaces ours, as in core.
+ * Makes the logger for core; each method of the configured `own` replaces ours. Metadata are never logged: they
+ * contain codes, tokens and passwords.
  */
 export function toCoreLogger(
   log: Log,
@@ -44,13 +42,11 @@ export function toCoreLogger(
   } as AuthLogger;
 }
 
-/** Logs an error at its level. */
 export function logError(log: Log, error: Error): void {
   const errors = withCauses(error);
   const answer = providerErrorOf(errors);
   const level = levelOf(errors, answer);
-  // Not under `err`, whose serializer expects an Error. Formatting a stack costs more than the rest of a
-  // refused request, so only the level "error" has one.
+  // Not under `err`, whose serializer expects an Error. To format a stack costs more than to refuse a request.
   const [outer, ...causes] = errors.map((each) => summarize(each, level === "error"));
   const message = messageOf({ ...outer!, ...answer });
   // A refused token or a provider's answer says enough.
@@ -97,7 +93,7 @@ function levelOf([error, cause]: readonly Error[], answer: Partial<ProviderError
   return isOfToken ? "info" : "error";
 }
 
-/** Only the type, message and stack of an error. Other properties may be responses, token sets or credentials. */
+/** Other properties of an error may be responses, token sets or credentials. */
 function summarize(error: Error, withStack: boolean): ErrorSummary {
   const { type = error.name, code } = error as { type?: string; code?: unknown };
   const { provider } = (error.cause ?? {}) as { provider?: unknown };

@@ -17,12 +17,7 @@ import { errorAnswer } from "./failure.ts";
 type Callbacks = Partial<NonNullable<AuthConfig["callbacks"]>>;
 type Events = NonNullable<AuthConfig["events"]>;
 
-/**
- * Begins or ends a sign-in.
- *
- * @param adapter `undefined` without a database.
- * @param isSignedIn Whether core links the account to the user who is signed in.
- */
+/** Begins or ends a sign-in, in which core links the account to the user who `isSignedIn`. */
 export function signInOf(
   context: ProviderContext,
   adapter: Adapter | undefined,
@@ -71,8 +66,8 @@ export function signInOf(
   const withoutDatabase: Events = {
     ...(own.signIn && { signIn: (message) => own.signIn!(withoutNewUser(message)) }),
   };
-  // Core wants an adapter of every configuration, once one of the process had mails or passkeys. With this one
-  // the user stays the object that the `signIn` callback saw.
+  // Core wants an adapter, once a configuration of the process had mails or passkeys. With this one the user
+  // stays the object that the `signIn` callback saw.
   const stateless: Adapter = {
     getUserByAccount: () => null,
     getUserByEmail: () => null,
@@ -121,7 +116,7 @@ function withoutNewUser<T extends { isNewUser?: boolean; account?: { type: strin
   return isNamed ? { ...params, isNewUser: undefined } : params;
 }
 
-/** Whom an event is about. The account of an e-mail provider is an address, which the id of the user stands for. */
+/** Whom an event is about; of an e-mail provider the account is an address, which no event has. */
 function idsOf({ user, account }: {
   readonly user: Pick<User, "id">;
   readonly account?: { readonly type: string; readonly providerAccountId: string } | null;
@@ -132,7 +127,7 @@ function idsOf({ user, account }: {
 
 /**
  * The id of a user who is in no database: a UUID of version 8 (RFC 9562 section 5.8). Core makes up another one
- * at each sign-in, so that nothing would know two sessions of one user by it.
+ * at each sign-in.
  */
 function userIdOf(
   { providerAccountId }: Account,

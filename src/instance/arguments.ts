@@ -6,7 +6,6 @@ export function isRequestOrReply(value: unknown): boolean {
   return typeof (value as { raw?: unknown } | null | undefined)?.raw === "object";
 }
 
-/** Refuses arguments of `getSession()` that are not a request and a configuration. */
 export function assertSessionArguments(request: unknown, config: unknown): void {
   // Requests of Node and of the web have headers, too, but no log.
   const { headers, log, server } = Object(request) as Record<string, unknown>;
@@ -29,7 +28,7 @@ export function assertObject(value: unknown, what: string): asserts value is obj
   throw new FastifyAuthError("FST_AUTHJS_BODY_INVALID", `The ${what} must be an object.`);
 }
 
-/** An error of arguments, with a status if they may come from a request, or of a guard's declaration. */
+/** An error of arguments, with a status if they may come from a request. */
 export function invalid(where: string, message: string, statusCode?: 400): FastifyAuthError {
   return new FastifyAuthError(
     "FST_AUTHJS_CONFIG_INVALID",

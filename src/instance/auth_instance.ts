@@ -18,9 +18,7 @@ import { loadFeatures, type UsedFeatures } from "./feature.ts";
 export class AuthInstance {
   /** A copy of the configuration, completed from the environment and checked. */
   readonly config: ResolvedConfig;
-  /** The sessions that are in use. */
   readonly live: LiveSessions;
-  /** The store, which is called in the same way for everything. */
   readonly store: SharedStore | undefined;
   /** What features remember besides, by their names. */
   readonly memory: Map<string, unknown>;
@@ -30,9 +28,8 @@ export class AuthInstance {
     const assets = await loadAssets(assetOptions(this.config.pages));
     return () => assets;
   });
-  /** The features that the configuration uses, and what they add to it; none before it is ready. */
+  /** The features that the configuration uses; none before it is ready. */
   used: UsedFeatures = { features: [], hooks: [], warnings: [], advice: [] };
-  /** Whether the configuration was checked and can be used. */
   isReady = false;
   #settings: ReturnType<typeof sessionSettings> | undefined;
   readonly #done: Set<string>;
@@ -40,10 +37,7 @@ export class AuthInstance {
   readonly #kept: Map<string, unknown>;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
 
-  /**
-   * @param before The instance of an earlier configuration of the same tenant. What this process remembers of
-   * sessions, sign-ins and attempts is taken over.
-   */
+  /** @param before That of an earlier configuration of the same tenant, whose memory is taken over. */
   constructor(config: FastifyAuthConfig, before?: AuthInstance) {
     const resolved = resolveConfig(config);
     this.config = before === undefined ? resolved : inheritUses(resolved, before.config);
@@ -89,7 +83,7 @@ export class AuthInstance {
     this.config.notices.warn(problem, "FST_AUTHJS_WARN_CODEC");
   }
 
-  /** Warnings that do not stop the boot, of the configuration and of the features that it uses. */
+  /** Warnings that do not stop the boot. */
   get warnings(): readonly Notice[] {
     return [...this.config.warnings, ...this.used.warnings];
   }
@@ -104,7 +98,7 @@ export class AuthInstance {
     return secure ? https : http;
   }
 
-  /** Runs `tell` once for each `what`, so that a warning is not repeated with each request. */
+  /** Runs `tell` once for each `what`. */
   once(what: string, tell: () => void): void {
     if (this.#done.has(what)) return;
     this.#done.add(what);

@@ -5,7 +5,6 @@ import { environment } from "../config/environment.ts";
 import type { Notice } from "../config/notices.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
-/** How a mount is set up. */
 export interface Report {
   /** The mount path as users see it. */
   readonly mount: string;
@@ -21,7 +20,7 @@ type Row = readonly [name: string, value: string];
 const PER_REQUEST =
   "a function chooses the configuration of each request, which is checked with the first one";
 
-/** How a mount is set up, for a configuration or for those that a function chooses. */
+/** How a mount is set up; without a configuration, if a function chooses one. */
 export function reportOf(auth: AuthInstance | undefined, mount: string): Report {
   const start = `FastifyAuth is mounted at ${mount};`;
   if (auth === undefined) {

@@ -11,7 +11,7 @@ import type { AuthRoute } from "../routes/table.ts";
 /** A feature in the list: enough to know which configurations use it. It is loaded with the first one. */
 export interface ListedFeature {
   readonly name: string;
-  /** Its options at the top level of the configuration. It is used if one of them is neither `false` nor missing. */
+  /** Its options of the configuration. It is used if one of them is neither `false` nor missing. */
   readonly options: readonly (keyof FeatureOptions)[];
   /** Whether a configuration uses it, if options do not say that. */
   readonly isUsed?: (facts: Facts) => boolean;
@@ -26,15 +26,13 @@ export interface ListedFeature {
   readonly lacking?: (options: FeatureSignOutOptions) => string | false;
 }
 
-/** Functions that take what acts and then their own arguments, by name. */
+/** Functions that take what acts, and then their own arguments. */
 export type Actions = Readonly<Record<string, (auth: never, ...given: never[]) => Promise<unknown>>>;
 
-/** The functions of a feature, which are loaded with the first call. */
+/** The functions of a feature, which are loaded with the first call, and the names of those that take a request. */
 export interface ListedActions {
   readonly load: () => Promise<Actions>;
-  /** The names of those whose first argument is a request. */
   readonly ofRequest?: readonly string[];
-  /** The names of the others. */
   readonly ofConfiguration?: readonly string[];
 }
 
@@ -55,7 +53,6 @@ export interface ListedGuard {
   readonly code: FastifyAuthErrorCode;
 }
 
-/** A feature. */
 export interface Feature {
   /** What each of its options may be. */
   readonly rules?: { readonly [Name in keyof FeatureOptions]?: Rule };

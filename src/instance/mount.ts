@@ -5,7 +5,7 @@ import { type PublicPaths, publicPaths } from "../config/public_path.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 
-/** The decorator of the root instance that keeps its mounts. The doctor may be of another copy of us. */
+/** The decorator of the root instance that keeps its mounts, also for a doctor of another copy of us. */
 const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
 
 /** A registration of the plugin. */
@@ -33,7 +33,6 @@ export function pathsIn(instance: object, auth: AuthInstance): PublicPaths | und
   return mountedIn(instance).find(({ paths }) => paths.has(auth))?.paths.get(auth);
 }
 
-/** Adds a mount to its application. */
 export function addMount(mounted: Mounted): void {
   const { scope } = mounted;
   if (!scope.hasDecorator(MOUNTED)) rootOf(scope).decorate(MOUNTED, []);

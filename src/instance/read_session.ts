@@ -19,7 +19,7 @@ import { monotonicNow } from "../utils/time.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { warnOfOtherConfig } from "./shared_sessions.ts";
 
-/** The session of a request, with the other results of the read. Never rejects. */
+/** The session of a request. Never rejects. */
 export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {
   return RequestReads.of(request).once(config, read);
 }
@@ -116,10 +116,7 @@ function callsApplication(
     refresh.store !== undefined;
 }
 
-/**
- * The session token of a request, with what the request has changed so far. One in a header counts alone, also an
- * invalid one. `undefined` if there is none, or if the origin of the request is not known.
- */
+/** The session token of a request, with what that has changed so far. One in a header counts, also an invalid one. */
 export function presentedToken(
   request: SessionRequest,
   config: FastifyAuthConfig,
@@ -136,7 +133,6 @@ export function presentedToken(
   return cookie.names.length === 0 ? undefined : { cookie, settings };
 }
 
-/** Publishes what was found, and how long it took. */
 function publish({ config }: AuthInstance, { session, failure }: SessionRead, began: number): void {
   const event: SessionReadEvent = {
     strategy: strategyOf(config.core),

@@ -1,8 +1,6 @@
 /**
- * The configurations that a function returns for requests, such as one for each tenant.
- *
- * What it returns is known again by being the same object: it was copied and checked with its first request.
- * Another object for the same `tenant` takes over what is known of it, such as failed attempts to sign in.
+ * The configurations that a function returns for requests. Each is copied and checked with its first request,
+ * and another object for the same `tenant` takes over what is known of it, such as failed attempts to sign in.
  */
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
@@ -15,18 +13,11 @@ import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
 
-/** The configuration of a tenant. */
+/** The configuration of a tenant, since when, and how many before it were in use for less than {@linkcode SOON_MS}. */
 interface Known {
   readonly config: FastifyAuthConfig;
-  /** When this object came first, in milliseconds since 1970. */
   readonly since: number;
-  /** How many objects before it were in use for less than {@linkcode SOON_MS}, one after the other. */
   readonly hasty: number;
-}
-
-/** The request for which the function runs, until it is done: what it began may go on for longer. */
-interface Choosing {
-  request?: SessionRequest;
 }
 
 /** How many tenants are remembered, and how many messages: a function may make up new ones. */
@@ -43,7 +34,8 @@ export class Tenants {
   readonly #requests = new WeakMap<object, Promise<FastifyAuthConfig>>();
   /** By adapter and id of a provider: at which issuer the accounts are, and which tenants have it. */
   readonly #issuers = new WeakMap<Adapter, Map<string, { issuer: string; tenants: Set<string> }>>();
-  readonly #choosing = new AsyncLocalStorage<Choosing>();
+  /** The request for which the function runs, until it is done: what it began may go on for longer. */
+  readonly #choosing = new AsyncLocalStorage<{ request?: SessionRequest }>();
 
   constructor(choose: ConfigForRequest) {
     this.#choose = choose;
@@ -57,10 +49,10 @@ export class Tenants {
   }
 
   /**
-   * The configuration for a request, which was checked and can be used. The function is called once for each.
+   * The configuration for a request, for which the function is called once.
    *
-   * @throws {FastifyAuthError} 404 if there is none, 503 if the function failed, 500 if the configuration
-   * cannot be used. An error of the function that has a `statusCode` stays.
+   * @throws {FastifyAuthError} 404 if there is none, 503 if the function failed without a `statusCode`, 500 if
+   * the configuration cannot be used.
    */
   async configOf(request: SessionRequest): Promise<FastifyAuthConfig> {
     // It would wait for the function, which waits for it.
@@ -100,9 +92,8 @@ export class Tenants {
     return config;
   }
 
-  /** Calls the function. An error that names its status stays; any other is a failure that may pass. */
   async #call(request: SessionRequest): Promise<FastifyAuthConfig | null | undefined> {
-    const choosing: Choosing = { request };
+    const choosing: { request?: SessionRequest } = { request };
     try {
       return await this.#choosing.run(choosing, () => this.#choose(request as FastifyRequest));
     } catch (cause) {

@@ -1,7 +1,4 @@
-/**
- * `encode` and `decode` of `@auth/core/jwt`, the fast way: same tokens, same results, errors of the same
- * names.
- */
+/** `encode` and `decode` of `@auth/core/jwt`, the fast way: same tokens, and errors of the same names. */
 import {
   decode as coreDecode,
   encode as coreEncode,
@@ -20,12 +17,7 @@ const DEFAULT_MAX_AGE = 30 * 24 * 60 * 60;
 /** Core's tolerance for the clocks of two machines, in seconds. */
 const CLOCK_TOLERANCE = 15;
 
-/**
- * Seals a structured clone of the claims with fresh `iat`, `exp` and `jti`.
- *
- * @throws what core throws for claims that cannot be cloned (`DataCloneError`) or written as JSON
- * (`TypeError`).
- */
+/** Seals a structured clone of the claims with fresh `iat`, `exp` and `jti`. Throws what core throws. */
 export async function encode(params: JWTEncodeParams): Promise<string> {
   const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
   // A `jwt` callback can return anything: core says what is wrong with it.
@@ -37,11 +29,7 @@ export async function encode(params: JWTEncodeParams): Promise<string> {
   return seal(JSON.stringify(claims), [secret].flat()[0]!, salt);
 }
 
-/**
- * Opens a token.
- *
- * @throws {Refusal} for a token that is not ours; core's error for one that only core can judge.
- */
+/** Opens a token. Throws a {@linkcode Refusal} if it is not ours, core's error if only core can judge it. */
 export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
   const { token, secret, salt } = params;
   if (!token) return null;
@@ -51,9 +39,7 @@ export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
   return claims ?? await coreDecode(params);
 }
 
-/**
- * The claims in a JSON text, if they are valid now; `undefined` if core has to say what is wrong with them.
- */
+/** The claims in a JSON text, if they are valid now; `undefined` if core has to say what is wrong. */
 export function parseClaims(text: string): JWT | Refusal | undefined {
   const claims = parseJsonObject(text);
   if (claims === undefined) return undefined;

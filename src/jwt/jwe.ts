@@ -34,7 +34,6 @@ export interface Opened {
  * Opens a token, trying no more than the one key that its header points at.
  *
  * @param secrets That of new tokens first.
- * @param salt What its key is derived for: the name of its cookie.
  * @param otherSalts The salts of our other keys: a token of another cookie is not one of an unknown secret.
  * @returns Why it is refused; `undefined` for one that only core can judge.
  */
@@ -96,7 +95,7 @@ function tagOf({ mac }: DerivedKey, header: string, iv: Buffer, ciphertext: Buff
   return hmac.digest().subarray(0, 32);
 }
 
-/** What is derived from a secret for a salt. Node imports a key that is no `KeyObject` again with each use. */
+/** What is derived from a secret for a salt, as `KeyObject`s: Node imports others again with each use. */
 interface DerivedKey {
   /** Its thumbprint, by which core tells rotated secrets apart. */
   readonly kid: string;
@@ -107,8 +106,8 @@ interface DerivedKey {
 }
 
 /**
- * Kept for the process, since core and applications have only the secret and the salt: deriving a key takes
- * more than ten times as long as opening a token. There are a few secrets for each tenant, with a dozen salts.
+ * Kept for the process: deriving a key takes more than ten times as long as opening a token. There are a few
+ * secrets for each tenant, with a dozen salts.
  */
 const derivedKeys = new LRUCache<string, DerivedKey>({ max: 20_000 });
 

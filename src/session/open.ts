@@ -38,6 +38,11 @@ const ADMITTED = 1 / 8;
  * application's, does not accept it.
  */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
+  return openAtOnce(token, settings) ?? openAtOnce(token, settings, await decoded(token, settings))!;
+}
+
+/** Opens a token as {@linkcode openToken} does; `undefined` if only the decoder can read it, whose claims are given. */
+export function openAtOnce(token: string, settings: SessionSettings, decoded?: JWT): OpenToken | undefined {
   const { secrets, cookie, otherSalts, cache, ownTokens, use } = settings;
   const found = cache.get(token.slice(-KEY_LENGTH));
   const known = found?.token === token ? found : undefined;
@@ -45,7 +50,8 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   if (opened instanceof Refusal) throw opened;
   const parsed = opened && parseClaims(opened.text);
   if (parsed instanceof Refusal) throw parsed;
-  const claims = parsed ?? await decoded(token, settings);
+  const claims = parsed ?? decoded;
+  if (claims === undefined) return undefined;
   const life = known ?? tokenLife(claims, settings, ownTokens);
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const { text, current } = parsed && opened

@@ -10,7 +10,7 @@ import { hasEndedElsewhere } from "./hooks.ts";
 import { inTurn } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { digestName } from "./name.ts";
-import { type OpenToken, openToken } from "./open.ts";
+import { openAtOnce, type OpenToken, openToken } from "./open.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import {
   CallbackFailure,
@@ -34,7 +34,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
   const { settings, logger } = context;
   const { live } = settings;
   try {
-    const opened = await openToken(cookie.token, settings);
+    const opened = openAtOnce(cookie.token, settings) ?? await openToken(cookie.token, settings);
     const { name } = opened;
     const ended = endedRead(name, cookie, context);
     if (ended !== undefined) return ended;

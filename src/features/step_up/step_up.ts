@@ -19,7 +19,7 @@ import { ATTEMPT, signInClaims } from "./sign_in_cookie.ts";
 import { signInOf } from "./sign_in_record.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import { returnPath, signInAddress } from "../../guard/sign_in_redirect.ts";
-import type { Guarded, GuardRefusal } from "../../core/guard_hooks.ts";
+import type { Guarded, GuardRefusal } from "../../core/context.ts";
 
 /** What a guard requires of the authentication. */
 interface StepUp {
