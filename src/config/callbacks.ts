@@ -9,17 +9,6 @@ import type { Notices } from "./notices.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
-/** What happens if a callback returns nothing, and what to return. */
-const RETURNS = {
-  session: "so no user has a session. Return the session: `session({ session }) { …; return session; }`",
-  jwt:
-    "so the session cannot be read. Return the token, `jwt({ token }) { …; return token; }`, or null to end " +
-    "the session",
-  signIn: "so the sign-in is refused. Return true, false or a URL: `signIn() { …; return true; }`",
-  redirect:
-    "so users are led to the origin of the application. Return a URL: `redirect({ url }) { …; return url; }`",
-} as const satisfies Partial<Record<keyof Callbacks, string>>;
-
 type Returns = (this: unknown, ...args: unknown[]) => unknown;
 
 /** What is wrong with a result; throws for one that cannot be used. */
@@ -35,9 +24,20 @@ function watch(own: Returns, problemOf: ProblemOf, notices: Notices, isCopied = 
       told = true;
       notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
     }
-    return isCopied && isPlain(result) ? { ...result as object } : result;
+    return isCopied && isPlain(result) ? { ...result } : result;
   };
 }
+
+/** What happens if a callback returns nothing, and what to return. */
+const RETURNS = {
+  session: "so no user has a session. Return the session: `session({ session }) { …; return session; }`",
+  jwt:
+    "so the session cannot be read. Return the token, `jwt({ token }) { …; return token; }`, or null to end " +
+    "the session",
+  signIn: "so the sign-in is refused. Return true, false or a URL: `signIn() { …; return true; }`",
+  redirect:
+    "so users are led to the origin of the application. Return a URL: `redirect({ url }) { …; return url; }`",
+} as const satisfies Partial<Record<keyof Callbacks, string>>;
 
 /** The callbacks, each of which is reported the first time it returns what cannot be meant. */
 export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callbacks {
@@ -65,23 +65,19 @@ function callbackProblem(name: keyof typeof RETURNS): ProblemOf {
   };
 }
 
+const NO_USER =
+  "`callbacks.session` returned a session without `user`, so no user has a session. Add to the `session` that it is " +
+  "given: `session({ session }) { …; return session; }`.";
+
 /** Whether a `redirect` callback may return it. */
 export function isAddress(value: unknown): value is string | URL {
   return value instanceof URL || (typeof value === "string" && value !== "");
 }
 
-const NO_USER =
-  "`callbacks.session` returned a session without `user`, so no user has a session. Add to the " +
-  "`session` that it is given: `session({ session }) { …; return session; }`.";
-
-/** What is sent of a session and of its user, unless the callback adds to it. */
-const SESSION_FIELDS = ["user", "expires"];
-const USER_FIELDS = ["id", "name", "email", "image"];
-
 /**
  * The callbacks, of which `session` is given rows whose other columns can be read, and are not sent. Core gives
- * it the rows: `({ session }) => session`, or a callback that spreads the session, would send the session token and
- * every column of the user to the browser, such as the hash of a password.
+ * it the rows: a callback that returns or spreads the session would send the session token and every column of the
+ * user to the browser, such as the hash of a password.
  */
 export function hideColumns(callbacks: Callbacks): Callbacks {
   const { session: own } = callbacks;
@@ -90,8 +86,10 @@ export function hideColumns(callbacks: Callbacks): Callbacks {
     ...callbacks,
     session(params) {
       const { session } = params as { session: { user: object } };
-      const user = withFields(session.user, USER_FIELDS);
-      return own({ ...params, session: withFields({ ...session, user }, SESSION_FIELDS) } as typeof params);
+      const user = withFields(session.user, ["id", "name", "email", "image"]);
+      return own(
+        { ...params, session: withFields({ ...session, user }, ["user", "expires"]) } as typeof params,
+      );
     },
   };
 }
@@ -115,12 +113,7 @@ function define(target: object, name: PropertyKey, value: unknown, enumerable: b
 }
 
 /** The functions of a provider that return a user, at the provider or among its `options`. */
-const FUNCTIONS = ["authorize", "profile"] as const;
-
-/** What a user without an id is a mistake of, if the application wrote no `profile()`. */
-const NO_PROFILE = "No `sub` and no `id` came from the userinfo endpoint, so the default";
-
-type Users = Partial<Record<typeof FUNCTIONS[number], unknown>>;
+type Users = Partial<Record<"authorize" | "profile", unknown>>;
 
 /**
  * Reports the first user that cannot be meant.
@@ -129,23 +122,24 @@ type Users = Partial<Record<typeof FUNCTIONS[number], unknown>>;
  */
 export function watchUsers(provider: Provider, notices: Notices): Provider {
   const { id, options } = provider as { id: string; options?: Users & { id?: string } };
-  for (const holder of [provider as Users, options]) {
-    for (const name of FUNCTIONS) {
-      const own = holder?.[name];
+  for (const holder of [provider as Users, options ?? {}]) {
+    for (const name of ["authorize", "profile"] as const) {
+      const own = holder[name];
       if (typeof own !== "function") continue;
       const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
-      const named = own === defaultProfile ? `${NO_PROFILE} ${what}` : what;
+      const named = own === defaultProfile
+        ? `No \`sub\` and no \`id\` came from the userinfo endpoint, so the default ${what}`
+        : what;
       // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
-      holder![name] = watch(own as Returns, userProblem(named), notices, name === "authorize");
+      holder[name] = watch(own as Returns, userProblem(named), notices, name === "authorize");
     }
   }
   return provider;
 }
 
-function isPlain(value: unknown): boolean {
+function isPlain(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }
 
 /** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */

@@ -7,12 +7,11 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import type { Notice } from "./notices.ts";
 
 export interface CookieSettings {
-  /** For an encrypted cookie also the salt of its key. */
+  /** Also the salt of the key of an encrypted cookie. */
   readonly name: string;
   readonly options: SerializeOptions;
 }
 
-/** What core is given, and what its cookies are named after besides. */
 export interface CoreConfig extends AuthConfig {
   /** A part of the names of cookies, if the configuration has a `tenant`. */
   cookieTenant?: string;
@@ -20,18 +19,14 @@ export interface CoreConfig extends AuthConfig {
 
 type CookieConfig = Pick<CoreConfig, "cookies" | "cookieTenant" | "useSecureCookies">;
 
-/** A cookie of Auth.js. */
 export interface CookieDefinition {
   /** Its name, without the prefix for secure cookies and the one that all have. */
   readonly name: string;
-  /**
-   * The prefix of secure ones; without this, `__Host-` if its attributes allow that. Other applications of Auth.js
-   * know the cookies of a session by core's names.
-   */
+  /** The prefix if it is secure and other applications know it by core's name; else `__Host-` if its attributes allow that. */
   readonly prefix?: "__Host-" | "__Secure-";
 }
 
-/** Those of core, by their keys in `cookies` of the configuration. */
+/** Core's cookies, by their keys in `cookies` of the configuration. */
 const CORE = {
   sessionToken: { name: "session-token", prefix: "__Secure-" },
   callbackUrl: { name: "callback-url" },
@@ -42,24 +37,10 @@ const CORE = {
   webauthnChallenge: { name: "challenge" },
 } as const satisfies Readonly<Record<string, CookieDefinition>>;
 
-/** The keys of `cookies` in the configuration. */
-export type AuthCookie = keyof typeof CORE;
+type AuthCookie = keyof typeof CORE;
 
 /** Core's cookies that no browser gets: their content is in the cookies of the attempts, those of `state`. */
-export const UNSENT: readonly AuthCookie[] = ["pkceCodeVerifier", "nonce", "webauthnChallenge"];
-
-/** The cookies that prove which browser began a sign-in. */
-export const PROOFS = ["callbackUrl", "state"] as const;
-
-/**
- * The prefix of a name (RFC 6265bis section 4.1.3). With `__Host-` no other host can set the cookie, and so
- * have this browser finish what another one began.
- */
-function prefixOf({ prefix }: CookieDefinition, { secure, domain, path }: SerializeOptions): string {
-  if (prefix !== undefined) return prefix;
-  if (!secure) return "";
-  return domain || path !== "/" ? "__Secure-" : "__Host-";
-}
+const UNSENT: readonly AuthCookie[] = ["pkceCodeVerifier", "nonce", "webauthnChallenge"];
 
 /**
  * Merges the configuration's settings of a cookie over core's defaults, and ours of its prefix.
@@ -72,25 +53,21 @@ export function cookieSettings(
   secure: boolean,
 ): CookieSettings {
   const secureCookies = core.useSecureCookies ?? secure;
-  const [definition, configured] = typeof cookie === "string"
-    ? [CORE[cookie], core.cookies?.[cookie]]
-    : [cookie, undefined];
-  const options: Record<string, unknown> = {
-    httpOnly: true,
-    sameSite: "lax",
-    path: "/",
-    secure: secureCookies,
-  };
+  const definition: CookieDefinition = typeof cookie === "string" ? CORE[cookie] : cookie;
+  const configured = typeof cookie === "string" ? core.cookies?.[cookie] : undefined;
   // As in core, `undefined` does not replace a default.
-  for (const [name, value] of Object.entries(configured?.options ?? {})) {
-    if (value !== undefined) options[name] = value;
-  }
-  const prefix = secureCookies ? prefixOf(definition, options) : "";
-  const owner = core.cookieTenant === undefined ? "authjs" : `authjs-${core.cookieTenant}`;
-  return {
-    name: configured?.name ?? `${prefix}${owner}.${definition.name}`,
-    options: options as SerializeOptions,
+  const given = Object.entries(configured?.options ?? {}).filter(([, value]) => value !== undefined);
+  const options: SerializeOptions = {
+    ...{ httpOnly: true, sameSite: "lax", path: "/", secure: secureCookies },
+    ...Object.fromEntries(given),
   };
+  // With `__Host-` no other host can set the cookie (RFC 6265bis section 4.1.3), and so have this browser finish what
+  // another one began.
+  const { secure: isSecure, domain, path } = options;
+  const widest = !isSecure ? "" : domain || path !== "/" ? "__Secure-" : "__Host-";
+  const prefix = secureCookies ? definition.prefix ?? widest : "";
+  const owner = core.cookieTenant === undefined ? "authjs" : `authjs-${core.cookieTenant}`;
+  return { name: configured?.name ?? `${prefix}${owner}.${definition.name}`, options };
 }
 
 /** The names of core's cookies, that of the session first. */
@@ -98,20 +75,15 @@ export function cookieNames(core: CookieConfig, secure: boolean): string[] {
   return (Object.keys(CORE) as AuthCookie[]).map((cookie) => cookieSettings(cookie, core, secure).name);
 }
 
-/**
- * Checks that the configured cookies can be sent.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a name or an attribute that no cookie can have.
- */
+/** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a name or an attribute that no cookie can have. */
 export function requireCookies(cookies: AuthConfig["cookies"]): void {
   for (const [key, cookie] of Object.entries(cookies ?? {})) {
     const { name = "name", options } = cookie ?? {};
     try {
       stringifySetCookie({ ...options, name, value: "" });
     } catch (error) {
-      throw invalidConfig(`\`cookies.${key}\` cannot be sent: ${(error as Error).message}.`, {
-        cause: error,
-      });
+      const message = `\`cookies.${key}\` cannot be sent: ${(error as Error).message}.`;
+      throw invalidConfig(message, { cause: error });
     }
   }
 }
@@ -153,7 +125,7 @@ const MISTAKES: readonly ((facts: Facts) => string | false | undefined)[] = [
     `with \`sameSite: "strict"\` browsers do not send "${name}" when they come back from a provider. Leave it out, ` +
       'or write "lax".',
   ({ name, cookie, origin }) =>
-    origin.secure && !name.startsWith("__Host-") && (PROOFS as readonly AuthCookie[]).includes(cookie) &&
+    origin.secure && !name.startsWith("__Host-") && (cookie === "callbackUrl" || cookie === "state") &&
     `"${name}" has no prefix "__Host-", so another host of your domain can set it and have a browser finish a ` +
       "sign-in that an attacker began. Leave out its `name`, `domain`, `path` and `secure`, or give it a name with " +
       "that prefix.",
@@ -169,19 +141,14 @@ export function cookieWarnings(
   mount: string,
 ): Notice[] {
   // With `response_mode=form_post` the cookie is `SameSite=None`, whatever is configured.
-  const comesBack = [...providers.values()].some(({ type, formPost }) =>
-    /^(?:oauth|oidc)$/.test(type) && !formPost
-  );
+  const comesBack = [...providers.values()].some(({ isOAuth, formPost }) => isOAuth && !formPost);
   const configured = Object.keys(core.cookies ?? {}) as AuthCookie[];
   return configured.filter((each) => !UNSENT.includes(each)).flatMap((cookie): Notice[] => {
     const settings = cookieSettings(cookie, core, origin.secure);
     const prefix = /^__(?:Host|Secure)-/i.exec(settings.name)?.[0];
     const facts = { ...settings, cookie, origin, mount, comesBack, prefix };
-    for (const problemOf of MISTAKES) {
-      const problem = problemOf(facts);
-      if (problem) return [{ code: "FST_AUTHJS_WARN_COOKIE", message: `\`cookies.${cookie}\`: ${problem}` }];
-    }
-    return [];
+    const problem = MISTAKES.map((problemOf) => problemOf(facts)).find(Boolean);
+    return problem ? [{ code: "FST_AUTHJS_WARN_COOKIE", message: `\`cookies.${cookie}\`: ${problem}` }] : [];
   });
 }
 

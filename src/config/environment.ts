@@ -8,10 +8,7 @@ interface DenoPermissions {
   querySync(descriptor: { name: "env"; variable: string }): { state: string };
 }
 
-/**
- * Without the permission Deno prompts or throws. A configuration that sets everything in code must start
- * without it, so a variable that cannot be read counts as unset.
- */
+/** Without the permission Deno prompts or throws; a configuration that sets everything in code starts without it. */
 function isReadable(variable: string): boolean {
   const { Deno: deno } = globalThis as { Deno?: { permissions?: DenoPermissions } };
   if (!deno?.permissions) return true;

@@ -1,9 +1,7 @@
 /**
- * The secrets that CSRF tokens and the tokens of sign-in links are hashed with, while secrets are rotated.
- *
- * Core hashes with all secrets joined to one text, so that adding a secret makes earlier tokens invalid. Here
- * new tokens are hashed with the first secret alone, as sessions are, and tokens of every configured secret
- * are accepted.
+ * The secrets that CSRF tokens and the tokens of sign-in links are hashed with. Core joins all secrets to one text,
+ * so that adding one makes earlier tokens invalid. Here new tokens are hashed with the first secret alone, as
+ * sessions are, and tokens of every configured secret are accepted.
  */
 import { hash } from "node:crypto";
 
@@ -13,10 +11,7 @@ export interface HashSecrets {
   readonly others: readonly string[];
 }
 
-/**
- * The secrets for hashing: each configured one, and the joined ones that another integration of Auth.js uses:
- * all of them, and any two in either order, as while a secret is added or moved.
- */
+/** Besides each secret the joined ones of other integrations: all, and two in either order, as while one is moved. */
 export function hashSecrets(secret: string | readonly string[] | undefined): HashSecrets {
   const secrets = [secret ?? []].flat() as string[];
   const [current = "", ...older] = secrets;

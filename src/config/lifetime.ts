@@ -1,11 +1,9 @@
 /**
  * How long a session lasts, when it is renewed, and what a read says of its end.
  *
- * A session ends `maxAge` after the last request that read it. Core renews a token with every read and a row
- * after `updateAge`, which ends a session in use if `updateAge` is the longer of the two. Here both are
- * renewed once a twentieth of their life has passed, or `updateAge` if that is sooner: after every read at
- * least 95 % of `maxAge` are left, and most replies set no cookie. The `expires` of a session is the end of
- * what the browser holds.
+ * Core renews a token with every read and a row after `updateAge`, which ends a session in use if `updateAge` is
+ * longer than `maxAge`. Here both are renewed once a twentieth of their life has passed, or `updateAge` if that is
+ * sooner: after every read at least 95 % of `maxAge` are left, and most replies set no cookie.
  */
 import type { AuthConfig } from "@auth/core";
 
@@ -25,17 +23,11 @@ export const COOKIE_MAX_AGE = 400 * DAY;
 const CLOCK_TOLERANCE = 15_000;
 
 export interface Lifetimes {
-  /**
-   * The life of a database session and of a cookie: `session.maxAge`, or the `maxAge` among the cookie's
-   * attributes if that is less.
-   */
+  /** The life of a database session and of a cookie: `session.maxAge`, or the cookie's own if that is less. */
   readonly maxAge: number;
   /** The life of a token: `jwt.maxAge`. */
   readonly tokenMaxAge: number;
-  /**
-   * The age from which on a session is renewed: `session.updateAge`, and never so late that less than 95 %
-   * are left.
-   */
+  /** The age from which on a session is renewed: `session.updateAge`, while at least 95 % are left. */
   readonly updateAge: number;
   /** The life of a session in a browser: that of its cookie and of its token, and 400 days at most. */
   readonly life: number;
@@ -53,8 +45,8 @@ export function lifetimesOf(
 }
 
 /**
- * When a cookie or a row that is written now ends. A cookie knows whole seconds only; rounded down, as core
- * does, a session of ten seconds would lose up to a tenth of its life.
+ * When a cookie or a row that is written now ends, in whole seconds: rounded down as in core, a session of ten seconds
+ * would lose up to a tenth of its life.
  */
 export function newExpiry({ maxAge }: Lifetimes): Date {
   const now = Date.now() / 1000;
@@ -76,21 +68,17 @@ export function rowEnd(expires: Date, { maxAge }: Lifetimes): Date {
   return outlived === 0 ? expires : new Date(expires.valueOf() - outlived * 1000);
 }
 
-/** What the claims of a token say, in milliseconds since 1970. */
+/** In milliseconds since 1970. */
 export interface TokenLife {
   /** From when on a read renews it. */
   readonly renewFrom: number;
-  /** When it was issued: one from the future would live for as long as the clock was wrong. */
+  /** When it was issued: one from the future is renewed. */
   readonly issued: number;
   /** When it or its cookie ends, whichever is first, as a session says it. */
   readonly expires: string;
 }
 
-/**
- * The life of a token by its claims.
- *
- * @param own Whether tokens are in core's format, with an `exp` that the configuration decides.
- */
+/** @param own Whether tokens are in core's format, with an `exp` that the configuration decides. */
 export function tokenLife(
   { iat, exp }: { readonly iat?: unknown; readonly exp?: unknown },
   lifetimes: Lifetimes,
@@ -101,8 +89,7 @@ export function tokenLife(
   const expires = typeof exp === "number" ? exp : Infinity;
   const ends = Math.floor(Math.min(expires, issued + Math.min(maxAge, COOKIE_MAX_AGE)));
   const end = new Date(ends * 1000);
-  // Nothing is known of the cookie of a token that does not say when it was issued. As core renews all tokens, it
-  // is always renewed.
+  // Nothing is known of the cookie of a token that does not say when it was issued: it is always renewed, as in core.
   if (Number.isNaN(end.getTime())) {
     return { renewFrom: 0, issued: 0, expires: newEnd(lifetimes).toISOString() };
   }
@@ -114,7 +101,6 @@ export function tokenLife(
   return { renewFrom: renewFrom * 1000, issued: issued * 1000, expires: end.toISOString() };
 }
 
-/** Whether a read renews a token. */
 export function isDue({ renewFrom, issued }: TokenLife): boolean {
   const now = Date.now();
   return now >= renewFrom || now < issued - CLOCK_TOLERANCE;

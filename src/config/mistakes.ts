@@ -1,13 +1,18 @@
-/** What is wrong with settings, or doubtful: a table of the kernel, one of its providers, one a feature. */
+/** Settings that are valid each, and cannot work together, or are not what was meant. */
 import type { AuthConfig } from "@auth/core";
+import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
-import type { PublicOrigin } from "../http/origin.ts";
+import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import type { SigningKeys } from "../provider/signing_keys.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
+import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 import type { FastifyAuthConfig } from "../types.ts";
+import { lackingMethods } from "./adapter_problem.ts";
+import { isStrict } from "./cookies.ts";
 import type { Environment } from "./environment.ts";
-import type { Notices } from "./notices.ts";
-import type { AllowedOrigins } from "./redirect_proxy.ts";
+import { COOKIE_MAX_AGE } from "./lifetime.ts";
+import type { NoticeCode, Notices } from "./notices.ts";
+import { type AllowedOrigins, EXAMPLE, isRedirectProxy, originOf } from "./redirect_proxy.ts";
 
 export interface Facts {
   /** As the application wrote it. */
@@ -54,4 +59,150 @@ export function timeWarnings(times: readonly (readonly [string, number | undefin
     .map(([name, value]) =>
       `\`${name}\` is ${value} milliseconds. If seconds are meant, write ${value! * 1000}.`
     );
+}
+
+/** Whether a text has quotation marks or white space around it, as files of variables leave them. */
+export function isWrapped(text: string): boolean {
+  return text !== text.trim() || /^(["'`])[^]*\1$/.test(text);
+}
+
+const INVALID = "FST_AUTHJS_CONFIG_INVALID";
+const MAKE_SECRET =
+  "Make one with `npx fastify-authjs secret` or `openssl rand -base64 33`, and set it as AUTH_SECRET (or `secret`).";
+const STORES = 'redisStore() of "fastify-authjs/redis", or memoryStore()';
+
+/** Options that have gone, with what to do about it. */
+const GONE: Readonly<Record<string, string>> = {
+  backchannelLogout: "write `providerLogout: { backchannel: true }`.",
+  credentialsDatabaseSessions:
+    "remove it. With sessions in a database, a sign-in with credentials always creates a row.",
+  doctor:
+    "the log has the table with NODE_ENV=development, and `npx fastify-authjs doctor app.js` prints it.",
+  language: "write `pages: { language }`.",
+  providerSignOut: "write `providerLogout: true`, or its options as an object.",
+  refreshGrace: "remove it. A replaced session cookie gets the refreshed session for 30 seconds.",
+  refreshLock: `write \`store\`, such as ${STORES}.`,
+  sessionStore: `write \`store\` and \`revocable: true\`, such as ${STORES}.`,
+  siteName: "write `pages: { siteName }`.",
+  texts: "write `pages: { texts }`.",
+  tokenCacheSize:
+    "remove it. The tokens of some 6,000 users are remembered, and others are opened each time.",
+};
+
+/** What stops the boot; the first one is said. */
+export const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
+  [INVALID, ({ config }) =>
+    Object.entries(GONE)
+      .filter(([name]) => config[name as keyof FastifyAuthConfig] !== undefined)
+      .map(([name, advice]) => `There is no option \`${name}\` any more: ${advice}`)],
+  [INVALID, ({ insecure, providers }) => {
+    const ids = providers.map(({ id }) => id);
+    const unknown = insecure.find((id) => !ids.includes(id));
+    return unknown !== undefined &&
+      `\`insecureProviders\` has ${JSON.stringify(unknown)}, which is no provider. There are: ${
+        ids.join(", ") || "none"
+      }. Write it as \`insecureProviders: ["keycloak"]\`.`;
+  }],
+  ["FST_AUTHJS_SECRET_MISSING", ({ core, env }) =>
+    secretsOf(core).length === 0 &&
+    `There is no secret. ${MAKE_SECRET}${
+      env.NEXTAUTH_SECRET ? " NEXTAUTH_SECRET is not read: rename it." : ""
+    }`],
+  ["FST_AUTHJS_SECRET_TOO_SHORT", ({ core }) =>
+    secretsOf(core).some((secret) => secret.length < 32) &&
+    `A secret must have at least 32 characters, and so must every rotated one. ${MAKE_SECRET}`],
+  [
+    "FST_AUTHJS_HOST_NOT_TRUSTED",
+    ({ origin, core, env, production }) =>
+      origin === undefined && !core.trustHost &&
+      `The public origin is unknown: ${production ? "NODE_ENV is production" : "`trustHost` is false"} and ` +
+        "neither `origin` nor AUTH_URL is set. Set AUTH_URL to the address users type (https://app.example), or, " +
+        "where the Host header is checked before it gets here, AUTH_TRUST_HOST=true or `trustHost: true`." +
+        (env.NEXTAUTH_URL ? " NEXTAUTH_URL is not read." : ""),
+  ],
+  // It becomes part of every callback URL.
+  [
+    INVALID,
+    ({ core: { redirectProxyUrl: url } }) =>
+      url !== undefined && !/^https?:/.test(originOf(url) ?? "") &&
+      "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) must be the full address of the auth routes of the stable " +
+        "deployment, such as https://app.example/auth.",
+  ],
+  [
+    INVALID,
+    ({ origin, providers, redirectProxyOrigins }) =>
+      origin !== undefined && redirectProxyOrigins.size === 0 &&
+      providers.some((provider) => isRedirectProxy(provider, origin)) &&
+      "This is the stable deployment of `redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL), " +
+        `${origin.href}, and nothing says which deployments it sends the codes of their sign-ins to: list their ` +
+        `origins in \`redirectProxyOrigins\`, ${EXAMPLE}, or leave \`redirectProxyUrl\` out.`,
+  ],
+  ["FST_AUTHJS_ADAPTER_INVALID", ({ core, providers }) => lackingMethods(core, providers)],
+];
+
+export const WARNINGS: readonly Mistake<NoticeCode>[] = [
+  // No request to another machine is sure to be answered in less.
+  [
+    "FST_AUTHJS_WARN_OPTION",
+    ({ config: { providerTimeout, adapterTimeout } }) =>
+      timeWarnings([["providerTimeout", providerTimeout, 100], ["adapterTimeout", adapterTimeout, 100]]),
+  ],
+  // A random text of 32 characters, hexadecimal digits too, has more different ones.
+  ["FST_AUTHJS_WARN_SECRET", ({ core }) =>
+    secretsOf(core).some((secret) => new Set(secret).size < 8) &&
+    `A secret repeats a few characters, so it can be guessed. ${MAKE_SECRET}`],
+  ["FST_AUTHJS_WARN_SECRET", ({ core }) =>
+    secretsOf(core).some(isWrapped) &&
+    "A secret begins and ends with a quotation mark, or with a space or the end of a line. Docker's `--env-file` " +
+      "keeps quotation marks, and other programs remove them: then processes have different secrets, and do not " +
+      "read each other's sessions. Write AUTH_SECRET without them."],
+  [
+    "FST_AUTHJS_WARN_HOST",
+    ({ origin, config, env }) =>
+      (origin ?? config.trustHost ?? env.AUTH_TRUST_HOST ?? env.VERCEL ?? env.CF_PAGES ?? env.NODE_ENV) ===
+        undefined &&
+      "The public origin follows the Host header of each request, since neither AUTH_URL nor AUTH_TRUST_HOST is set " +
+        "and NODE_ENV is unset. Fine while developing; with NODE_ENV=production the application will not start like " +
+        "this: set AUTH_URL to the address users type, or `trustHost: true`.",
+  ],
+  [
+    "FST_AUTHJS_WARN_ORIGIN",
+    ({ origin, originSource, production }) =>
+      production && origin !== undefined && !origin.secure && !isLoopback(origin) &&
+      `${originSource.setting} is ${origin.href} in production: whoever is on the way to it can read and ` +
+        "change passwords, codes and sessions, and cookies are not `Secure`. If users reach it over https, as " +
+        `by a proxy that has TLS, write ${origin.href.replace("http:", "https:")}.`,
+  ],
+  ["FST_AUTHJS_WARN_COOKIE", ({ core }) =>
+    isStrict(core.cookies?.sessionToken?.options?.sameSite) &&
+    '`cookies.sessionToken`: with `sameSite: "strict"` a visitor who comes from a provider, a mail or a link of ' +
+      'another site looks signed out, until the next click. Leave it out, or write "lax".'],
+  // Without a configured origin it is only known with a request whether this is the stable deployment.
+  [
+    "FST_AUTHJS_WARN_HOST",
+    ({ origin, providers, redirectProxyOrigins }) =>
+      origin === undefined && redirectProxyOrigins.size === 0 &&
+      providers.some(({ redirectProxyUrl }) => redirectProxyUrl !== undefined) &&
+      "`redirectProxyUrl` (or AUTH_REDIRECT_PROXY_URL) is set without `redirectProxyOrigins`: at that address, " +
+        `sign-ins of other deployments are refused. List their origins there, ${EXAMPLE}.`,
+  ],
+  ["FST_AUTHJS_WARN_LIFETIME", ({ core }) =>
+    core.session!.maxAge! > COOKIE_MAX_AGE &&
+    "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not used for 400 " +
+      "days ends. It is a number of seconds, not of milliseconds: 30 days are 30 * 24 * 60 * 60."],
+  [
+    "FST_AUTHJS_WARN_PROVIDER",
+    ({ config }) =>
+      config.verifyIdTokens === false &&
+      "The signatures of ID tokens are not verified, by `verifyIdTokens: false`, so whoever can change what an " +
+        "OpenID Provider's token endpoint answers signs in as any of its users. Leave it out: if the keys of a " +
+        "provider are not found, set its `jwks_endpoint`.",
+  ],
+  ["FST_AUTHJS_WARN_WEBAUTHN", ({ core, origin }) => webAuthnWarnings(core.providers as Provider[], origin)],
+];
+
+function secretsOf(core: AuthConfig): string[] {
+  // Core uses `jwt.secret`, but its type lacks it.
+  const { secret: tokenSecret } = (core.jwt ?? {}) as { secret?: string | string[] };
+  return [core.secret, tokenSecret].flat().filter((secret) => secret !== undefined);
 }

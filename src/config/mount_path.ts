@@ -1,13 +1,11 @@
-/** The path that the routes are mounted at. */
+/** The path that the routes are mounted at, in the application and as users see it. */
+import type { FastifyRequest } from "fastify";
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { FastifyAuthPages } from "../types.ts";
 import { lazyPattern } from "../utils/later.ts";
 
-/**
- * Characters that mean the same to the router, in a URL and to core, which builds a regular expression from
- * the path.
- */
+/** Characters that mean the same to the router, in a URL and to core, which builds a regular expression of the path. */
 const prefixInAnyScript = lazyPattern(String.raw`^(?:/[\p{L}\p{N} ._~!&',;=@-]+)+$`, "u");
 
 /** The same of ASCII, which is the usual case. */
@@ -16,24 +14,17 @@ const ASCII_PREFIX = /^(?:\/[\w .~!&',;=@-]+)+$/;
 /** Checks the full prefix of the routes' scope and makes it the mount path: percent-encoded, no slash at its end. */
 export function toMountPath(prefix: string): string {
   const path = prefix.replace(/\/+$/, "");
-  if (path === "") throw invalid(prefix, "the routes need a path of their own");
-  if (path.includes(":") || path.includes("*")) {
-    throw invalid(prefix, "a callback URL is registered at the provider and cannot have parameters in it");
-  }
-  if (/(?:^|\/)\.{1,2}(?:\/|$)/.test(path) || !isPrefix(path)) {
-    throw invalid(prefix, "it may have letters, digits and any of -._~!&',;=@ between single slashes");
-  }
-  return encodeURI(path);
-}
-
-function isPrefix(path: string): boolean {
-  return ASCII_PREFIX.test(path) || prefixInAnyScript().test(path);
-}
-
-function invalid(prefix: string, why: string): FastifyAuthError {
-  return new FastifyAuthError(
+  const problem = path === ""
+    ? "the routes need a path of their own"
+    : /[:*]/.test(path)
+    ? "a callback URL is registered at the provider and cannot have parameters in it"
+    : /(?:^|\/)\.{1,2}(?:\/|$)/.test(path) || !(ASCII_PREFIX.test(path) || prefixInAnyScript().test(path))
+    ? "it may have letters, digits and any of -._~!&',;=@ between single slashes"
+    : undefined;
+  if (problem === undefined) return encodeURI(path);
+  throw new FastifyAuthError(
     "FST_AUTHJS_PREFIX_INVALID",
-    `FastifyAuth cannot be mounted at ${JSON.stringify(prefix)}: ${why}. ` +
+    `FastifyAuth cannot be mounted at ${JSON.stringify(prefix)}: ${problem}. ` +
       'Register it as `app.register(FastifyAuth(config), { prefix: "/auth" })`.',
   );
 }
@@ -92,4 +83,49 @@ export function assertOwnPages(
     const problem = ownPageProblem(pages, name, mount, origin);
     if (problem !== undefined) throw invalidConfig(problem);
   }
+}
+
+/**
+ * How the paths that users see and those of the application differ. A proxy, an API gateway or Fastify's
+ * `rewriteUrl` may change the path of a request on its way; the path of `AUTH_URL` or `origin` says what it was.
+ */
+export interface PublicPaths {
+  /** Where users see the routes that are mounted, percent-encoded, without a trailing slash. */
+  readonly mount: string;
+  /** What is removed from the path of every request on its way, such as `/api`; mostly nothing. */
+  readonly removed: string;
+}
+
+/**
+ * Finds out where users see a mount. If the end of the origin's path is a mount of the application, what is before
+ * it is removed on the way from every request: `https://app.example/api/auth` and the mount `/auth` mean that users
+ * see `/me` at `/api/me`. Any other path is that of the auth routes alone.
+ */
+export function publicPaths(
+  mountPath: string,
+  origin: PublicOrigin | undefined,
+  isMounted: (path: string) => boolean,
+): PublicPaths {
+  const path = origin?.path ?? "";
+  if (path === "") return { mount: mountPath, removed: "" };
+  for (let start = 0; start !== -1; start = path.indexOf("/", start + 1)) {
+    if (!isMounted(path.slice(start))) continue;
+    const removed = path.slice(0, start);
+    return { mount: `${removed}${mountPath}`, removed };
+  }
+  return { mount: path, removed: "" };
+}
+
+export type AddressedRequest = Pick<FastifyRequest, "originalUrl" | "url">;
+
+/**
+ * Path and query of a request as its user sees them.
+ *
+ * @param removed What is removed from it on its way. `originalUrl` still has that if the application
+ * itself removed it, with `rewriteUrl` or below a router of Express.
+ */
+export function publicUrl({ originalUrl, url }: AddressedRequest, removed: string): string {
+  // "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2), whose host is not verified.
+  const path = originalUrl.replace(/^https?:\/\/[^/?#]*/i, "").replace(/^(?!\/)/, "/");
+  return originalUrl !== url && path.startsWith(`${removed}/`) ? path : `${removed}${path}`;
 }

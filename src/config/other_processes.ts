@@ -1,10 +1,6 @@
-/**
- * Whether several processes serve the same users without a `store` that they share, as far as one of them can know. Two
- * of them can then refresh one session with one refresh token, which providers that rotate these tokens take
- * for theft.
- */
+/** Whether several processes serve the same users without a `store` that they share, as far as one of them can know. */
 import process from "node:process";
-import { type Environment, environment } from "./environment.ts";
+import { environment } from "./environment.ts";
 import type { Notices } from "./notices.ts";
 
 /** Looks once at how this process was started. Only the second of several warns, so that it is said once. */
@@ -13,7 +9,7 @@ export function otherProcesses(notices: Notices): () => Promise<void> {
   return async () => {
     if (hasLooked) return;
     hasLooked = true;
-    const starter = secondOf(environment) ?? await secondInCluster();
+    const starter = await secondProcess();
     if (starter === undefined) return;
     notices.warn(
       `Several processes serve the same users (${starter}), and no \`store\` that they share. Two of them can ` +
@@ -25,17 +21,14 @@ export function otherProcesses(notices: Notices): () => Promise<void> {
   };
 }
 
-/** The second process of an application under PM2, which numbers them from 0. */
-function secondOf({ NODE_APP_INSTANCE }: Environment): string | undefined {
-  return NODE_APP_INSTANCE === "1" ? "PM2 has started at least two" : undefined;
-}
-
-/** The second worker of a cluster, which numbers them from 1. PM2 may start a cluster of one. */
-async function secondInCluster(): Promise<string | undefined> {
-  if (environment.NODE_APP_INSTANCE !== undefined) return undefined;
-  // Workers have a channel to their primary process. Without one the module is not worth loading
+/** What says that this is the second process: PM2 numbers them from 0, a cluster its workers from 1. */
+async function secondProcess(): Promise<string | undefined> {
+  const { NODE_APP_INSTANCE: ofPm2 } = environment;
+  // PM2 may start a cluster of one.
+  if (ofPm2 !== undefined) return ofPm2 === "1" ? "PM2 has started at least two" : undefined;
+  // Workers have a channel to their primary process. Without one the module is not worth loading.
   if (process.send === undefined) return undefined;
-  // A runtime without the module has no workers
+  // A runtime without the module has no workers.
   const { default: cluster } = await import("node:cluster").catch(() => ({ default: undefined }));
   return cluster?.worker?.id === 2 ? "this is worker 2 of node:cluster" : undefined;
 }

@@ -5,9 +5,9 @@ import type { AssetOptions } from "../pages/assets.ts";
 import { readableOn } from "../pages/colour.ts";
 import { PagePolicy, sourceOf } from "../pages/policy.ts";
 import type { Languages } from "../pages/language.ts";
-import type { Look, Page, PageView, ProviderView } from "../pages/types.ts";
+import type { FieldView, Look, Page, PageView, ProviderView } from "../pages/types.ts";
+import { factoryIdOf } from "../provider/settings.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
-import { toProviderView } from "../provider/view.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { later } from "../utils/later.ts";
 
@@ -25,11 +25,7 @@ export interface PageSettings {
   readonly render: (page: Page, view: PageView) => Promise<string>;
 }
 
-/**
- * The settings of the built-in pages.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if a page or the theme is invalid.
- */
+/** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if a page or the theme is invalid. */
 export function pageSettings(
   { pages = {}, theme = {} }: Pick<FastifyAuthConfig, "pages" | "theme">,
   providers: readonly Provider[],
@@ -52,7 +48,11 @@ export function pageSettings(
     languages,
     siteName,
     confirmEmail: pages.confirmEmail,
-    render: later(loadTemplates),
+    render: later(async () => {
+      const { PageTemplates } = await import("../pages/page_templates.ts");
+      const templates = new PageTemplates();
+      return (page: Page, view: PageView) => templates.render(page, view);
+    }),
     policy: new PagePolicy({
       forms: sources(summaries.flatMap(({ server }) => [server.issuer, server.authorization])),
       images: sources([logo, darkLogo, favicon, panel?.image, ...views.map(({ logo }) => logo)]),
@@ -61,19 +61,11 @@ export function pageSettings(
   };
 }
 
-async function loadTemplates(): Promise<(page: Page, view: PageView) => string> {
-  const { PageTemplates } = await import("../pages/page_templates.ts");
-  const templates = new PageTemplates();
-  return (page, view) => templates.render(page, view);
-}
-
 export function assetOptions({ theme, providers }: PageSettings): AssetOptions {
-  const ofProviders = providers.filter(({ type, logo }) =>
-    /^(?:oauth|oidc)$/.test(type) && logo === undefined
-  );
+  const drawn = providers.filter(({ type, logo }) => /^(?:oauth|oidc)$/.test(type) && logo === undefined);
   return {
     theme,
-    logos: ofProviders.map(({ brand }) => brand),
+    logos: drawn.map(({ brand }) => brand),
     passkeys: providers.some(({ type }) => type === "webauthn"),
   };
 }
@@ -92,20 +84,14 @@ function sources(urls: readonly (string | undefined)[]): string[] {
   return [...new Set(urls.map(sourceOf).filter((source) => source !== undefined))];
 }
 
-type Theme = NonNullable<FastifyAuthConfig["theme"]>;
-
 /** The colours of the theme as custom properties. */
-function themeRules({ brandColor, buttonText }: Theme): string {
-  const properties = {
-    "--auth-brand": brandColor,
-    "--auth-brand-text": buttonText || readableOn(brandColor),
-  };
-  const rules = Object.entries(properties)
-    .filter(([, value]) => value)
-    .map(([name, value]) => {
-      assertColour("theme", value!);
-      return `${name}: ${value};`;
-    });
+function themeRules({ brandColor, buttonText }: NonNullable<FastifyAuthConfig["theme"]>): string {
+  const text = buttonText || readableOn(brandColor);
+  for (const colour of [brandColor, text]) if (colour) assertColour("theme", colour);
+  const rules = [
+    ...(brandColor ? [`--auth-brand: ${brandColor};`] : []),
+    ...(text ? [`--auth-brand-text: ${text};`] : []),
+  ];
   return rules.length === 0 ? "" : `:root { ${rules.join(" ")} }\n`;
 }
 
@@ -114,4 +100,76 @@ function assertColour(name: string, value: string): void {
   throw invalidConfig(
     `\`${name}\` has ${JSON.stringify(value)}, which is no colour: write one as in CSS, such as "#346df1".`,
   );
+}
+
+type Field = Readonly<Record<string, unknown>>;
+
+interface ProviderShape {
+  id?: string;
+  name?: string;
+  type?: string;
+  style?: { logo?: unknown };
+  credentials?: Readonly<Record<string, Field>>;
+  formFields?: Readonly<Record<string, Field>>;
+  enableConditionalUI?: boolean;
+  getUserInfo?: (...args: unknown[]) => unknown;
+}
+
+/** A provider as the sign-in page shows it; `undefined` if it has no form for it, as in core. */
+function toProviderView(provider: Provider): ProviderView | undefined {
+  const shape = provider as ProviderShape;
+  const { id = "", type = "", name = id, enableConditionalUI, getUserInfo } = shape;
+  const logo = shape.style?.logo;
+  const fields = fieldsOf(shape);
+  if (fields === undefined) return undefined;
+  return {
+    id,
+    brand: factoryIdOf(provider),
+    name: SHOWN_NAMES.get(name) ?? name,
+    type,
+    fields: Object.entries(fields).map(([name, field]) => toField(name, field)),
+    conditional: type === "webauthn" && enableConditionalUI === true,
+    // Without a parameter, as in `getUserInfo: async () => null`, it knows no new user.
+    registers: type === "webauthn" && Object.keys(fields).length > 0 && getUserInfo?.length !== 0,
+    logo: typeof logo === "string" && logo !== "" && !CORE_LOGOS.includes(logo) ? logo : undefined,
+  };
+}
+
+/** What users know services by that core calls otherwise. */
+const SHOWN_NAMES: ReadonlyMap<string, string> = new Map([
+  ["Azure Active Directory", "Microsoft"],
+  ["Microsoft Entra ID", "Microsoft"],
+  ["BankID Norge", "BankID"],
+  ["BoxyHQ SAML", "SAML SSO"],
+  ["Cognito", "Amazon Cognito"],
+  ["DuendeIdentityServer6", "Duende IdentityServer"],
+  ["Freshbooks", "FreshBooks"],
+  ["Hydra", "Ory Hydra"],
+  ["IdentityServer4", "IdentityServer"],
+  ["Twitter", "X"],
+]);
+
+function fieldsOf({ type, credentials, formFields }: ProviderShape) {
+  if (type === "oauth" || type === "oidc") return {};
+  if (type === "email") return { email: { type: "email", required: true } };
+  return type === "credentials" ? credentials : type === "webauthn" ? formFields : undefined;
+}
+
+/** Files that the factories of core name, and that only its own site has. */
+const CORE_LOGOS: readonly string[] = ["/netsuite.svg", "/nextcloud.svg", "/wechat.svg"];
+
+/** Attributes that a field cannot choose: they belong to the page, or a script would be in them. */
+const RESERVED =
+  /^(?:class(?:name)?|form.*|id|label|name|on.*|style|dangerouslysetinnerhtml|children|key|ref)$/i;
+
+/** Attributes as in HTML or, as core's types allow them, as in JSX. */
+function toField(name: string, field: Field): FieldView {
+  const attributes: Record<string, string | true> = {};
+  for (const [key, value] of Object.entries(field)) {
+    if (RESERVED.test(key) || value === undefined || value === null || value === false) continue;
+    const attribute = key === "defaultValue" ? "value" : key.toLowerCase();
+    if (value === true) attributes[attribute] = true;
+    else if (typeof value === "string" || typeof value === "number") attributes[attribute] = String(value);
+  }
+  return { name, label: typeof field.label === "string" ? field.label : undefined, attributes };
 }

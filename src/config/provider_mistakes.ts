@@ -3,8 +3,8 @@ import { isLoopback } from "../http/origin.ts";
 import { MAIL_SERVICES } from "../provider/mail_services.ts";
 import { type Settings, variableOf } from "../provider/settings.ts";
 import { isDiscovered, type ProviderSummary, SERVER_URLS } from "../provider/summary.ts";
-import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "../provider/token_keys.ts";
-import type { Facts, Messages, Mistake } from "./mistakes.ts";
+import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "../provider/openid_client.ts";
+import { type Facts, isWrapped, type Messages, type Mistake } from "./mistakes.ts";
 import type { NoticeCode } from "./notices.ts";
 
 type OfProvider = (provider: ProviderSummary, settings: Settings, facts: Facts) => ReturnType<Messages>;
@@ -237,9 +237,4 @@ function hasUndefined(url: string): boolean {
 function needsTls(id: string): string {
   return "NODE_ENV=production does not allow: use https, or on a private network " +
     `\`insecureProviders: ["${id}"]\`.`;
-}
-
-/** Whether a text has quotation marks or white space around it, as files of variables leave them. */
-export function isWrapped(text: string): boolean {
-  return text !== text.trim() || /^(["'`])[^]*\1$/.test(text);
 }

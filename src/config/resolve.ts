@@ -1,9 +1,6 @@
 /**
- * Resolves the application's configuration and the environment to the one configuration that all other code
- * reads.
- *
- * It is resolved once: later changes to the object or to the environment are not seen. The object is never
- * written to; core, which writes defaults into what it gets, is given a copy.
+ * Resolves the application's configuration and the environment, once, to the one configuration that all other code
+ * reads. The application's object is never written to; core, which writes into what it gets, is given a copy.
  */
 import type { Provider } from "@auth/core/providers";
 import { randomBytes } from "node:crypto";
@@ -13,7 +10,6 @@ import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { toTrustedOrigins } from "../http/cross_site.ts";
 import { configuredOrigin } from "../http/origin.ts";
 import { Languages } from "../pages/language.ts";
-import type { SigningKeys } from "../provider/signing_keys.ts";
 import { summarizeProviders } from "../provider/summary.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { IN_PROCESS } from "../utils/stores.ts";
@@ -22,11 +18,11 @@ import type { CoreConfig } from "./cookies.ts";
 import { coreConfig } from "./core_config.ts";
 import { type Environment, environment } from "./environment.ts";
 import { hashSecrets } from "./hash_secrets.ts";
-import { PROBLEMS, WARNINGS } from "./kernel_mistakes.ts";
-import { mistakesIn, requireNone } from "./mistakes.ts";
+import { mistakesIn, PROBLEMS, requireNone, WARNINGS } from "./mistakes.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { otherProcesses } from "./other_processes.ts";
 import { pageSettings } from "./pages.ts";
+import { PROVIDER_PROBLEMS, PROVIDER_WARNINGS } from "./provider_mistakes.ts";
 import { redirectProxyOrigins } from "./redirect_proxy.ts";
 import { checkShape } from "./shape.ts";
 import { forTenant } from "./tenant.ts";
@@ -73,7 +69,12 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
   const production = env.NODE_ENV === "production";
   const notices = new Notices();
   const languages = new Languages(config.pages);
-  const signingKeys = loadSigningKeys();
+  // Loaded with the first token that is verified.
+  const signingKeys = later(async () => {
+    const { SigningKeys } = await import("../provider/signing_keys.ts");
+    const keys = new SigningKeys();
+    return () => keys;
+  });
   const core = coreConfig(config, { env, production, notices, languages, signingKeys });
   const providers = summarizeProviders(core.providers, core.redirectProxyUrl);
   const insecure = config.insecureProviders ?? [];
@@ -89,7 +90,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     trustedOrigins: toTrustedOrigins(config.trustedOrigins),
     pages: pageSettings(config, core.providers, providers, languages),
   };
-  requireNone(PROBLEMS, facts);
+  requireNone([...PROBLEMS, ...PROVIDER_PROBLEMS], facts);
 
   // What is hashed and sent is the tenant's own.
   const bound: CoreConfig = tenant === undefined ? core : forTenant(core, tenant);
@@ -98,27 +99,20 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     ...resolved,
     /** What features are configured with. */
     facts,
-    /** What core is given: a copy with the environment's defaults. */
     core: Object.freeze({ ...bound, trustHost: true }) as Readonly<CoreConfig>,
-    /** The tenant that all of this is for; `undefined` if there is none. */
     tenant,
     /** What CSRF tokens and the tokens of sign-in links are hashed with. */
     hashSecrets: hashSecrets(bound.secret),
-
     /** The providers by id. */
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     /** The same providers for core, by id. */
     coreProviders: new Map(providers.map(({ id }, index) => [id, bound.providers[index] as Provider])),
-    /** Whether a provider may be reached without TLS. */
     allowsPlainHttp: (provider: string) => !production || insecure.includes(provider),
-
     /** The configured public origin; without one it follows the request. */
     origin,
-    /** What decides the public origin. */
     originSource,
     /** Other deployments that the stable one of `redirectProxyUrl` hands callbacks on to. */
     redirectProxyOrigins: facts.redirectProxyOrigins,
-
     /** The most bytes of a session cookie. */
     sessionCookieLimit: (config.sessionCookieLimit ?? DEFAULT_COOKIE_LIMIT) || Infinity,
     /** How requests and processes share the refresh of a session. */
@@ -132,13 +126,10 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     },
     /** Warns of other processes, which could refresh the same sessions without a lock. */
     otherProcesses: needsStore ? otherProcesses(notices) : undefined,
-
     /** What sign-ins under way keep in this process, and how long a call of the adapter may take. */
     signIns: { memory: signInMemory(), timeout: adapterTimeout },
-
     /** Warnings that do not stop the boot. */
-    warnings: [...unknownSettings, ...mistakesIn(WARNINGS, facts)],
-    /** Recommendations for the operator. */
+    warnings: [...unknownSettings, ...mistakesIn([...WARNINGS, ...PROVIDER_WARNINGS], facts)],
     /** Takes the warnings that come up after boot. */
     notices,
   };
@@ -154,15 +145,6 @@ function sourceOf(
   if (config.trustHost !== undefined) return { why: "by `trustHost`" };
   const variable = ["AUTH_TRUST_HOST", "VERCEL", "CF_PAGES"].find((name) => env[name] !== undefined);
   return { why: variable ? `by ${variable}` : "since AUTH_URL is not set and this is not production" };
-}
-
-/** The keys that OpenID Providers publish, loaded with the first token that is verified. */
-function loadSigningKeys(): () => Promise<SigningKeys> {
-  return later(async () => {
-    const { SigningKeys } = await import("../provider/signing_keys.ts");
-    const keys = new SigningKeys();
-    return () => keys;
-  });
 }
 
 /** An error of a check, with its code. */

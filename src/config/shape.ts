@@ -29,7 +29,7 @@ import {
   written,
 } from "./rules.ts";
 
-/** The settings of an object. {@linkcode ANY} is checked by core, or with what else it depends on. */
+/** {@linkcode ANY} is checked by core, or with what else it depends on. */
 type Shape = { readonly [name: string]: Rule | Shape };
 
 /** Every setting of `T`: the compiler names those that are missing here. */
@@ -186,8 +186,7 @@ const PROVIDER: Readonly<Record<string, Rule>> = {
 };
 
 /**
- * Checks the settings of a provider, those among its `options` included. As core takes them, null is the same
- * as unset.
+ * As core takes them, null is the same as unset.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for a setting of another type.
  */
@@ -223,14 +222,14 @@ function checkObject(given: object, shape: Shape, where: string): string[] {
     if (value === undefined) return [];
     if (Object.hasOwn(shape, name)) return checkValue(value, shape[name]!, `${where}${name}`);
     const meant = similarName(name, Object.keys(shape));
-    if (meant === undefined) return [unknownSetting(where, name, shape)];
-    throw invalidConfig(`\`${where}${name}\` is no setting. Did you mean \`${where}${meant}\`?`);
+    if (meant !== undefined) {
+      throw invalidConfig(`\`${where}${name}\` is no setting. Did you mean \`${where}${meant}\`?`);
+    }
+    const known = where === "" ? "" : `; there are ${Object.keys(shape).join(", ")}`;
+    return [
+      `\`${where}${name}\` is no setting of this package or of @auth/core, so it has no effect${known}.`,
+    ];
   });
-}
-
-function unknownSetting(where: string, name: string, shape: Shape): string {
-  const known = where === "" ? "" : `; there are ${Object.keys(shape).join(", ")}`;
-  return `\`${where}${name}\` is no setting of this package or of @auth/core, so it has no effect${known}.`;
 }
 
 function checkValue(value: unknown, kind: Rule | Shape, name: string): string[] {

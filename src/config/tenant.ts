@@ -1,10 +1,9 @@
 /**
- * The `tenant` option: all that a configuration hands out is for its tenant alone. Another tenant that has
- * the same secret, the same host and the same database accepts none of it.
+ * The `tenant` option: another tenant that has the same secret, host and database accepts nothing that this
+ * configuration hands out.
  *
- * Each tenant has secrets of its own, derived from the configured ones: session tokens, check cookies, CSRF
- * tokens, tokens of mailed links and the hashes in other cookies are made with them. A session token in a
- * database, which nothing is encrypted in, ends with a MAC instead. The names of cookies differ, so that
+ * Each tenant has secrets of its own, derived from the configured ones, for all that is sealed or hashed. A session
+ * token in a database, which nothing is encrypted in, ends with a MAC instead. The names of cookies differ, so that
  * users can be signed in at several tenants of one host.
  */
 import type { AuthConfig } from "@auth/core";
@@ -29,16 +28,16 @@ export function forTenant(core: AuthConfig, tenant: string): CoreConfig {
     ...(secret !== undefined && { secret: secret as string }),
     jwt: boundCodec(withSecret(core.jwt ?? {}, derive), tenant),
     session: { ...core.session, generateSessionToken: (tag = "") => withMark(generate(tag), keys[0]!) },
-    providers: (core.providers as Provider[]).map((provider) => withSecretOfMail(provider, derive)),
+    // Core hashes the tokens of mailed links with the provider's own secret, if it has one.
+    providers: (core.providers as (Provider & { type?: string })[]).map((provider) =>
+      provider.type === "email" ? withSecret(provider, derive) : provider
+    ),
     ...(core.adapter && { adapter: ownSessions(core.adapter, (token) => hasMark(token, keys)) }),
     cookieTenant: nameIn(tenant),
   };
 }
 
-/**
- * The part of the names of cookies that is the tenant's: its own name if a cookie can have it, else a
- * hash.
- */
+/** The tenant's part of the names of cookies: its own name if a cookie can have it, else a hash. */
 function nameIn(tenant: string): string {
   if (/^[A-Za-z0-9_-]{1,40}$/.test(tenant)) return tenant;
   return `~${createHash("sha256").update(tenant).digest("base64url").slice(0, 16)}`;
@@ -58,11 +57,6 @@ type Derive = (secret: unknown) => unknown;
 function withSecret<T extends object>(options: T, derive: Derive): T {
   const { secret } = options as { secret?: unknown };
   return secret === undefined ? options : { ...options, secret: derive(secret) };
-}
-
-/** Core hashes the tokens of mailed links with the provider's own secret, if it has one. */
-function withSecretOfMail(provider: Provider, derive: Derive): Provider {
-  return (provider as { type?: string }).type === "email" ? withSecret(provider, derive) : provider;
 }
 
 /** The claim that says whose token this is, for a codec that may not use the secret that it is given. */
@@ -86,9 +80,7 @@ function boundCodec(jwt: NonNullable<AuthConfig["jwt"]>, tenant: string): NonNul
   };
 }
 
-/**
- * How many bytes of a MAC a session token ends with: it cannot be guessed, and columns for tokens are short.
- */
+/** How many bytes of a MAC a session token ends with: it cannot be guessed, and columns for tokens are short. */
 const MARK_BYTES = 16;
 
 /** Whether a session token in a database ends with a mark of one of the keys. */
@@ -107,7 +99,7 @@ function markOf(token: string, key: string): Buffer {
   return createHmac("sha256", key).update(`session token ${token}`).digest().subarray(0, MARK_BYTES);
 }
 
-/** The adapter, which neither finds nor changes the sessions of others in its table. */
+/** The adapter, which neither finds nor changes the sessions of other tenants. */
 function ownSessions(adapter: Adapter, isOwn: (token: string) => boolean): Adapter {
   return wrapMethods<SessionListAdapter>(adapter, {
     getSessionAndUser: (get) => async (token) => isOwn(token) ? await get(token) : null,

@@ -2,7 +2,7 @@
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { authInstance } from "../instance/auth_instance.ts";
 import { pathsIn } from "../instance/mount.ts";
-import { publicUrl } from "../config/public_path.ts";
+import { publicUrl } from "../config/mount_path.ts";
 import { acceptsHtml } from "../http/page_request.ts";
 import { normalizeCallbackUrl, toAsciiUrl } from "../http/callback_url.ts";
 import { originOf } from "../http/origin.ts";

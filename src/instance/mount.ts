@@ -1,7 +1,7 @@
 /** Where the routes of an application are mounted, and where users see them. */
 import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
-import { type PublicPaths, publicPaths } from "../config/public_path.ts";
+import { type PublicPaths, publicPaths } from "../config/mount_path.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 

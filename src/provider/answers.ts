@@ -30,7 +30,11 @@ export interface ProviderAnswer {
 export async function checkAnswer(answer: ProviderAnswer, isMetadata: boolean): Promise<void> {
   const { response } = answer;
   const oauthError = await readOAuthError(response);
-  if (response.ok && oauthError === undefined) return assertReadable(answer, isJsonOrJwt(response));
+  if (response.ok && oauthError === undefined) {
+    // A userinfo response may be signed (OpenID Connect Core 1.0, section 5.3.2).
+    const isJwt = /\bjwt\b/i.test(response.headers.get("content-type") ?? "");
+    return assertReadable(answer, isJwt || parseJson(response.peek()) instanceof Object);
+  }
   if (isRedirect(response) ? !isMetadata : isUnavailableAnswer(response.status, oauthError?.error)) {
     throw failed(answer, oauthError);
   }
@@ -56,23 +60,34 @@ export async function tokenAnswer(
   { isCode, conforms }: TokenRequest,
 ): Promise<Response> {
   const { provider, response, sent } = answer;
-  const { status, ok } = response;
+  const { status, ok, headers } = response;
   const oauthError = await readOAuthError(response);
   if (isCode && !ok && isUnavailableAnswer(status, oauthError?.error)) throw failed(answer, oauthError);
   const refused = status >= 400 && status < 500;
-  if (oauthError === undefined) {
-    if (isRedirect(response)) throw failed(answer);
-    if (ok) assertReadable(answer, conforms ? mayConform(response) : isJsonObject(response));
-    // A refusal that is a page, for example a firewall's: of the page core would report only that it is not
-    // JSON.
-    return refused
-      ? BufferedResponse.json({}, { status, headers: challengeOf(response) })
-      : withoutNulls(response);
+  if (oauthError !== undefined) {
+    const { error = String(status), ...rest } = toLoggable(oauthError, sent());
+    const cause: ProviderError = { provider, status, error, ...rest };
+    // For Microsoft's providers, core makes these members the options of an `Error`, which keeps only `cause`.
+    return BufferedResponse.json({ error, ...rest, cause }, { status: refused ? status : 400 });
   }
-  const { error = String(status), ...rest } = toLoggable(oauthError, sent());
-  const cause: ProviderError = { provider, status, error, ...rest };
-  // For Microsoft's providers, core makes these members the options of an `Error`, which keeps only `cause`.
-  return BufferedResponse.json({ error, ...rest, cause }, { status: refused ? status : 400 });
+  if (isRedirect(response)) throw failed(answer);
+  if (refused) {
+    // A page, for example a firewall's, of which core would report only that it is not JSON.
+    const challenge = headers.get("www-authenticate");
+    return BufferedResponse.json({}, {
+      status,
+      ...(challenge !== null && { headers: { "www-authenticate": challenge } }),
+    });
+  }
+  const text = response.peek();
+  const body = parseJsonObject(text);
+  // Before `token.conform` it may be in a form of the provider's own, but no page and no first part of some JSON.
+  const mayConform = conforms && (!/^\s*(?:[<{[]|$)/.test(text) || parseJson(text) !== undefined);
+  if (ok) assertReadable(answer, mayConform || body !== undefined);
+  if (!ok || body === undefined || !Object.values(body).includes(null)) return response;
+  // So some servers say that there is no refresh token or scope, which oauth4webapi takes for a wrong one.
+  const members = Object.entries(body).filter(([, value]) => value !== null);
+  return new BufferedResponse(JSON.stringify(Object.fromEntries(members)), { status, headers });
 }
 
 function isRedirect({ status }: Response): boolean {
@@ -84,28 +99,8 @@ function assertReadable({ provider, response, href }: ProviderAnswer, isReadable
   if (isReadable) return;
   const { status, headers } = response;
   const type = toLogText(headers.get("content-type")) ?? "no content type";
-  const cause: ProviderError = { provider, status };
-  throw new ProviderUnavailable(
-    provider,
-    `"${provider}" answered ${status} at ${href} without a JSON object (${type}).`,
-    cause,
-  );
-}
-
-/** A userinfo response may be signed (OpenID Connect Core 1.0, section 5.3.2). */
-function isJsonOrJwt(response: BufferedResponse): boolean {
-  if (/\bjwt\b/i.test(response.headers.get("content-type") ?? "")) return true;
-  const body = parseJson(response.peek());
-  return typeof body === "object" && body !== null;
-}
-
-function isJsonObject(response: BufferedResponse): boolean {
-  return parseJsonObject(response.peek()) !== undefined;
-}
-
-/** Whether this may be tokens in a form of the provider's own: neither a page nor the first part of some JSON. */
-function mayConform(response: BufferedResponse): boolean {
-  return !/^\s*(?:[<{[]|$)/.test(response.peek()) || parseJson(response.peek()) !== undefined;
+  const message = `"${provider}" answered ${status} at ${href} without a JSON object (${type}).`;
+  throw new ProviderUnavailable(provider, message, { provider, status } satisfies ProviderError);
 }
 
 function failed(answer: ProviderAnswer, oauthError?: OAuthError): ProviderUnavailable {
@@ -125,21 +120,4 @@ function described(
     message: `"${provider}" answered ${status} at ${href}${details && ` (${details})`}.${redirect}`,
     cause,
   };
-}
-
-/**
- * The response without members that are null: so some servers say that there is no refresh token or scope,
- * which oauth4webapi takes for a wrong one.
- */
-function withoutNulls(response: BufferedResponse): Response {
-  const body = response.ok ? parseJsonObject(response.peek()) : undefined;
-  if (body === undefined || !Object.values(body).includes(null)) return response;
-  const members = Object.entries(body).filter(([, value]) => value !== null);
-  const { status, headers } = response;
-  return new BufferedResponse(JSON.stringify(Object.fromEntries(members)), { status, headers });
-}
-
-function challengeOf({ headers }: Response): Record<string, string> {
-  const challenge = headers.get("www-authenticate");
-  return challenge === null ? {} : { "www-authenticate": challenge };
 }

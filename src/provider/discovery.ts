@@ -6,6 +6,8 @@ const WELL_KNOWN = "/.well-known/openid-configuration";
 
 const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint"] as const;
 
+const REDIRECTS = [301, 302, 303, 307, 308];
+
 /**
  * Where a redirect of a document leads within its origin: some servers add a slash to each path. Only these
  * are followed, since another server could say anything of this one.
@@ -15,12 +17,10 @@ export function discoveryRedirect(
   url: URL,
 ): URL | undefined {
   const location = headers.get("location");
-  if (!REDIRECTS.has(status) || location === null || !URL.canParse(location, url)) return undefined;
+  if (!REDIRECTS.includes(status) || location === null || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);
   return target.origin === url.origin ? target : undefined;
 }
-
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export function isDiscoveryUrl(url: URL): boolean {
   return url.pathname.endsWith(WELL_KNOWN);
@@ -48,41 +48,29 @@ export function checkedDocument(
     invalidProvider(`The discovery document of "${provider}" at ${from.href} is refused: ${why}.`);
   const document = parseJsonObject(text);
   if (document === undefined) throw refuse("it is not a JSON object");
-  if (!isIssuerAt(document.issuer, url) || differsInSlash(document.issuer, issuer)) {
-    throw refuse(`it names the issuer ${JSON.stringify(document.issuer)}, so \`issuer\` has to be that one`);
+  const { issuer: published, id_token_signing_alg_values_supported: algorithms } = document;
+  const publisher = url.href.slice(0, url.href.indexOf(WELL_KNOWN));
+  // It has to be the one that publishes at this address, against a mix-up attack (section 4.3). A slash at its end,
+  // which the address does not show, core would refuse without saying so.
+  const isSlashAlone = issuer !== undefined && isSameButForSlash(published, issuer) &&
+    new URL(issuer).href !== new URL(String(published)).href;
+  if (!isSameButForSlash(published, publisher) || isSlashAlone) {
+    throw refuse(`it names the issuer ${JSON.stringify(published)}, so \`issuer\` has to be that one`);
   }
   const plain = ENDPOINTS.find((name) => /^http:/i.test(String(document[name])));
   if (production && plain !== undefined) {
     throw refuse(`its ${plain} is not https, which NODE_ENV=production does not allow`);
   }
-  return JSON.stringify(withoutUnsigned(document));
-}
-
-/** Whether the issuer is the one that publishes at this address (section 4.3): against a mix-up attack. */
-function isIssuerAt(issuer: unknown, url: URL): issuer is string {
-  if (typeof issuer !== "string" || !URL.canParse(issuer)) return false;
-  const expected = url.href.slice(0, url.href.indexOf(WELL_KNOWN));
-  return withoutSlash(issuer) === withoutSlash(expected);
-}
-
-/**
- * Whether the configured issuer is the published one but for a slash at its end, which the address of the
- * document does not show: core refuses it without saying so.
- */
-function differsInSlash(published: string, configured: string | undefined): boolean {
-  if (configured === undefined || !URL.canParse(configured)) return false;
-  return withoutSlash(published) === withoutSlash(configured) &&
-    new URL(published).href !== new URL(configured).href;
-}
-
-function withoutSlash(url: string): string {
-  return new URL(url).href.replace(/(?<!\/)\/+$/, "");
-}
-
-/** Core accepts unsigned ID tokens of a provider that advertises `none`, and no token if the list is empty. */
-function withoutUnsigned(document: Record<string, unknown>): Record<string, unknown> {
-  const { id_token_signing_alg_values_supported: algorithms, ...others } = document;
-  if (!Array.isArray(algorithms)) return document;
+  if (!Array.isArray(algorithms)) return text;
+  // Core accepts unsigned ID tokens of a provider that advertises `none`, and no token if the list is empty.
   const signed = algorithms.filter((alg) => !/^none$/i.test(String(alg)));
-  return signed.length === 0 ? others : { ...others, id_token_signing_alg_values_supported: signed };
+  const id_token_signing_alg_values_supported = signed.length === 0 ? undefined : signed;
+  return JSON.stringify({ ...document, id_token_signing_alg_values_supported });
+}
+
+function isSameButForSlash(one: unknown, other: string): boolean {
+  const [first, second] = [one, other].map((url) =>
+    typeof url === "string" && URL.canParse(url) ? new URL(url).href.replace(/(?<!\/)\/+$/, "") : undefined
+  );
+  return first !== undefined && first === second;
 }

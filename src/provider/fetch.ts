@@ -3,16 +3,19 @@
  * discovery documents, and with errors that core can name.
  */
 import { LRUCache } from "lru-cache";
+import { Buffer } from "node:buffer";
 import { checkAnswer, tokenAnswer } from "./answers.ts";
 import { BufferedResponse } from "./buffered_response.ts";
 import { checkedDocument, discoveryRedirect, isDiscoveryUrl } from "./discovery.ts";
-import { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError, invalidProvider } from "../errors.ts";
+import { redactUrl } from "../http/redact.ts";
 import type { ProviderError } from "./provider_error.ts";
 import { ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
-import { isCodeExchange, isServerMetadata, isTokenRequest, observedExchange } from "./observed_exchange.ts";
-import { discoveryUrl } from "./summary.ts";
 import { variableOf } from "./settings.ts";
+import { discoveryUrl } from "./summary.ts";
+import { errorTypeOf } from "../telemetry/error_type.ts";
 import { providerRequests } from "../telemetry/operations.ts";
+import type { ProviderEndpoint } from "../types.ts";
 
 /** The most bytes of a response. A token response with many claims has some ten thousand. */
 const RESPONSE_LIMIT = 1024 * 1024;
@@ -54,7 +57,6 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
  * Makes the `fetch` that core uses for one provider.
  *
  * @param inner Sends the requests: the provider's `customFetch` or the global `fetch`.
- * @param configured What errors name.
  */
 export function limitedFetch(
   provider: string,
@@ -83,42 +85,48 @@ export function limitedFetch(
   ): Promise<Response> => {
     const href = `${url.origin}${url.pathname}`;
     if (production && url.protocol !== "https:") {
-      throw new FastifyAuthError(
-        "FST_AUTHJS_PROVIDER_INVALID",
+      throw invalidProvider(
         `"${provider}" is not asked at ${href}: NODE_ENV=production does not allow a provider without TLS. Use ` +
           `https, or on a private network \`insecureProviders: ["${provider}"]\`.`,
       );
     }
+    const method = methodOf(input, init);
     const exchanged = () => exchange(provider, href, inner, limits.timeout, input, init);
     const response = providerRequests.isObserved
-      ? await observedExchange(provider, url, init, methodOf(input, init), exchanged)
+      ? await observed(provider, url, method, init ?? {}, exchanged)
       : await exchanged();
     // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads
     // errors itself.
     if (init?.redirect !== "manual") return response;
-    const target = !isRedirected && isGet(input, init) && isMetadata(url)
+    const target = !isRedirected && method === "GET" && isMetadata(url)
       ? discoveryRedirect(response, url)
       : undefined;
     if (target !== undefined) return await send(target.href, init, target, true);
     const answer = { provider, response, href, sent: () => sentParameters(url, init) };
-    if (isTokenRequest(init)) return await tokenAnswer(answer, { isCode: isCodeExchange(init), conforms });
-    if (isGet(input, init)) await checkAnswer(answer, isMetadata(url));
+    if (isTokenRequest(init)) {
+      return await tokenAnswer(answer, { isCode: grantType(init) === "authorization_code", conforms });
+    }
+    if (method === "GET") await checkAnswer(answer, isMetadata(url));
     return response;
   };
 
   return async (input, init) => {
-    const asked = urlOf(input);
-    if (!isDiscoveryUrl(asked) || !isGet(input, init)) return await send(input, init, asked);
+    const asked = new URL(input instanceof Request ? input.url : input);
+    if (!isDiscoveryUrl(asked) || methodOf(input, init) !== "GET") return await send(input, init, asked);
     // Core asks below the issuer, whatever `wellKnown` says.
     const url = configured !== undefined && asked.href === belowIssuer?.href ? configured : asked;
     const load = async () => {
-      const setting = url === configured
-        ? "`wellKnown`"
-        : `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
-      const response = await sendForDiscovery(
-        setting,
-        () => send(url.href, { ...init, redirect: "manual" }, url),
-      );
+      const response = await send(url.href, { ...init, redirect: "manual" }, url).catch((error) => {
+        if (error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE") {
+          const setting = url === configured
+            ? "`wellKnown`"
+            : `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
+          error.message +=
+            ` That is the discovery document of its issuer: check ${setting}, and that this server ` +
+            "can reach it.";
+        }
+        throw error;
+      });
       return checkedDocument(await response.text(), asked, provider, production, issuer, url);
     };
     const document = await documents.fetch(url.href, { context: load }) as string;
@@ -126,27 +134,30 @@ export function limitedFetch(
   };
 }
 
-/** Adds to an error which setting the address of the document is made from. */
-async function sendForDiscovery(setting: string, send: () => Promise<Response>): Promise<Response> {
-  try {
-    return await send();
-  } catch (error) {
-    if (error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE") {
-      error.message +=
-        ` That is the discovery document of its issuer: check ${setting}, and that this server ` +
-        "can reach it.";
-    }
-    throw error;
-  }
+/** Whether this is the address of metadata of RFC 8414, section 3.1. */
+function isServerMetadata({ pathname }: URL): boolean {
+  return pathname.startsWith("/.well-known/oauth-authorization-server");
+}
+
+/** Whether a code or a refresh token is exchanged for tokens. */
+function isTokenRequest(init: RequestInit): boolean {
+  return ["authorization_code", "refresh_token"].includes(grantType(init) ?? "");
+}
+
+function grantType({ body }: RequestInit): string | null {
+  return body instanceof URLSearchParams ? body.get("grant_type") : null;
 }
 
 function toUrl(address: string | undefined): URL | undefined {
   return address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
 }
 
-function urlOf(input: Parameters<Fetch>[0]): URL {
-  return new URL(input instanceof Request ? input.url : input);
+function methodOf(input: Parameters<Fetch>[0], init: RequestInit | undefined): string {
+  return (init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase();
 }
+
+/** Made once: with its stack it costs more than the rest of a request. */
+const OVER = new DOMException("The request is over.", "AbortError");
 
 /** Sends a request and reads the whole response within the timeout. Afterwards the request is aborted. */
 async function exchange(
@@ -158,12 +169,27 @@ async function exchange(
 ): Promise<BufferedResponse> {
   const abort = new AbortController();
   const signal = init?.signal ? AbortSignal.any([init.signal, abort.signal]) : abort.signal;
+  const broken = `"${provider}" broke off its answer at ${href}.`;
+  const read = async () => {
+    const response = await inner(input, { ...init, signal });
+    const cause: ProviderError = { provider, status: response.status };
+    // Some sites answer programs with 999, which no `Response` can be made with.
+    if (response.status > 599) {
+      throw new ProviderUnavailable(provider, `"${provider}" answered ${response.status} at ${href}.`, cause);
+    }
+    const body = await readBody(response).catch((error) => {
+      throw signal.aborted ? error : new ProviderUnavailable(provider, broken, error);
+    });
+    if (body !== undefined) return withBody(response, body);
+    const message = `"${provider}" answered at ${href} with over ${RESPONSE_LIMIT} bytes.`;
+    throw new ProviderUnavailable(provider, message, cause);
+  };
   try {
-    return await waitForProvider(readWhole(inner(input, { ...init, signal }), provider, href, signal), {
+    return await waitForProvider(read(), {
       provider,
       timeout,
       unreachable: `"${provider}" cannot be reached at ${href}.`,
-      broken: brokenOff(provider, href),
+      broken,
       late: `"${provider}" did not answer in full within ${timeout} ms at ${href}.`,
     });
   } finally {
@@ -171,94 +197,76 @@ async function exchange(
   }
 }
 
-/** Made once: with its stack it costs more than the rest of a request. */
-const OVER = new DOMException("The request is over.", "AbortError");
-
-/** A response with one of these statuses has no body (Fetch Standard, "null body status"). */
-const NULL_BODY_STATUS = new Set([101, 204, 205, 304]);
-
-/** Headers that describe the bytes on the connection, not the body that was read. */
-const TRANSFER_HEADERS = ["content-encoding", "content-length", "transfer-encoding"];
-
-async function readWhole(
-  responding: Promise<Response>,
-  provider: string,
-  href: string,
-  signal: AbortSignal,
-): Promise<BufferedResponse> {
-  const response = await responding;
-  const { status, statusText } = response;
-  const cause: ProviderError = { provider, status };
-  // Some sites answer programs with 999, which no `Response` can be made with.
-  if (status > 599) {
-    throw new ProviderUnavailable(provider, `"${provider}" answered ${status} at ${href}.`, cause);
-  }
-  const body = await readLimited(response).catch((error) => {
-    throw signal.aborted ? error : new ProviderUnavailable(provider, brokenOff(provider, href), error);
-  });
-  if (body === undefined) {
-    const message = `"${provider}" answered at ${href} with over ${RESPONSE_LIMIT} bytes.`;
-    throw new ProviderUnavailable(provider, message, cause);
-  }
-  const { headers } = response;
-  const read = new BufferedResponse(NULL_BODY_STATUS.has(status) ? null : body, {
-    status,
-    statusText,
-    headers,
-  });
-  for (const name of TRANSFER_HEADERS) read.headers.delete(name);
-  return read;
-}
-
-function brokenOff(provider: string, href: string): string {
-  return `"${provider}" broke off its answer at ${href}.`;
-}
-
 /** The body; `undefined` if it is too large. */
-async function readLimited(response: Response): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+async function readBody(response: Response): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = [];
   let size = 0;
   // The bodies of some other implementations of fetch can be iterated, but have no reader.
-  const body = response.body as AsyncIterable<Uint8Array<ArrayBuffer>> | null;
+  const body = response.body as AsyncIterable<Uint8Array> | null;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
     if (size > RESPONSE_LIMIT) return undefined;
     chunks.push(chunk);
   }
-  if (chunks.length === 1) return chunks[0]!;
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
+  return Buffer.concat(chunks);
+}
+
+/** A response with one of these statuses has no body (Fetch Standard, "null body status"). */
+const NULL_BODY_STATUS = [101, 204, 205, 304];
+
+function withBody({ status, statusText, headers }: Response, body: Uint8Array<ArrayBuffer>) {
+  const held = NULL_BODY_STATUS.includes(status) ? null : body;
+  const response = new BufferedResponse(held, { status, statusText, headers });
+  // They describe the bytes on the connection.
+  for (const name of ["content-encoding", "content-length", "transfer-encoding"]) {
+    response.headers.delete(name);
   }
-  return whole;
-}
-
-function isGet(input: Parameters<Fetch>[0], init: RequestInit | undefined): boolean {
-  return methodOf(input, init) === "GET";
-}
-
-function methodOf(input: Parameters<Fetch>[0], init: RequestInit | undefined): string {
-  return (init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase();
+  return response;
 }
 
 /** The parameters of a request, and the credentials of its `Authorization` header. */
 function sentParameters(url: URL, { body, headers }: RequestInit): [string, string][] {
   const [scheme = "", credentials = ""] = new Headers(headers).get("authorization")?.split(" ") ?? [];
   const form = body instanceof URLSearchParams ? [...body] : [];
-  const password = /^basic$/i.test(scheme) ? decodePassword(credentials) : "";
+  // The client secret is form-encoded, then base64-encoded with the client id (RFC 6749 section 2.3.1).
+  const [, encoded = ""] = /^basic$/i.test(scheme)
+    ? Buffer.from(credentials, "base64").toString().split(":")
+    : [];
+  const password = new URLSearchParams(`password=${encoded}`).get("password")!;
   return [...url.searchParams, ...form, ["token", credentials], ["password", password]];
 }
 
-/**
- * The client secret, which is form-encoded, then base64-encoded with the client id (RFC 6749 section 2.3.1).
- */
-function decodePassword(credentials: string): string {
-  try {
-    const [, encoded = ""] = atob(credentials).split(":");
-    return new URLSearchParams(`password=${encoded}`).get("password") ?? "";
-  } catch {
-    return "";
+/** Sends a request that is observed. */
+function observed(
+  provider: string,
+  url: URL,
+  method: string,
+  init: RequestInit,
+  send: () => Promise<BufferedResponse>,
+): Promise<BufferedResponse> {
+  const endpoint = endpointOf(url, method, init);
+  const message = { provider, endpoint, method, url: redactUrl(`${url.origin}${url.pathname}${url.search}`) };
+  return providerRequests.trace(message, send, {
+    end: ({ status }) => status < 400 ? { status } : { status, errorType: String(status) },
+    failure: (error) => ({ errorType: reasonOf(error) }),
+  });
+}
+
+/** What a request is for, by what RFC 6749, 6750, 7009, 7517, 8414 and OpenID Connect Discovery have in it. */
+function endpointOf(url: URL, method: string, init: RequestInit): ProviderEndpoint {
+  if (isTokenRequest(init)) return "token";
+  const headers = new Headers(init.headers);
+  if (method === "GET") {
+    if (isDiscoveryUrl(url) || isServerMetadata(url)) return "discovery";
+    if (headers.get("accept")?.includes("application/jwk-set+json")) return "jwks";
   }
+  if (init.body instanceof URLSearchParams && init.body.has("token")) return "revocation";
+  return /^(?:bearer|dpop|token) /i.test(headers.get("authorization") ?? "") ? "userinfo" : "other";
+}
+
+/** `timeout` or `unreachable` if there was no whole response, in the same words on each runtime. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ProviderUnavailable)) return errorTypeOf(error);
+  if (error.cause === undefined) return "timeout";
+  return error.cause instanceof Error ? "unreachable" : errorTypeOf(error);
 }

@@ -3,17 +3,17 @@ import { compactVerify, decodeProtectedHeader, errors } from "jose";
 import { FastifyAuthError, invalidProvider } from "../errors.ts";
 import { jwtPayload, parseJsonObject } from "../utils/decode.ts";
 import { BufferedResponse } from "./buffered_response.ts";
-import type { OpenIdClient } from "./openid_metadata.ts";
-import { toLogText } from "./provider_error.ts";
-import { ProviderUnavailable } from "./provider_unavailable.ts";
-import type { SigningKeys } from "./signing_keys.ts";
 import {
+  type OpenIdClient,
   PUBLIC_KEY_ALGORITHMS,
   type PublishedKeys,
   publishedKeys,
   SECRET_ALGORITHMS,
   secretKey,
-} from "./token_keys.ts";
+} from "./openid_client.ts";
+import { toLogText } from "./provider_error.ts";
+import { ProviderUnavailable } from "./provider_unavailable.ts";
+import type { SigningKeys } from "./signing_keys.ts";
 
 /**
  * A response of the token endpoint with an ID token whose signature is right. One without an ID token is for
@@ -56,22 +56,21 @@ async function verify(
   if (secret !== undefined) {
     return void await compactVerify(token, secret.key, { algorithms: secret.algorithms });
   }
-  const { url, algorithms } = await findKeys(token, client, required) ?? {};
+  const { url, algorithms = [] } = await findKeys(token, client, required) ?? {};
   if ((url === undefined || url === null) && !required) return;
   if (typeof url !== "string" || !URL.canParse(url)) {
     throw noKeys(client.id, "Its discovery document names no `jwks_uri`.");
   }
   const set = keys.at(url, client);
   const { coolingDown } = set;
-  const options = { algorithms: algorithms! };
   try {
-    await compactVerify(token, set, options);
+    await compactVerify(token, set, { algorithms });
   } catch (error) {
     if (!coolingDown || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
     // The provider may have a new key since. That costs it a request for each of its token responses at most,
     // unlike a token that anyone may send.
     await set.reload();
-    await compactVerify(token, set, options);
+    await compactVerify(token, set, { algorithms });
   }
 }
 
@@ -86,22 +85,16 @@ async function findKeys(
   if (!required && typeof jwks_endpoint !== "string" && !URL.canParse(issuer)) return undefined;
   return await publishedKeys({ ...client, issuer }).catch((error) => {
     if (!(error instanceof FastifyAuthError)) throw error;
-    if (!required && isAbsent(error)) return undefined;
+    const { status } = Object(error.cause) as { status?: number };
+    const isUnavailable = error instanceof ProviderUnavailable;
+    // A refusal or a page, and no document. Core needs none if endpoints are set.
+    const isAbsent = isUnavailable ? status === 200 : error.code === "FST_AUTHJS_UNAVAILABLE";
+    if (!required && isAbsent) return undefined;
+    if (!isUnavailable) throw noKeys(id, error.message, error);
     // Without a document to look into it is not known whether there are keys.
-    throw error instanceof ProviderUnavailable
-      ? new ProviderUnavailable(id, `${error.message} ${KEYS_ELSEWHERE}`, error.cause)
-      : noKeys(id, error.message, error);
+    const hint = "The keys of its ID tokens are found there, unless `jwks_endpoint` says where they are.";
+    throw new ProviderUnavailable(id, `${error.message} ${hint}`, error.cause);
   });
-}
-
-const KEYS_ELSEWHERE =
-  "The keys of its ID tokens are found there, unless `jwks_endpoint` says where they are.";
-
-/** Whether there is no document at the address, but a refusal or a page. Core needs none if endpoints are set. */
-function isAbsent(error: unknown): boolean {
-  if (!(error instanceof FastifyAuthError) || error.code !== "FST_AUTHJS_UNAVAILABLE") return false;
-  return !(error instanceof ProviderUnavailable) ||
-    (error.cause as { status?: number } | undefined)?.status === 200;
 }
 
 function noKeys(id: string, why: string, cause?: Error): FastifyAuthError {

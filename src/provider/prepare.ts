@@ -5,10 +5,11 @@ import { later } from "../utils/later.ts";
 import { type Environment, prepareEmailProvider } from "./email.ts";
 import { type MailSettings, writeEmails } from "./email_message.ts";
 import type { Fetch, ProviderLimits } from "./fetch.ts";
+import { toOpenIdClient } from "./openid_client.ts";
 import { waitForProvider } from "./provider_unavailable.ts";
 import { applyOptions, factoryIdOf, type Settings } from "./settings.ts";
+import type { SigningKeys } from "./signing_keys.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
-import { type IdTokenVerification, verifyIdTokens } from "./verify_id_tokens.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds, withoutRepeatedPath } from "./workarounds.ts";
 
@@ -20,6 +21,12 @@ export interface PrepareOptions extends ProviderLimits {
   readonly mail: MailSettings;
   /** How ID tokens are verified; `undefined` if they are not (`verifyIdTokens`). */
   readonly idTokens: IdTokenVerification | undefined;
+}
+
+export interface IdTokenVerification {
+  readonly keys: () => Promise<SigningKeys>;
+  /** Whether a provider that publishes no keys is refused. */
+  readonly required: boolean;
 }
 
 /** @param provider A copy, completed from the environment. */
@@ -91,4 +98,40 @@ function withDeadline(part: Settings, name: string, provider: string, { timeout 
       return waitForProvider((async () => await own.apply(this, args))(), wait);
     },
   };
+}
+
+type Conform = (response: Response) => Response | undefined | Promise<Response | undefined>;
+
+interface Endpoint {
+  readonly url?: string | URL;
+  readonly conform?: Conform;
+}
+
+/** Where the `conform` is kept that the token endpoint has without this. */
+const UNVERIFIED = Symbol("conform without verifying");
+
+const verifiedResponse = later(async () => (await import("./id_token.ts")).verifiedResponse);
+
+/** Makes `token.conform` verify the ID token in what core gets for a code: core calls it last. */
+function verifyIdTokens(
+  provider: Provider,
+  verification: IdTokenVerification | undefined,
+): Provider {
+  const { type, token } = provider as { readonly type: string; readonly token?: string | Endpoint | null };
+  if (verification === undefined || type !== "oidc") return provider;
+  const { keys, required } = verification;
+  const client = toOpenIdClient(provider);
+  const endpoint: Endpoint = typeof token === "string" ? { url: token } : token ?? {};
+  const { conform } = endpoint;
+  const verified: Conform = async (response) =>
+    await verifiedResponse(await conform?.(response.clone()) ?? response, client, await keys(), required);
+  return {
+    ...provider,
+    token: { ...endpoint, [UNVERIFIED]: conform, conform: verified },
+  } as unknown as Provider;
+}
+
+/** The `conform` for a refresh, whose ID token nothing reads: a new refresh token must not be lost over it. */
+export function unverifiedConform(endpoint: Endpoint): Conform | undefined {
+  return UNVERIFIED in endpoint ? endpoint[UNVERIFIED] as Conform | undefined : endpoint.conform;
 }

@@ -2,7 +2,7 @@
 import { FastifyAuthError } from "../errors.ts";
 import type { BufferedResponse } from "./buffered_response.ts";
 import { redactText } from "../http/redact.ts";
-import { isJsonObject, parseJsonObject } from "../utils/decode.ts";
+import { parseJsonObject } from "../utils/decode.ts";
 import { lazyPattern } from "../utils/later.ts";
 
 /** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
@@ -23,9 +23,7 @@ const DESCRIPTION_LENGTH = 200;
 
 const EXAMINED_LENGTH = 4000;
 
-/**
- * Control, format and unassigned characters, and line separators, which could forge or hide parts of a log.
- */
+/** Control, format and unassigned characters, and line separators, which could forge or hide parts of a log. */
 const unprintable = lazyPattern(String.raw`[\p{C}\p{Zl}\p{Zp}]+`, "gu");
 
 /** JSON Web Tokens, and words so long that they are probably credentials. */
@@ -69,80 +67,60 @@ export function toLogText(
 }
 
 /**
- * Reads the error in the headers or the body of a response; the body can be read again. Besides the form of
- * RFC 6749 it knows an `error` that is an object (Facebook, Google), `error_type` and `error_message`
- * (Instagram), `errcode` and `errmsg` (WeChat), `message` (Twitch, Notion) and a list of `errors` (Fitbit,
- * Coinbase).
+ * Where providers put the code of an error: as in RFC 6749, `error_type` (Instagram) or `errcode` (WeChat), which
+ * only errors have, and in others: an object (Facebook, Google), or a list (Fitbit, Coinbase).
  */
+const PLAIN_CODES = ["error", "error_type", "errcode"];
+const CODES = [
+  ...PLAIN_CODES,
+  ...["error.type", "error.status", "error.code", "code", "errors.0.errorType", "errors.0.id"],
+];
+
+/** And its description: as in RFC 6749, of Instagram, WeChat, Twitch and Notion, and of the objects and lists. */
+const DESCRIPTIONS = [
+  ...["error_description", "error_message", "errmsg", "message"],
+  ...["error.message", "errors.0.message"],
+];
+
+/** Members of tokens, a user or a discovery document. A body with one of them is no error. */
+const SUCCESS_MEMBERS = ["access_token", "id_token", "sub", "id", "issuer"];
+
+/** Reads the error in the headers or the body of a response; the body can be read again. */
 export async function readOAuthError(response: Response): Promise<OAuthError | undefined> {
   // By its method: its class would have Node load `fetch` when the application starts.
   const text = "peek" in response ? (response as BufferedResponse).peek() : await response.clone().text();
-  const body = parseBody(text, response.headers.get("content-type") ?? "");
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(response.headers.get("content-type") ?? "");
+  const body = isForm ? Object.fromEntries(new URLSearchParams(text)) : parseJsonObject(text) ?? {};
   if (response.ok) {
-    const error = SUCCESS_MEMBERS.some((member) => member in body) ? undefined : plainCodeOf(body);
-    return error === undefined ? undefined : toOAuthError(error, descriptionOf(body));
+    const isSuccess = SUCCESS_MEMBERS.some((member) => member in body);
+    const error = isSuccess ? undefined : textAt(body, PLAIN_CODES);
+    return error === undefined ? undefined : toOAuthError(error, textAt(body, DESCRIPTIONS));
   }
   const challenge = challengeOf(response.headers.get("www-authenticate"));
-  const error = codeOf(body) ?? challenge.error;
-  const error_description = descriptionOf(body) ?? challenge.error_description;
+  const error = textAt(body, CODES) ?? challenge.error;
+  const error_description = textAt(body, DESCRIPTIONS) ?? challenge.error_description;
   return error || error_description ? toOAuthError(error, error_description) : undefined;
 }
 
 /** Reads the error in the parameters of a callback URL: the same forms, and `error_code` (Facebook). */
 export function errorIn(parameters: Readonly<Record<string, unknown>>): OAuthError {
   return toOAuthError(
-    plainCodeOf(parameters) ?? toCode(parameters.error_code),
-    descriptionOf(parameters),
+    textAt(parameters, [...PLAIN_CODES, "error_code"]),
+    textAt(parameters, DESCRIPTIONS),
   );
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-/** Members of tokens, a user or a discovery document. A body with one of them is no error. */
-const SUCCESS_MEMBERS = ["access_token", "id_token", "sub", "id", "issuer"];
-
-function parseBody(body: string, contentType: string): Json {
-  if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) {
-    return Object.fromEntries(new URLSearchParams(body));
-  }
-  return parseJsonObject(body) ?? {};
-}
-
-/** The code in a member that only errors have. */
-function plainCodeOf({ error, error_type, errcode }: Json): string | undefined {
-  return [error, error_type].map(toText).find(Boolean) ?? toCode(errcode);
-}
-
-function codeOf(body: Json): string | undefined {
-  const { type, status, code } = toObject(body.error);
-  const { errorType, id } = firstOf(body.errors);
-  return plainCodeOf(body) ?? [type, status, code, body.code, errorType, id].map(toCode).find(Boolean);
-}
-
-function descriptionOf(body: Json): string | undefined {
-  const { error_description, error_message, errmsg, message } = body;
-  const inner = [toObject(body.error).message, firstOf(body.errors).message];
-  return [error_description, error_message, errmsg, message, ...inner].map(toText).find(Boolean);
-}
-
-function firstOf(errors: unknown): Json {
-  return Array.isArray(errors) ? toObject(errors[0]) : {};
-}
-
-function toObject(value: unknown): Json {
-  return isJsonObject(value) ? value : {};
+/** The first text, or number other than 0, at one of the paths. */
+function textAt(body: unknown, paths: readonly string[]): string | undefined {
+  const values = paths.map((path) =>
+    path.split(".").reduce((part: unknown, name) => (Object(part) as Record<string, unknown>)[name], body)
+  );
+  const found = values.find((value) => (typeof value === "string" || typeof value === "number") && value);
+  return found === undefined ? undefined : String(found);
 }
 
 function toOAuthError(error: string | undefined, error_description: string | undefined): OAuthError {
   return { ...(error && { error }), ...(error_description && { error_description }) };
-}
-
-function toText(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function toCode(value: unknown): string | undefined {
-  return typeof value === "number" && value !== 0 ? String(value) : toText(value);
 }
 
 /** The error in a `WWW-Authenticate` header (RFC 6750 section 3.1). */
@@ -156,7 +134,7 @@ function challengeOf(header: string | null): OAuthError {
 }
 
 /** Types of core's errors whose cause may be a {@linkcode ProviderError}. */
-const WITH_PROVIDER_ERROR = new Set(["InvalidCheck", "OAuthCallbackError"]);
+const WITH_PROVIDER_ERROR = ["InvalidCheck", "OAuthCallbackError"];
 
 interface ErrorParts {
   readonly type?: string;
@@ -170,11 +148,8 @@ export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError
   for (const each of errors) {
     const { type = "", code, status, cause } = each as ErrorParts;
     const details = (cause ?? {}) as Partial<ProviderError> & { readonly cause?: ProviderError };
-    if (
-      details.provider !== undefined && (each instanceof FastifyAuthError || WITH_PROVIDER_ERROR.has(type))
-    ) {
-      return withStatus(details, details.status);
-    }
+    const isOurs = each instanceof FastifyAuthError || WITH_PROVIDER_ERROR.includes(type);
+    if (details.provider !== undefined && isOurs) return withStatus(details, details.status);
     // Errors of oauth4webapi have codes; `instanceof` fails if a process has two copies of the package.
     if (code === "OAUTH_RESPONSE_BODY_ERROR") return withStatus(details, details.cause?.status ?? status);
     if (code === "OAUTH_WWW_AUTHENTICATE_CHALLENGE") return withStatus({}, status);

@@ -73,19 +73,19 @@ function hasFailed(error: unknown, { codes, message }: ConnectionFailure): boole
 }
 
 /** Errors with which a server says that it failed (RFC 6749 section 4.1.2.1). */
-const OF_SERVER: ReadonlySet<unknown> = new Set(["server_error", "temporarily_unavailable"]);
+const OF_SERVER: readonly unknown[] = ["server_error", "temporarily_unavailable"];
 
 /** What is wrong with a request or the client, whatever the status is (RFC 6749 section 5.2). */
 const OF_REQUEST = /^(?:invalid|unauthorized|unsupported)_/;
 
 /** Too many requests, or a proxy whose server is gone, overloaded or silent. */
-const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const UNAVAILABLE_STATUSES = [429, 502, 503, 504];
 
 /** Whether a provider answered that it failed. */
 export function isUnavailableAnswer(status: number, error: string | undefined): boolean {
   // The code is of no use any more, whatever the status is.
   if (error === "invalid_grant") return false;
-  if (UNAVAILABLE_STATUSES.has(status) || OF_SERVER.has(error)) return true;
+  if (UNAVAILABLE_STATUSES.includes(status) || OF_SERVER.includes(error)) return true;
   return status >= 500 && !OF_REQUEST.test(error ?? "");
 }
 
@@ -95,12 +95,8 @@ export function findUnavailable(error: unknown): ProviderUnavailable | undefined
 }
 
 export function unavailableProviderError({ provider, cause }: ProviderUnavailable): FastifyAuthError {
-  const { status } = (cause ?? {}) as { readonly status?: number };
-  const what = status === undefined
-    ? "did not answer"
-    : status < 300
-    ? "gave no usable answer"
-    : `answered ${status}`;
+  const { status = 0 } = Object(cause) as { readonly status?: number };
+  const what = status >= 300 ? `answered ${status}` : status > 0 ? "gave no usable answer" : "did not answer";
   return new FastifyAuthError(
     "FST_AUTHJS_UNAVAILABLE",
     `The provider "${provider}" ${what}. Try again in a moment.`,

@@ -3,8 +3,7 @@ import { createRemoteJWKSet, customFetch, type RemoteJWKSet } from "jose";
 import { LRUCache } from "lru-cache";
 import { FastifyAuthError } from "../errors.ts";
 import { parseJsonObject } from "../utils/decode.ts";
-import type { Fetch } from "./fetch.ts";
-import type { OpenIdClient } from "./openid_metadata.ts";
+import type { OpenIdClient } from "./openid_client.ts";
 import type { ProviderError } from "./provider_error.ts";
 import { ProviderUnavailable } from "./provider_unavailable.ts";
 
@@ -16,33 +15,31 @@ const MOST_ADDRESSES = 100;
  * them fetched again, at most every 30 seconds.
  */
 export class SigningKeys {
-  readonly #sets = new LRUCache<string, RemoteJWKSet, () => RemoteJWKSet>({
-    max: MOST_ADDRESSES,
-    memoMethod: (_key, _stale, { context: make }) => make(),
-  });
+  readonly #sets = new LRUCache<string, RemoteJWKSet>({ max: MOST_ADDRESSES });
 
   /** The keys at an address. They throw a {@linkcode ProviderUnavailable} if they cannot be had. */
-  at(url: string, { id, fetch }: OpenIdClient): RemoteJWKSet {
-    return this.#sets.memo(`${id} ${url}`, {
-      context: () => createRemoteJWKSet(new URL(url), { [customFetch]: keysAlone(id, fetch) }),
-    });
+  at(url: string, client: OpenIdClient): RemoteJWKSet {
+    const name = `${client.id} ${url}`;
+    const set = this.#sets.get(name) ??
+      createRemoteJWKSet(new URL(url), { [customFetch]: (input, init) => fetchKeys(input, init, client) });
+    this.#sets.set(name, set);
+    return set;
   }
 }
 
-/**
- * The `fetch` of a provider, for keys alone. Without the signal of jose, which ends a request after five
- * seconds: this one has a deadline, `providerTimeout`.
- */
-function keysAlone(id: string, fetch: Fetch): Fetch {
-  return async (input, { signal: _signal, ...init } = {}) => {
-    const response = await fetch(input, init).catch((error) => {
-      // A refusal, too: the provider publishes that they are there.
-      const isAnswer = error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE";
-      throw isAnswer ? new ProviderUnavailable(id, error.message, error.cause) : error;
-    });
-    const { keys } = parseJsonObject(await response.clone().text()) ?? {};
-    if (Array.isArray(keys)) return response;
-    const cause: ProviderError = { provider: id, status: response.status };
-    throw new ProviderUnavailable(id, `"${id}" answered at ${input} without keys (RFC 7517).`, cause);
-  };
+/** Without the signal of jose, which ends a request after five seconds: the provider's `fetch` has a deadline. */
+async function fetchKeys(
+  input: string,
+  { signal: _signal, ...init }: RequestInit,
+  { id, fetch }: OpenIdClient,
+): Promise<Response> {
+  const response = await fetch(input, init).catch((error) => {
+    // A refusal, too: the provider publishes that they are there.
+    const isAnswer = error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE";
+    throw isAnswer ? new ProviderUnavailable(id, error.message, error.cause) : error;
+  });
+  const { keys } = parseJsonObject(await response.clone().text()) ?? {};
+  if (Array.isArray(keys)) return response;
+  const cause: ProviderError = { provider: id, status: response.status };
+  throw new ProviderUnavailable(id, `"${id}" answered at ${input} without keys (RFC 7517).`, cause);
 }

@@ -6,7 +6,7 @@ import type { Provider } from "@auth/core/providers";
 import type { Profile, TokenSet } from "@auth/core/types";
 import * as oauth from "oauth4webapi";
 import { invalidProvider } from "../errors.ts";
-import { openIdMetadata, requestOptions, toOpenIdClient } from "./openid_metadata.ts";
+import { openIdMetadata, requestOptions, toOpenIdClient } from "./openid_client.ts";
 import { defaultProfile, type Settings } from "./settings.ts";
 import type { OIDCConfigInternal, ProfileCallback } from "./types.ts";
 
@@ -17,29 +17,27 @@ const USER_CLAIMS = ["name", "nickname", "preferred_username", "picture", "email
 
 const DEFAULT_SCOPE = "openid profile email";
 
-/** The host of core's placeholder for an endpoint that is found by discovery. */
-const PLACEHOLDER_HOST = "authjs.dev";
-
 /**
  * Gives `profile` the claims of the userinfo endpoint as well, if the ID token has none although the scope
  * `profile` or `email` was granted. Not if `idToken` is set: with `false` core always reads userinfo, with
  * `true` never.
  */
 export function completeFromUserinfo(provider: Provider): Provider {
-  const { type, idToken, profile } = provider as unknown as Settings;
+  const { type, idToken, profile: own } = provider as unknown as Settings;
   if (type !== "oidc" || idToken !== undefined) return provider;
-  return {
-    ...provider,
-    profile: afterUserinfo((profile ?? defaultProfile) as ProfileCallback<Profile>),
-  } as Provider;
-}
-
-/** Core calls `profile` as a method of the provider. */
-function afterUserinfo(profile: ProfileCallback<Profile>): ProfileCallback<Profile> {
-  return async function (this: Configured, claims, tokens) {
-    if (needsUserinfo(this, claims, tokens)) addClaims(claims, await readUserinfo(this, claims, tokens));
-    return await profile.call(this, claims, tokens);
-  };
+  const toUser = (own ?? defaultProfile) as ProfileCallback<Profile>;
+  /** Core calls it as a method of the provider, and passes the claims to callbacks and events, too. */
+  async function profile(this: Configured, claims: Profile, tokens: TokenSet) {
+    if (needsUserinfo(this, claims, tokens)) {
+      for (const [name, value] of Object.entries(await readUserinfo(this, claims, tokens))) {
+        // Those of the ID token stay: a userinfo response that is a JWT has another `iss`, `aud` and `exp`. Inherited
+        // members such as `__proto__` are not missing.
+        if (isMissing(claims[name])) claims[name] = value;
+      }
+    }
+    return await toUser.call(this, claims, tokens);
+  }
+  return { ...provider, profile } as Provider;
 }
 
 function needsUserinfo({ authorization }: Configured, claims: Profile, { scope }: TokenSet): boolean {
@@ -51,19 +49,6 @@ function needsUserinfo({ authorization }: Configured, claims: Profile, { scope }
 
 function isMissing(value: unknown): boolean {
   return value === undefined || value === null || value === "";
-}
-
-/**
- * Adds the missing claims. Those of the ID token stay: a userinfo response that is a JWT has another `iss`,
- * `aud` and `exp`.
- *
- * @param claims Changed, since core passes this object to callbacks and events, too.
- */
-function addClaims(claims: Profile, userinfo: Profile): void {
-  for (const [name, value] of Object.entries(userinfo)) {
-    // Inherited members such as `__proto__` are not missing, and stay.
-    if (isMissing(claims[name])) claims[name] = value;
-  }
 }
 
 /**
@@ -93,16 +78,15 @@ async function serverOf(provider: Configured): Promise<oauth.AuthorizationServer
   const { issuer = "", userinfo, token } = provider;
   if (isSet(userinfo?.url)) return { issuer, userinfo_endpoint: userinfo!.url.href };
   if (!URL.canParse(issuer)) return { issuer };
-  try {
-    return await openIdMetadata(toOpenIdClient(provider));
-  } catch (error) {
+  return await openIdMetadata(toOpenIdClient(provider)).catch((error) => {
     // If the token endpoint is configured, there may be no discovery document.
     const { status } = (error as { cause?: { status?: number } }).cause ?? {};
     if (isSet(token?.url) && status === 404) return { issuer };
     throw error;
-  }
+  });
 }
 
+/** Core has a placeholder for an endpoint that is found by discovery. */
 function isSet(url: URL | undefined): boolean {
-  return url !== undefined && url.host !== PLACEHOLDER_HOST;
+  return url !== undefined && url.host !== "authjs.dev";
 }

@@ -17,7 +17,6 @@ interface Endpoint {
   conform?: (response: Response) => Promise<Response | undefined>;
 }
 
-/** The argument of `userinfo.request`. */
 interface UserinfoContext {
   tokens: { access_token?: string };
   provider: OAuthProvider & { userinfo?: { url: URL } };
@@ -26,7 +25,6 @@ interface UserinfoContext {
 // deno-lint-ignore no-explicit-any -- each provider has a profile of its own
 type ProfileMapping = (profile: any, tokens: unknown) => Json | Promise<Json>;
 
-/** The part of a provider that is read or replaced. */
 interface OAuthProvider {
   id: string;
   type: string;
@@ -44,15 +42,15 @@ interface OAuthProvider {
   [customFetch]?: typeof fetch;
 }
 
-/** The settings that replace those of core. */
-type Workaround = (shipped: OAuthProvider) => Partial<OAuthProvider>;
+/** The settings that replace those of core, and what corrects the tokens before core checks them. */
+type Workaround = Partial<OAuthProvider> & { tokens?: (tokens: Json) => Json };
 
 const SECRET_IN_BODY = { token_endpoint_auth_method: "client_secret_post" };
 
 /** The workarounds by the id of the provider. */
-const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
+const WORKAROUNDS: Readonly<Record<string, Workaround | ((shipped: OAuthProvider) => Workaround)>> = {
   // Core's userinfo endpoint is a placeholder.
-  apple: () => ({ idToken: true }),
+  apple: { idToken: true },
   // Discovery names no userinfo endpoint, which core requires without using it. Core also requires an access
   // token, which is issued only with the scope of an API; the client id is such a scope.
   "azure-ad-b2c": ({ clientId, options }) => ({
@@ -60,11 +58,10 @@ const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
     authorization: { params: { scope: `openid offline_access ${options?.clientId ?? clientId}` } },
     [customFetch]: withUserinfoEndpoint(options?.[customFetch] ?? ((...request) => fetch(...request))),
   }),
-  // Requires `state`, and always puts a nonce into the ID token, which also has the name in a claim of its
-  // own.
-  battlenet: () => ({ checks: ["state", "nonce"], idToken: true }),
+  // Requires `state`, and always puts a nonce into the ID token, which has the name in a claim of its own.
+  battlenet: { checks: ["state", "nonce"], idToken: true },
   // Core's address contains a placeholder, and its request lacks the API key.
-  bungie: () => ({
+  bungie: {
     userinfo: {
       url: "https://www.bungie.net/Platform/User/GetMembershipsForCurrentUser/",
       request: (context) =>
@@ -73,8 +70,8 @@ const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
           "x-api-key": context.provider.headers?.["X-API-Key"] ?? context.provider.apiKey ?? "",
         }),
     },
-  }),
-  "click-up": ({ token }) => ({ client: SECRET_IN_BODY, token: withTokenFix(token, toStandardTokens) }),
+  },
+  "click-up": { client: SECRET_IN_BODY, tokens: toStandardTokens },
   // Without the option `scope`, core sends the text "undefined".
   dribbble: ({ options }) => ({
     authorization: {
@@ -83,13 +80,13 @@ const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
     },
   }),
   // Its ID token has no `exp`, which core requires. The user's data come from userinfo.
-  faceit: ({ token }) => ({ token: withTokenFix(token, ({ id_token: _unused, ...tokens }) => tokens) }),
-  foursquare: ({ token }) => ({ client: SECRET_IN_BODY, token: withTokenFix(token, toStandardTokens) }),
-  instagram: ({ token }) => ({ token: withTokenFix(token, toStandardTokens) }),
+  faceit: { tokens: ({ id_token: _unused, ...tokens }) => tokens },
+  foursquare: { client: SECRET_IN_BODY, tokens: toStandardTokens },
+  instagram: { tokens: toStandardTokens },
   // The Authorization header has its own scheme.
-  mailchimp: ({ token, userinfo }) => ({
+  mailchimp: ({ userinfo }) => ({
     client: SECRET_IN_BODY,
-    token: withTokenFix(token, toStandardTokens),
+    tokens: toStandardTokens,
     userinfo: {
       url: userinfo as string,
       request: (context) => requestUserinfo(context, authorizationHeader(context, "OAuth")),
@@ -105,23 +102,19 @@ const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
     profile: ({ id, name, email, image }) => ({ id, name, email, image }),
   }),
   // Requires `state`, and returns `scope` as a list.
-  medium: ({ token }) => ({
-    checks: ["state"],
-    client: SECRET_IN_BODY,
-    token: withTokenFix(token, toStandardTokens),
-  }),
+  medium: { checks: ["state"], client: SECRET_IN_BODY, tokens: toStandardTokens },
   // The userinfo endpoint is an option that core does not read.
   netsuite: ({ options }) => options?.userinfo ? { userinfo: options.userinfo } : {},
   // Requires `state`.
-  naver: () => ({ checks: ["state"] }),
+  naver: { checks: ["state"] },
   // The user is not in a member `data`.
-  threads: ({ token, profile }) => ({
-    token: withTokenFix(token, toStandardTokens),
+  threads: ({ profile }) => ({
+    tokens: toStandardTokens,
     profile: (user, tokens) => profile!(user.data ? user : { data: user }, tokens),
   }),
   // Core's userinfo endpoint has no address, and the API that it requests was shut down in February 2026.
-  todoist: () => ({ userinfo: "https://api.todoist.com/api/v1/user" }),
-  vk: ({ token }) => ({ token: withTokenFix(token, toStandardTokens) }),
+  todoist: { userinfo: "https://api.todoist.com/api/v1/user" },
+  vk: { tokens: toStandardTokens },
   // The fragment is required. Only applications of an open-platform account get a `unionid`: without one,
   // core would create a user with each sign-in.
   wechat: ({ authorization, profile }) => ({
@@ -135,15 +128,17 @@ const WORKAROUNDS: Readonly<Record<string, Workaround>> = {
 
 /**
  * Applies the workaround that a built-in provider needs. A provider that the application wrote itself has
- * none, whatever its id.
+ * none, whatever its id: only core's factories keep the application's settings under `options`.
  */
 export function applyWorkarounds(provider: Provider): Provider {
   const shipped = provider as unknown as OAuthProvider;
   if (shipped.type !== "oauth" && shipped.type !== "oidc") return provider;
-  // Only core's factories keep the application's settings under `options`.
-  const known = "options" in shipped && Object.hasOwn(WORKAROUNDS, shipped.id);
-  const replaced = known ? WORKAROUNDS[shipped.id]!(shipped) : {};
-  return withCommonFixes({ ...shipped, ...replaced }) as unknown as Provider;
+  const known = "options" in shipped && Object.hasOwn(WORKAROUNDS, shipped.id)
+    ? WORKAROUNDS[shipped.id]!
+    : {};
+  const { tokens, ...replaced } = typeof known === "function" ? known(shipped) : known;
+  const token = tokens && { token: withTokenFix(shipped.token, tokens) };
+  return withCommonFixes({ ...shipped, ...replaced, ...token }) as unknown as Provider;
 }
 
 /** For every provider: unset parameters are not sent, and user ids are strings. */
@@ -178,7 +173,6 @@ function withStringId(profile: ProfileMapping): ProfileMapping {
   };
 }
 
-/** The token endpoint, with its response corrected before core checks it. */
 function withTokenFix(token: string | Endpoint | undefined, correct: (tokens: Json) => Json): Endpoint {
   const endpoint = typeof token === "string" ? { url: token } : token;
   return {
@@ -234,11 +228,7 @@ const REPEATED: Readonly<Record<string, string>> = { asgardeo: "/oauth2/token/",
 
 /** Leaves out a discovery address that cannot be right, so that the one below the issuer is used. */
 export function withoutRepeatedPath(provider: Provider): Provider {
-  const { wellKnown, ...rest } = provider as unknown as Record<string, unknown>;
-  const repeated = Object.hasOwn(REPEATED, String(rest.id)) ? REPEATED[String(rest.id)] : undefined;
-  // Only core's factories keep the application's settings under `options`.
-  const issuer = (rest.options as { issuer?: unknown } | undefined)?.issuer;
-  return repeated !== undefined && wellKnown === `${issuer}${repeated}.well-known/openid-configuration`
-    ? rest as unknown as Provider
-    : provider;
+  const { wellKnown, ...rest } = provider as unknown as Json & { id: string; options?: { issuer?: unknown } };
+  const wrong = `${rest.options?.issuer}${REPEATED[rest.id]}.well-known/openid-configuration`;
+  return Object.hasOwn(REPEATED, rest.id) && wellKnown === wrong ? rest as unknown as Provider : provider;
 }

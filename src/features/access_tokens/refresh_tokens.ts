@@ -3,7 +3,7 @@ import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
 import { parseJsonObject } from "../../utils/decode.ts";
-import { unverifiedConform } from "../../provider/verify_id_tokens.ts";
+import { unverifiedConform } from "../../provider/prepare.ts";
 import type { ProviderTokens } from "./provider_tokens.ts";
 
 /** A provider of the resolved configuration. */

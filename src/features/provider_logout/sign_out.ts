@@ -10,7 +10,7 @@ import type { AccountListAdapter } from "../../adapter/added_methods.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { removalOf } from "../../http/set_cookie.ts";
 import type { RequestContext } from "../../core/context.ts";
-import { openIdClient, openIdMetadata } from "../../provider/openid_metadata.ts";
+import { openIdClient, openIdMetadata } from "../../provider/openid_client.ts";
 import { openToken } from "../../session/open.ts";
 import { providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
 import { placeOf } from "../../session/sealed_value.ts";
