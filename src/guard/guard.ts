@@ -1,8 +1,7 @@
 /** The guard: lets a request pass, or refuses it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { authInstance } from "../instance/auth_instance.ts";
 import type { NoticeCode } from "../config/notices.ts";
-import type { Guarded, GuardRefusal } from "../core/context.ts";
+import type { GuardRefusal } from "../core/context.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
@@ -10,17 +9,18 @@ import { originOf } from "../http/origin.ts";
 import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
 import { headerText, withVary } from "../http/reply_headers.ts";
 import { invalid } from "../instance/arguments.ts";
+import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
 import { isUsed } from "../instance/feature.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
-import { authorizer, featuresOf, type RequireSessionOptions } from "./guard_options.ts";
-import type { RouteAuthConfig } from "./route_auth.ts";
-import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
-import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { Tenants } from "../instance/tenants.ts";
 import { CallbackFailure } from "../session/read.ts";
 import { eventsOf } from "../telemetry/events.ts";
+import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { later } from "../utils/later.ts";
+import { authorizer, featuresOf, type RequireSessionOptions } from "./guard_options.ts";
+import type { RouteAuthConfig } from "./route_auth.ts";
+import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 
 const sendUnreadableSession = later(async () =>
   (await import("../actions/unreadable_session.ts")).sendUnreadableSession
@@ -40,9 +40,17 @@ export interface Guarding {
   readonly codes: readonly FastifyAuthErrorCode[];
 }
 
-/** A hook, which may be a guard. */
-export interface MarkedHook {
-  [GUARD]?: (config: unknown) => Guarding | undefined;
+/** A guard as a hook. */
+export interface MarkedGuard extends SessionGuard {
+  [GUARD](config: unknown): Guarding | undefined;
+}
+
+/** A request to a guarded route, and the configuration whose sessions count. */
+interface Visit {
+  readonly request: GuardedRequest;
+  readonly reply: GuardedReply;
+  readonly config: FastifyAuthConfig;
+  readonly auth: AuthInstance;
 }
 
 /**
@@ -52,103 +60,75 @@ export interface MarkedHook {
  * @param where What the options belong to, for the log.
  */
 export function sessionGuard(
-  config: FastifyAuthConfig | ConfigForRequest,
+  source: FastifyAuthConfig | ConfigForRequest,
   options: RequireSessionOptions,
   where: string,
-): SessionGuard {
-  const guard = typeof config === "function"
-    ? guardPerRequest(config, options, where)
-    : guardOf(config, options, where);
-  return options.respectRouteConfig ? exceptOpenRoutes(guard) : guard;
-}
-
-/** Leaves routes open that say so in their `config`. */
-function exceptOpenRoutes(guard: SessionGuard & MarkedHook): SessionGuard {
-  const isOpen = (config: unknown) => (config as RouteAuthConfig | undefined)?.auth === false;
-  const own: SessionGuard = async (request, reply) =>
-    isOpen(request.routeOptions.config) ? undefined : await guard(request, reply);
-  return Object.assign(own, {
-    [GUARD]: (config: unknown) => isOpen(config) ? undefined : guard[GUARD]!(config),
-  });
-}
-
-function guardPerRequest(
-  choose: ConfigForRequest,
-  options: RequireSessionOptions,
-  where: string,
-): SessionGuard {
-  const tenants = Tenants.of(choose);
-  const guards = new WeakMap<FastifyAuthConfig, SessionGuard>();
-  const guard: SessionGuard = async (request, reply) => {
-    if (isAuthRoute(request.routeOptions.config)) return;
-    try {
-      const config = await tenants.configOf(request);
-      let own = guards.get(config);
-      if (own === undefined) guards.set(config, own = guardOf(config, options, where));
-      return await own(request, reply);
-    } catch (error) {
-      keepUnstored(reply as FastifyReply);
-      throw error;
-    }
-  };
-  return Object.assign(guard, { [GUARD]: () => ({ source: choose, codes: codesOf(options) }) });
-}
-
-function guardOf(
-  config: FastifyAuthConfig,
-  options: RequireSessionOptions,
-  where: string,
-): SessionGuard {
-  const once = (what: string, tell: () => void) => authInstance(config).once(what, tell);
-  const isAllowed = authorizer(options, where, once);
+): MarkedGuard {
+  const isAllowed = authorizer(options, where);
   const features = featuresOf(options);
-  const unused = features.find((feature) => !isUsed(feature, authInstance(config).config.facts));
-  if (unused !== undefined) throw invalid(where, unused.guard.unused);
-  const guard: SessionGuard = async (request, reply) => {
+  const assertUsed = (config: FastifyAuthConfig) => {
+    const unused = features.find((feature) => !isUsed(feature, authInstance(config).config.facts));
+    if (unused !== undefined) throw invalid(where, unused.guard.unused);
+  };
+  if (typeof source !== "function") assertUsed(source);
+  const isOpen = (config: unknown) => (config as RouteAuthConfig | undefined)?.auth === false;
+  const opens = options.respectRouteConfig === true;
+
+  async function guard(request: GuardedRequest, reply: GuardedReply): Promise<unknown> {
+    const { config: route } = request.routeOptions;
     // The routes of the plugin must work without a session, also under a guard at the root.
-    if (isAuthRoute(request.routeOptions.config)) return;
-    if (request.headers.upgrade !== undefined) assertOwnUpgrade(request, config);
+    if (isAuthRoute(route) || (opens && isOpen(route))) return;
+    let config = source;
+    if (typeof config === "function") {
+      try {
+        assertUsed(config = await Tenants.of(config).configOf(request));
+      } catch (error) {
+        keepUnstored(reply as FastifyReply);
+        throw error;
+      }
+    }
+    const visit: Visit = { request, reply, config, auth: authInstance(config) };
+    if (request.headers.upgrade !== undefined) assertOwnUpgrade(visit);
     const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
-    const allowed = session !== null && await isAllowed(session, request as FastifyRequest);
-    const refusal = allowed && features.length > 0
-      ? await refusalOf({ request, config, options })
-      : undefined;
+    const allowed = session !== null && await isAllowed(session, request as FastifyRequest, visit.auth);
+    const refusal = allowed && features.length > 0 ? await refusalOf(visit, options) : undefined;
     if (allowed && refusal === undefined) return keepPrivate(reply as FastifyReply);
     if (isSignInPage(request, config)) return;
     keepUnstored(reply as FastifyReply);
-    if (failure !== undefined) return await sendFailure(failure, request, reply, config);
+    if (failure !== undefined) return await sendFailure(visit, failure);
     if (session !== null && !allowed) {
-      publishRefusal("FST_AUTHJS_FORBIDDEN", request, config, session);
+      publishRefusal(visit, "FST_AUTHJS_FORBIDDEN", session);
       throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");
     }
-    if (refusal !== undefined) publishRefusal(refusal.error.code, request, config, session);
-    return await sendToSignIn(request, reply, config, refusal);
-  };
-  return Object.assign(guard, { [GUARD]: () => ({ source: config, codes: codesOf(options) }) });
+    if (refusal !== undefined) publishRefusal(visit, refusal.error.code, session);
+    return await sendToSignIn(visit, refusal);
+  }
+
+  const codes = features.map(({ guard }) => guard.code);
+  return Object.assign(guard, {
+    [GUARD]: (config: unknown) => opens && isOpen(config) ? undefined : { source, codes },
+  });
 }
 
 /** Why a signed-in user has to sign in again, for the first feature that says so. */
-async function refusalOf(guarded: Guarded): Promise<GuardRefusal | undefined> {
-  for (const { onGuard } of authInstance(guarded.config).hooks) {
-    const refusal = await onGuard?.(guarded);
+async function refusalOf(
+  { request, config, auth }: Visit,
+  options: RequireSessionOptions,
+): Promise<GuardRefusal | undefined> {
+  for (const { onGuard } of auth.hooks) {
+    const refusal = await onGuard?.({ request, config, options });
     if (refusal !== undefined) return refusal;
   }
-}
-
-/** The codes with which features refuse users of a guard. */
-export function codesOf(options: RequireSessionOptions): readonly FastifyAuthErrorCode[] {
-  return featuresOf(options).map(({ guard }) => guard.code);
 }
 
 /**
  * Refuses a WebSocket that a page of another origin opens: the browser sends the session cookie with it, and
  * no CORS check follows. A request without `Origin` does not come from a browser.
  */
-function assertOwnUpgrade(request: GuardedRequest, config: FastifyAuthConfig): void {
-  const { origin: configured, trustedOrigins } = authInstance(config).config;
-  const origin = originOf(request, configured);
-  if (origin !== undefined) assertNotCrossSite(request.headers, origin.href, trustedOrigins);
+function assertOwnUpgrade({ request, auth: { config } }: Visit): void {
+  const origin = originOf(request, config.origin);
+  if (origin !== undefined) assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
 }
 
 /**
@@ -157,23 +137,19 @@ function assertOwnUpgrade(request: GuardedRequest, config: FastifyAuthConfig): v
  *
  * @param refusal Why a user who is signed in has to sign in again.
  */
-async function sendToSignIn(
-  request: GuardedRequest,
-  reply: GuardedReply,
-  config: FastifyAuthConfig,
-  refusal: GuardRefusal | undefined,
-): Promise<unknown> {
-  if (request.method === "GET") reply.header("vary", withVary(headerText(reply, "vary"), "Accept"));
-  const { scheme, isInHeader } = schemeOf(request, config);
-  if (isInHeader && !refusal) publishRefusal("FST_AUTHJS_UNAUTHENTICATED", request, config, null);
-  if (isPageView(request) && !isInHeader) {
+async function sendToSignIn(visit: Visit, refusal: GuardRefusal | undefined): Promise<unknown> {
+  const { request, reply, config, auth } = visit;
+  const isBearer = hasBearer(visit);
+  if (isBearer && !refusal) publishRefusal(visit, "FST_AUTHJS_UNAUTHENTICATED", null);
+  if (isForPage(visit) && !isBearer) {
     if (await refusal?.signIn(reply)) return reply;
     const address = signInAddress(request, config);
     if (address !== undefined) return reply.redirect(address, 302);
-    warnOfMissingPage(request, config);
+    auth.once("no sign-in page", () => request.log.warn({ code: NO_PAGE_CODE }, NO_PAGE));
   }
   // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
-  const challenge = refusal?.challenge ?? (isInHeader ? 'error="invalid_token"' : undefined);
+  const scheme = auth.hooks.find(({ scheme }) => scheme)?.scheme ?? "Cookie";
+  const challenge = refusal?.challenge ?? (isBearer ? 'error="invalid_token"' : undefined);
   reply.header("www-authenticate", challenge === undefined ? scheme : `${scheme} ${challenge}`);
   throw refusal?.error ?? new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
 }
@@ -182,55 +158,41 @@ async function sendToSignIn(
  * Shows a browser that requests a page why it cannot: its session is kept, and a callback that fails for this
  * session must not keep its user out.
  */
-async function sendFailure(
-  failure: FastifyAuthError,
-  request: GuardedRequest,
-  reply: GuardedReply,
-  config: FastifyAuthConfig,
-): Promise<unknown> {
-  if (request.method === "GET") reply.header("vary", withVary(headerText(reply, "vary"), "Accept"));
-  const signInUrl = failure instanceof CallbackFailure && isPageView(request)
-    ? signInAddress(request, config)
-    : undefined;
-  if (signInUrl === undefined || schemeOf(request, config).isInHeader) throw failure;
+async function sendFailure(visit: Visit, failure: FastifyAuthError): Promise<unknown> {
+  const { request, reply, config, auth } = visit;
+  const isShown = isForPage(visit) && failure instanceof CallbackFailure && !hasBearer(visit);
+  const signInUrl = isShown ? signInAddress(request, config) : undefined;
+  if (signInUrl === undefined) throw failure;
   const page = { statusCode: failure.statusCode!, signInUrl, callbackUrl: returnPath(request, config) };
-  if (await sendUnreadableSession({ instance: authInstance(config) }, request, reply, page)) return reply;
+  if (await sendUnreadableSession(auth, request, reply, page)) return reply;
   throw failure;
 }
 
+/** Whether a browser requests a page, on which the reply then depends. */
+function isForPage({ request, reply }: Visit): boolean {
+  if (request.method === "GET") reply.header("vary", withVary(headerText(reply, "vary"), "Accept"));
+  return isPageView(request);
+}
+
+/** Whether a token in a header counts, in place of the cookie. */
+function hasBearer({ request, config }: Visit): boolean {
+  return presentedToken(request, config)?.settings.use === "header";
+}
+
 /** Publishes a refusal that belongs into an audit trail: the client has signed in, or holds a token. */
-function publishRefusal(
-  reason: FastifyAuthErrorCode,
-  request: GuardedRequest,
-  config: FastifyAuthConfig,
-  session: Session | null,
-): void {
-  const { server, routeOptions } = request as FastifyRequest;
-  const paths = pathsIn(server, authInstance(config));
+function publishRefusal(visit: Visit, reason: FastifyAuthErrorCode, session: Session | null): void {
+  const request = visit.request as FastifyRequest;
+  const paths = pathsIn(request.server, visit.auth);
   const { id: userId } = session?.user ?? {};
-  eventsOf(request as FastifyRequest, { mountPath: paths?.mount })?.("fastify-authjs:access-refused", {
+  eventsOf(request, { mountPath: paths?.mount })?.("fastify-authjs:access-refused", {
     reason,
-    route: routeOptions?.url,
+    route: request.routeOptions?.url,
     userId: userId === undefined ? undefined : String(userId),
   });
 }
 
-/** The scheme of the challenge, and whether the request has a token in a header. */
-function schemeOf(
-  request: GuardedRequest,
-  config: FastifyAuthConfig,
-): { readonly scheme: string; readonly isInHeader: boolean } {
-  const scheme = authInstance(config).hooks.find(({ scheme }) => scheme)?.scheme ?? "Cookie";
-  return { scheme, isInHeader: presentedToken(request, config)?.settings.use === "header" };
-}
+const NO_PAGE_CODE: NoticeCode = "FST_AUTHJS_WARN_SIGN_IN_PAGE";
 
-function warnOfMissingPage({ log }: GuardedRequest, config: FastifyAuthConfig): void {
-  authInstance(config).once("no sign-in page", () => {
-    const code: NoticeCode = "FST_AUTHJS_WARN_SIGN_IN_PAGE";
-    log.warn(
-      { code },
-      "requireSession() knows no sign-in page: register FastifyAuth(config) in this application with the very " +
-        "object that the guard was given, or set `pages.signIn`. Until then browsers get a 401.",
-    );
-  });
-}
+const NO_PAGE =
+  "requireSession() knows no sign-in page: register FastifyAuth(config) in this application with the very object " +
+  "that the guard was given, or set `pages.signIn`. Until then browsers get a 401.";

@@ -1,6 +1,7 @@
 /** Which signed-in users a guard lets pass. */
 import type { FastifyRequest } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
+import type { AuthInUse } from "../core/context.ts";
 import { logError } from "../core/logger.ts";
 import { FEATURES } from "../features/mod.ts";
 import type { FeatureGuardOptions } from "../features/mod.ts";
@@ -79,39 +80,33 @@ export function featuresOf(options: RequireSessionOptions): typeof FEATURES_WITH
   );
 }
 
-/** Runs a function once for each `what`. */
-type Once = (what: string, tell: () => void) => void;
-
 /** Whether a signed-in user may pass. */
-export type IsAllowed = (session: Session, request: FastifyRequest) => Promise<boolean>;
+type IsAllowed = (
+  session: Session,
+  request: FastifyRequest,
+  auth: Pick<AuthInUse, "once">,
+) => Promise<boolean>;
 
 /**
  * Decides by checked options.
  *
  * @param where What they belong to, for the log.
- * @param once Runs a function once for each configuration.
  */
-export function authorizer(options: RequireSessionOptions, where: string, once: Once): IsAllowed {
-  const wanted = toList(options.roles);
-  const { authorize } = options;
-  let isSettled = false;
-  /** The first session that shows it settles whether sessions carry roles. */
-  const settle = (request: FastifyRequest, hasRoles: boolean) => {
-    isSettled = true;
-    const code: NoticeCode = "FST_AUTHJS_WARN_ROLES";
-    once("roles", () => hasRoles || request.log.warn({ code }, `${where} ${NO_ROLE}`));
-  };
-  const hasRole = (session: Session, request: FastifyRequest) => {
-    if (!isSettled) {
-      const has = rolesOf(session).length > 0;
-      if (has || !saysNoRole(session)) settle(request, has);
+export function authorizer({ roles, authorize }: RequireSessionOptions, where: string): IsAllowed {
+  const wanted = toList(roles);
+  /** Of which configuration it is known whether sessions carry roles: the first session that shows it settles that. */
+  let settled: object | undefined;
+  return async (session, request, auth) => {
+    if (wanted.length > 0) {
+      const { role, roles } = session.user as { readonly role?: unknown; readonly roles?: unknown };
+      const held = [role, roles].flat();
+      if (settled !== auth && !saysNone(role, roles)) {
+        settled = auth;
+        const hasRoles = toList(held).length > 0;
+        auth.once("roles", () => hasRoles || request.log.warn({ code: CODE }, `${where} ${NO_ROLE}`));
+      }
+      if (!wanted.some((one) => held.includes(one))) return false;
     }
-    const { role, roles } = session.user as UserWithRoles;
-    const held = [role, roles].flat();
-    return wanted.some((one) => held.includes(one));
-  };
-  return async (session, request) => {
-    if (wanted.length > 0 && !hasRole(session, request)) return false;
     if (authorize === undefined) return true;
     try {
       return !!await authorize(session, request);
@@ -122,11 +117,7 @@ export function authorizer(options: RequireSessionOptions, where: string, once: 
   };
 }
 
-/** Where `roles` looks, which may be anything. */
-interface UserWithRoles {
-  readonly role?: unknown;
-  readonly roles?: unknown;
-}
+const CODE: NoticeCode = "FST_AUTHJS_WARN_ROLES";
 
 const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `session.user.role` and " +
   "`session.user.roles`, each a string or an array of strings. Have `callbacks.session` set one of them, as in " +
@@ -134,16 +125,10 @@ const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `ses
   "`callbacks.jwt` has to put it there at sign-in, and with sessions in a database the role is `user.role`. " +
   "If some users are to have no role, nothing is wrong.";
 
-function rolesOf({ user }: Session): string[] {
-  const { role, roles } = user as UserWithRoles;
-  return [...toList(role), ...toList(roles)];
-}
-
 /** Whether a session without a role says that its user has none: the application sets roles. */
-function saysNoRole({ user }: Session): boolean {
-  const { role, roles } = user as UserWithRoles;
-  const given = [role, roles].filter((value) => value !== undefined);
-  return given.length > 0 && given.flat().every((value) => value === null || value === "");
+function saysNone(...given: unknown[]): boolean {
+  const said = given.filter((value) => value !== undefined);
+  return said.length > 0 && said.flat().every((value) => value === null || value === "");
 }
 
 /** The strings of a string or an array; anything else is no role. */

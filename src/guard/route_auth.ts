@@ -73,17 +73,7 @@ export function declaredAuth(config: unknown, where: string): RouteAuthOptions |
   if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
     throw invalid(where, "it must be true, false or an object with `roles` or `authorize`.");
   }
-  assertRouteAuthOptions(auth, where);
-  return auth;
-}
-
-/**
- * Checks the options of a route.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
- */
-function assertRouteAuthOptions(options: RouteAuthOptions, where: string): void {
-  const { mountPath, ...rest } = options;
+  const { mountPath, ...rest }: RouteAuthOptions = auth;
   if ("respectRouteConfig" in rest) {
     throw invalid(
       where,
@@ -91,10 +81,11 @@ function assertRouteAuthOptions(options: RouteAuthOptions, where: string): void 
     );
   }
   assertGuardOptions(rest, where);
-  if ("mountPath" in options && (typeof mountPath !== "string" || !mountPath.startsWith("/"))) {
+  if ("mountPath" in auth && (typeof mountPath !== "string" || !mountPath.startsWith("/"))) {
     throw invalid(
       where,
       '`mountPath` is the path of a FastifyAuth, such as "/auth"; leave it out where there is one.',
     );
   }
+  return auth;
 }

@@ -1,10 +1,10 @@
 /** The guards that the routes of an application declare. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
-import { codesOf, GUARD, type Guarding, type MarkedHook, type SessionGuard, sessionGuard } from "./guard.ts";
 import { DOCUMENTS } from "../features/mod.ts";
+import { isAuthRoute } from "../http/auth_route.ts";
 import { invalid } from "../instance/arguments.ts";
 import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
-import { isAuthRoute } from "../http/auth_route.ts";
+import { GUARD, type Guarding, type MarkedGuard, sessionGuard } from "./guard.ts";
 import { declaredAuth, type RouteAuth, type RouteAuthConfig, type RouteAuthOptions } from "./route_auth.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
 
@@ -14,7 +14,7 @@ interface Declaration {
   readonly options: RouteAuthOptions;
   /** What declares it, for errors. */
   readonly where: string;
-  guard?: SessionGuard;
+  guard?: MarkedGuard;
 }
 
 /** The decorator of the root instance that keeps its {@linkcode RouteGuards}. */
@@ -22,10 +22,6 @@ const GUARDS: unique symbol = Symbol("fastify-authjs.routeGuards");
 
 /** In the `config` of a route that was seen: what its `auth` was then. */
 const SEEN: unique symbol = Symbol("fastify-authjs.seen");
-
-interface Decorated {
-  [GUARDS]?: RouteGuards;
-}
 
 /**
  * The guards of one application.
@@ -48,7 +44,8 @@ export class RouteGuards {
   /** The guards of the application that an instance is part of. */
   static of(instance: FastifyInstance): RouteGuards {
     const root = rootOf(instance);
-    const guards = (root as Decorated)[GUARDS] ?? new RouteGuards(root, mayMissRoutes(instance));
+    const { [GUARDS]: known } = root as { [GUARDS]?: RouteGuards };
+    const guards = known ?? new RouteGuards(root, mayMissRoutes(instance));
     guards.#watch(instance);
     return guards;
   }
@@ -56,9 +53,9 @@ export class RouteGuards {
   private constructor(root: FastifyInstance, mayMissRoutes: boolean) {
     this.#root = root;
     root.decorate(GUARDS, this as object);
-    if (mayMissRoutes) this.#guardUnseen(root);
+    if (mayMissRoutes) this.#guardUnseen();
     root.addHook("onReady", async () => {
-      for (const declaration of this.#declarations) declaration.guard = this.#guardOf(declaration);
+      for (const declaration of this.#declarations) this.#guardOf(declaration);
       for (const route of this.#seen.keys()) assertSeen(route);
       this.#nameOpenRoutes(mayMissRoutes);
       const described = [...this.#seen].filter(([{ config }, scope]) =>
@@ -70,12 +67,18 @@ export class RouteGuards {
   }
 
   /** Guards the routes that are not seen when they are added. */
-  #guardUnseen(root: FastifyInstance): void {
-    root.addHook("onRequest", (request, reply, done): unknown => {
+  #guardUnseen(): void {
+    this.#root.addHook("onRequest", (request, reply, done): unknown => {
       const { config } = request.routeOptions;
       if (config === undefined || isSeen(config)) return done();
-      const declaration = this.#declarationOf(config, request.server, nameOf(request.routeOptions));
-      return declaration === false ? done() : this.#run(declaration, request, reply);
+      let declaration = this.#unseen.get(config);
+      if (declaration === undefined) {
+        const where = nameOf(request.routeOptions);
+        const options = declaredAuth(config, where) ?? false;
+        declaration = options && { scope: request.server, options, where };
+        this.#unseen.set(config, declaration);
+      }
+      return declaration === false ? done() : this.#guardOf(declaration)(request, reply);
     });
   }
 
@@ -102,14 +105,15 @@ export class RouteGuards {
     if (options === undefined) return;
     route.config = { ...route.config, [SEEN]: (route.config as RouteAuthConfig).auth } as object;
     if (options === false) return;
-    const declaration = this.#declare({ scope, options, where });
-    const guard = (request: FastifyRequest, reply: FastifyReply) => this.#run(declaration, request, reply);
-    const requires = () => ({
-      source: this.#registrationOf(declaration).config,
-      codes: codesOf(options),
+    const declaration: Declaration = { scope, options, where };
+    this.#declarations.push(declaration);
+    const guard = (request: FastifyRequest, reply: FastifyReply) =>
+      this.#guardOf(declaration)(request, reply);
+    const marked = Object.assign(guard, {
+      [GUARD]: (config: unknown) => this.#guardOf(declaration)[GUARD](config),
     });
     // A new array: the given one may be shared among routes.
-    route.onRequest = [Object.assign(guard, { [GUARD]: requires }), ...[route.onRequest ?? []].flat()];
+    route.onRequest = [marked, ...[route.onRequest ?? []].flat()];
   }
 
   /** Logs which routes are open in scopes whose other routes are not. */
@@ -124,31 +128,13 @@ export class RouteGuards {
     this.#root.log.info(`Open by \`config: { auth: false }\` in a guarded scope: ${names}.${missed}`);
   }
 
-  #declare(declaration: Declaration): Declaration {
-    this.#declarations.push(declaration);
-    return declaration;
-  }
-
-  #declarationOf(config: object, scope: object, where: string): Declaration | false {
-    let declaration = this.#unseen.get(config);
-    if (declaration === undefined) {
-      const options = declaredAuth(config, where) ?? false;
-      declaration = options && { scope, options, where };
-      this.#unseen.set(config, declaration);
+  #guardOf(declaration: Declaration): MarkedGuard {
+    if (declaration.guard === undefined) {
+      const { mountPath: _, ...options } = declaration.options;
+      const { config } = this.#registrationOf(declaration);
+      declaration.guard = sessionGuard(config, options, declaration.where);
     }
-    return declaration;
-  }
-
-  #guardOf(declaration: Declaration): SessionGuard {
-    const { mountPath: _, ...options } = declaration.options;
-    const { config } = this.#registrationOf(declaration);
-    return sessionGuard(config, options, declaration.where);
-  }
-
-  /** Runs a guard as a hook. */
-  async #run(declaration: Declaration, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const guard = declaration.guard ??= this.#guardOf(declaration);
-    return await guard(request, reply);
+    return declaration.guard;
   }
 
   #registrationOf({ scope, options: { mountPath }, where }: Declaration): Mounted {
@@ -199,7 +185,7 @@ function assertSeen(route: RouteOptions): void {
 function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
   const required = new Map<Guarding["source"], Guarding>();
   for (const hook of hooksOf(route, scope)) {
-    const guarding = (hook as MarkedHook)[GUARD]?.(route.config);
+    const guarding = (hook as Partial<MarkedGuard>)[GUARD]?.(route.config);
     if (guarding === undefined) continue;
     const { source, codes } = guarding;
     if (typeof source !== "function" && isSignInRoute(route, source)) continue;
