@@ -42,7 +42,7 @@ export type { SessionGuard } from "./src/guard/guard.ts";
 export type { RequireSessionOptions } from "./src/guard/guard_options.ts";
 export type { CreateAuthConfig, JsonOf } from "./src/inferred_session.ts";
 export { requireSession } from "./src/guard/require_session.ts";
-export { memoryStore } from "./src/memory_store.ts";
+export { memoryStore } from "./src/session/memory_store.ts";
 export type { UserSession } from "./src/features/sessions/types.ts";
 export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/guard/route_auth.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
@@ -72,4 +72,5 @@ export type {
   SessionRequest,
   Store,
   User,
+  VerificationMailParams,
 } from "./src/types.ts";

@@ -192,7 +192,8 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const type = (found.body as Record<string, AuthProvider>)[provider]?.type;
     const { fields, parameters = {}, redirect } = options;
     if (type === "webauthn") return await usePasskey("authenticate", provider, options);
-    const action = type === "credentials" ? "callback" : "signin";
+    const isCode = type === "email" && fields?.code !== undefined;
+    const action = type === "credentials" || isCode ? "callback" : "signin";
     const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(parameters)}`;
     return finish(await post(path, { ...fields, ...callbackOf(options) }), redirect);
   }

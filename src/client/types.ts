@@ -131,7 +131,8 @@ export interface PasskeyOptions extends SignOutOptions {
 /** How to sign in. */
 export interface SignInOptions extends Omit<PasskeyOptions, "provider"> {
   /**
-   * What the user typed: `{ username, password }` for credentials, `{ email }` for a sign-in link.
+   * What the user typed: `{ username, password }` for credentials, `{ email }` for a sign-in link and
+   * `{ code }` for the code of its mail.
    *
    * @default {}
    */

@@ -14,8 +14,8 @@ export function otherProcesses(notices: Notices): () => Promise<void> {
     notices.warn(
       `Several processes serve the same users (${starter}), and no \`store\` that they share. Two of them can ` +
         "refresh one session at the same time; a provider that takes each refresh token once then ends the user's " +
-        'grant. Set `store: redisStore(client)` of "fastify-authjs/redis", or `store: false` if the `jwt` callback ' +
-        "refreshes nothing.",
+        "grant. Each counts wrong codes of mails by itself, too. Set `store: redisStore(client)` of " +
+        '"fastify-authjs/redis", or `store: false` if that does not matter: the `jwt` callback refreshes nothing.',
       "FST_AUTHJS_WARN_NO_STORE",
     );
   };

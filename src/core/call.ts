@@ -17,8 +17,8 @@ import { signInOf } from "./sign_in.ts";
 export interface CoreCall {
   /** What a callback is checked by. */
   readonly checks?: Checks;
-  /** The issuer of the provider, if none is configured and the callback names it. */
-  readonly issuer?: string | undefined;
+  /** What is other than in the settings of the provider. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** The user to whom core links the account. Without one it links none. */
   readonly signedIn?: SignedIn | undefined;
   /** Wraps the adapter. */
@@ -41,7 +41,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     raw,
     providers: [{
       ...coreProviders.get(provider.id)!,
-      ...(call.issuer !== undefined && { issuer: call.issuer }),
+      ...call.settings,
       // Core refuses it without a field for it on its own page.
       enableConditionalUI: false,
       // Without a database there is no account to make a row of.

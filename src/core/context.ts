@@ -15,6 +15,7 @@ import type { Assets } from "../pages/assets.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import type { SessionHooks } from "../session/hooks.ts";
+import type { SharedStore } from "../session/shared_store.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Publish } from "../telemetry/events.ts";
@@ -87,6 +88,8 @@ export interface AuthInUse {
   readonly hooks: readonly Hooks[];
   /** The session settings for https (`secure`) or http. */
   settings(secure: boolean): SessionSettings;
+  /** Where guesses at the codes of mails are counted. */
+  readonly guesses: SharedStore;
   assets(): Promise<Assets>;
   /** Calls `tell` once for each `what`. */
   once(what: string, tell: () => void): void;

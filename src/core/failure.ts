@@ -26,6 +26,9 @@ export const KNOWN_ERRORS: Readonly<Record<string, KnownError>> = {
   AccountNotLinked: { status: 403, level: "warn" },
   CredentialsSignin: { status: 401, level: "info" },
   EmailAddressRefused: { level: "info" },
+  EmailCodeExpired: { status: 401, level: "info" },
+  EmailCodeSpent: { status: 401, level: "warn" },
+  EmailCodeWrong: { status: 401, level: "info" },
   InvalidCheck: { level: "warn" },
   LogoutTokenRefused: { level: "warn" },
   MissingCSRF: { status: 403, level: "info" },
@@ -126,7 +129,7 @@ export function errorAnswer(error: Error, context: RequestContext): Answer {
   return { ...redirectAnswer(page), error };
 }
 
-type PageKind = "error" | "signIn";
+type PageKind = "error" | "signIn" | "verifyRequest";
 
 /** The URL of a page that shows an error: the application's own, or core's. */
 export function errorPage(
@@ -135,7 +138,8 @@ export function errorPage(
   { config, mountPath, origin }: RequestContext,
 ): string {
   const own = config.core.pages?.[kind];
-  const page = new URL(own ?? `${mountPath}/${kind.toLowerCase()}`, origin.href);
+  const path = kind === "verifyRequest" ? "verify-request" : kind.toLowerCase();
+  const page = new URL(own ?? `${mountPath}/${path}`, origin.href);
   for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value);
   return page.href;
 }

@@ -7,6 +7,7 @@ import { coreProblem } from "../core/config_problem.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
+import { memoryStore } from "../session/memory_store.ts";
 import { keepsName } from "../session/name.ts";
 import { SharedStore } from "../session/shared_store.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
@@ -20,6 +21,8 @@ export class AuthInstance {
   readonly config: ResolvedConfig;
   readonly live: LiveSessions;
   readonly store: SharedStore | undefined;
+  /** The same, or else one of this process: guesses have to be counted. */
+  readonly guesses: SharedStore;
   /** What features remember besides, by their names. */
   readonly memory: Map<string, unknown>;
   /** The files that the built-in pages load. */
@@ -44,6 +47,7 @@ export class AuthInstance {
     this.#done = before === undefined ? new Set() : before.#done;
     const { refresh: { store }, signIns: { timeout } } = resolved;
     this.store = store && new SharedStore(store, timeout, config.tenant);
+    this.guesses = this.store ?? before?.guesses ?? new SharedStore(memoryStore(), timeout, config.tenant);
     this.live = before?.live ?? new LiveSessions();
     this.memory = before?.memory ?? new Map();
     this.#kept = before === undefined ? new Map() : before.#kept;

@@ -9,6 +9,10 @@ import { fill } from "./texts/texts.ts";
 export interface SignInMail {
   /** The sign-in link. */
   readonly url: string;
+  /** Six digits. */
+  readonly code: string;
+  /** How long they work. */
+  readonly codeSeconds: number;
   /** When the link ends. */
   readonly expires: Date;
   /** The name of the site. */
@@ -39,17 +43,24 @@ const DARK_RULES = fragment.raw`@media (prefers-color-scheme:dark){
 }`;
 
 /** Writes the mail. */
-export function signInMail({ url, expires, site, language, device, theme }: SignInMail): EmailMessage {
+export function signInMail(
+  { url, code, codeSeconds, expires, site, language, device, theme }: SignInMail,
+): EmailMessage {
   const { tag, direction, texts } = language;
   const words = {
     site,
+    code,
+    time: new Intl.NumberFormat(tag, { style: "unit", unit: "minute", unitDisplay: "long" })
+      .format(Math.max(1, Math.floor(codeSeconds / 60))),
     date: dateIn(tag, expires),
     device: device.join(" · "),
   };
-  const subject = fill(texts["email.subject"], words);
+  const title = fill(texts["email.subject"], words);
+  const enter = texts["email.code"];
   const link = fill(texts["email.text"], words);
   const hints = [
     fill(texts["email.expires"], words),
+    fill(texts["email.codeExpires"], words),
     ...(device.length > 0 ? [fill(texts["email.device"], words)] : []),
     texts["email.ignore"],
   ];
@@ -72,7 +83,7 @@ export function signInMail({ url, expires, site, language, device, theme }: Sign
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="${scheme}">
 <meta name="supported-color-schemes" content="${scheme}">
-<title>${subject}</title>
+<title>${title}</title>
 <style>${colorScheme === "auto" && DARK_RULES}</style>
 </head>
 <body class="page" style="margin:0;padding:0;background:${background}">
@@ -86,9 +97,9 @@ export function signInMail({ url, expires, site, language, device, theme }: Sign
 border-collapse:separate;border-radius:16px;background:${card}">
 <tr><td align="center" style="padding:32px 24px">
 <p class="text" style="margin:0 0 16px;${strong};font-size:16px">${head}</p>
-<h1 class="text" style="margin:0 0 24px;${strong};font-size:22px;line-height:1.3">${
-    withoutLinks(subject)
-  }</h1>
+<h1 class="text" style="margin:0 0 24px;${strong};font-size:22px;line-height:1.3">${withoutLinks(title)}</h1>
+<p class="muted" style="margin:0;${plain}">${enter}</p>
+<p class="text" dir="ltr" style="margin:8px 0 24px;${strong};font-size:32px;letter-spacing:6px">${code}</p>
 <${TABLE} align="center"><tr>
 <td style="border-radius:10px;background:${brand};mso-padding-alt:12px 28px">
 <a href="${url}" target="_blank" style="${button}">${texts["signIn.credentials"]}</a></td></tr></table>
@@ -105,8 +116,8 @@ ${hints.map((hint) => fragment`<p class="muted" style="margin:0 0 8px;${plain}">
 </html>
 `;
   return {
-    subject,
-    text: `${link}\n${url}\n\n${hints.join("\n\n")}\n`,
+    subject: fill(texts["email.codeSubject"], words),
+    text: `${enter}\n${code}\n\n${link}\n${url}\n\n${hints.join("\n\n")}\n`,
     html: String(document),
   };
 }

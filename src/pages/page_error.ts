@@ -49,6 +49,10 @@ export function errorForCode(error: string | null, code: string | null): PageErr
   return SHOWN_FOR_CODE[code as FailureCode];
 }
 
+/** Why a code did not sign in: the page that takes codes says so. */
+export const CODE_ERRORS = ["EmailCodeExpired", "EmailCodeSpent", "EmailCodeWrong"] as const;
+export type CodeError = typeof CODE_ERRORS[number];
+
 /** Whether a query may name this error. */
 export function isQueryError(error: string | null | undefined): error is QueryError {
   return (QUERY_ERRORS as readonly (string | null | undefined)[]).includes(error);

@@ -14,6 +14,7 @@ const MOST_TEMPLATES = 100;
 
 /** The properties of a page that are different for each request, and only shown. */
 const VARIABLES = [
+  "action",
   "csrfToken",
   "callbackUrl",
   "signInUrl",

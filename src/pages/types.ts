@@ -2,7 +2,7 @@
 import type { SafeHtml } from "@remix-run/html-template";
 import type { Language } from "./language.ts";
 import type { PageLinks, PagePanel } from "../types.ts";
-import type { PageError } from "./page_error.ts";
+import type { CodeError, PageError } from "./page_error.ts";
 
 /** A page, by its `kind`, with what is on it. */
 export type Page =
@@ -103,6 +103,11 @@ export interface SignedOutPage {
 /** The page that says that a sign-in link was mailed. */
 export interface VerifyRequestPage {
   readonly kind: "verifyRequest";
+  /** Where the code of the mail is posted to, a path; `undefined` if this browser cannot use one. */
+  readonly action?: string | undefined;
+  readonly csrfToken?: string | undefined;
+  /** Why a code did not sign in. */
+  readonly error?: CodeError | undefined;
 }
 
 /** The page that a mailed sign-in link opens: only its form signs in. */

@@ -7,6 +7,7 @@ import type { EmailConfig, Provider } from "@auth/core/providers";
 import { factoryIdOf, variableOf } from "./settings.ts";
 import { invalidProvider } from "../errors.ts";
 import { redactError } from "../http/redact.ts";
+import type { VerificationMailParams } from "../types.ts";
 import { lazyPattern } from "../utils/later.ts";
 
 /** The environment; an empty variable counts as unset. */
@@ -128,9 +129,9 @@ function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest
       // Called as a method: a sender may use `this`.
       await provider.sendVerificationRequest(params);
     } catch (error) {
-      const { identifier, token, url } = params;
+      const { identifier, token, url, code } = params as VerificationMailParams;
       const { apiKey, server } = provider;
-      const cause = redactError(error, [identifier, token, url, apiKey, server]);
+      const cause = redactError(error, [identifier, token, url, code, apiKey, server]);
       throw new EmailNotSent("The sign-in link could not be mailed", { cause });
     }
   };

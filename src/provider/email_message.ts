@@ -6,7 +6,8 @@
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import { deviceOf } from "../http/device.ts";
 import type { Languages } from "../pages/language.ts";
-import type { EmailMessage, FastifyAuthOptions, LanguageRequest } from "../types.ts";
+import type { EmailMessage, FastifyAuthOptions, LanguageRequest, VerificationMailParams } from "../types.ts";
+import { CODE_SECONDS } from "./mailed_code.ts";
 import { MAIL_SERVICES, type MailService } from "./mail_services.ts";
 import { factoryIdOf } from "./settings.ts";
 import { loadSmtp, sendOverSmtp, SMTP, type SmtpParts } from "./smtp.ts";
@@ -63,17 +64,27 @@ function smtp(known: SmtpParts | undefined): MailService {
 }
 
 async function messageFor(
-  { identifier, url, expires, theme, request }: SendParams,
+  params: SendParams,
   { languages, siteName, write }: MailSettings,
 ): Promise<EmailMessage> {
+  const { identifier, url, expires, theme, request } = params;
+  const mailed = params as VerificationMailParams & { readonly code: string };
   const site = siteName ?? new URL(url).host;
   const language = await languages.choose(toLanguageRequest(request));
+  const codeSeconds = Math.min(CODE_SECONDS, (expires.valueOf() - Date.now()) / 1000);
   const { signInMail } = await import("../pages/mail.ts");
   const device = deviceOf(request.headers.get("user-agent") ?? "");
-  const message = signInMail({ url, expires, site, language, device, theme });
-  return write === undefined
-    ? message
-    : await write({ identifier, url, expires, site, language: language.tag, message });
+  // What is not read has no code, and the browser is not asked for one.
+  const written = {
+    ...{ identifier, url, expires, site, language: language.tag },
+    get code() {
+      return mailed.code;
+    },
+    get message() {
+      return signInMail({ url, code: mailed.code, codeSeconds, expires, site, language, device, theme });
+    },
+  };
+  return write === undefined ? written.message : await write(written);
 }
 
 function toLanguageRequest({ headers, url }: Request): LanguageRequest {

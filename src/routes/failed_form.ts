@@ -11,6 +11,7 @@ import { flowOf } from "../core/flow.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import { isIdentifier } from "../pages/labels.ts";
 import { parseJsonObject } from "../utils/decode.ts";
+import { codeIn } from "./callback/email_code.ts";
 import { replyKind } from "./reply.ts";
 
 /** What the page is shown with. */
@@ -35,7 +36,9 @@ export function keepForm(answer: Answer, context: RequestContext): Answer {
   const isShown = redirect !== undefined && method === "POST" && !fromApplication &&
     config.core.pages?.signIn === undefined && replyKind(context.headers) === "redirect";
   const isKept = answer.cookies.some(({ name }) => name === cookieOf(context).name);
-  const form = error !== undefined && isShown && !isKept ? formOf(context) : {};
+  const form = error !== undefined && isShown && !isKept && codeIn(context) === undefined
+    ? formOf(context)
+    : {};
   if (form.failed === undefined) return answer;
   const seconds = Number(failureOf(error!).retryAfter);
   const ends = seconds > 0 ? Date.now() + seconds * 1000 : undefined;

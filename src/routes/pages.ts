@@ -7,8 +7,9 @@ import { type Answer, pageAnswer, redirectAnswer } from "../core/answer.ts";
 import type { RequestContext, SignedIn } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, type Flow, flowOf } from "../core/flow.ts";
-import { errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
+import { CODE_ERRORS, errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
+import { mailWithCode } from "./callback/email_code.ts";
 import { keptForm } from "./failed_form.ts";
 import { STEP_UP_PARAMETERS } from "./query.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
@@ -80,9 +81,17 @@ export function handleSignOutPage(context: RequestContext): Promise<Answer> {
   });
 }
 
-/** Answers with the page that says that a sign-in link was mailed. */
+/** Answers with the page that says that a sign-in link was mailed, and takes the code of the mail. */
 export function handleVerifyRequestPage(context: RequestContext): Promise<Answer> {
-  return answerWithPage("verifyRequest", context, () => ({ kind: "verifyRequest" }));
+  const named = new URLSearchParams(context.query).get("error");
+  const error = CODE_ERRORS.find((each) => each === named);
+  const mailed = error === "EmailCodeSpent" ? undefined : mailWithCode(context);
+  return answerWithPage("verifyRequest", context, ({ csrfToken }) => ({
+    kind: "verifyRequest",
+    error,
+    csrfToken,
+    action: mailed && `${context.mountPath}/callback/${mailed.provider}`,
+  }));
 }
 
 /** The statuses of core's error page, but for its 500: showing the page is no server error. */

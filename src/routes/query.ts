@@ -5,7 +5,7 @@
 import { FastifyAuthError } from "../errors.ts";
 import { namedCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery } from "../http/query.ts";
-import { errorForCode, isQueryError } from "../pages/page_error.ts";
+import { CODE_ERRORS, errorForCode, isQueryError } from "../pages/page_error.ts";
 
 /** What decides which parameters pass. */
 export interface QueryRoute {
@@ -40,7 +40,7 @@ const PAGES: Readonly<Record<string, Filter>> = {
   signin: only("callbackUrl", "email", "error", "ways", ...STEP_UP_PARAMETERS),
   signout: only("callbackUrl", "done"),
   error: only("callbackUrl", "code", "error"),
-  "verify-request": only("callbackUrl", "provider", "type"),
+  "verify-request": only("callbackUrl", "error", "provider", "type"),
 };
 
 /**
@@ -125,7 +125,9 @@ function isAuthorizationParameter(name: string): boolean {
 /** Replaces an unknown error, since any site can link to a page with one. */
 function setError(parameters: URLSearchParams, action: string): void {
   const error = parameters.get("error");
-  if (action === "signin" && error === "") parameters.delete("error");
+  const isOfCode = action === "verify-request" && CODE_ERRORS.some((each) => each === error);
+  if (action === "verify-request" && !isOfCode) parameters.delete("error");
+  else if (action === "signin" && error === "") parameters.delete("error");
   else if (action === "error" || (action === "signin" && error !== null)) {
     parameters.set("error", isQueryError(error) ? error : "Default");
   }

@@ -69,7 +69,7 @@ function isFormOfOurs(url: string, context: RequestContext): boolean {
   const ours = `${href}${mountPath}/`;
   // The confirm page keeps its path, which has a token, out of the header.
   const isConfirmed = action === "callback" && provider?.type === "email";
-  const isFromOurs = isConfirmed ? referer === `${href}/` : referer.startsWith(ours);
+  const isFromOurs = referer.startsWith(ours) || (isConfirmed && referer === `${href}/`);
   // Our own pages redirect nowhere.
   return method === "POST" && isFromOurs && URL.canParse(url, href) &&
     !new URL(url, href).href.startsWith(ours);

@@ -1,12 +1,14 @@
 /** `<prefix>/signin` and `<prefix>/signin/:provider`: the sign-in page, and the start of a sign-in. */
-import type { Adapter, VerificationToken } from "@auth/core/adapters";
-import { wrapMethods } from "../adapter/bind.ts";
+import type { EmailConfig } from "@auth/core/providers";
 import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
+import { newCode } from "../provider/mailed_code.ts";
+import type { VerificationMailParams } from "../types.ts";
 import { keepRedirect } from "./callback/attempts.ts";
+import { keepCode } from "./callback/email_code.ts";
 import { handleSignInPage } from "./pages.ts";
 
 /** Answers with the sign-in page, or begins a sign-in. */
@@ -44,13 +46,25 @@ export async function beginSignIn(context: ProviderContext, linkTo?: string): Pr
   return await keepRedirect(await callCore(context), context, linkTo);
 }
 
-/** Has core mail a link. */
+/** Has core mail a link. The mail has a code, too, if the function that sends it asks for one. */
 async function mailLink(context: ProviderContext): Promise<Answer> {
-  let mailed: VerificationToken | undefined;
-  const wrapAdapter = (adapter: Adapter) =>
-    wrapMethods<Adapter>(adapter, {
-      createVerificationToken: (create) => async (token) => await create(mailed = token),
-    });
-  const answer = await callCore(context, { wrapAdapter });
-  return { ...answer, ...(mailed && { mailed }) };
+  const { config: { coreProviders }, provider: { id } } = context;
+  const { sendVerificationRequest } = coreProviders.get(id) as EmailConfig;
+  let mailed: VerificationMailParams | undefined;
+  let code: string | undefined;
+  const send: typeof sendVerificationRequest = (params) => {
+    mailed = {
+      ...params,
+      get code() {
+        return code ??= newCode();
+      },
+    };
+    return sendVerificationRequest(mailed);
+  };
+  const answer = await callCore(context, { settings: { sendVerificationRequest: send } });
+  if (mailed === undefined || answer.error !== undefined) return answer;
+  const known = { ...answer, mailed };
+  if (code === undefined) return known;
+  await context.config.otherProcesses?.();
+  return keepCode(known, { ...mailed, code }, context);
 }

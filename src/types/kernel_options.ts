@@ -1,5 +1,6 @@
 /** The options of the kernel: what the plugin does in every application. */
 import type { JWT } from "@auth/core/jwt";
+import type { EmailConfig } from "@auth/core/providers";
 import type { PagesOptions } from "@auth/core/types";
 import type { Texts } from "../pages/texts/texts.ts";
 import type { LanguageRequest } from "./requests.ts";
@@ -139,12 +140,38 @@ export interface EmailMessage {
   html: string;
 }
 
+/**
+ * What `sendVerificationRequest` of an e-mail provider is called with: that of `@auth/core`, and a code.
+ *
+ * @example
+ * ```ts
+ * import type { VerificationMailParams } from "fastify-authjs";
+ *
+ * const sendVerificationRequest = async ({ identifier, url, code }: VerificationMailParams) => {
+ *   await Promise.resolve(`To ${identifier}: your code is ${code}. Or open ${url}`);
+ * };
+ * console.assert(sendVerificationRequest.length === 1);
+ * ```
+ */
+export type VerificationMailParams = Parameters<EmailConfig["sendVerificationRequest"]>[0] & {
+  /**
+   * Six digits, which sign in the browser that asked for the mail, for ten minutes. The page that says that a
+   * mail was sent asks for them if this was read, so a function that does not mail them leaves them alone.
+   */
+  readonly code?: string;
+};
+
 /** What a mail with a sign-in link is written from. */
 export interface EmailMessageParams {
   /** The address that the mail goes to. */
   readonly identifier: string;
   /** The sign-in link. */
   readonly url: string;
+  /**
+   * The code of the mail, six digits, which sign in the browser that asked for it, for ten minutes. The page
+   * that says that a mail was sent asks for them if this or `message` was read.
+   */
+  readonly code: string;
   /** When the link ends. */
   readonly expires: Date;
   /** The name of the site: `pages.siteName`, else the host of the link. */

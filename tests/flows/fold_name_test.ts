@@ -1,7 +1,7 @@
 /** Names are folded at least as much as databases compare them. */
 import { assertEquals, assertNotEquals } from "@std/assert";
 import mysql, { type RowDataPacket } from "mysql2/promise";
-import { foldName } from "../../src/features/rate_limit/fold_name.ts";
+import { foldName } from "../../src/utils/fold_name.ts";
 import { serverUrl } from "../support/databases.ts";
 
 Deno.test("X4: spellings that databases take for one name fold to one", () => {

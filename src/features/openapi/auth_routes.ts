@@ -128,9 +128,14 @@ const OPERATIONS: Readonly<Record<string, Description>> = {
   },
   "POST callback/:provider": {
     ...LEADS_ON,
-    summary: "Signs in with a password or a passkey",
-    of: ofType("credentials", "webauthn"),
-    fields: (config) => ({ callbackUrl: CALLBACK_URL, ...credentialFields(config) }),
+    summary: "Signs in with a password, a passkey or the code of a mail",
+    of: ofType("credentials", "webauthn", "email"),
+    fields: (config) => ({
+      callbackUrl: CALLBACK_URL,
+      ...credentialFields(config),
+      ...([...config.providers.values()].some(ofType("email")) &&
+        { code: text("The code of the mail that this browser asked for last.") }),
+    }),
   },
   "GET signout": {
     ...PAGE,

@@ -6,9 +6,10 @@ import type { RequestContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/page_request.ts";
+import { codeIn } from "../../routes/callback/email_code.ts";
 import { ownerOf } from "../../session/open.ts";
 import type { RateLimitSettings } from "./settings.ts";
-import { foldName } from "./fold_name.ts";
+import { foldName } from "../../utils/fold_name.ts";
 
 type AccountName = RateLimitSettings["accountName"];
 
@@ -65,8 +66,11 @@ export function hasFailed({ error, session }: Answer): boolean {
  * Whether a callback compares something that can be guessed: codes of an authorization server are its own to
  * protect, and a mailed link that is fetched in advance is not used.
  */
-function mayBeGuess({ provider, method, query, headers }: RequestContext): boolean {
+function mayBeGuess(context: RequestContext): boolean {
+  const { provider, method, query, headers } = context;
   if (provider?.type !== "email") return provider?.type === "credentials" || provider?.type === "webauthn";
+  // Guesses at codes are counted where they are compared.
+  if (codeIn(context) !== undefined) return false;
   return method === "POST" || (!isPrefetch(headers) && new URLSearchParams(query).has("token"));
 }
 

@@ -18,6 +18,7 @@ export const en = {
   "field.email": "E-mail address",
   "field.username": "User name",
   "field.password": "Password",
+  "field.code": "Code from the e-mail",
   "passkey.register": "Create an account with a passkey",
   "passkey.script": "Passkeys need JavaScript, which this browser does not run here.",
   "passkey.unsupported": "This browser cannot use passkeys here.",
@@ -53,6 +54,8 @@ export const en = {
   "panel.text": "Sign in to continue where you left off.",
   "verifyRequest.title": "Check your e-mail",
   "verifyRequest.text": "A sign-in link has been sent to your e-mail address. Open it to sign in to {site}.",
+  "verifyRequest.codeText":
+    "To sign in to {site}, enter the code from the e-mail that we sent you, or open its link.",
   "verifyRequest.hint":
     "Nothing arrived? It can take a few minutes. Look in the spam folder, too, or ask for another link.",
   "verifyRequest.back": "Back to sign-in",
@@ -82,6 +85,10 @@ export const en = {
   "error.CredentialsSignin.text": "Sign in failed. Check the details you provided are correct.",
   "error.Default.title": "Something went wrong",
   "error.Default.text": "Unable to sign in. Please try again.",
+  "error.EmailCodeExpired":
+    "The code has expired, or another browser asked for it. Open the link in the e-mail, or ask for another e-mail.",
+  "error.EmailCodeSpent": "The code cannot be tried any more. The link in the e-mail still signs you in.",
+  "error.EmailCodeWrong": "That is not the code. Look at the latest e-mail, and try again.",
   "error.EmailCreateAccount.title": "The sign-in was not completed",
   "error.EmailCreateAccount.text":
     "No account could be made for this e-mail address. Try signing in with a different account.",
@@ -129,8 +136,11 @@ export const en = {
   "error.WebAuthnVerificationError.text":
     "It may have been removed here, or the answer took too long. Try again, or choose another sign-in method.",
   "email.subject": "Sign in to {site}",
+  "email.codeSubject": "{code} is your sign-in code for {site}",
   "email.text": "Open this link to sign in to {site}:",
+  "email.code": "Enter this code where you asked to sign in:",
   "email.expires": "The link works once, until {date}.",
+  "email.codeExpires": "The code works for {time}. Do not tell it to anyone.",
   "email.device": "Requested with: {device}",
   "email.ignore": "If you did not ask for this e-mail, you can ignore it.",
 } as const;

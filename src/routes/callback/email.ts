@@ -5,13 +5,19 @@ import { callCore } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { type HashSecrets, hashToken } from "../../config/hash_secrets.ts";
 import { isPrefetch } from "../../http/page_request.ts";
+import { answerCode, codeIn, forgetCode } from "./email_code.ts";
 import { leadOn } from "./late.ts";
 
-/** Answers a sign-in link, which signs in. */
+/** Answers a sign-in link, or the code of its mail: either signs in. */
 export async function handleEmailCallback(context: ProviderContext): Promise<Answer> {
   if (context.method === "GET" && isPrefetch(context.headers)) return NOT_IN_ADVANCE;
-  const link = linkOf(context);
-  return await leadOn(await signIn(link, context), context, link.get("email") ?? undefined);
+  const follow = async (link: URLSearchParams) => {
+    const answer = await signIn(link, context);
+    return await leadOn(answer, { ...context, query: String(link) }, link.get("email") ?? undefined);
+  };
+  const code = codeIn(context);
+  const answer = code === undefined ? await follow(linkOf(context)) : await answerCode(code, context, follow);
+  return forgetCode(answer, context);
 }
 
 /** The parameters of the link, from the form of the page or from the query. */

@@ -78,7 +78,11 @@ async function answerCallback(
       throw refusal(unknownIssuer(id, "callback", issuer), said);
     }
     const { pkce, nonce } = attempt ?? {};
-    const answer = await callCore(context, { ...call, issuer, checks: { state, pkce, nonce } });
+    const answer = await callCore(context, {
+      ...call,
+      settings: issuer === undefined ? {} : { issuer },
+      checks: { state, pkce, nonce },
+    });
     const { error } = answer;
     if (error === undefined) return answer;
     // Core's errors do not contain what the provider sent.

@@ -17,6 +17,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { captureLog, passwordProvider, SECRET, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
+import { memoryAdapter } from "../../support/memory_adapter.ts";
 
 const ok = () => "ok";
 
@@ -130,11 +131,21 @@ for (const [version, options] of Object.entries(VERSIONS)) {
     for (const part of ["csrfToken", "username", "password", '"enum":["credentials"]']) {
       assertStringIncludes(text, part);
     }
+    assert(!text.includes("The code of the mail"), "no provider sends mails");
     // A document is no reason to refuse or to change a request.
     const client = new Client(app);
     assertEquals((await client.signIn({ username: "ada", password: "open" })).statusCode, 302);
     assertEquals((await client.get("/auth/session")).json().user.name, "ada");
     assertEquals((await client.request("PUT", "/auth/session")).headers.allow, "GET, POST");
+  });
+
+  Deno.test(`OpenAPI ${version}: the code of a mail is described, and the document is valid`, async () => {
+    const mail = { id: "mail", name: "Mail", type: "email", sendVerificationRequest() {} };
+    const config = testConfig({ providers: [mail as never], adapter: memoryAdapter() });
+    await using app = await documentedApp(config, { options, show: true });
+    const { paths } = await validDocumentOf(app);
+    const text = JSON.stringify(paths["/auth/callback/{provider}"]!.post);
+    for (const part of ["The code of the mail", '"enum":["mail"]']) assertStringIncludes(text, part);
   });
 
   Deno.test(`OpenAPI ${version}: guarded routes have security and the answers of the guard`, async () => {

@@ -2,12 +2,13 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import type { FastifyInstance } from "fastify";
-import { CredentialsSignin, type FastifyAuthConfig } from "fastify-authjs";
+import { CredentialsSignin, type FastifyAuthConfig, type VerificationMailParams } from "fastify-authjs";
 import { type AuthClient, AuthClientError, type AuthFailure, createAuthClient } from "fastify-authjs/client";
 import Credentials from "fastify-authjs/providers/credentials";
 import GitHub from "fastify-authjs/providers/github";
 import { testApp, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
+import { memoryAdapter } from "../../support/memory_adapter.ts";
 
 const BASE = "http://localhost/auth";
 const OPEN = { username: "ada", password: "open" };
@@ -70,6 +71,25 @@ async function failure(result: Promise<{ ok: boolean }>): Promise<AuthFailure> {
   assertEquals(found.ok, false);
   return found as AuthFailure;
 }
+
+Deno.test("client: asks for a mail, and signs in with its code", async () => {
+  let code = "";
+  const mail = {
+    id: "mail",
+    name: "Mail",
+    type: "email" as const,
+    sendVerificationRequest: (mail: VerificationMailParams) => void (code = mail.code!),
+  };
+  await withClient({ providers: [mail as never], adapter: memoryAdapter() }, async ({ auth }) => {
+    const asked = await auth.signIn("mail", { fields: { email: "ada@example.com" } });
+    assertEquals(asked, { ok: true, url: "http://localhost/auth/verify-request?provider=mail&type=email" });
+    const other = `${code.slice(0, 5)}${(Number(code[5]) + 1) % 10}`;
+    const { error, status } = await failure(auth.signIn("mail", { fields: { code: other } }));
+    assertEquals([error, status], ["EmailCodeWrong", 401]);
+    assertEquals((await auth.signIn("mail", { fields: { code } })).ok, true);
+    assertEquals((await auth.getSession())?.user?.email, "ada@example.com");
+  });
+});
 
 Deno.test("client: signs in, reads the session, and signs out", async () => {
   await withClient({}, async ({ auth, requests }) => {

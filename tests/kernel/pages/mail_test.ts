@@ -26,10 +26,13 @@ const shown = (html: string) =>
     .replaceAll("&amp;", "&").replace(/\s+/g, " ").replace(/ (?=\.)/g, "");
 
 Deno.test("the text part and the HTML part of a mail say the same", async () => {
-  const { text, html, headers } = await mailFor({ pages: { siteName: "Acme" } });
+  const { text, html, subject, headers } = await mailFor({ pages: { siteName: "Acme" } });
   assertEquals(headers.get("auto-submitted"), "auto-generated");
   for (const line of text.split("\n").filter(Boolean)) assertStringIncludes(shown(html), line.trim());
   assertStringIncludes(text, "Requested with: Firefox · Windows\n");
+  const [code] = subject.match(/^\d{6}(?= is your sign-in code for Acme$)/)!;
+  assertStringIncludes(text, `Enter this code where you asked to sign in:\n${code}\n\nOpen this link`);
+  assertStringIncludes(text, "The code works for 10 minutes.");
   const [link] = text.match(/^http\S+$/m)!;
   assertEquals(
     html.split(link.replaceAll("&", "&amp;")).length,
@@ -88,6 +91,9 @@ Deno.test("L8: the name of the site, the address and the device of a mail are no
   );
   assertFalse(/<script|onload="/.test(html), html);
   assertStringIncludes(html, "&lt;script&gt;alert(1)");
-  assertEquals(subject, 'Sign in to Evil" onload="x"><script>alert(1)</script>');
+  assertEquals(
+    subject.replace(/^\d{6}/, ""),
+    ' is your sign-in code for Evil" onload="x"><script>alert(1)</script>',
+  );
   assert(!html.includes("alert(3)"), "nothing of the header is repeated");
 });

@@ -3,7 +3,7 @@
  * strokes and characters that are not shown. It may also be that of some other names.
  */
 import { domainToUnicode } from "node:url";
-import { lazyPattern } from "../../utils/later.ts";
+import { lazyPattern } from "./later.ts";
 import { SAME_CHARACTERS } from "./same_characters.ts";
 
 /** Of a name, more is not compared: to sort the marks of a letter takes the square of their number. */

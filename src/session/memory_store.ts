@@ -1,7 +1,7 @@
 /** A store in this process. */
-import type { Store } from "./types.ts";
-import { IN_PROCESS } from "./utils/stores.ts";
-import { monotonicNow } from "./utils/time.ts";
+import type { Store } from "../types.ts";
+import { IN_PROCESS } from "../utils/stores.ts";
+import { monotonicNow } from "../utils/time.ts";
 
 /** What counts until a time. */
 interface Value<T> {

@@ -1,0 +1,130 @@
+/**
+ * The code in a mail with a sign-in link: it signs in the browser that asked for the mail, as the link does any. Both
+ * are in a cookie of that browser, sealed, so a right code is the link, which works once.
+ */
+import { SignInError } from "@auth/core/errors";
+import { parseCookie } from "cookie";
+import { Buffer } from "node:buffer";
+import { timingSafeEqual } from "node:crypto";
+import { cookieSettings } from "../../config/cookies.ts";
+import { type Answer, redirectAnswer } from "../../core/answer.ts";
+import type { ProviderContext, RequestContext } from "../../core/context.ts";
+import { errorPage } from "../../core/failure.ts";
+import { csrfRefusal } from "../../core/flow.ts";
+import { removalOf } from "../../http/set_cookie.ts";
+import type { CodeError } from "../../pages/page_error.ts";
+import { CODE_SECONDS } from "../../provider/mailed_code.ts";
+import { placeOf } from "../../session/sealed_value.ts";
+import { foldName } from "../../utils/fold_name.ts";
+import { countGuess } from "./code_guesses.ts";
+
+/** A mail with a code. */
+interface Mailed {
+  readonly code: string;
+  /** The query of the link. */
+  readonly link: string;
+  /** The id of the provider. */
+  readonly provider: string;
+  /** When the code ends, in milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** The answer to a browser that asked for a mail with a code, which sets the cookie. */
+export function keepCode(
+  answer: Answer,
+  { code, url, expires }: { readonly code: string; readonly url: string; readonly expires: Date },
+  context: ProviderContext,
+): Answer {
+  const until = Math.min(Date.now() + CODE_SECONDS * 1000, expires.valueOf());
+  const mailed: Mailed = { code, link: new URL(url).search, provider: context.provider.id, until };
+  const { name, options } = cookieOf(context);
+  const value = placeFor(context.config.hashSecrets.current).seal(JSON.stringify(mailed));
+  const cookie = { name, value, options: { ...options, expires: new Date(until) } };
+  return { ...answer, cookies: [...answer.cookies, cookie] };
+}
+
+/** The mail with a code that this browser asked for last, if the code has not ended. */
+export function mailWithCode(context: RequestContext): Mailed | undefined {
+  const sealed = parseCookie(context.cookies)[cookieOf(context).name];
+  const { hashSecrets: { current, others }, providers } = context.config;
+  const texts = sealed === undefined
+    ? []
+    : [current, ...others].map((secret) => placeFor(secret).open(sealed));
+  const text = texts.find((each) => each !== undefined);
+  const mailed = text === undefined ? undefined : JSON.parse(text) as Mailed;
+  return mailed !== undefined && mailed.until > Date.now() && providers.has(mailed.provider)
+    ? mailed
+    : undefined;
+}
+
+/** The answer to a mail that was used, which removes its cookie. */
+export function forgetCode(answer: Answer, context: ProviderContext): Answer {
+  const { name, options } = cookieOf(context);
+  if (answer.error !== undefined || parseCookie(context.cookies)[name] === undefined) return answer;
+  return { ...answer, cookies: [...answer.cookies, removalOf(name, options)] };
+}
+
+/** The code of a request that has one in place of a link. */
+export function codeIn({ provider, method, query, body }: RequestContext): string | undefined {
+  if (provider?.type !== "email" || method !== "POST" || typeof body?.code !== "string") return undefined;
+  return body.token === undefined && !new URLSearchParams(query).has("token") ? body.code : undefined;
+}
+
+const MESSAGES: Readonly<Record<CodeError, string>> = {
+  EmailCodeWrong: "That is not the code of the mail that this browser asked for last",
+  EmailCodeSpent: "There were too many wrong codes. The link in the mail still signs in",
+  EmailCodeExpired:
+    "This browser asked for no mail in the last ten minutes, or its cookie was not sent: use the link in the " +
+    "mail, or ask for another one",
+};
+
+/** A code does not sign in. */
+class EmailCodeRefused extends SignInError {
+  readonly told: { readonly message: string };
+
+  constructor(type: CodeError) {
+    super(MESSAGES[type]);
+    this.type = type as never;
+    this.told = { message: `${MESSAGES[type]}.` };
+  }
+}
+
+/**
+ * Answers a code. A wrong one leads back to the page that takes it.
+ *
+ * @param signIn Answers the link.
+ */
+export async function answerCode(
+  typed: string,
+  context: ProviderContext,
+  signIn: (link: URLSearchParams) => Promise<Answer>,
+): Promise<Answer> {
+  const { provider: { id } } = context;
+  const refused = csrfRefusal(context);
+  if (refused !== undefined) return refused;
+  const refusal = (type: CodeError) => ({
+    ...redirectAnswer(errorPage("verifyRequest", { provider: id, type: "email", error: type }, context)),
+    error: new EmailCodeRefused(type),
+  });
+  const mailed = mailWithCode(context);
+  if (mailed?.provider !== id) return refusal("EmailCodeExpired");
+  // Digits of any script, and without spaces.
+  const code = foldName(typed);
+  if (!/^\d{6}$/.test(code)) return refusal("EmailCodeWrong");
+  const link = new URLSearchParams(mailed.link);
+  const guess = await countGuess(link, context);
+  if (guess === undefined) return refusal("EmailCodeSpent");
+  if (!timingSafeEqual(Buffer.from(code), Buffer.from(mailed.code))) {
+    return refusal(guess.isLast ? "EmailCodeSpent" : "EmailCodeWrong");
+  }
+  await guess.giveBack();
+  return await signIn(link);
+}
+
+function placeFor(secret: string) {
+  return placeOf(secret, "code of a mail");
+}
+
+function cookieOf({ config, origin }: RequestContext) {
+  return cookieSettings({ name: "email-code" }, config.core, origin.secure);
+}
