@@ -27,7 +27,7 @@
  */
 export { type AuthConfig, customFetch } from "@auth/core";
 export { AuthError, CredentialsSignin } from "@auth/core/errors";
-export type { LinkedAccount } from "./src/features/accounts/types.ts";
+export type { LinkedAccount, ListedPasskey } from "./src/features/accounts/types.ts";
 export type {
   SignInActionOptions,
   SignInActionResult,

@@ -1,5 +1,5 @@
 /**
- * Writes what the built-in pages load: `src/pages/logos.ts`, the logos of core's providers, from
+ * Writes `src/features/accounts/authenticator_names.ts`, and what the built-in pages load: `src/pages/logos.ts`, the logos of core's providers, from
  * `scripts/page_assets/logos/` (own drawings, and CC0), else from `simple-icons` (CC0),
  * `src/pages/page_script.ts`, their script `scripts/page_assets/page.js`,
  * `src/pages/passkey_script.ts`, the library `@simplewebauthn/browser` with the script of
@@ -10,6 +10,7 @@
  * @module
  */
 import { readdir, readFile } from "node:fs/promises";
+import webauthn from "@passwordless-id/webauthn";
 import * as icons from "simple-icons";
 import { pack, unpackSource } from "./pack.ts";
 import { packedTexts } from "./page_texts.ts";
@@ -137,8 +138,23 @@ export const STYLE = \`${lines.join("\n")}\n\`;
 `;
 }
 
+/** The names of authenticators, for passkeys that their users have not named. */
+function authenticatorNames(): string {
+  const lines = Object.entries(webauthn.authenticatorMetadata).filter(([aaguid]) => !/^[0-]+$/.test(aaguid))
+    .map(([aaguid, name]) => `${aaguid} ${name}`);
+  return `${GENERATED}
+/**
+ * The names of authenticators by AAGUID, a line each, of @passwordless-id/webauthn (MIT, © 2022 Arnaud Dagnelies), which
+ * has them of the FIDO Metadata Service and of passkeydeveloper/passkey-authenticator-aaguids. Packed.
+ */
+export const AUTHENTICATOR_NAMES =
+  "${pack(lines.join("\n"))}";
+`;
+}
+
 async function main(check: boolean): Promise<number> {
   const sources = {
+    "src/features/accounts/authenticator_names.ts": authenticatorNames(),
     "src/pages/logos.ts": await logos(),
     "src/pages/page_script.ts": await pageScript(),
     "src/pages/passkey_script.ts": await passkeyScript(),

@@ -27,3 +27,4 @@ export {
   withAccountUpdate,
   withSessionList,
 } from "./adapter/added_methods.ts";
+export type { PasskeyAdapter } from "./adapter/passkeys.ts";

@@ -13,7 +13,12 @@ import { type AdapterCall, readResult } from "./results.ts";
 /** How long a call may take by default, in milliseconds. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
-type OwnMethod = "listAccountsByUserId" | "listSessionsByUserId" | "updateAccount";
+type OwnMethod =
+  | "deleteAuthenticator"
+  | "listAccountsByUserId"
+  | "listSessionsByUserId"
+  | "updateAccount"
+  | "updateAuthenticator";
 
 /** Every method of the adapter interface. */
 const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
@@ -21,6 +26,7 @@ const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
   "createSession",
   "createUser",
   "createVerificationToken",
+  "deleteAuthenticator",
   "deleteSession",
   "deleteUser",
   "getAccount",
@@ -35,6 +41,7 @@ const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
   "listSessionsByUserId",
   "unlinkAccount",
   "updateAccount",
+  "updateAuthenticator",
   "updateAuthenticatorCounter",
   "updateSession",
   "updateUser",

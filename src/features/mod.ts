@@ -92,6 +92,15 @@ export const FEATURES: readonly ListedFeature[] = [
     },
   },
   {
+    name: "passkeys",
+    options: [],
+    load: async () => (await import("./accounts/mod.ts")).accounts,
+    actions: {
+      load: async () => await import("./accounts/passkeys.ts") as unknown as Actions,
+      ofRequest: ["listPasskeys", "renamePasskey", "removePasskey"],
+    },
+  },
+  {
     name: "bearer",
     options: ["bearer"],
     load: async () => (await import("./bearer/mod.ts")).bearer,

@@ -1,5 +1,6 @@
 /** The ceremonies of passkeys (WebAuthn): their options, and the callback with a result. */
 import type { Adapter } from "@auth/core/adapters";
+import { findPasskeys } from "../adapter/passkeys.ts";
 import { type Answer, jsonAnswer, redirectAnswer, TURNED_AWAY } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
 import type { Checks } from "../core/checks.ts";
@@ -31,7 +32,17 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   if (!parameters.has("action")) parameters.set("action", "authenticate");
   if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
   const signedIn = await readSignedIn(context);
-  const answer = await callCore({ ...context, query: parameters.toString() }, { signedIn });
+  const providers = [...context.config.providers.values()].filter(({ type }) => type === "webauthn");
+  const answer = await callCore({ ...context, query: parameters.toString() }, {
+    signedIn,
+    wrapAdapter: (adapter) => ({
+      ...adapter,
+      async listAuthenticatorsByUserId(userId) {
+        const found = await findPasskeys(adapter, userId, providers.map(({ id }) => id));
+        return found.map(({ row }) => row);
+      },
+    }),
+  });
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
   if (error === undefined) {

@@ -39,6 +39,8 @@ export interface Deviations {
   /** For a new credential: the id to claim. */
   readonly id?: Buffer;
   readonly transports?: unknown;
+  /** For a new credential: the kind of the authenticator, in hexadecimal digits. */
+  readonly aaguid?: string;
   /** For a new credential: what vouches for it, made from what is to be signed; undefined has it try another key. */
   readonly attestation?: (signed: Buffer, key: KeyObject) => { fmt: string; attStmt: CborMap } | undefined;
 }
@@ -91,7 +93,7 @@ export class SoftwareAuthenticator {
     const clientData = this.#clientData("webauthn.create", options, deviations);
     const authData = Buffer.concat([
       this.#authData(credential, ATTESTED, deviations),
-      Buffer.alloc(16),
+      deviations.aaguid === undefined ? Buffer.alloc(16) : Buffer.from(deviations.aaguid, "hex"),
       uint(2, credential.id.length),
       credential.id,
       cbor(toCose(publicKey)),

@@ -4,6 +4,7 @@ import type { FastifyRequest } from "fastify";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "../../actions/perform.ts";
 import { fromAdapter, rowsOf, signedInAs } from "../../actions/account_rows.ts";
 import type { ListedAccount } from "../../adapter/added_methods.ts";
+import type { PasskeyAdapter } from "../../adapter/passkeys.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { pathsIn } from "../../instance/mount.ts";
@@ -84,25 +85,52 @@ export async function unlinkAccount(
   options: UnlinkAccountOptions = {},
 ): Promise<void> {
   assertObject(account, "account of unlinkAccount()");
-  assertObject(options, "options of unlinkAccount()");
+  await removeAccount(auth, request, options, {
+    caller: "unlinkAccount()",
+    what: "account",
+    isMeant: (row) => isSame(row, account),
+    list: (user) => rowsOf(user, auth, "unlinkAccount()"),
+  });
+}
+
+/** Which account is removed, for whom. */
+interface Removal {
+  readonly caller: string;
+  readonly what: "account" | "passkey";
+  readonly isMeant: (row: ListedAccount) => boolean;
+  /** The accounts that are known of the user. */
+  readonly list: (user: AdapterUser, adapter: Adapter) => Promise<readonly ListedAccount[]>;
+}
+
+/** Deletes the account unless the user could not sign in any more, and with that of a passkey the passkey. */
+export async function removeAccount(
+  auth: ActionAuth,
+  request: ActionRequest,
+  options: UnlinkAccountOptions,
+  { caller, what, isMeant, list }: Removal,
+): Promise<void> {
+  assertObject(options, `options of ${caller}`);
   const { otherSignInMethod = false, allowGet = false } = options;
   const { config } = auth.instance;
-  const { user, adapter } = await signedInUser(auth, request, "unlinkAccount()");
-  if (!allowGet) assertNoLink(request, "unlinkAccount()");
+  const { user, adapter } = await signedInUser(auth, request, caller);
+  if (!allowGet) assertNoLink(request, caller);
   assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
   if (adapter.unlinkAccount === undefined) {
-    throw invalid("unlinkAccount()", "the adapter has no `unlinkAccount()`.");
+    throw invalid(caller, "the adapter has no `unlinkAccount()`.");
   }
-  const rows = await rowsOf(user, auth, "unlinkAccount()");
-  const row = rows.find((each) => isSame(each, account));
+  const rows = await list(user, adapter);
+  const row = rows.find(isMeant);
   if (row === undefined) {
-    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "The signed-in user has no such account.");
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `The signed-in user has no such ${what}.`);
   }
   const hasOther = otherSignInMethod || canUseMail(user, auth);
   if (!hasOther && !rows.some((each) => each !== row && isUsable(each, auth))) throw lastMethod();
   const { provider, providerAccountId } = row;
   await fromAdapter(adapter.unlinkAccount({ provider, providerAccountId }));
-  if (hasOther || (await rowsOf(user, auth, "unlinkAccount()")).some((each) => isUsable(each, auth))) {
+  if (hasOther || (await list(user, adapter)).some((each) => isUsable(each, auth))) {
+    if (config.providers.get(provider)?.type === "webauthn") {
+      await fromAdapter((adapter as PasskeyAdapter).deleteAuthenticator?.(providerAccountId));
+    }
     const { mount: mountPath } = pathsIn(request.server, auth.instance) ?? {};
     const publish = eventsOf(request as unknown as FastifyRequest, { mountPath, provider });
     return publish?.("fastify-authjs:unlink", { userId: String(user.id), accountId: providerAccountId });
@@ -151,7 +179,7 @@ interface SignedInUser {
 }
 
 /** @throws {FastifyAuthError} If no user of the adapter is signed in. */
-async function signedInUser(
+export async function signedInUser(
   auth: ActionAuth,
   request: SessionRequest,
   caller: string,

@@ -33,6 +33,20 @@ export interface UnlinkAccountOptions extends AllowGetOptions {
   readonly otherSignInMethod?: boolean;
 }
 
+/** A passkey of a user. */
+export interface ListedPasskey {
+  /** The id of the credential, in base64url. */
+  readonly id: string;
+  /** Id of the provider, such as `"passkey"`. */
+  readonly provider: string;
+  /** The name of `renamePasskey()`, else that of what made it, such as `"Apple Passwords"`, if it is known. */
+  readonly name: string | undefined;
+  /** Whether it is synchronised between devices. */
+  readonly synced: boolean;
+  /** How the authenticator is reached, such as `"internal"` and `"usb"`. */
+  readonly transports: readonly string[];
+}
+
 /** The accounts of users, as the object of `createAuth()` links, unlinks and lists them. */
 export interface AccountsActions {
   /** Links an account of a provider to the signed-in user: see {@linkcode LinkAccountAction}. */
@@ -67,6 +81,39 @@ export interface AccountsActions {
    * adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an adapter.
    */
   readonly listAccounts: (request: SessionRequest) => Promise<LinkedAccount[]>;
+  /**
+   * The passkeys of the signed-in user.
+   *
+   * @param request The request, in any hook or handler.
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_UNAVAILABLE` (503) if the
+   * adapter failed; `FST_AUTHJS_CONFIG_INVALID` without an adapter or a provider for passkeys.
+   */
+  readonly listPasskeys: (request: SessionRequest) => Promise<ListedPasskey[]>;
+  /**
+   * Names a passkey of the signed-in user. Needs an adapter with `updateAuthenticator()`, as `PasskeyAdapter` has it.
+   *
+   * @param request The request of the route. A page of another origin must not have sent it.
+   * @param id The id of the passkey, as `listPasskeys()` returns it.
+   * @param name The name, of which 64 characters are kept; an empty one gives it back its own.
+   * @throws {FastifyAuthError} `FST_AUTHJS_NOT_FOUND` (404) if the user has no such passkey;
+   * `FST_AUTHJS_BODY_INVALID` (400) if the name is no text; `FST_AUTHJS_CONFIG_INVALID` without such an adapter;
+   * and as `listPasskeys()` and `unlinkAccount()`.
+   */
+  readonly renamePasskey: (request: ActionRequest, id: string, name: string) => Promise<void>;
+  /**
+   * Removes a passkey of the signed-in user, who then cannot sign in with it any more. Refused as
+   * `unlinkAccount()` is. If the adapter does not list accounts, only passkeys and sign-in links by e-mail count.
+   *
+   * @param request The request of the route. A page of another origin must not have sent it.
+   * @param id The id of the passkey, as `listPasskeys()` returns it.
+   * @param options Whether the user has another sign-in method.
+   * @throws {FastifyAuthError} As `unlinkAccount()`.
+   */
+  readonly removePasskey: (
+    request: ActionRequest,
+    id: string,
+    options?: UnlinkAccountOptions,
+  ) => Promise<void>;
 }
 
 /**

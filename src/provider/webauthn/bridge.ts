@@ -17,7 +17,17 @@ export type Library = Record<
 /** A credential in lists of version 9, where ids are bytes. */
 interface Descriptor {
   readonly id: Uint8Array;
+  readonly transports?: readonly string[];
 }
+
+/**
+ * The kind of an authenticator (WebAuthn section 6.5.1), by which passkeys are named. Core's rows have no column for
+ * it: it is kept among the transports, since every adapter stores those as a text.
+ */
+export const AAGUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
+
+/** That of authenticators that do not say. */
+const NO_AAGUID = /^[0-]+$/;
 
 /** EdDSA, ES256, RS256, as in version 9. Keys of ML-DSA, which 14 adds, are longer than columns may be. */
 const ALGORITHMS = [-8, -7, -257];
@@ -54,7 +64,10 @@ export function bridgeLibrary(library: Library): Library {
         ...options,
       });
       if (!result.verified) return result;
-      const { credential: { id, publicKey, counter } } = result.registrationInfo;
+      const { credential: { id, publicKey, counter }, aaguid } = result.registrationInfo;
+      // Core stores those of the response.
+      const { response } = options.response;
+      if (!NO_AAGUID.test(aaguid)) response.transports = [...response.transports ?? [], aaguid];
       const old = { credentialID: Buffer.from(id, "base64url"), credentialPublicKey: publicKey, counter };
       return { ...result, registrationInfo: { ...result.registrationInfo, ...old } };
     },
@@ -62,7 +75,12 @@ export function bridgeLibrary(library: Library): Library {
 }
 
 function withTextId<D extends Descriptor>(descriptor: D) {
-  return { ...descriptor, id: Buffer.from(descriptor.id).toString("base64url") };
+  const { id, transports } = descriptor;
+  return {
+    ...descriptor,
+    id: Buffer.from(id).toString("base64url"),
+    transports: transports?.filter((each) => !AAGUID.test(each)),
+  };
 }
 
 /** Package managers keep the version of an application that had Auth.js before. */

@@ -1,0 +1,109 @@
+/** The passkeys of the signed-in user: listing, naming and removing them. */
+import type { Adapter, AdapterUser } from "@auth/core/adapters";
+import { Buffer } from "node:buffer";
+import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
+import type { ActionAuth, ActionRequest } from "../../actions/perform.ts";
+import type { AccountListAdapter, ListedAccount } from "../../adapter/added_methods.ts";
+import { findPasskeys, type PasskeyAdapter } from "../../adapter/passkeys.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { assertNoLink, assertOwnRequest } from "../../http/cross_site.ts";
+import { requireOrigin } from "../../http/origin.ts";
+import { invalid } from "../../instance/arguments.ts";
+import { AAGUID } from "../../provider/webauthn/bridge.ts";
+import type { SessionRequest } from "../../types.ts";
+import { unpack } from "../../utils/unpack.ts";
+import { removeAccount, signedInUser } from "./actions.ts";
+import { AUTHENTICATOR_NAMES } from "./authenticator_names.ts";
+import type { ListedPasskey, UnlinkAccountOptions } from "./types.ts";
+
+/** Characters of a name. */
+const LONGEST_NAME = 64;
+
+/** The passkeys of the signed-in user. */
+export async function listPasskeys(auth: ActionAuth, request: SessionRequest): Promise<ListedPasskey[]> {
+  const { user, adapter } = await signedInUser(auth, request, "listPasskeys()");
+  const names = unpack(AUTHENTICATOR_NAMES);
+  return (await passkeysOf(user, adapter, auth, "listPasskeys()")).map(({ provider, row }) => {
+    const transports = row.transports?.split(",") ?? [];
+    const aaguid = transports.find((each) => AAGUID.test(each));
+    const [, known] = aaguid === undefined ? [] : new RegExp(`^${aaguid} (.*)$`, "m").exec(names) ?? [];
+    return {
+      id: Buffer.from(row.credentialID, "base64").toString("base64url"),
+      provider,
+      name: row.name || known,
+      synced: Boolean(row.credentialBackedUp),
+      transports: transports.filter((each) => each !== aaguid),
+    };
+  });
+}
+
+/** Names a passkey of the signed-in user. */
+export async function renamePasskey(
+  auth: ActionAuth,
+  request: ActionRequest,
+  id: string,
+  name: string,
+): Promise<void> {
+  const { user, adapter } = await signedInUser(auth, request, "renamePasskey()");
+  const { config } = auth.instance;
+  assertNoLink(request, "renamePasskey()");
+  assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
+  const { updateAuthenticator } = adapter as PasskeyAdapter;
+  if (updateAuthenticator === undefined) {
+    throw invalid(
+      "renamePasskey()",
+      "the adapter has no `updateAuthenticator({ credentialID, name })`, and no adapter of Auth.js keeps names.",
+    );
+  }
+  if (typeof name !== "string") {
+    throw new FastifyAuthError("FST_AUTHJS_BODY_INVALID", "The name of a passkey must be a text.");
+  }
+  const found = (await passkeysOf(user, adapter, auth, "renamePasskey()"))
+    .find(({ row }) => row.credentialID === keyOf(id));
+  if (found === undefined) {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "The signed-in user has no such passkey.");
+  }
+  const { credentialID } = found.row;
+  await fromAdapter(updateAuthenticator({ credentialID, name: name.trim().slice(0, LONGEST_NAME) || null }));
+}
+
+/** Removes a passkey of the signed-in user. */
+export async function removePasskey(
+  auth: ActionAuth,
+  request: ActionRequest,
+  id: string,
+  options: UnlinkAccountOptions = {},
+): Promise<void> {
+  await removeAccount(auth, request, options, {
+    caller: "removePasskey()",
+    what: "passkey",
+    isMeant: ({ provider, providerAccountId }) =>
+      providerAccountId === keyOf(id) && providersOf(auth).includes(provider),
+    // An adapter that does not list accounts knows of passkeys alone.
+    list: async (user, adapter) =>
+      (adapter as Partial<AccountListAdapter>).listAccountsByUserId === undefined
+        ? (await passkeysOf(user, adapter, auth, "removePasskey()")).map((
+          { provider, row },
+        ): ListedAccount => (
+          { provider, providerAccountId: row.providerAccountId, type: "webauthn", userId: user.id }
+        ))
+        : await rowsOf(user, auth, "removePasskey()"),
+  });
+}
+
+async function passkeysOf({ id }: AdapterUser, adapter: Adapter, auth: ActionAuth, caller: string) {
+  const providers = providersOf(auth);
+  if (providers.length === 0) throw invalid(caller, "there is no provider for passkeys.");
+  return await fromAdapter(findPasskeys(adapter, id, providers));
+}
+
+function providersOf({ instance }: ActionAuth): string[] {
+  return [...instance.config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) =>
+    id
+  );
+}
+
+/** The id as core stores it. */
+function keyOf(id: string): string {
+  return Buffer.from(String(id), "base64url").toString("base64");
+}
