@@ -11,10 +11,7 @@ export function failureKind(error: unknown): FailureKind {
   return "failed";
 }
 
-/**
- * Whether a query failed because its row does not exist: Prisma, PostgREST, the adapter for MikroORM, and
- * queries of Kysely, TypeORM and Sequelize that are to find one.
- */
+/** What Prisma, PostgREST, MikroORM's adapter, Kysely, TypeORM and Sequelize say of a row that does not exist. */
 export function isMissingRow(error: unknown): boolean {
   return [...errorChain(error)].map(detailsOf).some((details) =>
     matches(details, "code", /^(?:P2025|PGRST116)$/) ||
@@ -23,10 +20,7 @@ export function isMissingRow(error: unknown): boolean {
   );
 }
 
-/**
- * The parts of an error: its codes of all kinds, with the HTTP status as "HTTP 503"; the codes and labels of
- * MongoDB alone; its name; its message.
- */
+/** Codes of all kinds, with the HTTP status as "HTTP 503"; codes and labels of MongoDB alone; the name; the message. */
 type Details = Readonly<Record<"code" | "mongo" | "name" | "message", readonly string[]>>;
 
 function detailsOf(error: object): Details {
@@ -48,9 +42,7 @@ function matches(details: Details, part: keyof Details, pattern: RegExp): boolea
   return details[part].some((text) => pattern.test(text));
 }
 
-/**
- * The first rule that matches decides. Codes are preferred, since messages change from version to version.
- */
+/** The first rule that matches decides. Codes are preferred, since messages change from version to version. */
 const RULES: readonly (readonly [FailureKind, keyof Details, RegExp])[] = [
   // Unique keys, before the other constraints: PostgreSQL, MySQL, SQLite, Prisma, SQL Server; MongoDB; ORMs.
   ["conflict", "code", /^(?:23505|ER_DUP_ENTRY|SQLITE_CONSTRAINT_(?:UNIQUE|PRIMARYKEY|ROWID)|P2002)$/],
@@ -62,22 +54,21 @@ const RULES: readonly (readonly [FailureKind, keyof Details, RegExp])[] = [
   [
     "unanswered",
     "code",
-    /^E(?:CONN\w+|PIPE|TIMEDOUT|TIMEOUT|SOCKET\w*|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))$/,
+    /^E(?:CONN\w+|PIPE|TIMED?OUT|SOCKET\w*|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))$/,
   ],
   ["unanswered", "code", /^(?:UND_ERR_\w+|ConnectionRefused|ConnectionClosed|FailedToOpenSocket)$/],
   ["unanswered", "name", /^(?:AbortError|TimeoutError|TimedOut|NotConnected|BrokenPipe)$/],
   ["unanswered", "name", /^Connection(?:Refused|Reset|Aborted)$/],
-  // Prisma (https://www.prisma.io/docs/orm/reference/error-reference): P1 is about the connection, P2 about
-  // the query.
-  ["refused", "code", /^P10(?:00|03|09|10|12|13|14|15|16)$/],
-  ["unanswered", "code", /^(?:P1\d{3}|P2024|P2028|P2034|P2037|P6004|P6008)$/],
+  // Prisma (https://www.prisma.io/docs/orm/reference/error-reference): P1 is about the connection, P2 about the query.
+  ["refused", "code", /^P10(?:00|03|09|1[02-6])$/],
+  ["unanswered", "code", /^(?:P1\d{3}|P20(?:24|28|34|37)|P600[48])$/],
   ["refused", "code", /^P2\d{3}$/],
   ["refused", "name", /^PrismaClientValidationError$/],
   // MySQL and MariaDB, before their SQLSTATE: these have none of their own ("HY000"), or a misleading one.
   ["unanswered", "code", /^(?:PROTOCOL_\w+|POOL_CLOSED|POOL_\w*(?:EXHAUSTED|TIMEOUT))$/],
-  ["unanswered", "code", /^ER_\w*(?:TIMEOUT|DEADLOCK|CON_COUNT_ERROR)$/],
-  ["unanswered", "code", /^ER_(?:TOO_MANY_USER_CONNECTIONS|SERVER_SHUTDOWN|QUERY_INTERRUPTED)$/],
-  ["unanswered", "code", /^ER_(?:SOCKET_\w+|CONNECTION_\w+|DISK_FULL|OUT_OF_RESOURCES|OUTOFMEMORY)$/],
+  ["unanswered", "code", /^ER_(?:\w*(?:TIMEOUT|DEADLOCK|CON_COUNT_ERROR)|TOO_MANY_USER_CONNECTIONS)$/],
+  ["unanswered", "code", /^ER_(?:SERVER_SHUTDOWN|QUERY_INTERRUPTED|SOCKET_\w+|CONNECTION_\w+)$/],
+  ["unanswered", "code", /^ER_(?:DISK_FULL|OUT_OF_RESOURCES|OUTOFMEMORY)$/],
   // SQLSTATE (ISO 9075, and PostgreSQL's appendix A): the class is the first two characters.
   ["unanswered", "code", /^(?:(?:08|40|53|57)[0-9A-Z]{3}|55P03)$/],
   ["refused", "code", /^(?:(?:0A|21|22|23|28|2F|38|3D|3F|42|44|54)[0-9A-Z]{3}|ER_\w+)$/],
@@ -88,9 +79,13 @@ const RULES: readonly (readonly [FailureKind, keyof Details, RegExp])[] = [
   ["refused", "message", /\bSQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|READONLY|AUTH)\b/],
   // postgres.js, node-postgres (which has no codes for these) and PostgREST.
   ["unanswered", "code", /^(?:CONNECT\w*_(?:CLOSED|ENDED|DESTROYED|TIMEOUT)|CONNECT_TIMEOUT|PGRST00[0-3])$/],
-  ["unanswered", "message", /^(?:timeout exceeded when trying to connect|timeout expired)/],
-  ["unanswered", "message", /^(?:Query read timeout|Cannot use a pool after calling end)/],
-  ["unanswered", "message", /^(?:Connection terminated|Client has encountered a connection error)/],
+  [
+    "unanswered",
+    "message",
+    /^(?:timeout exceeded when trying to connect|timeout expired|Query read timeout)/,
+  ],
+  ["unanswered", "message", /^(?:Cannot use a pool after calling end|Connection terminated)/],
+  ["unanswered", "message", /^Client has encountered a connection error/],
   ["refused", "code", /^PGRST\d{3}$/],
   // SQL Server (tedious).
   ["unanswered", "code", /^(?:ENOTOPEN|ECONNCLOSED|EINSTLOOKUP|1205)$/],
@@ -103,26 +98,23 @@ const RULES: readonly (readonly [FailureKind, keyof Details, RegExp])[] = [
   ["refused", "mongo", /^\d+$/],
   // Redis: ioredis and node-redis.
   ["unanswered", "name", /^(?:MaxRetriesPerRequest|ClusterAllFailed|DisconnectsClient)Error$/],
-  [
-    "unanswered",
-    "name",
-    /^(?:SocketClosedUnexpectedly|(?:Connection|Socket)Timeout|Client(?:Closed|Offline))Error$/,
-  ],
+  ["unanswered", "name", /^(?:SocketClosedUnexpectedly|(?:Connection|Socket)Timeout)Error$/],
+  ["unanswered", "name", /^Client(?:Closed|Offline)Error$/],
   ["unanswered", "message", /^(?:Connection is closed|Stream isn't writeable|Command timed out)/],
   ["unanswered", "message", /^(?:LOADING|BUSY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|NOREPLICAS|OOM) /],
   ["refused", "name", /^(?:ReplyError|ErrorReply|SimpleError)$/],
   ["refused", "message", /^(?:NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|READONLY) /],
   // DynamoDB and other services of AWS.
-  [
-    "unanswered",
-    "name",
-    /Throttl|ThroughputExceeded|RequestLimit|ServiceUnavailable|InternalServer|Networking/,
-  ],
+  ["unanswered", "name", /Throttl|ThroughputExceeded|RequestLimit|ServiceUnavailable/],
+  ["unanswered", "name", /InternalServerError|NetworkingError/],
   ["refused", "name", /^(?:ResourceNotFound|Validation|AccessDenied|UnrecognizedClient)Exception$/],
   ["refused", "name", /^ConditionalCheckFailedException$/],
   // Query builders and ORMs, which do not keep the driver's error.
-  ["unanswered", "name", /^(?:KnexTimeoutError|ConnectionException)$/],
-  ["unanswered", "name", /^Sequelize(?:Connection\w*|Timeout)Error$/],
+  [
+    "unanswered",
+    "name",
+    /^(?:KnexTimeoutError|ConnectionException|Sequelize(?:Connection\w*|Timeout)Error)$/,
+  ],
   ["refused", "name", /^(?:Unique|ForeignKey|NotNull|Check)\w*ConstraintViolationException$/],
   ["refused", "name", /^(?:Sequelize\w+|(?:TableNotFound|InvalidFieldName|SyntaxError)Exception)$/],
   // Databases over HTTP.

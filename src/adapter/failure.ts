@@ -52,9 +52,7 @@ const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined
   failed: (method, why) => `The adapter's ${method}() failed${because(why)}`,
 };
 
-/**
- * A table or column that is not there, as SQLite, PostgreSQL, MySQL, SQL Server, Prisma and MongoDB say it.
- */
+/** A table or column that is not there, as SQLite, PostgreSQL, MySQL, SQL Server, Prisma and MongoDB say it. */
 const NO_TABLE = [
   /no such (?:table|column|collection)|invalid (?:object|column) name|unknown column/i,
   /(?:relation|table|column|collection)\b.* (?:does not|doesn't) exist/i,

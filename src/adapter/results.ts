@@ -43,8 +43,6 @@ const READERS: Readonly<Record<string, (result: Row, call: AdapterCall) => unkno
 /**
  * The result, with Dates in it; the same object if nothing is to be changed. If a value is no date, a session
  * or a sign-in link counts as expired, and an address as not verified.
- *
- * @throws {Error} If core must not go on.
  */
 export function readResult(call: AdapterCall, result: unknown): unknown {
   const key = WRITTEN_KEYS[call.name];

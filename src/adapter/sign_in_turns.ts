@@ -62,7 +62,7 @@ export class SignInTurns {
     return this.#isAlone;
   }
 
-  /** Lets the next ones look. Never rejects. */
+  /** Never rejects. */
   async end(): Promise<void> {
     await Promise.allSettled([...this.#held.keys()].map((name) => this.#leave(name)));
   }

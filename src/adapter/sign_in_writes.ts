@@ -14,7 +14,7 @@ import { AdapterFailure, isUnanswered } from "./failure.ts";
 import type { AccountId, UnfinishedUsers } from "./unfinished_users.ts";
 
 interface SignInOptions {
-  /** The type of its provider, which says what a new user needs to be able to sign in again. */
+  /** Of its provider: it says what a new user needs to be able to sign in again. */
   readonly type: string;
   /** The users that sign-ins have created, and not finished. */
   readonly unfinished: UnfinishedUsers;
@@ -28,7 +28,6 @@ const FINISH_OR_DELETE =
   "its `store`. Otherwise delete the user from the database: until then no other sign-in with its address " +
   "succeeds.";
 
-/** A sign-in was refused for a user that an earlier one may have left. */
 class UnfinishedUserFound extends Error {
   override readonly name = "UnfinishedUserFound";
 }
@@ -122,7 +121,7 @@ export class SignInWrites {
     });
   }
 
-  /** Records a user that was created. One whose address is verified can sign in by e-mail. */
+  /** A user whose address is verified can sign in by e-mail. */
   async #record({ id, emailVerified }: AdapterUser): Promise<void> {
     if (this.#asked !== undefined && !emailVerified) {
       await this.#options.unfinished.add(this.#asked, String(id));
@@ -144,11 +143,7 @@ export class SignInWrites {
     return user !== null && await this.#isLeft(user) ? user : undefined;
   }
 
-  /**
-   * Undoes what must not stay. Never rejects.
-   *
-   * @param failed Whether the adapter failed, so that the user has to sign in again.
-   */
+  /** Never rejects. `failed` says whether the adapter failed, so that the user has to sign in again. */
   async cleanUp(failed: boolean): Promise<void> {
     if (failed) await this.#restoreLink();
     if (failed && this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
@@ -305,10 +300,9 @@ async function undoIfLate<T>(call: T | PromiseLike<T>, undo: (late: T) => Promis
   }
 }
 
-/** For how long it is tried again, in milliseconds. */
 const TRIED_FOR_MS = 10 * 60_000;
 
-/** The pauses before another attempt, in milliseconds: each is twice the one before. */
+/** The pauses before another attempt: each is twice the one before. */
 const FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 5_000;
 
 /** Repeats what a database did not answer. Nobody waits, and no process runs for it. Rejects as the last attempt. */

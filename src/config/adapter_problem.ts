@@ -41,11 +41,7 @@ const PROVIDER_METHODS: Readonly<Record<string, readonly [name: string, methods:
   ]],
 };
 
-/**
- * Checks that `adapter` is one, also if sessions are in a token and no method is called before a sign-in.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_ADAPTER_INVALID`.
- */
+/** Checks that `adapter` is one, also if sessions are in a token and no method is called before a sign-in. */
 export function requireAdapter(adapter: unknown): void {
   if (adapter === undefined || adapter === null) return;
   const ofProviders = Object.values(PROVIDER_METHODS).flatMap(([, methods]) => methods);

@@ -115,11 +115,7 @@ function define(target: object, name: PropertyKey, value: unknown, enumerable: b
 /** The functions of a provider that return a user, at the provider or among its `options`. */
 type Users = Partial<Record<"authorize" | "profile", unknown>>;
 
-/**
- * Reports the first user that cannot be meant.
- *
- * @param provider A copy, which is written to.
- */
+/** @param provider A copy, which is written to. */
 export function watchUsers(provider: Provider, notices: Notices): Provider {
   const { id, options } = provider as { id: string; options?: Users & { id?: string } };
   for (const holder of [provider as Users, options ?? {}]) {

@@ -29,7 +29,6 @@ export function toMountPath(prefix: string): string {
   );
 }
 
-/** Checks that a configured `basePath` is the mount path, which the prefix decides, or the public path. */
 export function assertBasePath(
   basePath: string | undefined,
   mountPath: string,
@@ -73,7 +72,6 @@ export function ownPageProblem(
     "itself forever. Leave it out, or name a page of yours.";
 }
 
-/** Checks that no page of the application is the built-in page that it takes the place of. */
 export function assertOwnPages(
   pages: FastifyAuthPages = {},
   mount: string,
@@ -119,10 +117,8 @@ export function publicPaths(
 export type AddressedRequest = Pick<FastifyRequest, "originalUrl" | "url">;
 
 /**
- * Path and query of a request as its user sees them.
- *
- * @param removed What is removed from it on its way. `originalUrl` still has that if the application
- * itself removed it, with `rewriteUrl` or below a router of Express.
+ * Path and query of a request as its user sees them. `originalUrl` still has what was removed on its way if the
+ * application itself removed it, with `rewriteUrl` or below a router of Express.
  */
 export function publicUrl({ originalUrl, url }: AddressedRequest, removed: string): string {
   // "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2), whose host is not verified.

@@ -4,7 +4,7 @@ import { MAIL_SERVICES } from "../provider/mail_services.ts";
 import { type Settings, variableOf } from "../provider/settings.ts";
 import { isDiscovered, type ProviderSummary, SERVER_URLS } from "../provider/summary.ts";
 import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "../provider/openid_client.ts";
-import { type Facts, isWrapped, type Messages, type Mistake } from "./mistakes.ts";
+import { type Facts, isWrapped, type Messages } from "./mistakes.ts";
 import type { NoticeCode } from "./notices.ts";
 
 type OfProvider = (provider: ProviderSummary, settings: Settings, facts: Facts) => ReturnType<Messages>;
@@ -76,20 +76,19 @@ const PROBLEMS: readonly OfProvider[] = [
         `\`verifyIdTokens\` needs the \`clientSecret\` of "${id}", whose ID tokens are signed with it (${algorithm}).`;
     }
     if (algorithm !== undefined && !PUBLIC_KEY_ALGORITHMS.includes(algorithm as string)) {
-      return `\`verifyIdTokens\` cannot verify ID tokens of "${id}" that are signed with ` +
-        `${
-          JSON.stringify(algorithm)
-        }: set \`client.id_token_signed_response_alg\` to the algorithm that is ` +
-        "registered there, or leave it out.";
+      const given = JSON.stringify(algorithm);
+      return `\`verifyIdTokens\` cannot verify ID tokens of "${id}" that are signed with ${given}: set ` +
+        "`client.id_token_signed_response_alg` to the algorithm that is registered there, or leave it out.";
     }
     const name = isSet(jwks_endpoint) ? "jwks_endpoint" : "issuer";
     const address = jwks_endpoint ?? issuer;
     if (!isAddress(address)) {
-      return `\`verifyIdTokens\` needs the keys of the provider "${id}", and its \`${name}\` is ` +
-        `${isSet(address) ? "no address" : "not set"}: set \`issuer\` (or ${
+      const state = isSet(address) ? "no address" : "not set";
+      return `\`verifyIdTokens\` needs the keys of the provider "${id}", and its \`${name}\` is ${state}: set ` +
+        `\`issuer\` (or ${
           variableOf(factoryId, "ISSUER")
-        }), ` +
-        "whose discovery document says where they are, or `jwks_endpoint`.";
+        }), whose discovery document says where they are, or ` +
+        "`jwks_endpoint`.";
     }
     const isPlain = name === "jwks_endpoint" && !/^https:/i.test(String(address));
     return isPlain && facts.production && !facts.insecure.includes(id) &&
@@ -125,96 +124,85 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   userinfourl: "write `userinfo`",
 };
 
-export const PROVIDER_WARNINGS: readonly Mistake<NoticeCode>[] = [
+const WARNINGS: readonly (readonly [NoticeCode, OfProvider])[] = [
+  ["FST_AUTHJS_WARN_PROVIDER", ({ id, isOAuth }, settings) => {
+    const { params } = Object(settings.authorization) as { params?: Settings };
+    // Some factories take `scope` and put it where it belongs.
+    const isRight = (name: string) =>
+      ["clientId", "clientSecret"].includes(name) || (name === "scope" && params?.scope === settings.scope);
+    return Object.keys(isOAuth ? settings : {}).flatMap((name) => {
+      const instead = OTHER_NAMES[name.toLowerCase().replaceAll("_", "")];
+      return instead === undefined || settings[name] === undefined || isRight(name)
+        ? []
+        : [`The provider "${id}" has \`${name}\`, which is not read: ${instead}.`];
+    });
+  }],
+  ["FST_AUTHJS_WARN_PROVIDER", ({ id, factoryId, server }) => {
+    const incomplete = Object.values(server).find((url) => url !== undefined && hasUndefined(url));
+    return incomplete !== undefined &&
+      `The provider "${id}" has an address with "undefined" in it, ${incomplete}, so every sign-in with it fails: an ` +
+        "option that the address is made of is not set. Mostly it is `issuer` (or " +
+        `${variableOf(factoryId, "ISSUER")}).`;
+  }],
   [
     "FST_AUTHJS_WARN_PROVIDER",
-    each(({ id, isOAuth }, settings) => {
-      const { params } = Object(settings.authorization) as { params?: Settings };
-      // Some factories take `scope` and put it where it belongs.
-      const isRight = (name: string) =>
-        ["clientId", "clientSecret"].includes(name) || (name === "scope" && params?.scope === settings.scope);
-      return Object.keys(isOAuth ? settings : {}).flatMap((name) => {
-        const instead = OTHER_NAMES[name.toLowerCase().replaceAll("_", "")];
-        return instead === undefined || settings[name] === undefined || isRight(name)
-          ? []
-          : [`The provider "${id}" has \`${name}\`, which is not read: ${instead}.`];
-      });
-    }),
-  ],
-  [
-    "FST_AUTHJS_WARN_PROVIDER",
-    each(({ id, factoryId, server }) => {
-      const incomplete = Object.values(server).find((url) => url !== undefined && hasUndefined(url));
-      return incomplete !== undefined &&
-        `The provider "${id}" has an address with "undefined" in it, ${incomplete}, so every sign-in with it ` +
-          "fails: an option that the address is made of is not set. Mostly it is `issuer` (or " +
-          `${variableOf(factoryId, "ISSUER")}).`;
-    }),
-  ],
-  [
-    "FST_AUTHJS_WARN_PROVIDER",
-    each(({ id, isOAuth, checks }) =>
+    ({ id, isOAuth, checks }) =>
       isOAuth && (checks.length === 0 || checks.includes("none")) &&
       `The provider "${id}" has \`checks: ["none"]\`, so its callback accepts a sign-in that another browser ` +
-        'started (login CSRF). Use "pkce" or "state".'
-    ),
+        'started (login CSRF). Use "pkce" or "state".',
   ],
   [
     "FST_AUTHJS_WARN_PROVIDER",
-    each(({ id, formPost }, _settings, { origin }) =>
+    ({ id, formPost }, _settings, { origin }) =>
       formPost && origin !== undefined && !origin.secure && !isLoopback(origin) &&
       `The provider "${id}" answers with \`response_mode=form_post\`, which needs SameSite=None cookies, and ` +
-        `browsers refuse those over http: its sign-ins at ${origin.href} will fail. Serve the application over https.`
-    ),
+        `browsers refuse those over http: its sign-ins at ${origin.href} will fail. Serve the application over https.`,
   ],
+  // The boot goes on: an application with ten providers is developed with the credentials of one.
+  ["FST_AUTHJS_WARN_CREDENTIALS", ({ id, factoryId, type, isOAuth }, settings) => {
+    const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = Object(settings.client) as Settings;
+    const needed = {
+      clientId: isOAuth,
+      clientSecret: isOAuth && SECRET_METHODS.includes(String(method)),
+      apiKey: type === "email" && Object.hasOwn(MAIL_SERVICES, factoryId),
+    };
+    // `String(process.env.NAME)` and templates make it a text; a file of variables has `NAME=`.
+    const isMissing = (value: unknown) => !isSet(value) || value === "undefined" || value === "";
+    const missing = CREDENTIALS.filter(([name]) => needed[name] && isMissing(settings[name]));
+    const how = missing.map(([name, , suffix]) => `${variableOf(factoryId, suffix)} (or \`${name}\`)`);
+    const isPublic = missing.length === 1 && missing[0]![0] === "clientSecret";
+    return missing.length > 0 &&
+      `The provider "${id}" has no ${
+          missing.map(([, what]) => what).join(" and no ")
+        }, so every sign-in with it ` +
+        `fails: set ${how.join(" and ")}, and load the environment before FastifyAuth() is registered.` +
+        (isPublic
+          ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'
+          : "");
+  }],
   [
     "FST_AUTHJS_WARN_CREDENTIALS",
-    // The boot goes on: an application with ten providers is developed with the credentials of one.
-    each(({ id, factoryId, type, isOAuth }, settings) => {
-      const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = Object(settings.client) as Settings;
-      const needed = {
-        clientId: isOAuth,
-        clientSecret: isOAuth && SECRET_METHODS.includes(String(method)),
-        apiKey: type === "email" && Object.hasOwn(MAIL_SERVICES, factoryId),
-      };
-      // `String(process.env.NAME)` and templates make it a text; a file of variables has `NAME=`.
-      const isMissing = (value: unknown) => !isSet(value) || value === "undefined" || value === "";
-      const missing = CREDENTIALS.filter(([name]) => needed[name] && isMissing(settings[name]));
-      const how = missing.map(([name, , suffix]) => `${variableOf(factoryId, suffix)} (or \`${name}\`)`);
-      const secretAlone = missing.length === 1 && missing[0]![0] === "clientSecret";
-      return missing.length > 0 &&
-        `The provider "${id}" has no ${
-            missing.map(([, what]) => what).join(" and no ")
-          }, so every sign-in with it ` +
-          `fails: set ${how.join(" and ")}, and load the environment before FastifyAuth() is registered.` +
-          (secretAlone
-            ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'
-            : "");
-    }),
-  ],
-  [
-    "FST_AUTHJS_WARN_CREDENTIALS",
-    each(({ id, factoryId }, settings) =>
+    ({ id, factoryId }, settings) =>
       CREDENTIALS.filter(([name]) => isWrapped(String(settings[name] ?? ""))).map(([name, what, suffix]) =>
         `The ${what} of the provider "${id}" has quotation marks or white space around it, which Docker's ` +
         `\`--env-file\` keeps, for one: the provider will not know it. Set ${
           variableOf(factoryId, suffix)
         } (or ` +
         `\`${name}\`) without them.`
-      )
-    ),
+      ),
   ],
   [
     "FST_AUTHJS_WARN_TLS",
-    each(({ id, server }, _settings, { production, insecure }) =>
+    ({ id, server }, _settings, { production, insecure }) =>
       production && insecure.includes(id) &&
       `The provider "${id}" may be reached without TLS (${
           Object.values(server).find(Boolean) ?? "no address"
         }), by ` +
-        "`insecureProviders`: an attacker who can change traffic on the way to it can sign in as any of its users."
-    ),
+        "`insecureProviders`: an attacker who can change traffic on the way to it can sign in as any of its users.",
   ],
 ];
+
+export const PROVIDER_WARNINGS = WARNINGS.map(([code, messages]) => [code, each(messages)] as const);
 
 /** As core takes it, null is the same as unset. */
 function isSet(value: unknown): boolean {

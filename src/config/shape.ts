@@ -185,11 +185,7 @@ const PROVIDER: Readonly<Record<string, Rule>> = {
   ...each(TEXT, "clientId", "clientSecret", "issuer", "name", "redirectProxyUrl", "wellKnown"),
 };
 
-/**
- * As core takes them, null is the same as unset.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for a setting of another type.
- */
+/** As core takes them, null is the same as unset. */
 export function requireSettingTypes(provider: Provider): void {
   const { options, ...own } = provider as unknown as Record<string, unknown> & { options?: object };
   const settings: Record<string, unknown> = { ...own, ...options };
@@ -201,11 +197,9 @@ export function requireSettingTypes(provider: Provider): void {
 }
 
 /**
- * Compares a configuration with the settings that there are.
+ * Refuses settings that are misspelled, or of another type.
  *
  * @returns Warnings of settings that are unknown. A later version of core may know them.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a setting that is misspelled, or of another
- * type.
  */
 export function checkShape(config: FastifyAuthConfig): string[] {
   if (typeof (config as { plugin?: unknown }).plugin === "function") {

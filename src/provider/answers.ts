@@ -20,13 +20,7 @@ export interface ProviderAnswer {
   readonly sent: () => Iterable<readonly [string, string]>;
 }
 
-/**
- * Checks the answer to a GET request for a profile, a discovery document or keys.
- *
- * @param isMetadata Whether it is for metadata, whose address the application has set.
- * @throws {ProviderUnavailable} if the provider failed, or answered with something else.
- * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if it refused the request, or has no metadata there.
- */
+/** @param isMetadata Whether the request was for metadata, whose address the application has set. */
 export async function checkAnswer(answer: ProviderAnswer, isMetadata: boolean): Promise<void> {
   const { response } = answer;
   const oauthError = await readOAuthError(response);
@@ -52,8 +46,6 @@ export interface TokenRequest {
 /**
  * The answer of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can name
  * only that one: it knows no other status or member, and reads no body if there is a `WWW-Authenticate` header.
- *
- * @throws {ProviderUnavailable} if it has neither tokens nor an error.
  */
 export async function tokenAnswer(
   answer: ProviderAnswer,

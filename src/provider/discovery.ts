@@ -29,12 +29,8 @@ export function isDiscoveryUrl(url: URL): boolean {
 /**
  * Checks a document before the cache keeps it.
  *
- * @param url Where the document of its issuer would be.
- * @param production Whether an endpoint must be https.
- * @param issuer The configured one, if there is one.
- * @param from Where it is.
- * @returns The document, without `none` among the signing algorithms.
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`
+ * @param url Where the document of its issuer would be, which may not be where it is (`from`).
+ * @param issuer The configured one.
  */
 export function checkedDocument(
   text: string,

@@ -26,7 +26,6 @@ const DOCUMENTS = 100;
 /** How long one is kept, in milliseconds: a provider that moves an endpoint keeps the old one for longer. */
 const DOCUMENT_LIFETIME = 10 * 60_000;
 
-/** The limits of requests to providers. */
 export interface ProviderLimits {
   /** Milliseconds for a request and its response; 0 for no limit. */
   readonly timeout: number;
@@ -36,7 +35,6 @@ export interface ProviderLimits {
   readonly insecure?: readonly string[];
 }
 
-/** The configuration of a provider. */
 export interface ConfiguredProvider {
   readonly issuer?: string | undefined;
   /** Where its discovery document is, if not below the issuer. */
@@ -53,11 +51,7 @@ export interface ConfiguredProvider {
  */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/**
- * Makes the `fetch` that core uses for one provider.
- *
- * @param inner Sends the requests: the provider's `customFetch` or the global `fetch`.
- */
+/** @param inner Sends the requests: the provider's `customFetch` or the global `fetch`. */
 export function limitedFetch(
   provider: string,
   inner: Fetch,

@@ -20,9 +20,6 @@ import type { SigningKeys } from "./signing_keys.ts";
  * core to refuse, and so are the claims. If the provider publishes no keys, TLS stands for the signature.
  *
  * @param required Whether a token is refused then.
- * @throws {ProviderUnavailable} if the provider does not answer with its keys.
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for any other ID token, and if there have to be keys
- * and none are found.
  */
 export async function verifiedResponse(
   response: Response,

@@ -37,13 +37,7 @@ export function requestOptions({ fetch }: Pick<OpenIdClient, "fetch">) {
   };
 }
 
-/**
- * The provider's metadata. They are kept for ten minutes, as for sign-ins.
- *
- * @throws {ProviderUnavailable} If the provider does not answer.
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`, `FST_AUTHJS_UNAVAILABLE` for an answer that is no
- * such document.
- */
+/** The provider's metadata, which are kept for ten minutes, as for sign-ins. */
 export async function openIdMetadata(client: OpenIdClient): Promise<oauth.AuthorizationServer> {
   const response = await oauth.discoveryRequest(new URL(client.issuer), requestOptions(client));
   return parseJsonObject(await response.text()) as unknown as oauth.AuthorizationServer;
@@ -84,11 +78,7 @@ export async function publishedKeys(client: OpenIdClient): Promise<PublishedKeys
   return { issuer: metadata.issuer, url: metadata.jwks_uri, algorithms };
 }
 
-/**
- * The key of a client that is registered for tokens which are signed with its secret.
- *
- * @throws {TypeError} if it has no secret.
- */
+/** The key of a client that is registered for tokens which are signed with its secret. */
 export function secretKey({ client, clientSecret }: OpenIdClient) {
   const { id_token_signed_response_alg: registered = "" } = client ?? {};
   if (!SECRET_ALGORITHMS.includes(registered)) return undefined;

@@ -6,7 +6,7 @@ import { withDeadline } from "../utils/time.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 
-/** What a provider did wrong. The message is for the log. */
+/** The message is for the log. */
 export class ProviderUnavailable extends FastifyAuthError {
   constructor(readonly provider: string, message: string, cause?: unknown) {
     super("FST_AUTHJS_UNAVAILABLE", message, cause === undefined ? {} : { cause });
@@ -21,11 +21,7 @@ export interface ProviderWait {
   readonly late: string;
 }
 
-/**
- * Waits for work that sends requests to a provider.
- *
- * @throws {ProviderUnavailable} if there is no connection, it breaks off, or there is no result in time.
- */
+/** @throws {ProviderUnavailable} if there is no connection, it breaks off, or there is no result in time. */
 export async function waitForProvider<T>(
   work: Promise<T>,
   { provider, timeout, unreachable, broken, late }: ProviderWait,
@@ -81,7 +77,6 @@ const OF_REQUEST = /^(?:invalid|unauthorized|unsupported)_/;
 /** Too many requests, or a proxy whose server is gone, overloaded or silent. */
 const UNAVAILABLE_STATUSES = [429, 502, 503, 504];
 
-/** Whether a provider answered that it failed. */
 export function isUnavailableAnswer(status: number, error: string | undefined): boolean {
   // The code is of no use any more, whatever the status is.
   if (error === "invalid_grant") return false;

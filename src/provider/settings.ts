@@ -9,11 +9,7 @@ import { parseJsonObject } from "../utils/decode.ts";
 /** What is read or written of a provider, by the names of its settings. */
 export type Settings = Record<PropertyKey, unknown>;
 
-/**
- * Checks one of `providers`: a wrong import makes it `undefined`, or a module.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID`.
- */
+/** Checks one of `providers`: a wrong import makes it `undefined`, or a module. */
 export function requireProvider(provider: unknown, index: number): void {
   if (typeof provider === "function" || hasId(provider)) return;
   throw notAProvider(index, `is ${describe(provider)}`);

@@ -51,11 +51,7 @@ function isMissing(value: unknown): boolean {
   return value === undefined || value === null || value === "";
 }
 
-/**
- * The claims of the userinfo endpoint; none if the provider has no such endpoint.
- *
- * @throws {Error} if `sub` is not that of the ID token (OpenID Connect Core section 5.3.2).
- */
+/** Its claims, whose `sub` has to be that of the ID token (OpenID Connect Core section 5.3.2); none without an endpoint. */
 async function readUserinfo(provider: Configured, { sub }: Profile, tokens: TokenSet): Promise<Profile> {
   const { id, clientId, client, userinfo } = provider;
   if (userinfo?.request) {
