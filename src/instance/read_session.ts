@@ -7,8 +7,7 @@ import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open.ts";
 import { asOwn } from "../session/own_read.ts";
 import { type ReadContext, type SessionRead, SIGNED_OUT, warnOnce } from "../session/read.ts";
-import { readDatabaseSession } from "../session/read_database.ts";
-import { readJwtSession, refuseToken } from "../session/read_jwt.ts";
+import { readDatabaseSession, readJwtSession, refuseToken } from "../session/read_token.ts";
 import { changeClaims, cloneClaims } from "../session/renew.ts";
 import { canCarryCookies, carryLate, isWrittenBack } from "../session/reply.ts";
 import { type LatestRead, RequestReads } from "../session/request_reads.ts";
@@ -65,8 +64,7 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
       }
       const readToken = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
       if (length === 0 || length > settings.longestToken) found = refuseToken(cookie, MALFORMED, context);
-      else if (callsApplication(settings)) found = await asOwn(context, readToken, cookie, context);
-      else found = await readToken(cookie, context);
+      else found = await asOwn(context, readToken, cookie, context);
       // The cookies of the client are those of another session, or of none.
       if (settings.use === "header") found = { ...found, update: undefined };
     }
@@ -105,15 +103,6 @@ function contextOf(auth: AuthInstance, request: SessionRequest, settings: Sessio
     canSetCookie: () => settings.use === "cookie" && canCarryCookies(request),
     name: "",
   };
-}
-
-/** Whether a read calls functions of the application, which may ask for the session that is read. */
-function callsApplication(
-  { callbacks, event, rows, ownTokens, refreshes, refresh }: SessionSettings,
-): boolean {
-  const { jwt = event, session = jwt } = callbacks;
-  return session !== undefined || rows !== undefined || !ownTokens || refreshes ||
-    refresh.store !== undefined;
 }
 
 /** The session token of a request, with what that has changed so far. One in a header counts, also an invalid one. */

@@ -14,7 +14,7 @@ import { hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { CallbackFailure, finishSession, type ReadContext, wrapError } from "../session/read.ts";
-import { readRow } from "../session/read_database.ts";
+import { readRow } from "../session/read_token.ts";
 import { runCallbacks } from "../session/renew.ts";
 import { inTurn, refreshedElsewhere } from "../session/in_turn.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";

@@ -3,7 +3,6 @@ import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import type { NoticeCode } from "../config/notices.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
@@ -15,21 +14,16 @@ import { openToken } from "./open.ts";
 import type { SessionSettings } from "./settings.ts";
 
 /** The request that ends a sign-in. */
-export interface SignInRequest {
+export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
   readonly config: ResolvedConfig;
   readonly settings: SessionSettings;
   readonly held: SessionCookie;
   readonly cookies: string;
   readonly headers: { readonly "user-agent"?: string | undefined };
-  readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
   /** The adapter of the request, which undoes what a failed sign-in wrote. */
   readonly adapter: Adapter | undefined;
   /** The cookies of a session that the browser may hold. */
   readonly parts: readonly string[];
-  /** Whether the account, or the passkey, was linked in this sign-in. */
-  readonly linksAccount: boolean;
-  /** Whether it was linked to the user of the session of the browser: then that session goes on. */
-  readonly goesOn: boolean;
   /** What a test says of the sign-in, if its session is a row. */
   readonly claims?: JWT | undefined;
 }
@@ -54,17 +48,16 @@ export async function createSession(
   const { jwt } = config.core.callbacks ?? {};
   let claims = jwt === undefined ? params.token : await jwt(params);
   if (claims === null) return undefined;
-  const opened = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
-  const held = opened?.claims;
-  const signIn: SessionSignIn = { params, held, linksAccount, goesOn, warnOnce };
+  const before = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
+  const signIn: SessionSignIn = { params, held: before?.claims, linksAccount, goesOn, warnOnce };
   for (const { onSignIn } of hooks) claims = onSignIn?.(claims, signIn) ?? claims;
   let end: Date | undefined;
-  if (goesOn && held !== undefined) {
+  if (goesOn && before !== undefined) {
     // It has the claims of before that are kept, and ends when it would have.
-    const before = { claims: held, name: nameOf(held, token) };
+    const { exp } = before.claims;
     claims = withName(claims, before.name);
     for (const { keptClaims } of hooks) claims = { ...claims, ...keptClaims?.(before, true) };
-    end = typeof held.exp === "number" ? new Date(held.exp * 1000) : undefined;
+    end = typeof exp === "number" ? new Date(exp * 1000) : undefined;
   } else {
     const name = randomUUID();
     claims = withName(claims, name);
@@ -77,16 +70,21 @@ export async function createSession(
   });
   const session = { claims, name: nameOf(claims, sealed) };
   for (const { onSealed } of hooks) await onSealed?.(session, !goesOn, request.headers["user-agent"]);
-  return {
-    token: sealed,
-    cookies: sessionCookies(sealed, request.parts, cookie, end ?? newExpiry(settings)),
-  };
+  const cookies = sessionCookies(sealed, request.parts, cookie, end ?? newExpiry(settings));
+  return { token: sealed, cookies };
 }
 
 async function createRow(params: SignInParams, request: SignInRequest): Promise<NewSession> {
   const { settings, held, parts } = request;
   const adapter = request.adapter!;
-  const signIn: SessionSignIn = { ...request, params, held: undefined };
+  const signIn = {
+    ...request,
+    params,
+    held: undefined,
+    heldToken: held.token,
+    claims: request.claims,
+    adapter,
+  };
   const { sessionToken: token, expires } = request.goesOn
     ? (await adapter.getSessionAndUser!(held.token))!.session
     : await adapter.createSession!({
@@ -97,19 +95,7 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
       expires: new Date(Date.now() + settings.maxAge * 1000),
     });
   const cookies = sessionCookies(token, parts, settings.cookie, new Date(expires));
-  const { claims } = request;
-  for (const { onRow } of settings.hooks) {
-    const row = {
-      ...signIn,
-      cookies: request.cookies,
-      token,
-      heldToken: held.token,
-      claims,
-      settings,
-      adapter,
-    };
-    cookies.push(...await onRow?.(row) ?? []);
-  }
+  for (const { onRow } of settings.hooks) cookies.push(...await onRow?.({ ...signIn, token }) ?? []);
   return { token, cookies };
 }
 
