@@ -41,10 +41,7 @@ export function writeBack(scope: FastifyInstance): void {
   });
 }
 
-/**
- * Keeps a reply with a session cookie from shared caches, whatever hooks set after this one. One whose handler writes
- * the head gets the cookies there, since no `onSend` hook runs for it. Without a reply there is nothing to do.
- */
+/** Has a reply whose handler writes the head get the cookies there, since no `onSend` hook runs for it. */
 export function carryLate(reads: RequestReads): void {
   const { reply } = reads;
   if (reply === undefined) return;
@@ -63,7 +60,7 @@ export function carryLate(reads: RequestReads): void {
   });
 }
 
-/** Keeps a reply that gives a session cookie from shared caches. */
+/** Keeps a reply that gives a session cookie from shared caches, whatever hooks have set. */
 function keepOwnCookies({ carried }: RequestReads, reply: FastifyReply): void {
   const { raw } = reply;
   if (!carried.some((name) => hasPart(raw, name))) return;
@@ -72,9 +69,8 @@ function keepOwnCookies({ carried }: RequestReads, reply: FastifyReply): void {
 }
 
 /**
- * Goes on when the reads are done. What `done` throws is an error of the reply (a header that cannot be
- * encoded, say), and goes to Fastify like one that was thrown at once: in a promise that is not awaited, it
- * would end the process.
+ * Goes on when the reads are done. What `done` throws is an error of the reply, such as a header that cannot be
+ * encoded, and goes to Fastify: in a promise that is not awaited, it would end the process.
  */
 async function finish(
   reads: RequestReads,
@@ -125,10 +121,8 @@ export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): 
   });
 }
 
-/** What has headers. */
 type Held = Pick<Head, "getHeader">;
 
-/** The cookies that a head sets with these. */
 function linesWith(
   cookies: readonly SetCookie[],
   head: Held,
@@ -168,7 +162,6 @@ const LATE =
   "the session was given a new token after the head of the reply had been sent, and its cookie is lost. Read " +
   "the session, and wait for that, before the head is sent.";
 
-/** Says once that a cookie is lost. */
 function warnOfLoss({ log, server }: FastifyReply, loss: string): void {
   const { [WRITES_BACK]: said } = server as unknown as { readonly [WRITES_BACK]: Set<string> };
   if (said.has(loss)) return;

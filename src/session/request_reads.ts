@@ -9,24 +9,21 @@ import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } fro
 /** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it late. */
 export const READS: unique symbol = Symbol("fastify-authjs.reads");
 
-/**
- * For how long a request's read holds, in milliseconds. Hooks and handlers follow one another at once, but a
- * WebSocket or a stream of events is one request for hours, and its session may have ended.
- */
+/** Milliseconds for which a read holds: a WebSocket is one request for hours, and its session may end. */
 const READ_VALID_MS = 10_000;
 
 /** The latest read of a configuration; another takes its place once the request signs in or out, or updates it. */
 export interface LatestRead {
   readonly config: FastifyAuthConfig;
   /** The Cookie header, if it is not that of the request any more. */
-  cookies: string | undefined;
+  cookies?: string;
   result: Promise<SessionRead>;
   /** When it began; -Infinity if there was none. */
   at: number;
   /** Whether it is of what the request itself has changed. */
   readonly isOfChange: boolean;
   /** The read itself, for functions of the application that it calls. */
-  context: ReadContext | undefined;
+  context?: ReadContext;
 }
 
 /** A read that changed something. */
@@ -37,13 +34,10 @@ export interface Update extends CookieUpdate {
 
 const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 
-/** Reads the session of a request, and tells it of the end. Never rejects. */
-type Read = (reads: RequestReads, latest: LatestRead) => Promise<SessionRead>;
-
 export class RequestReads {
   readonly request: SessionRequest;
   readonly #headers: SessionRequest["headers"];
-  readonly #latest: LatestRead[] = [];
+  readonly #latest = new Map<FastifyAuthConfig, LatestRead>();
   underWay = 0;
   /** The reads that changed something, one for each session cookie: the later of two counts. */
   updates: readonly Update[] = [];
@@ -74,8 +68,11 @@ export class RequestReads {
     return holder[READS] = reads;
   }
 
-  /** One read for each configuration, however many hooks and handlers ask. */
-  once(config: FastifyAuthConfig, read: Read): Promise<SessionRead> {
+  /** One read for each configuration, however many hooks and handlers ask. `read` never rejects. */
+  once(
+    config: FastifyAuthConfig,
+    read: (reads: RequestReads, latest: LatestRead) => Promise<SessionRead>,
+  ): Promise<SessionRead> {
     const latest = this.#latestOf(config);
     // The one that asks may be a function of the application which the read calls.
     const own = latest.context && ownReadOf(latest.context);
@@ -90,16 +87,11 @@ export class RequestReads {
   }
 
   #latestOf(config: FastifyAuthConfig): LatestRead {
-    for (const latest of this.#latest) if (latest.config === config) return latest;
-    const latest: LatestRead = {
-      config,
-      cookies: undefined,
-      result: NOT_SIGNED_IN,
-      at: -Infinity,
-      isOfChange: false,
-      context: undefined,
-    };
-    this.#latest.push(latest);
+    let latest = this.#latest.get(config);
+    if (latest === undefined) {
+      latest = { config, result: NOT_SIGNED_IN, at: -Infinity, isOfChange: false };
+      this.#latest.set(config, latest);
+    }
     return latest;
   }
 
@@ -108,28 +100,24 @@ export class RequestReads {
     return this.#latestOf(config).cookies ?? this.#headers.cookie;
   }
 
-  /**
-   * Gives later reads of this request another Cookie header, since its reply sets cookies.
-   *
-   * @param known What a read gives from now on, if that is known.
-   */
+  /** Gives later reads another Cookie header, since the reply sets cookies, and what they give if it is known. */
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
-    const index = this.#latest.indexOf(this.#latestOf(config));
     const at = known === undefined ? -Infinity : monotonicNow();
     const result = Promise.resolve(known ?? SIGNED_OUT);
-    this.#latest[index] = { config, cookies, result, at, isOfChange: true, context: undefined };
+    this.#latest.set(config, { config, cookies, result, at, isOfChange: true });
   }
 
   /**
-   * A read is done. What it changed is left aside if it began before a later change of the request.
-   *
-   * @returns Whether the reply is to carry something of it.
+   * A read is done. Returns whether the reply is to carry something of it, unless the request has changed
+   * something since it began.
    */
   done(of: LatestRead, { update, session }: SessionRead): boolean {
     this.underWay--;
     if (update === undefined) return false;
     const before = this.updates.find(({ name }) => name === update.name);
-    if (before?.of.config === of.config && before.of !== of && !this.#latest.includes(of)) return false;
+    if (before?.of.config === of.config && before.of !== of && this.#latest.get(of.config) !== of) {
+      return false;
+    }
     const cookies = update.cookies();
     if (cookies.some(({ value }) => value !== "")) {
       // The configuration may not remember that the token was replaced.
@@ -151,11 +139,11 @@ export class RequestReads {
   }
 
   /**
-   * Waits for the reads under way, also for one that no handler awaits: it may have used up a refresh token,
-   * and its result must not be lost. Then asks the other processes whether their sessions ended.
+   * Waits for the reads under way, also for one that no handler awaits: it may have used up a refresh token.
+   * Then asks the other processes whether their sessions ended.
    */
   async settled(): Promise<void> {
-    for (const { result } of this.#latest) await result;
+    for (const { result } of this.#latest.values()) await result;
     for (const { checkOtherProcesses } of this.updates) await checkOtherProcesses?.().catch(() => {});
   }
 
@@ -166,6 +154,6 @@ export class RequestReads {
 
   /** Whether the cookies replace those that the request has set before the read. */
   replaces({ of }: Update): boolean {
-    return of.isOfChange && this.#latest.includes(of);
+    return of.isOfChange && this.#latest.get(of.config) === of;
   }
 }

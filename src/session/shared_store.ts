@@ -64,7 +64,7 @@ export class SharedStore {
     };
   }
 
-  /** While a call has no answer, others are made only now and then. */
+  /** Makes calls only now and then while one has no answer. */
   async #attempt<Name extends keyof OpenStore>(
     name: Name,
     args: Arguments<Name>,
@@ -75,8 +75,7 @@ export class SharedStore {
     if (now < this.#silentUntil) return otherwise;
     if (this.#silentUntil > 0) this.#silentUntil = now + SILENCE_MS;
     const answer = this.#send(name, args);
-    const hear = () => void (this.#silentUntil = 0);
-    answer.then(hear, hear);
+    answer.catch(() => {}).then(() => this.#silentUntil = 0);
     const late = () => {
       this.#silentUntil = monotonicNow() + SILENCE_MS;
       if (name === "lock") this.#giveBack(answer, args as Arguments<"lock">).catch(() => {});
