@@ -152,6 +152,25 @@ export function invalidProvider(message: string, options?: ErrorOptions): Fastif
   return new FastifyAuthError("FST_AUTHJS_PROVIDER_INVALID", message, options);
 }
 
+/** There were more attempts than a limit allows. */
+export class TooManyRequests extends FastifyAuthError {
+  /** The type for clients and for the log. */
+  readonly type = "TooManyRequests";
+  readonly told = { code: this.code, message: this.message };
+  /** After how many seconds the next attempt is allowed. */
+  readonly wait: number;
+  /** Fastify adds them to the reply. */
+  readonly headers: { readonly "retry-after": string };
+
+  constructor(seconds: number) {
+    const wait = Math.max(1, Math.ceil(seconds));
+    const unit = wait === 1 ? "second" : "seconds";
+    super("FST_AUTHJS_TOO_MANY_REQUESTS", `Too many requests. Try again in ${wait} ${unit}.`);
+    this.wait = wait;
+    this.headers = { "retry-after": String(wait) };
+  }
+}
+
 /** What is known of a failed action. */
 export interface ActionFailure {
   /** The type of the error. */

@@ -22,10 +22,7 @@ import type { AuthRoute } from "./table.ts";
 // What only requests need is loaded with the first one, and not when the application starts.
 const answerRequest = later(async () => (await import("./answer_request.ts")).answerRequest);
 export const refuseRequest = later(async () => (await import("./answer_request.ts")).refuseRequest);
-const sendAsset = later(async () => (await import("./assets.ts")).sendAsset);
-
-/** Describes a route for the document of `@fastify/swagger`. */
-type Describe = Awaited<ReturnType<typeof DOCUMENTS.ofAuthRoutes>>;
+const sendAsset = later(async () => (await import("./send_page.ts")).sendAsset);
 
 /** Which routes there are. */
 interface RoutesSetup {
@@ -33,7 +30,7 @@ interface RoutesSetup {
   /** What they are served for. */
   readonly auth: AuthInUse;
   /** Describes them for the document of the application, if that has them. */
-  readonly describe: Describe | undefined;
+  readonly describe: Awaited<ReturnType<typeof DOCUMENTS.ofAuthRoutes>> | undefined;
 }
 
 export function addRoutes(
@@ -45,17 +42,30 @@ export function addRoutes(
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of routes) {
-    pathsOf(scope, route, auth.config).forEach(({ url, id }, index) => {
-      const operations = describe && index === 0 ? operationsOf(scope, route, auth, describe) : [];
-      addRoute(scope, route, { url, id, mountOf, operations });
-    });
+    const [path, ...others] = pathsOf(scope, route, auth.config);
+    for (const method of describe === undefined ? [route.methods] : route.methods) {
+      const operation = typeof method === "string" ? describe?.(route, method, auth) : undefined;
+      register(scope, {
+        ...optionsOf(route, path!, mountOf),
+        method: [method].flat(),
+        // The application's own `transform`, which may expect zod, is not called for it.
+        ...(operation && {
+          schema: {},
+          config: {
+            [AUTH_ROUTE]: true,
+            swaggerTransform: ({ url }: { url: string }) => ({ schema: operation, url }),
+          } as object,
+        }),
+      });
+    }
+    for (const other of others) {
+      register(scope, { ...optionsOf(route, other, mountOf), method: [...route.methods] });
+    }
   }
-  const config: object = { [AUTH_ROUTE]: true };
   scope.route<{ Params: { file: string } }>({
     method: "GET",
     url: "/assets/:file",
-    config,
-    schema: HIDDEN,
+    ...shared(),
     handler: (request, reply) =>
       sendAsset(reply, request.params.file, mountOf(request as FastifyRequest).auth),
   });
@@ -71,7 +81,7 @@ interface RoutePath {
  * The paths of a route, also with a trailing slash: a provider or a proxy may add one. An id that is longer
  * than the router lets a parameter be has a path of its own.
  */
-export function pathsOf(
+function pathsOf(
   scope: FastifyInstance,
   { action, provider }: AuthRoute,
   config: ResolvedConfig,
@@ -122,18 +132,15 @@ function redactLog(scope: FastifyInstance): void {
   );
 }
 
-/** Documents of `@fastify/swagger` leave the route out. */
-const HIDDEN: Readonly<Record<string, boolean>> = { hide: true };
+/** The options that all routes share. Documents of `@fastify/swagger` leave them out. */
+function shared() {
+  // Plugins of the application may have declared what a `config` has.
+  return { config: { [AUTH_ROUTE]: true } as object, schema: { hide: true } as object };
+}
 
-/** The options that all routes share. */
+/** The options of routes whose replies are protected. */
 export function routeDefaults() {
-  return {
-    exposeHeadRoute: false,
-    // Plugins of the application may have declared what a `config` has.
-    config: { [AUTH_ROUTE]: true } as object,
-    schema: HIDDEN,
-    onSend: protectOnSend,
-  } as const;
+  return { ...shared(), exposeHeadRoute: false, onSend: protectOnSend } as const;
 }
 
 /** A hook of a route runs after those of instances, so it can override the headers that they set. */
@@ -150,19 +157,12 @@ export function protectOnSend(
   else late.then((page) => done(null, page), done);
 }
 
-/** What a route is made with. */
-interface RouteSetup extends RoutePath {
-  readonly mountOf: MountOf;
-  /** The methods that the document of the application describes. */
-  readonly operations: ReturnType<typeof operationsOf>;
-}
-
-function addRoute(
-  scope: FastifyInstance,
+function optionsOf(
   route: AuthRoute,
-  { url, id, mountOf, operations }: RouteSetup,
-): void {
-  const options: Omit<RouteOptions, "method"> = {
+  { url, id }: RoutePath,
+  mountOf: MountOf,
+): Omit<RouteOptions, "method"> {
+  return {
     ...routeDefaults(),
     url,
     errorHandler: (error, request, reply) =>
@@ -171,31 +171,6 @@ function addRoute(
     onRequest: admission(route, mountOf, id),
     handler: (request, reply) => answerRequest({ route, mount: mountOf(request), request, reply }),
   };
-  for (const { method, config } of operations) {
-    const { schema: _, ...shown } = options;
-    register(scope, { ...shown, method, config });
-  }
-  const described = operations.map(({ method }) => method);
-  const method = route.methods.filter((method) => !described.includes(method));
-  if (method.length > 0) register(scope, { ...options, method });
-}
-
-/**
- * The methods of a route that `@fastify/swagger` describes, each with the `config` that it reads the
- * operation from. The application's own `transform`, which may expect zod, is not called for it.
- */
-function operationsOf(
-  scope: FastifyInstance,
-  route: AuthRoute,
-  auth: AuthInUse,
-  describe: Describe,
-) {
-  return scope.supportedMethods.flatMap((method) => {
-    const operation = describe(route, method, auth);
-    if (operation === undefined) return [];
-    const swaggerTransform = ({ url }: { url: string }) => ({ schema: operation, url });
-    return [{ method, config: { [AUTH_ROUTE]: true, swaggerTransform } as object }];
-  });
 }
 
 /** Registers a route. Says so if the application has it already. */

@@ -8,7 +8,7 @@ import { protectOnSend, refuseRequest, register, routeDefaults, type RouterConfi
 import { assertServed, type MountOf } from "./admission.ts";
 import { type AuthRoute, handlerOf } from "./table.ts";
 
-const sendFailedPage = later(async () => (await import("./failed_page.ts")).sendFailedPage);
+const sendFailedPage = later(async () => (await import("./answer_request.ts")).sendFailedPage);
 
 /**
  * Answers every other path below the mount path: a misspelled callback URL contains a code as well, which the

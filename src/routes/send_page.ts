@@ -1,8 +1,9 @@
-/** Sends a built-in page. */
+/** Sends a built-in page, and the files that it loads. */
 import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
-import type { RequestContext } from "../core/context.ts";
+import type { AuthInUse, RequestContext } from "../core/context.ts";
+import { FastifyAuthError } from "../errors.ts";
 import { onHeaders } from "../http/reply_headers.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
@@ -72,4 +73,21 @@ function nonceOf(reply: FastifyReply): Nonce {
   if (typeof cspNonce?.script === "string" && typeof cspNonce.style === "string") return cspNonce as Nonce;
   const nonce = randomBytes(16).toString("base64url");
   return { script: nonce, style: nonce };
+}
+
+/** A year, in seconds: the name changes with the content. */
+const IMMUTABLE = "public, max-age=31536000, immutable";
+
+/** Sends a file below `<prefix>/assets/`, of the configuration that the request is for. */
+export async function sendAsset(reply: FastifyReply, file: string, auth: AuthInUse): Promise<FastifyReply> {
+  const asset = (await auth.assets()).find(file);
+  if (asset === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such file.");
+  return reply
+    .type(asset.type)
+    // While processes are replaced, a page of the one may load a file from the other, which has another
+    // content.
+    .header("cache-control", asset.file === file ? IMMUTABLE : "no-cache")
+    .header("x-content-type-options", "nosniff")
+    .header("cross-origin-resource-policy", "same-origin")
+    .send(asset.content);
 }

@@ -8,7 +8,7 @@ import type { Answer } from "../../core/answer.ts";
 import type { AskedRequest, AuthInUse, ProviderContext, RequestContext } from "../../core/context.ts";
 import { newestAttempt } from "../../routes/callback/attempts.ts";
 import { isCallbackOfServer } from "../../routes/table.ts";
-import { TooManyRequests } from "../../routes/too_many_requests.ts";
+import { TooManyRequests } from "../../errors.ts";
 import { EVERYONE_TRUSTED, isUntrusted, trustsEveryone, UNTRUSTED, withoutPort } from "./address.ts";
 import { hasFailed, sentBy, subjectOf } from "./attempt.ts";
 import { loadRateLimit, openCounters } from "./counters.ts";
