@@ -120,7 +120,7 @@ function addInbox(pages: FastifyInstance, { mail: { inbox } }: RouteParts): void
 }
 
 const MESSAGE_POLICY = "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; " +
-  "style-src 'unsafe-inline'; frame-ancestors 'self'";
+  "img-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'";
 
 function viewOf(request: FastifyRequest, reply: FastifyReply): View {
   const [path = "/"] = request.url.split("?");

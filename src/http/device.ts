@@ -7,8 +7,8 @@ const BROWSERS: Names = [
   ["Opera", /\bOPR\//],
   ["Samsung Internet", /\bSamsungBrowser\//],
   ["Firefox", /\b(?:Firefox|FxiOS)\//],
-  ["Chrome", /\b(?:Chrome|CriOS)\//],
-  ["Safari", /\bSafari\//],
+  ["Chrome", /(?:Chrome|CriOS)\//],
+  ["Safari", /\bVersion\/[\d.]+ .*\bSafari\//],
 ];
 
 /** iPhones also say that they are like macOS, Android that it is Linux. */
