@@ -64,7 +64,7 @@ function sessionAndUser(result: Row, call: AdapterCall): Row | null {
   call.warn(
     `getSessionAndUser ${missing}`,
     `The adapter's getSessionAndUser() returned no \`${missing}\`: the session counts as none. Have it ` +
-      "return `{ session, user }`, and null where one of them is gone. Delete the sessions of a user with " +
+      "return `{ session, user }`, and null if one of them is gone. Delete the sessions of a user with " +
       "the user.",
   );
   return null;
@@ -119,7 +119,7 @@ function warnOfValue({ name, warn }: AdapterCall, field: string, value: unknown,
     `The adapter's ${name}() returned ${
       describeShape(value)
     } as \`${field}\`, which is no date: ${effect}. Have ` +
-      "the adapter return a Date, ISO 8601 text (UTC where it names no zone) or milliseconds since 1970.",
+      "the adapter return a Date, ISO 8601 text (UTC if it names no zone) or milliseconds since 1970.",
   );
 }
 

@@ -176,7 +176,7 @@ export class SignInWrites {
       await this.#removeUnfinished(user);
     } catch (error) {
       if (!isUnanswered(error)) return giveUp(error);
-      const later = "That is tried again for ten minutes; another line follows where it fails.";
+      const later = "That is tried again for ten minutes; another line follows if it fails.";
       this.#report(`${what} yet. ${later}`, error);
       // A logger of the application that throws would end the process, and there is no other place to say it.
       tryAgain(() => this.#removeLeft(user)).catch(giveUp).catch(() => {});

@@ -117,7 +117,7 @@ export const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
       origin === undefined && !core.trustHost &&
       `The public origin is unknown: ${production ? "NODE_ENV is production" : "`trustHost` is false"} and ` +
         "neither `origin` nor AUTH_URL is set. Set AUTH_URL to the address users type (https://app.example), or, " +
-        "where the Host header is checked before it gets here, AUTH_TRUST_HOST=true or `trustHost: true`." +
+        "if the Host header is checked before it gets here, AUTH_TRUST_HOST=true or `trustHost: true`." +
         (env.NEXTAUTH_URL ? " NEXTAUTH_URL is not read." : ""),
   ],
   // It becomes part of every callback URL.

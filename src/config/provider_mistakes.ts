@@ -84,11 +84,9 @@ const PROBLEMS: readonly OfProvider[] = [
     const address = jwks_endpoint ?? issuer;
     if (!isAddress(address)) {
       const state = isSet(address) ? "no address" : "not set";
+      const issuerSetting = `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
       return `\`verifyIdTokens\` needs the keys of the provider "${id}", and its \`${name}\` is ${state}: set ` +
-        `\`issuer\` (or ${
-          variableOf(factoryId, "ISSUER")
-        }), whose discovery document says where they are, or ` +
-        "`jwks_endpoint`.";
+        `${issuerSetting}, whose discovery document says where they are, or \`jwks_endpoint\`.`;
     }
     const isPlain = name === "jwks_endpoint" && !/^https:/i.test(String(address));
     return isPlain && facts.production && !facts.insecure.includes(id) &&

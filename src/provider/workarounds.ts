@@ -1,8 +1,6 @@
 /**
- * Workarounds for providers that fail as core 0.41.3 ships them.
- *
- * Each comment says what the provider does that core does not expect. `tests/kernel/provider/provider_flows_test.ts` shows
- * for each that core alone fails. Core merges the application's settings over a workaround.
+ * Workarounds for providers that fail as core 0.41.3 ships them, each with what the provider does that core does not
+ * expect. `provider_flows_test.ts` shows for each that core alone fails. The application's settings come over them.
  */
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
