@@ -12,12 +12,10 @@ export interface Answer {
   /** The HTTP status, unless there is a redirect. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** A value to send as JSON, or text. */
   readonly body?: unknown;
   /** A built-in page, which is rendered when the answer is sent. */
   readonly page?: Page;
   readonly cookies: readonly SetCookie[];
-  /** The session token that they set. */
   readonly session?: string;
   /** Whether that session is the one that the browser has, with an account more. */
   readonly goesOn?: boolean;
@@ -28,7 +26,6 @@ export interface Answer {
   readonly registers?: User | undefined;
   /** Of the link that was mailed. */
   readonly mailed?: Pick<VerificationToken, "identifier" | "expires">;
-  /** What is published, unless there is an error. */
   readonly events?: { readonly [Name in keyof AuthEvents]?: EventDetails<Name> };
   /** Whether it was logged and published already, such as with another request of the same attempt. */
   readonly isReported?: boolean;

@@ -15,13 +15,11 @@ import { addressOf, type ProviderContext, type SignedIn } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
 
 export interface CoreCall {
-  /** What a callback is checked by. */
   readonly checks?: Checks;
   /** What is other than in the settings of the provider. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** The user to whom core links the account. Without one it links none. */
   readonly signedIn?: SignedIn | undefined;
-  /** Wraps the adapter. */
   readonly wrapAdapter?: (adapter: Adapter) => Adapter;
 }
 

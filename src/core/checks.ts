@@ -15,7 +15,6 @@ export interface Checks {
   readonly pkce?: string | undefined;
   readonly nonce?: string | undefined;
   readonly challenge?: string | undefined;
-  /** The user under whom the passkey is registered. */
   readonly user?: User | undefined;
 }
 
@@ -47,7 +46,6 @@ export async function userToRegister(
   return content?.registerData as User | undefined;
 }
 
-/** The check cookies for core, as a Cookie header. */
 export function checkHeader(
   { challenge, user: registerData, ...checks }: Checks,
   { provider, settings: { jwt } }: ProviderContext,

@@ -24,7 +24,6 @@ import type { Answer } from "./answer.ts";
 
 export type Handler = (context: RequestContext) => Promise<Answer>;
 
-/** The user who is signed in, as core is told. */
 export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
 
 /** Has core end a sign-in that links an account to the user who is signed in. */
@@ -37,7 +36,6 @@ export type Limited = "requests" | "refusals" | "tokens";
 
 /** What a feature adds to a configuration. */
 export interface Hooks extends SessionHooks {
-  /** Answers the routes of the feature, by action. */
   readonly handlers?: Readonly<Record<string, Handler>>;
   /** The configuration is mounted: with the application, or with its first request. */
   onMount?(scope: FastifyInstance, auth: AuthInUse): Promise<void>;
@@ -64,11 +62,9 @@ export interface Hooks extends SessionHooks {
   onGuard?(guarded: Guarded): Promise<GuardRefusal | undefined>;
 }
 
-/** A request of a signed-in user to a guarded route. */
 export interface Guarded {
   readonly request: GuardedRequest;
   readonly config: FastifyAuthConfig;
-  /** Those of the guard. */
   readonly options: FeatureGuardOptions;
 }
 
@@ -86,16 +82,13 @@ export interface GuardRefusal {
 export interface AuthInUse {
   readonly config: ResolvedConfig;
   readonly hooks: readonly Hooks[];
-  /** The session settings for https (`secure`) or http. */
   settings(secure: boolean): SessionSettings;
   /** Where guesses at the codes of mails are counted. */
   readonly guesses: SharedStore;
   assets(): Promise<Assets>;
-  /** Calls `tell` once for each `what`. */
   once(what: string, tell: () => void): void;
 }
 
-/** One auth request. */
 export interface RequestContext {
   /** As Fastify has it: the rest is normalised, but for the headers. */
   readonly request: FastifyRequest;
@@ -107,7 +100,6 @@ export interface RequestContext {
   readonly origin: PublicOrigin;
   /** The first segment of the path below the mount path. */
   readonly action: string;
-  /** The provider that the path names. */
   readonly provider: ProviderSummary | undefined;
   readonly method: "GET" | "POST";
   readonly limited: Limited | undefined;
@@ -116,9 +108,7 @@ export interface RequestContext {
   readonly held: SessionCookie;
   /** Without its `?`. */
   readonly query: string;
-  /** `undefined` for a GET. */
   readonly body: AuthBody | undefined;
-  /** That of the body. */
   readonly callbackUrl: string | undefined;
   /** Whether a route of the application asks. Its headers were checked, so there is no CSRF token. */
   readonly fromApplication: boolean;
@@ -128,7 +118,6 @@ export interface RequestContext {
   readonly readSession: () => Promise<SessionRead>;
   readonly logger: AuthLogger;
   readonly log: Log;
-  /** Logs a warning about the configuration, once for each `what`. */
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }
 
@@ -140,7 +129,6 @@ export type AskedRequest =
   >
   & { readonly method: string };
 
-/** A request about one provider. */
 export type ProviderContext = RequestContext & { readonly provider: ProviderSummary };
 
 export function addressOf({ origin, mountPath, action, provider, query }: RequestContext): string {
@@ -162,7 +150,6 @@ export function sessionParts(
   return isWithheld ? [...possibleParts(name, longestToken), ...names] : names;
 }
 
-/** The request without some of its cookies. */
 export function withoutCookies<Context extends RequestContext>(
   context: Context,
   names: readonly string[],

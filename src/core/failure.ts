@@ -42,10 +42,8 @@ export const KNOWN_ERRORS: Readonly<Record<string, KnownError>> = {
   WebAuthnVerificationError: { status: 401, level: "warn" },
 };
 
-/** What a client may know of an error. */
 export interface Failure {
   readonly status: number;
-  /** The type of the error. */
   readonly error: string;
   /** Such as the `code` of a `CredentialsSignin`. */
   readonly code?: string;

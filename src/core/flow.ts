@@ -14,7 +14,6 @@ export interface Flow {
   readonly csrfToken: string | undefined;
   /** Where the flow leads, as the `redirect` callback allows it. */
   readonly callbackUrl: string;
-  /** The cookies that the browser does not have yet. */
   readonly cookies: readonly SetCookie[];
 }
 
@@ -32,7 +31,6 @@ export async function flowOf(context: RequestContext): Promise<Flow> {
   return { csrfToken, callbackUrl, cookies: [{ name, value, options }, ...cookies] };
 }
 
-/** Where the flow leads. Throws what the `redirect` callback throws. */
 export async function callbackUrlOf(context: RequestContext): Promise<Omit<Flow, "csrfToken">> {
   const { cookies, origin, query, settings: { callbackUrlCookie: { name, options } } } = context;
   const sent = parseCookie(cookies)[name];

@@ -25,7 +25,6 @@ export class AuthInstance {
   readonly guesses: SharedStore;
   /** What features remember besides, by their names. */
   readonly memory: Map<string, unknown>;
-  /** The files that the built-in pages load. */
   readonly assets = later(async () => {
     const { loadAssets } = await import("../pages/assets.ts");
     const assets = await loadAssets(assetOptions(this.config.pages));
@@ -87,7 +86,6 @@ export class AuthInstance {
     this.config.notices.warn(problem, "FST_AUTHJS_WARN_CODEC");
   }
 
-  /** Warnings that do not stop the boot. */
   get warnings(): readonly Notice[] {
     return [...this.config.warnings, ...this.used.warnings];
   }

@@ -6,7 +6,6 @@ import type { Notice } from "../config/notices.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
 export interface Report {
-  /** The mount path as users see it. */
   readonly mount: string;
   readonly line: string;
   readonly table: string;
@@ -54,7 +53,6 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
   };
 }
 
-/** What to register at the providers. */
 function providerRows(providers: readonly ProviderSummary[], base: string): Row[] {
   if (providers.length === 0) return [["provider", "none: no user can sign in"]];
   return providers.map(({ id, type, checks, redirectProxyUrl }): Row => {

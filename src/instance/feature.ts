@@ -36,7 +36,6 @@ export interface ListedActions {
   readonly ofConfiguration?: readonly string[];
 }
 
-/** What a feature is configured with. */
 export interface Setup extends Facts {
   readonly store: SharedStore | undefined;
   /** What features keep for the next configuration of the tenant, by name. */
@@ -45,7 +44,6 @@ export interface Setup extends Facts {
 
 /** What a feature adds to guards, besides {@linkcode Hooks.onGuard}. */
 export interface ListedGuard {
-  /** Its options of a guard. */
   readonly rules: Readonly<Record<string, Rule>>;
   /** What is wrong with them if the configuration does not use the feature. */
   readonly unused: string;
@@ -54,11 +52,9 @@ export interface ListedGuard {
 }
 
 export interface Feature {
-  /** What each of its options may be. */
   readonly rules?: { readonly [Name in keyof FeatureOptions]?: Rule };
   /** What stops the boot; the first one is said. */
   readonly problems?: readonly Mistake<FastifyAuthErrorCode>[];
-  /** What is logged at boot. */
   readonly warnings?: readonly Mistake<NoticeCode>[];
   /** Its routes, with the handlers that {@linkcode Hooks.handlers} has. */
   readonly routes?: readonly AuthRoute[];
@@ -70,13 +66,10 @@ export interface Feature {
   configure(setup: Setup): Hooks;
 }
 
-/** The features that a configuration uses, and what they add to it. */
 export interface UsedFeatures {
   readonly features: readonly Feature[];
   readonly hooks: readonly Hooks[];
-  /** Warnings that do not stop the boot. */
   readonly warnings: readonly Notice[];
-  /** Recommendations for the operator. */
   readonly advice: readonly Notice[];
 }
 
@@ -116,7 +109,6 @@ export function lackingFeature(
   }
 }
 
-/** Whether a configuration uses a feature. */
 export function isUsed(
   { options, isUsed }: Pick<ListedFeature, "options" | "isUsed">,
   facts: Facts,

@@ -8,14 +8,11 @@ import type { ConfigForRequest, FastifyAuthConfig } from "../types.ts";
 /** The decorator of the root instance that keeps its mounts, also for a doctor of another copy of us. */
 const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
 
-/** A registration of the plugin. */
 export interface Mounted {
   /** The instance it was registered on: whose routes it is nearest to. */
   readonly scope: FastifyInstance;
   readonly mountPath: string;
-  /** The configuration, or the function that chooses it. */
   readonly config: FastifyAuthConfig | ConfigForRequest;
-  /** The instance of the configuration, unless a function chooses it. */
   readonly auth?: AuthInstance;
   /** Makes the mount ready for a configuration that the function has chosen. */
   readonly prepare?: (config: FastifyAuthConfig) => Promise<unknown>;
@@ -23,7 +20,6 @@ export interface Mounted {
   readonly paths: WeakMap<AuthInstance, PublicPaths>;
 }
 
-/** The mounts in an application, in the order they were registered. */
 export function mountedIn(instance: object): readonly Mounted[] {
   return (instance as { [MOUNTED]?: Mounted[] })[MOUNTED] ?? [];
 }

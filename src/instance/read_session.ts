@@ -23,7 +23,6 @@ export function readSession(request: SessionRequest, config: FastifyAuthConfig):
   return RequestReads.of(request).once(config, read);
 }
 
-/** Changes the claims of the session of a request. */
 export async function changeSession(
   request: SessionRequest,
   config: FastifyAuthConfig,

@@ -26,7 +26,6 @@ const MOST = { max: 1000 };
 /** How many objects in a row, each in use for less time than this, show that the function makes them anew. */
 const MOST_HASTY = 10, SOON_MS = 60_000;
 
-/** The configurations of one function. */
 export class Tenants {
   readonly #choose: ConfigForRequest;
   readonly #known = new LRUCache<string, Known>(MOST);

@@ -11,7 +11,6 @@ import { isJsonObject, parseJsonObject } from "../utils/decode.ts";
 import { open, seal } from "./jwe.ts";
 import { EXPIRED, Refusal } from "./refusal.ts";
 
-/** Core's default lifetime of a token, in seconds. */
 const DEFAULT_MAX_AGE = 30 * 24 * 60 * 60;
 
 /** Core's tolerance for the clocks of two machines, in seconds. */

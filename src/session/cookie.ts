@@ -19,9 +19,7 @@ export interface SessionCookie {
   readonly isRepeated?: boolean;
 }
 
-/**
- * The most characters core puts in one cookie: 4096 bytes less its estimate for the name and the attributes.
- */
+/** The most characters core puts in one cookie: 4096 bytes less its estimate for name and attributes. */
 export const CHUNK_SIZE = 4096 - 160;
 
 const MOST_CHUNKS = 16;

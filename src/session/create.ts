@@ -13,7 +13,6 @@ import { nameOf, withName } from "./name.ts";
 import { openToken } from "./open.ts";
 import type { SessionSettings } from "./settings.ts";
 
-/** The request that ends a sign-in. */
 export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
   readonly config: ResolvedConfig;
   readonly settings: SessionSettings;
@@ -22,7 +21,6 @@ export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
   readonly headers: { readonly "user-agent"?: string | undefined };
   /** The adapter of the request, which undoes what a failed sign-in wrote. */
   readonly adapter: Adapter | undefined;
-  /** The cookies of a session that the browser may hold. */
   readonly parts: readonly string[];
   /** What a test says of the sign-in, if its session is a row. */
   readonly claims?: JWT | undefined;
@@ -33,11 +31,7 @@ export interface NewSession {
   readonly cookies: readonly SetCookie[];
 }
 
-/**
- * Makes the session; none if the `jwt` callback returned null.
- *
- * @throws {SessionTooLarge} or, if it could not be recorded, {@linkcode SessionStoreFailure}.
- */
+/** Makes the session; none if the `jwt` callback returned null. */
 export async function createSession(
   params: SignInParams,
   request: SignInRequest,

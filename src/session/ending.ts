@@ -19,7 +19,6 @@ import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
 /** What reads and requests to auth routes have in common here. */
 export interface EndingContext {
   readonly settings: SessionSettings;
-  /** Where failures of the store go. */
   readonly logger: Pick<LoggerInstance, "error">;
 }
 
@@ -29,7 +28,6 @@ export interface EndingContext {
  */
 const LATE_REQUESTS_MS = 30_000;
 
-/** The value that the store has for a session that ended. */
 const ENDED = "ended";
 
 function placeOfEnd(name: string): Place {
@@ -102,7 +100,6 @@ export async function endSession(
   }
 }
 
-/** Whether a session ended, here or in another process. */
 export async function hasEnded(name: string, context: EndingContext): Promise<boolean> {
   const { live } = context.settings;
   if (live.endings(name) > 0) return true;
@@ -115,7 +112,6 @@ export async function hasEnded(name: string, context: EndingContext): Promise<bo
   return true;
 }
 
-/** The store, with its failures in the log. */
 export function sharedStore({ settings: { refresh }, logger }: EndingContext): OpenStore | undefined {
   return refresh.store?.reportingTo(logger);
 }

@@ -17,10 +17,8 @@ export interface NamedSession {
 /** A sign-in, as core gives it to `callbacks.jwt`. */
 export type SignInParams = Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0];
 
-/** A sign-in whose session is about to be made. */
 export interface SessionSignIn {
   readonly params: SignInParams;
-  /** The claims of the session that the browser had. */
   readonly held: JWT | undefined;
   /** Whether the account, or the passkey, was linked in this sign-in. */
   readonly linksAccount: boolean;
@@ -29,18 +27,15 @@ export interface SessionSignIn {
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }
 
-/** A sign-in whose session is a row. */
 export interface SignInWithRow extends SessionSignIn {
   /** The token of the row, and that of the session which the browser had. */
   readonly token: string;
   readonly heldToken: string;
-  /** The Cookie header. */
   readonly cookies: string;
   /** What a test says of the sign-in. */
   readonly claims: JWT | undefined;
   /** What the cookies beside that of the session are made with. */
   readonly settings: RowSettings;
-  /** The adapter of the request, which undoes what a failed sign-in wrote. */
   readonly adapter: Adapter;
 }
 
@@ -50,7 +45,6 @@ export interface RowSettings {
   besideCookie(definition: CookieDefinition): CookieSettings;
 }
 
-/** A request that uses a session. */
 export interface SessionUse {
   readonly userAgent: string | undefined;
   /** Is told of what fails and changes nothing. */
@@ -70,7 +64,6 @@ export interface SessionHooks {
   keptClaims?(session: NamedSession, isDue: boolean): JWT;
   /** A session begins, by a sign-in or as that of a token for a header: adds claims to its token. */
   onBegin?(claims: JWT, name: string): Promise<JWT>;
-  /** Adds claims to the token of a user who signs in. */
   onSignIn?(claims: JWT, signIn: SessionSignIn): JWT;
   /** A token was sealed. What it throws for a new session refuses that; else it is logged. */
   onSealed?(session: NamedSession, isNew: boolean, userAgent: string | undefined): Promise<void>;
@@ -80,7 +73,6 @@ export interface SessionHooks {
   readonly rowCookies?: readonly CookieDefinition[];
   /** Whether a session has ended elsewhere; throws if that is not known. */
   hasEnded?(session: NamedSession, use: SessionUse | undefined): Promise<boolean>;
-  /** A session ends here. */
   onEnd?(session: NamedSession): Promise<void>;
   /** The sessions in a JWT that are known. */
   readonly known?: KnownSessions;

@@ -15,12 +15,10 @@ export interface KnownSession extends SessionKey {
   readonly userAgent?: string | undefined;
 }
 
-/** The sessions of users, as they are kept. */
 export interface KnownSessions {
   list(user: string): Promise<KnownSession[]>;
   /** Ends one. Resolves with whether it is known that it had not ended. */
   end(session: SessionKey): Promise<boolean>;
-  /** Ends all of a user but one. */
   endAll(user: string, except: string | undefined): Promise<void>;
 }
 

@@ -33,7 +33,6 @@ export interface JwtRead {
   readonly expires: string;
   /** The new token for the browser, if it differs from the one that came. */
   readonly sealed?: string | undefined;
-  /** Why the claims could not be sealed. */
   readonly error?: Error;
   /** How often the session has ended, if this read ended it. */
   readonly endings?: number;
@@ -42,9 +41,7 @@ export interface JwtRead {
 /** What a read or an update gives: the token that the session has then, if it is a new one. */
 type Outcome = Pick<JwtRead, "sealed">;
 
-/** The sessions of one configuration in this process. */
 export class LiveSessions {
-  /** By a token the one that took its place. */
   readonly #successors = new LRUCache<string, string>({
     maxSize: MOST_REPLACED,
     sizeCalculation: (_by, token) => token.length,
@@ -53,7 +50,6 @@ export class LiveSessions {
   });
   /** The reads under way by their tokens: others of the same token join what it gives. */
   readonly reads: Map<string, Promise<JwtRead>> = new Map();
-  /** The updates under way by the names of their sessions. */
   readonly updates: Map<string, Promise<Outcome>> = new Map();
   /** By names, in the order in which they are forgotten. */
   readonly #ends = new Map<string, End>();
@@ -112,7 +108,6 @@ export class LiveSessions {
     return this.newest(sealed);
   }
 
-  /** How often a session ended. */
   endings(name: string): number {
     return this.#ends.get(name)?.times ?? 0;
   }

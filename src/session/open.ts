@@ -10,7 +10,6 @@ import { areFor, digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
 import type { SessionSettings } from "./settings.ts";
 
-/** A token that was opened. */
 export interface OpenToken {
   readonly token: string;
   /** The name of its session. */
@@ -114,7 +113,6 @@ function toJson(value: unknown): string | undefined {
   }
 }
 
-/** The name of the session of a token. */
 export async function sessionName(token: string, settings: SessionSettings): Promise<string> {
   if (settings.strategy === "database") return rowName(token, settings.use);
   return await openToken(token, settings).then(({ name }) => name, () => digestName(token));

@@ -8,7 +8,6 @@ import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
 import type { SessionSettings } from "./settings.ts";
 
-/** What a read gives. */
 export interface SessionRead {
   readonly session: Session | null;
   /** The claims of the session token, as the callbacks left them. */
@@ -38,7 +37,6 @@ export interface AuthLogger extends LoggerInstance {
   refusal(reason: Error): void;
 }
 
-/** A read or an update of a session that is under way. */
 export interface ReadContext {
   readonly settings: SessionSettings;
   readonly headers: { readonly "user-agent"?: string | undefined };

@@ -191,7 +191,6 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
   return knownBefore(name, cookie, context) ?? await readRow(cookie, context);
 }
 
-/** Reads the row of a session, for a read or an update of it. */
 export async function readRow(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings, logger, update, name } = context;
   const { callbacks, maxAge, updateAge, live } = settings;

@@ -60,7 +60,6 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   }
 }
 
-/** The session for the claims, through the `session` callback. */
 export async function makeSession(token: JWT, expires: string, context: ReadContext): Promise<unknown> {
   const { callbacks } = context.settings;
   const session = sessionOf(token, expires);
@@ -78,7 +77,6 @@ export async function makeSession(token: JWT, expires: string, context: ReadCont
  * token, and give it to the browser.
  *
  * @param change Makes new claims, unless others have done so meanwhile.
- * @throws {SessionTooLarge} If they do not fit in the cookie; what `change` throws.
  */
 export async function changeClaims(
   token: string,

@@ -21,7 +21,6 @@ export function canCarryCookies(request: SessionRequest): boolean {
   return request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 
-/** Sets changed session cookies on every reply of this scope, and of those within. */
 export function writeBack(scope: FastifyInstance): void {
   // A second registration in the scope, or one in a scope within: the hook is there already.
   if (scope.hasDecorator(WRITES_BACK)) return;
@@ -132,7 +131,6 @@ function linesWith(
   return [...others, ...cookies.map(toSetCookieLine)];
 }
 
-/** Whether a head sets or removes that session's cookie. */
 function hasPart(head: Held, name: string): boolean {
   return valuesOf(head, "set-cookie").some((line) => isSessionPart(nameIn(line), name));
 }

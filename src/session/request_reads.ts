@@ -26,7 +26,6 @@ export interface LatestRead {
   context?: ReadContext;
 }
 
-/** A read that changed something. */
 export interface Update extends CookieUpdate {
   readonly of: LatestRead;
   readonly givesSession: boolean;
@@ -43,9 +42,7 @@ export class RequestReads {
   updates: readonly Update[] = [];
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   isSent = false;
-  /** Whether it is known that the reply may carry cookies. */
   isCarrier = false;
-  /** The names of the session cookies that it carries. */
   readonly carried: string[] = [];
   /** The reply; none for a request that was made from another. */
   reply: FastifyReply | undefined;
@@ -133,7 +130,6 @@ export class RequestReads {
     return this.updates.at(-1)?.givesSession === true;
   }
 
-  /** Whether it is too late for cookies. */
   get hasLeft(): boolean {
     return this.isSent || this.reply?.raw.headersSent === true;
   }

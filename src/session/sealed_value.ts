@@ -14,14 +14,12 @@ const SALT = "fastify-authjs shared sessions v1";
 const KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16;
 
 export interface Place {
-  /** The key in the store. */
   readonly name: string;
   seal(text: string): string;
   /** `undefined` for what was not sealed for this place. */
   open(value: string | null | undefined): string | undefined;
 }
 
-/** The place for a purpose that goes with a secret. */
 export function placeOf(secret: string, purpose: string): Place {
   const derived = Buffer.from(hkdfSync("sha256", secret, SALT, purpose, 2 * KEY_BYTES));
   const name = derived.subarray(0, KEY_BYTES).toString("base64url");

@@ -25,7 +25,6 @@ import { rowsForUse, type TokenUse } from "./name.ts";
 /** Bytes of tokens and claims that are remembered: those of some 6,000 users. */
 const CACHE_SIZE = 2 ** 22;
 
-/** What is remembered of a token that was opened. */
 export interface KnownToken extends Opened, TokenLife {
   readonly token: string;
 }
@@ -104,7 +103,6 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     jwt,
     /** Whether tokens are sealed and opened as core does it: their times are as configured. */
     ownTokens,
-    /** The secrets, if tokens are in core's format. */
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
     otherSalts: otherSalts(core),
     cache: new LRUCache<string, KnownToken>({
@@ -113,7 +111,6 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     }),
     /** `resolveConfig()` has set it. */
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
-    /** The adapter, for rows of any use. */
     rows: core.adapter,
     /** The application's callbacks; without one, what core's default would return is made directly. */
     callbacks: core.callbacks ?? {},

@@ -15,7 +15,6 @@ type Log = Pick<LoggerInstance, "error">;
 type Arguments<Name extends keyof Store> = Parameters<Store[Name]>;
 type Answer<Name extends keyof Store> = Awaited<ReturnType<Store[Name]>>;
 
-/** A call of the store failed (503). */
 export class SessionStoreFailure extends FastifyAuthError {
   constructor(method: keyof Store, cause: unknown) {
     super("FST_AUTHJS_UNAVAILABLE", `The store's ${method}() failed.`, { cause: redactError(cause, []) });
