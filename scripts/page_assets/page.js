@@ -16,6 +16,13 @@
   // Shown again from the memory of the browser.
   addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 
+  // A passkey that this site does not know is offered no more.
+  const passkey = sessionStorage.getItem("passkey");
+  sessionStorage.removeItem("passkey");
+  if (passkey && new URLSearchParams(location.search).get("code") === "unknown_passkey") {
+    PublicKeyCredential.signalUnknownCredential?.(JSON.parse(passkey)).catch(console.warn);
+  }
+
   for (const button of document.querySelectorAll(".reveal")) setUpPassword(button);
   for (const timer of document.querySelectorAll("[data-seconds]")) countDown(timer);
 

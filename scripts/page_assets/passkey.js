@@ -74,7 +74,7 @@
     try {
       const { options } = await fetchOptions(form, [...new FormData(form), ["action", action]], signal);
       const start = action === "register" ? startRegistration : startAuthentication;
-      send(form, action, await start({ optionsJSON: options }));
+      send(form, action, options, await start({ optionsJSON: options }));
     } catch (error) {
       if (signal.aborted) return;
       offered = undefined;
@@ -94,7 +94,7 @@
       const { options } = await fetchOptions(form, [["action", "authenticate"]], signal);
       const began = performance.now();
       startAuthentication({ optionsJSON: options, useBrowserAutofill: true }).then(
-        (credential) => send(form, "authenticate", credential),
+        (credential) => send(form, "authenticate", options, credential),
         (error) => {
           if (signal.aborted || error.name === "AbortError") return;
           console.warn(error);
@@ -118,12 +118,14 @@
     return await response.json();
   }
 
-  function send(form, action, credential) {
+  function send(form, action, { rpId }, credential) {
     for (const [name, value] of [["action", action], ["data", JSON.stringify(credential)]]) {
       const input = document.createElement("input");
       Object.assign(input, { type: "hidden", name, value });
       form.append(input);
     }
+    // The page of the answer says whether it is known.
+    sessionStorage.setItem("passkey", JSON.stringify({ rpId, credentialId: credential.id }));
     form.submit();
   }
 

@@ -4,7 +4,7 @@ import type { Awaitable } from "@auth/core/types";
 
 /** An adapter that names and deletes passkeys, which no adapter of Auth.js does by itself. Both are optional. */
 export interface PasskeyAdapter extends Adapter {
-  /** Writes the column `name` of an authenticator; `null` removes the name. `listAuthenticatorsByUserId()` returns it. */
+  /** Writes the column `name` of an authenticator, which `listAuthenticatorsByUserId()` returns; or `null`. */
   updateAuthenticator?(
     authenticator: Pick<AdapterAuthenticator, "credentialID"> & { name: string | null },
   ): Awaitable<unknown>;

@@ -8,6 +8,7 @@ import type {
   AuthResult,
   PasskeyOptions,
   SessionResult,
+  SignalPasskeysOptions,
   SignInOptions,
   SignOutOptions,
 } from "./types.ts";
@@ -175,7 +176,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const query = new URLSearchParams({ ...fields, action });
     const found = await request(`/webauthn-options/${id}?${query}`, isObject, { signal: own.signal });
     if (!found.ok) return found;
-    const passkeys = await import("./passkeys.ts").catch(() => undefined);
+    const passkeys = await loadPasskeys().catch(() => undefined);
     if (!passkeys) return { ...UNREACHABLE, message: "The code for passkeys could not be loaded." };
     let data: string;
     try {
@@ -183,7 +184,22 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     } catch (error) {
       return thrown(error);
     }
-    return finish(await post(`/callback/${id}`, { action, data, ...callbackOf(options) }), redirect);
+    const sent = await post(`/callback/${id}`, { action, data, ...callbackOf(options) });
+    if (!sent.ok && sent.code === "unknown_passkey") {
+      await passkeys.signalUnknown(found.body as never, JSON.parse(data).id).catch(() => {});
+    }
+    return finish(sent, redirect);
+  }
+
+  async function signalPasskeys({ provider = "passkey", removed }: SignalPasskeysOptions = {}) {
+    const found = await request(
+      `/webauthn-options/${encodeURIComponent(provider)}?action=register`,
+      isObject,
+    );
+    if (!found.ok) return;
+    const passkeys = await loadPasskeys();
+    if (removed !== undefined) await passkeys.signalUnknown(found.body as never, removed);
+    await passkeys.signalAccepted(found.body as never);
   }
 
   async function signIn(provider: string, options: SignInOptions = {}): Promise<AuthResult> {
@@ -220,12 +236,15 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     getProviders: async () => answerOf(await findProviders()) as Record<string, AuthProvider>,
     registerPasskey: ({ provider = "passkey", ...options }: PasskeyOptions = {}) =>
       usePasskey("register", provider, options).catch(thrown),
+    signalPasskeys: (options) => signalPasskeys(options).catch(() => {}),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
   };
 }
+
+const loadPasskeys = () => import("./passkeys.ts");
 
 function callbackOf({ callbackUrl = location?.href }: SignOutOptions): { callbackUrl?: string } {
   return callbackUrl === undefined ? {} : { callbackUrl };

@@ -35,6 +35,7 @@ export type {
   AuthResult,
   PasskeyOptions,
   SessionResult,
+  SignalPasskeysOptions,
   SignInOptions,
   SignOutOptions,
 } from "./types.ts";

@@ -9,6 +9,8 @@ interface Ceremony {
   /** The options, with base64url in place of bytes. */
   readonly options: Record<string, unknown> & {
     readonly challenge: string;
+    readonly rpId?: string;
+    readonly rp?: { readonly id: string };
     readonly user?: { readonly id: string };
     readonly allowCredentials?: readonly Descriptor[];
     readonly excludeCredentials?: readonly Descriptor[];
@@ -38,7 +40,11 @@ interface Credential {
 
 /** The part of the browser that is used. */
 interface Browser {
-  readonly PublicKeyCredential?: { isConditionalMediationAvailable?(): Promise<boolean> };
+  readonly PublicKeyCredential?: {
+    isConditionalMediationAvailable?(): Promise<boolean>;
+    signalUnknownCredential?(options: unknown): Promise<void>;
+    signalAllAcceptedCredentials?(options: unknown): Promise<void>;
+  };
   readonly navigator: {
     readonly credentials: Record<"create" | "get", (options: unknown) => Promise<Credential | null>>;
   };
@@ -83,6 +89,26 @@ export async function getCredential(
     });
   if (credential === null) throw new DOMException("There is no passkey.", "NotAllowedError");
   return JSON.stringify(toJson(credential));
+}
+
+/** Has the browser offer a passkey no more (WebAuthn section 5.1.10.2). */
+export async function signalUnknown(
+  { options: { rpId, rp } }: Ceremony,
+  credentialId: string,
+): Promise<void> {
+  const { PublicKeyCredential } = globalThis as unknown as Browser;
+  await PublicKeyCredential?.signalUnknownCredential?.({ rpId: rpId ?? rp?.id, credentialId });
+}
+
+/** Tells the browser which passkeys a user has, by the options of another one. */
+export async function signalAccepted(
+  { options: { rp, user, excludeCredentials = [] } }: Ceremony,
+): Promise<void> {
+  const { PublicKeyCredential } = globalThis as unknown as Browser;
+  const allAcceptedCredentialIds = excludeCredentials.map(({ id }) => id);
+  await PublicKeyCredential?.signalAllAcceptedCredentials?.(
+    { rpId: rp?.id, userId: user?.id, allAcceptedCredentialIds },
+  );
 }
 
 function toDescriptor(descriptor: Descriptor) {

@@ -110,6 +110,18 @@ export interface SignOutOptions {
   readonly redirect?: boolean;
 }
 
+/** What the browser is told of passkeys. */
+export interface SignalPasskeysOptions {
+  /**
+   * The id of the provider.
+   *
+   * @default "passkey"
+   */
+  readonly provider?: string;
+  /** The id of a passkey that was removed: that with which a user registered has a user id of its own. */
+  readonly removed?: string;
+}
+
 /** How to use a passkey. */
 export interface PasskeyOptions extends SignOutOptions {
   /**
@@ -212,6 +224,13 @@ export interface AuthClient<S = Session> {
    * @returns Where it leads, or what went wrong. Never rejects.
    */
   registerPasskey(options?: PasskeyOptions): Promise<AuthResult>;
+  /**
+   * Tells the browser which passkeys the signed-in user has, so that it no longer offers others of this user. Call it
+   * after a passkey was removed. Browsers that cannot be told are passed over.
+   *
+   * @param options Which passkey was removed.
+   */
+  signalPasskeys(options?: SignalPasskeysOptions): Promise<void>;
   /**
    * Calls `listener` after this client has changed the session: by a sign-in that did not leave the page, a
    * sign-out or an update.

@@ -12,6 +12,11 @@ for (const button of document.querySelectorAll("[type=submit]")) button.disabled
 tell(document.querySelector(".progress"), true);
 });
 addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+const passkey = sessionStorage.getItem("passkey");
+sessionStorage.removeItem("passkey");
+if (passkey && new URLSearchParams(location.search).get("code") === "unknown_passkey") {
+PublicKeyCredential.signalUnknownCredential?.(JSON.parse(passkey)).catch(console.warn);
+}
 for (const button of document.querySelectorAll(".reveal")) setUpPassword(button);
 for (const timer of document.querySelectorAll("[data-seconds]")) countDown(timer);
 const automatic = document.querySelector("form[data-automatic=true]");

@@ -1,5 +1,6 @@
 /** The ceremonies of passkeys (WebAuthn): their options, and the callback with a result. */
 import type { Adapter } from "@auth/core/adapters";
+import { hash } from "node:crypto";
 import { findPasskeys } from "../adapter/passkeys.ts";
 import { type Answer, jsonAnswer, redirectAnswer, TURNED_AWAY } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
@@ -32,13 +33,12 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   if (!parameters.has("action")) parameters.set("action", "authenticate");
   if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
   const signedIn = await readSignedIn(context);
-  const providers = [...context.config.providers.values()].filter(({ type }) => type === "webauthn");
   const answer = await callCore({ ...context, query: parameters.toString() }, {
     signedIn,
     wrapAdapter: (adapter) => ({
       ...adapter,
       async listAuthenticatorsByUserId(userId) {
-        const found = await findPasskeys(adapter, userId, providers.map(({ id }) => id));
+        const found = await findPasskeys(adapter, userId, providersOf(context));
         return found.map(({ row }) => row);
       },
     }),
@@ -46,6 +46,9 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
   if (error === undefined) {
+    const { user } = (answer.body as { options?: { user?: { id: string } } }).options ?? {};
+    // With one for all of a user's passkeys a browser can be told which of them are left. Core's are random.
+    if (user !== undefined && signedIn?.sub) user.id = handleOf(signedIn.sub);
     const kept = await keepChallenge(answer, context);
     // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new
     // browser, the cookie it keeps may not belong to its token.
@@ -55,6 +58,16 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
       parameters.get("action") === "register"
     ? refuse("A passkey is registered under an e-mail address, and this user has none.")
     : { ...jsonAnswer({ error: "Configuration" }, 500), error };
+}
+
+/** The user handle (WebAuthn section 14.6.1), in base64url. It is in the authenticator, and no secret. */
+function handleOf(userId: string): string {
+  return hash("sha256", `fastify-authjs user handle v1 ${userId}`, "base64url");
+}
+
+/** The ids of the providers for passkeys. */
+function providersOf({ config }: ProviderContext): string[] {
+  return [...config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
 }
 
 function refuse(error: string): Answer {
@@ -103,7 +116,7 @@ async function verify(
   const { error } = answer;
   // The adapter failed: an error of its own.
   if (error === undefined || error instanceof FastifyAuthError) return answer;
-  const refusal = refusalIn(error);
+  const refusal = refusalIn(error, providersOf(context).length === 1);
   if (!(error instanceof SignInRedirect)) return refusal ? errorAnswer(refusal, context) : answer;
   try {
     return { ...redirectAnswer(await allowedRedirect(error.url, context)), events: TURNED_AWAY };

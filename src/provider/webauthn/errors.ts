@@ -13,7 +13,8 @@ const MAXIMUM_LENGTH = 300;
 
 /** The client sent something wrong; the server is not at fault. */
 export class PasskeyRefused extends WebAuthnVerificationError {
-  constructor(reason: string) {
+  /** @param told What the client may know besides. */
+  constructor(reason: string, readonly told?: { readonly code: "unknown_passkey" }) {
     super(reason.length > MAXIMUM_LENGTH ? `${reason.slice(0, MAXIMUM_LENGTH)}…` : reason);
   }
 }
@@ -28,18 +29,26 @@ export class SignInRedirect extends AccessDenied {
   }
 }
 
+/** Core's messages for a passkey that is in no database (0.41.3). The account may be another provider's. */
+const UNKNOWN_TO_ALL = /^WebAuthn authenticator not found/;
+const UNKNOWN = /^WebAuthn (?:authenticator|account) not found/;
+
 /**
  * The refusal in an error of core's, if the client is at fault: browsers still offer a passkey that was
  * removed, for example. Core would answer most of them with its "Configuration" page and status 500.
+ *
+ * @param isOnlyProvider Whether no other provider has passkeys.
  */
-export function refusalIn(error: Error): PasskeyRefused | undefined {
+export function refusalIn(error: Error, isOnlyProvider: boolean): PasskeyRefused | undefined {
   const cause = (error.cause as { err?: unknown } | undefined)?.err;
   if (error instanceof AdapterError) return cause instanceof PasskeyRefused ? cause : undefined;
   const refused = error.constructor === AuthError || error instanceof InvalidCheck ||
     error instanceof WebAuthnVerificationError;
   if (!refused) return undefined;
+  const isUnknown = isOnlyProvider ? UNKNOWN : UNKNOWN_TO_ALL;
   return new PasskeyRefused(
     cause instanceof Error ? cause.message : error.message.replace(/\.? ?Read more at \S*$/, ""),
+    isUnknown.test(error.message) ? { code: "unknown_passkey" } : undefined,
   );
 }
 

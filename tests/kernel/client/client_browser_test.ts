@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 /** `fastify-authjs/client` in a browser, on another origin than the application. */
 import { assert, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import cors from "@fastify/cors";
@@ -173,6 +174,23 @@ browserTest(
       status: number;
     };
     assertEquals([refused.error, refused.status], ["WebAuthnVerificationError", 401]);
+    // The browser offers it no more.
+    assertEquals(await authenticator.credentials(), []);
+
+    // One is removed that a new user registered, and then one that a signed-in user did.
+    const registered = { fields: { email: "grace@example.com" }, redirect: false };
+    assertEquals(await call(page, "registerPasskey", registered), { ok: true, url });
+    const [first] = await authenticator.credentials();
+    tables.authenticators.clear();
+    const removed = Buffer.from(first!.credentialId, "base64").toString("base64url");
+    await call(page, "signalPasskeys", { removed });
+    assertEquals(await authenticator.credentials(), []);
+    assertEquals(await call(page, "registerPasskey", { redirect: false }), { ok: true, url });
+    await call(page, "signalPasskeys");
+    assertEquals((await authenticator.credentials()).length, 1);
+    tables.authenticators.clear();
+    await call(page, "signalPasskeys");
+    assertEquals(await authenticator.credentials(), []);
     await authenticator.remove();
   },
 );

@@ -209,12 +209,19 @@ browserTest(
   async (page) => {
     await withScene(page, {}, async (scene) => {
       const { tables, run, user, signOut } = scene;
-      await addAuthenticator(page);
+      const device = await addAuthenticator(page);
       await run({ action: "register", email: EMAIL });
       await signOut();
       tables.authenticators.clear();
-      assertEquals((await run()).url, refusal(scene));
+      assertEquals((await run()).url, `${refusal(scene)}&code=unknown_passkey`);
       assertEquals(await user(), undefined);
+      // From the built-in page the browser learns that it is to offer it no more.
+      await page.goto(`${scene.origin}/auth/signin`);
+      await page.focus("input[name=email]");
+      await page.getByRole("heading", { name: "The passkey was not accepted" }).waitFor();
+      for (let i = 0; i < 50 && (await device.credentials()).length > 0; i++) await page.waitForTimeout(100);
+      assertEquals(await device.credentials(), []);
+      assertEquals(await page.evaluate("sessionStorage.length"), 0);
     });
   },
 );

@@ -71,7 +71,9 @@ async function assertRefused(
   reason: RegExp,
   keepsChallenge = false,
 ) {
-  assertEquals([answer.statusCode, answer.headers.location], [302, REFUSED]);
+  const isUnknown = /(?:authenticator|account) not found/.test(reason.source);
+  const location = isUnknown ? `${REFUSED}&code=unknown_passkey` : REFUSED;
+  assertEquals([answer.statusCode, answer.headers.location], [302, location]);
   assertEquals(attemptsOf(client).length > 0, keepsChallenge);
   assert(!setCookies(answer).some((line) => line.includes("session-token=")));
   assertEquals(await client.user(), null);

@@ -225,6 +225,39 @@ Deno.test("passkeys: two providers side by side know their own authenticators on
   assertEquals(crossed.headers.location, `${ORIGIN}/auth/error?error=WebAuthnVerificationError`);
 });
 
+Deno.test("passkeys: one that no provider knows is said to be unknown, and another provider's is not", async () => {
+  const tables = emptyTables();
+  const providers = [Passkey, WebAuthn({ enableConditionalUI: false })];
+  const app = await testApp(webAuthnConfig(tables, { providers }));
+  const device = new SoftwareAuthenticator(ORIGIN);
+  await new WebAuthnClient(app).register(device, { email: EMAIL });
+  const codeOf = async (provider: string, from = app) => {
+    const { headers } = await new WebAuthnClient(from, provider).authenticate(device);
+    return new URL(String(headers.location)).searchParams.get("code");
+  };
+  assertEquals(await codeOf("webauthn"), null);
+  tables.accounts.length = 0;
+  assertEquals(await codeOf("passkey"), null);
+  // With one provider an account that is unlinked says it, too.
+  assertEquals(await codeOf("passkey", await testApp(webAuthnConfig(tables))), "unknown_passkey");
+  tables.authenticators.clear();
+  assertEquals(await codeOf("passkey"), "unknown_passkey");
+});
+
+Deno.test("passkeys: all of a signed-in user have one user handle, which is not that of another", async () => {
+  const app = await testApp(webAuthnConfig(emptyTables()));
+  const handles = async (email: string) => {
+    const client = new WebAuthnClient(app);
+    await client.register(new SoftwareAuthenticator(ORIGIN), { email });
+    const handle = async () => (await client.options({ action: "register" })).options.user?.id;
+    return [await handle(), await handle()];
+  };
+  const [first, second] = await handles(EMAIL);
+  assertEquals(first, second);
+  assertMatch(first!, /^[\w-]{43}$/);
+  assert(!(await handles("grace@example.com")).includes(first));
+});
+
 Deno.test("passkeys: an address is registered in the form in which links are mailed to it", async () => {
   const tables = emptyTables();
   const app = await testApp(webAuthnConfig(tables));
