@@ -2,11 +2,20 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import rateLimit from "@fastify/rate-limit";
 import type { FastifyInstance } from "fastify";
-import { type FastifyAuthConfig, memoryStore, type Store, type VerificationMailParams } from "fastify-authjs";
+import {
+  createAuth,
+  type FastifyAuthConfig,
+  memoryStore,
+  type Store,
+  type VerificationMailParams,
+} from "fastify-authjs";
+import { redisStore } from "fastify-authjs/redis";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
+import { Redis } from "ioredis";
 import { captureLog, type LogLine, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { type Answer, Client, formIn, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
+import { serverUrl } from "../../support/databases.ts";
 import { withEnvironment } from "../../support/environment.ts";
 import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 import { startSmtp } from "../../support/smtp.ts";
@@ -188,6 +197,60 @@ Deno.test("L10: of guesses at once no more than five are compared, in memory and
       assertEquals((await enter(client, mail.code)).headers.location, SPENT);
     }, store && { store });
   }
+});
+
+const redisUrl = serverUrl("TEST_REDIS_URL", "the test of guesses at codes counted in Redis");
+if (redisUrl) {
+  Deno.test("L10: of guesses at once at two processes with Redis no more than five are compared", async () => {
+    const redis = new Redis(redisUrl);
+    const prefix = `test:${crypto.randomUUID()}:`;
+    const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+    const options = { store: redisStore(redis, { prefix }), adapter: memoryAdapter(tables) };
+    try {
+      await withCodes(({ app, ask }) =>
+        withCodes(async (second) => {
+          const client = new Client(app);
+          const elsewhere = new Client(second.app);
+          const mail = await ask(client);
+          const csrfToken = await client.csrfToken();
+          for (const [name, value] of client.cookies) elsewhere.cookies.set(name, value);
+          const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => {
+            const form = { csrfToken, code: other(mail, index + 1) };
+            return (index % 2 ? client : elsewhere).post("/auth/callback/email", form);
+          }));
+          assert(answers.filter(({ headers }) => headers.location === WRONG).length <= 5);
+          for (let guess = 31; guess < 36; guess++) await enter(elsewhere, other(mail, guess));
+          assertEquals((await enter(client, mail.code)).headers.location, SPENT);
+          await client.confirm(linkOf(mail));
+          assertEquals(await reader(client), ADA);
+        }, options), options);
+    } finally {
+      const keys = await redis.keys(`${prefix}*`);
+      if (keys.length > 0) await redis.del(...keys);
+      await redis.quit();
+    }
+  });
+}
+
+Deno.test("a route of the application that has a mail sent gives its browser the code's cookie", async () => {
+  let code = "";
+  const mail = {
+    id: "email",
+    name: "E-mail",
+    type: "email" as const,
+    sendVerificationRequest: (mail: VerificationMailParams) => void (code = mail.code!),
+  };
+  const auth = createAuth(testConfig({ adapter: memoryAdapter(), providers: [mail as never] }));
+  await using app = await testApp(auth.config);
+  app.post(
+    "/join",
+    async (request, reply) => await auth.signIn(request, reply, "email", { fields: { email: ADA } }),
+  );
+  const client = new Client(app);
+  await client.request("POST", "/join", { json: {}, headers: { origin: "http://localhost" } });
+  assertMatch(code, /^\d{6}$/);
+  await enter(client, code);
+  assertEquals(await reader(client), ADA);
 });
 
 Deno.test("L11: of one recipient twenty wrong codes a day are compared, however the address is written", () =>
