@@ -43,7 +43,7 @@ export type { RequireSessionOptions } from "./src/guard/guard_options.ts";
 export type { CreateAuthConfig, JsonOf } from "./src/inferred_session.ts";
 export { requireSession } from "./src/guard/require_session.ts";
 export { memoryStore } from "./src/session/memory_store.ts";
-export type { UserSession } from "./src/features/sessions/types.ts";
+export type { UserSession } from "./src/features/sessions/options.ts";
 export type { RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/guard/route_auth.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";

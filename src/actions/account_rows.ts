@@ -2,6 +2,7 @@
 import type { ActionAuth } from "./perform.ts";
 import type { AccountListAdapter, ListedAccount } from "../adapter/added_methods.ts";
 import { unavailableError } from "../adapter/failure.ts";
+import { FastifyAuthError } from "../errors.ts";
 import { invalid } from "../instance/arguments.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { ownerOf } from "../session/open.ts";
@@ -63,11 +64,12 @@ interface SignedIn {
   readonly settings: SessionSettings;
 }
 
-/** Waits for the adapter. A client learns only that it failed. */
+/** Waits for the adapter, or the store. A client learns only that it failed (503). */
 export async function fromAdapter<T>(result: T | PromiseLike<T>): Promise<T> {
   try {
     return await result;
   } catch (error) {
+    if (error instanceof FastifyAuthError && error.code !== "FST_AUTHJS_UNAVAILABLE") throw error;
     throw Object.assign(unavailableError(error), { cause: error });
   }
 }

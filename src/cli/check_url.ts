@@ -13,12 +13,10 @@ interface ServedProvider {
   readonly callbackUrl: string;
 }
 
-/** What is known of a deployment. */
 interface Deployment {
   /** As users see it. */
   readonly origin: string;
   readonly isTls: boolean;
-  /** The address of the auth routes. */
   readonly base: string;
   readonly providers: readonly ServedProvider[];
   readonly visit: Visit;
@@ -87,7 +85,6 @@ const CHECKS: readonly ((deployment: Deployment) => Findings)[] = [
   checkSignIns,
 ];
 
-/** The list of providers that core serves. */
 function providersOf({ status, json }: Reply): ServedProvider[] | undefined {
   if (status !== 200 || typeof json !== "object" || json === null || Array.isArray(json)) return undefined;
   const providers = Object.values(json) as ServedProvider[];

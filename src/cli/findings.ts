@@ -4,10 +4,8 @@ import { errorChain } from "../utils/error_chain.ts";
 /** How bad a finding is. An error is what keeps users from signing in, or is unsafe. */
 type Level = "ok" | "warning" | "error";
 
-/** One thing that was checked. */
 export interface Finding {
   readonly level: Level;
-  /** What it is about, in one word. */
   readonly about: string;
   /** What was found; for a warning or an error also what to change. */
   readonly message: string;

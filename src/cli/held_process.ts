@@ -9,7 +9,6 @@ export class ProcessExit extends Error {
   }
 }
 
-/** Holds the process, until it is released. */
 export function holdProcess() {
   let fail = (_error: unknown): void => {};
   const failure = new Promise<never>((_resolve, reject) => fail = reject);
@@ -38,7 +37,6 @@ export function holdProcess() {
     failure,
     /** Resolves when nothing is left to wait for, which would end the process, too. */
     idle: () => new Promise<void>((resolve) => process.once("beforeExit", () => resolve())),
-    /** Gives the process back what was replaced. */
     release() {
       for (const each of restore) each?.();
       syncExports();

@@ -59,7 +59,6 @@ export async function loadApp(file: string, timeout: number) {
     failure = error instanceof ProcessExit ? logged() ?? error : error;
   }
   return {
-    /** In the order they were made. */
     apps,
     /** Why an application does not start: if it ends the process, what it logged before. */
     failure,
@@ -99,9 +98,7 @@ function watchApps() {
   });
   return {
     apps,
-    /** Resolves to true when one would listen. */
     listening,
-    /** The last error that one logged. */
     logged: () => error,
   };
 }

@@ -7,7 +7,6 @@ import { toText } from "./findings.ts";
 
 /** What a command gives. */
 export interface Outcome {
-  /** The exit code. */
   readonly code: number;
   /** For the standard output. */
   readonly output: string;
@@ -44,7 +43,7 @@ Exit codes: 0 nothing is wrong, 1 something is, 2 the command could not be run.`
 /** A command that was not written as {@linkcode USAGE} says. */
 class UsageError extends Error {}
 
-/** Runs a command. Never rejects. */
+/** Never rejects. */
 export async function run([command, ...args]: string[]): Promise<Outcome> {
   if (command === undefined) return { code: 2, output: USAGE, complaint: "" };
   if ([command, ...args].some((arg) => arg === "--help" || arg === "-h")) return done(USAGE);

@@ -1,7 +1,6 @@
 /** A visitor of a deployment: sends requests as a browser would, and keeps cookies. */
 import { parseSetCookie, type SetCookie } from "cookie";
 
-/** A reply. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;

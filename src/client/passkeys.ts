@@ -38,7 +38,6 @@ interface Credential {
   getClientExtensionResults(): unknown;
 }
 
-/** The part of the browser that is used. */
 interface Browser {
   readonly PublicKeyCredential?: {
     isConditionalMediationAvailable?(): Promise<boolean>;

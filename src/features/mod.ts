@@ -9,8 +9,7 @@ import type { BearerConfig } from "./bearer/options.ts";
 import type { EmailConfirmConfig } from "./email_confirm/options.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
 import type { RateLimitConfig } from "./rate_limit/options.ts";
-import type { SessionsActions } from "./sessions/types.ts";
-import type { SessionsConfig } from "./sessions/options.ts";
+import type { SessionsActions, SessionsConfig } from "./sessions/options.ts";
 import { GUARD } from "./step_up/guard_options.ts";
 import type { StepUpConfig, StepUpGuardOptions } from "./step_up/options.ts";
 
@@ -21,7 +20,6 @@ export type * from "./email_confirm/options.ts";
 export type * from "./provider_logout/options.ts";
 export type * from "./rate_limit/options.ts";
 export type * from "./sessions/options.ts";
-export type * from "./sessions/types.ts";
 export type * from "./step_up/options.ts";
 
 /** The options of the features. */

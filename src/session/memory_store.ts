@@ -3,7 +3,6 @@ import type { Store } from "../types.ts";
 import { IN_PROCESS } from "../utils/stores.ts";
 import { monotonicNow } from "../utils/time.ts";
 
-/** What counts until a time. */
 interface Value<T> {
   readonly value: T;
   readonly until: number;
@@ -66,7 +65,6 @@ export function memoryStore(): Store {
   return Object.assign(store, { [IN_PROCESS]: true });
 }
 
-/** The members that still count. */
 function current(members: Members = new Map()): Members {
   for (const [member, until] of members) if (until <= monotonicNow()) members.delete(member);
   return members;

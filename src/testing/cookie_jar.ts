@@ -3,10 +3,8 @@ import { parseSetCookie } from "cookie";
 
 /** Keeps cookies as a browser does, and sends each with every request: paths and domains do not count. */
 export class CookieJar {
-  /** Values are kept as they were sent. */
   readonly #cookies = new Map<string, string>();
 
-  /** Takes the Set-Cookie lines of a reply. */
   keep(lines: readonly string[]): void {
     for (const line of lines) {
       const { name, value = "", maxAge, expires } = parseSetCookie(line, { decode: (text) => text });

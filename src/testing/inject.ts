@@ -28,7 +28,6 @@ export interface InjectWithCookies {
   readonly cookie: string;
 }
 
-/** Gives an application's `inject()` the cookies of a jar. */
 export function injectWith(app: TestedApp, jar: CookieJar = new CookieJar()): InjectWithCookies {
   const inject = async (options: InjectOptions | string) => {
     const request = typeof options === "string" ? { url: options } : options;

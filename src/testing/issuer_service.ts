@@ -26,10 +26,8 @@ export interface IssuerUser {
   [claim: string]: unknown;
 }
 
-/** A request to the token endpoint. */
 type TokenRequest = IncomingMessage & { readonly body: Readonly<Record<string, unknown>> };
 
-/** What an endpoint is about to answer. */
 interface Answer {
   statusCode: number;
   body: Record<string, unknown>;
@@ -82,7 +80,6 @@ export async function loadMockServer(
   }
 }
 
-/** What decides how the issuer answers. */
 export interface IssuerState {
   /** The user who signs in next. */
   user: IssuerUser;
@@ -99,7 +96,6 @@ interface Grant {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** The endpoints. */
 export interface IssuerService extends Service {
   /** Who signs in instead of `user`, by the path and query of the authorization request. */
   readonly users: Map<string, IssuerUser>;

@@ -3,13 +3,11 @@ import { editDistance } from "../../utils/edit_distance.ts";
 import { needsDatabase, type Provider } from "./provider.ts";
 import { PROVIDERS } from "./providers.ts";
 
-/** The runtimes that a project is written for. */
 export const RUNTIMES = ["node", "deno"] as const;
 
 /** Where users, accounts and sessions may be kept. Without a database a session is an encrypted cookie. */
 export const DATABASES = ["none", "libsql", "postgres"] as const;
 
-/** What a new project is made of. */
 export interface Choices {
   readonly directory: string;
   readonly runtime: typeof RUNTIMES[number];
@@ -20,7 +18,6 @@ export interface Choices {
 /** A choice that cannot be. Its message says what to choose. */
 export class ChoiceError extends Error {}
 
-/** @throws {ChoiceError} If the text is none of the values. */
 export function oneOf<Value extends string>(what: string, values: readonly Value[], text: string): Value {
   const value = values.find((value) => value === text.trim().toLowerCase());
   if (value !== undefined) return value;

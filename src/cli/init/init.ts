@@ -6,9 +6,7 @@ import { filesOf } from "./project.ts";
 import { askForRest, type Given, type Terminal } from "./questions.ts";
 import { contentOf, writeFiles } from "./write_files.ts";
 
-/** What the command line says. */
 export interface InitOptions extends Given {
-  /** Whether it writes into a directory that has files. */
   readonly force?: boolean | undefined;
 }
 

@@ -7,7 +7,6 @@ import { TEMPLATES } from "./templates.ts";
 /** What stands in place of `{{name}}` in templates. Of several values each is a line. */
 type Values = Readonly<Record<string, string | readonly string[]>>;
 
-/** The text of each file, by its path. */
 export function filesOf({ runtime, providers, database }: Choices, name: string): Map<string, string> {
   const registered = providers.filter(isOAuth);
   const variables = providers.flatMap(variablesOf);

@@ -1,19 +1,15 @@
 /** A provider of Auth.js, as far as a new project has to know it. */
 
-/** What is known of a provider. */
 export interface Provider {
   /** The subpath that it is imported from, `fastify-authjs/providers/<module>`. */
   readonly module: string;
   /** Its id, which is in its callback URL and in the names of its variables. */
   readonly id: string;
-  /** As it is shown. */
   readonly name: string;
   readonly type: "oauth" | "oidc" | "email" | "credentials" | "webauthn";
-  /** The name to import its factory by. */
   readonly factory: string;
   /** Whether an issuer must be configured. */
   readonly issuer?: true;
-  /** Further options that must be configured. */
   readonly options?: readonly string[];
   /** Whether Auth.js advises against it. */
   readonly deprecated?: true;
@@ -34,7 +30,6 @@ export function usesSmtp({ module }: Provider): boolean {
   return module === "nodemailer" || module === "email";
 }
 
-/** Its callback URL on the machine of the developer. */
 export function callbackUrl({ id }: Provider): string {
   return `http://localhost:3000/auth/callback/${id}`;
 }

@@ -12,10 +12,8 @@ import {
 } from "./choices.ts";
 import { needsDatabase } from "./provider.ts";
 
-/** What the command line says. */
 export type Given = { readonly [Name in keyof Choices]?: string | undefined };
 
-/** Where questions are asked. */
 export interface Terminal {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
@@ -75,7 +73,6 @@ function openDialogue(terminal: Terminal) {
   };
   return {
     close: () => lines.close(),
-    /** Asks until the answer can be used. */
     async ask<Value>(question: string, standard: string, toValue: (text: string) => Value): Promise<Value> {
       for (;;) {
         const answer = lines.question(`${question} (${standard}): `, { signal: ending.signal });

@@ -9,7 +9,6 @@ import { memoryOf, onceAtATime, type TokenPlace } from "./token_place.ts";
 import type { ProviderTokens } from "./provider_tokens.ts";
 import { isRefused } from "./refresh_tokens.ts";
 
-/** A row with tokens. */
 interface TokenRow {
   readonly provider: string;
   readonly providerAccountId: string;

@@ -79,7 +79,6 @@ function withoutResponse(failure: unknown): unknown {
   return Object.assign(new Error(message), { name, stack, code, error, error_description });
 }
 
-/** The user has to sign in again. */
 function expired(id: string, cause?: unknown): FastifyAuthError {
   return new FastifyAuthError(
     "FST_AUTHJS_ACCESS_TOKEN_EXPIRED",

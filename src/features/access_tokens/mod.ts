@@ -34,7 +34,6 @@ const TOKEN_METHODS = {
   updateAccount: "withAccountUpdate(adapter, update)",
 };
 
-/** Those of them that are missing. */
 function lackingTokenMethods(adapter: object = {}): string | undefined {
   const missing = Object.entries(TOKEN_METHODS).filter(([method]) => !(method in adapter));
   if (missing.length === 0) return undefined;

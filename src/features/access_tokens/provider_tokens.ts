@@ -15,19 +15,16 @@ export interface ProviderTokens {
   readonly expires_at?: number;
 }
 
-/** The claim. */
 export const TOKENS_CLAIM = "providerTokens";
 
 /** How long before it expires an access token is refreshed, in milliseconds: it is still to be sent. */
 export const EARLY_MS = 30_000;
 
-/** The tokens of a provider. */
 export function tokensOf(claims: JWT, provider: string): ProviderTokens | undefined {
   const all = allOf(claims);
   return Object.hasOwn(all, provider) ? all[provider] : undefined;
 }
 
-/** The claims with other tokens of a provider. */
 export function withTokens(claims: JWT, provider: string, tokens: ProviderTokens): JWT {
   return { ...claims, [TOKENS_CLAIM]: { ...allOf(claims), [provider]: tokens } };
 }

@@ -6,7 +6,6 @@ import { parseJsonObject } from "../../utils/decode.ts";
 import { unverifiedConform } from "../../provider/prepare.ts";
 import type { ProviderTokens } from "./provider_tokens.ts";
 
-/** A provider of the resolved configuration. */
 interface OAuthProvider {
   readonly id: string;
   readonly issuer?: string;

@@ -18,7 +18,6 @@ import type { SessionSettings } from "../../session/settings.ts";
 import { eventsOf } from "../../telemetry/events.ts";
 import type { LinkAccountOptions, LinkAccountResult, LinkedAccount, UnlinkAccountOptions } from "./types.ts";
 
-/** Starts a sign-in at a provider that links its account to the signed-in user. */
 export async function linkAccount(
   auth: ActionAuth,
   request: ActionRequest,
@@ -70,14 +69,12 @@ function assertLinkable(
   }
 }
 
-/** The accounts of the signed-in user. */
 export async function listAccounts(auth: ActionAuth, request: SessionRequest): Promise<LinkedAccount[]> {
   const { user } = await signedInUser(auth, request, "listAccounts()");
   const rows = await rowsOf(user, auth, "listAccounts()");
   return rows.map(({ provider, providerAccountId, type }) => ({ provider, providerAccountId, type }));
 }
 
-/** Unlinks an account of the signed-in user. */
 export async function unlinkAccount(
   auth: ActionAuth,
   request: ActionRequest,
@@ -171,7 +168,6 @@ function lastMethod(): FastifyAuthError {
   );
 }
 
-/** Who is signed in. */
 interface SignedInUser {
   readonly user: AdapterUser;
   readonly adapter: Adapter;

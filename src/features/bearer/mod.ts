@@ -20,7 +20,7 @@ export const bearer: Feature = {
   },
 };
 
-/** How long a token lives, in seconds. */
+/** In seconds. */
 function lifetimeOf(option: FastifyAuthConfig["bearer"], longest: number): number {
   if (option === true) return longest;
   if (typeof option !== "object" || option === null) {

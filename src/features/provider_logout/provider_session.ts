@@ -7,9 +7,7 @@ import { createHash } from "node:crypto";
 import type { SessionSignIn } from "../../session/hooks.ts";
 import { jwtPayload } from "../../utils/decode.ts";
 
-/** What is known of the session at the provider. */
 export interface ProviderSession {
-  /** The id of the provider. */
   readonly provider: string;
   /** The issuer: configurations that share a store may have different ones under the same id. */
   readonly iss?: string;

@@ -1,6 +1,6 @@
 /** The sessions of a user: listing them, and ending them from elsewhere. */
 import type { ActionAuth } from "../../actions/perform.ts";
-import { unavailableError } from "../../adapter/failure.ts";
+import { fromAdapter } from "../../actions/account_rows.ts";
 import { eventsOf } from "../../telemetry/events.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { presentedToken, readSession } from "../../instance/read_session.ts";
@@ -18,7 +18,7 @@ import type { SessionSettings } from "../../session/settings.ts";
 import type { SessionRequest } from "../../types.ts";
 import { claimOf } from "./records.ts";
 import { SessionRows } from "./rows.ts";
-import type { RevokeSessionsOptions, UserSession } from "./types.ts";
+import type { RevokeSessionsOptions, UserSession } from "./options.ts";
 
 /** The sessions of the signed-in user: that of the request first, then the one that was used last. */
 export async function listSessions(auth: ActionAuth, request: SessionRequest): Promise<UserSession[]> {
@@ -31,11 +31,9 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   }
   const { cookie, settings } = presentedToken(request, config)!;
   const known = knownSessions(settings);
-  return await attempt(async () => {
-    const own = await keyOf(cookie.token, settings);
-    const sessions = own === undefined ? [] : await known.list(own.user);
-    return sessions.map((each) => toUserSession(each, each.id === own?.id)).sort(byUse);
-  });
+  const own = await fromAdapter(keyOf(cookie.token, settings));
+  const sessions = own === undefined ? [] : await fromAdapter(known.list(own.user));
+  return sessions.map((each) => toUserSession(each, each.id === own?.id)).sort(byUse);
 }
 
 function toUserSession(known: KnownSession, current: boolean): UserSession {
@@ -61,7 +59,7 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
   await requireReady(auth);
   const named = namedBy(id);
   if (named === undefined) return false;
-  const ended = await attempt(() => allSessions(auth).end(named));
+  const ended = await fromAdapter(allSessions(auth).end(named));
   if (ended) publishRevoked(named.user);
   return ended;
 }
@@ -89,11 +87,10 @@ export async function revokeSessions(
     );
   }
   await requireReady(auth);
-  await attempt(() => allSessions(auth).endAll(userId, kept?.id));
+  await fromAdapter(allSessions(auth).endAll(userId, kept?.id));
   publishRevoked(userId);
 }
 
-/** Publishes that sessions of a user have ended. */
 function publishRevoked(userId: string): void {
   eventsOf()?.("fastify-authjs:revoke", { reason: "revoked", userId });
 }
@@ -112,7 +109,7 @@ function allSessions({ instance }: ActionAuth): KnownSessions {
 
 function knownSessions(settings: SessionSettings): KnownSessions {
   if (settings.strategy === "database") return new SessionRows(settings);
-  const known = settings.hooks.find(({ known }) => known !== undefined)?.known;
+  const [known] = settings.hooks.flatMap(({ known }) => known ?? []);
   if (known !== undefined) return known;
   throw invalid(
     "sessions in a JWT",
@@ -124,21 +121,4 @@ function knownSessions(settings: SessionSettings): KnownSessions {
 async function requireReady({ instance }: ActionAuth): Promise<void> {
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
-}
-
-/** @throws {FastifyAuthError} With 503, if the database or the store failed. */
-async function attempt<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof FastifyAuthError && error.code !== "FST_AUTHJS_UNAVAILABLE"
-      ? error
-      : unavailable(error);
-  }
-}
-
-/** The details are in the `cause`, for the log. */
-function unavailable(cause: unknown): FastifyAuthError {
-  const { code, message } = unavailableError(cause);
-  return new FastifyAuthError(code, message, { cause });
 }

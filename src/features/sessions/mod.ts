@@ -4,7 +4,7 @@ import { lifetimesOf } from "../../config/lifetime.ts";
 import { BOOLEAN } from "../../config/rules.ts";
 import type { Feature } from "../../instance/feature.ts";
 import { longestUse } from "../../session/settings.ts";
-import { claimOf, ownClaim, SessionRecords, withClaim } from "./records.ts";
+import { CLAIM, claimOf, ownClaim, SessionRecords } from "./records.ts";
 
 export const sessions: Feature = {
   rules: { revocable: BOOLEAN },
@@ -29,7 +29,10 @@ export const sessions: Feature = {
     let hasWarned = false;
     return {
       known: records,
-      keptClaims: (session, isDue) => withClaim({}, isDue ? claimOf(session) : ownClaim(session.claims)),
+      keptClaims(session, isDue) {
+        const claim = isDue ? claimOf(session) : ownClaim(session.claims);
+        return claim === undefined ? {} : { [CLAIM]: claim };
+      },
       async onBegin(claims, name) {
         const begun = await records.begin(claims, name);
         if (ownClaim(begun) === undefined && !hasWarned) {

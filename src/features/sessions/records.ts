@@ -7,8 +7,7 @@ import type { NamedSession, SessionUse } from "../../session/hooks.ts";
 import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
 
-/** The claim. */
-const CLAIM = "sessionRecord";
+export const CLAIM = "sessionRecord";
 
 /** How old `lastSeenAt` may get, in milliseconds: a read writes to the store no more often. */
 const SEEN_EVERY_MS = 5 * 60_000;
@@ -24,10 +23,8 @@ interface RecordClaim extends SessionKey {
   readonly generation?: string;
 }
 
-/** How records are kept. */
 interface RecordSettings {
   readonly store: SharedStore;
-  /** The tenant, whose users are others. */
   readonly tenant: string | undefined;
   /** Seconds until a session ends that is not used. */
   readonly maxAge: number;
@@ -59,11 +56,9 @@ interface Epoch {
 /** The records of one configuration. Each method throws a `SessionStoreFailure` if the store fails. */
 export class SessionRecords implements KnownSessions {
   readonly #settings: RecordSettings;
-  readonly #space: string;
 
   constructor(settings: RecordSettings) {
     this.#settings = settings;
-    this.#space = settings.tenant === undefined ? "" : `${encodeURIComponent(settings.tenant)}:`;
   }
 
   /** The claims of a new session. Without a user there is none to list it for, and they stay as they are. */
@@ -71,8 +66,10 @@ export class SessionRecords implements KnownSessions {
     const { [CLAIM]: _other, ...token } = claims;
     const { sub: user } = token;
     if (typeof user !== "string" || user === "") return token;
-    const epoch = parse<Epoch>(await this.#get(this.#settings.store.key("epoch", user)));
-    const claim: RecordClaim = { id: name, user, createdAt: Date.now(), generation: epoch?.generation ?? "" };
+    const { store } = this.#settings;
+    const [epoch] = await store.call("get", [store.key("epoch", user)]);
+    const { generation = "" } = parse<Epoch>(epoch) ?? {};
+    const claim: RecordClaim = { id: name, user, createdAt: Date.now(), generation };
     return { ...token, [CLAIM]: claim };
   }
 
@@ -81,15 +78,15 @@ export class SessionRecords implements KnownSessions {
     const claim = ownClaim(claims);
     if (claim === undefined) return;
     const { id, user, ...began } = claim;
-    const { maxAge, keepFor } = this.#settings;
+    const { store, maxAge, keepFor } = this.#settings;
     const record: SessionRecord = {
       ...began,
       lastSeenAt: Date.now(),
       expires: Date.now() + maxAge * 1000,
       userAgent: userAgent?.slice(0, USER_AGENT_LENGTH),
     };
-    await this.#set(this.#settings.store.key("record", user, id), JSON.stringify(record), maxAge * 1000);
-    await this.#call("add", this.#settings.store.key("sessions", user), id, keepFor);
+    await store.call("set", store.key("record", user, id), JSON.stringify(record), maxAge * 1000);
+    await store.call("add", store.key("sessions", user), id, keepFor);
   }
 
   /**
@@ -97,10 +94,7 @@ export class SessionRecords implements KnownSessions {
    *
    * @param use A request that uses the session, which the record remembers; `report` is told if that fails.
    */
-  async hasEnded(
-    session: NamedSession,
-    use?: SessionUse,
-  ): Promise<boolean> {
+  async hasEnded(session: NamedSession, use?: SessionUse): Promise<boolean> {
     const claim = claimOf(session);
     if (claim === undefined) return false;
     const { hasEnded, record } = await this.#stateOf(claim);
@@ -111,9 +105,9 @@ export class SessionRecords implements KnownSessions {
     return hasEnded;
   }
 
-  /** The sessions of a user, in any order. */
   async list(user: string): Promise<KnownSession[]> {
-    const ids = await this.#call("members", this.#settings.store.key("sessions", user));
+    const { store } = this.#settings;
+    const ids = await store.call("members", store.key("sessions", user));
     const states = await this.#statesOf(ids.map((id) => ({ user, id })));
     return states.flatMap(({ hasEnded, record }, index) => {
       if (hasEnded || record === undefined) return [];
@@ -129,42 +123,44 @@ export class SessionRecords implements KnownSessions {
     });
   }
 
-  /** Ends a session. Resolves with whether it is known that it had not ended. */
   async end(session: SessionKey): Promise<boolean> {
     const { user, id } = session;
+    const { store, keepFor } = this.#settings;
     const { hasEnded, record } = await this.#stateOf(session);
-    await this.#set(this.#settings.store.key("ended", user, id), "1");
-    await this.#call("remove", this.#settings.store.key("sessions", user), id);
+    await store.call("set", store.key("ended", user, id), "1", keepFor);
+    await store.call("remove", store.key("sessions", user), id);
     return record !== undefined && !hasEnded;
   }
 
   /** Ends all sessions of a user but one, tokens that are not listed too. */
   async endAll(user: string, except: string | undefined): Promise<void> {
-    const key = this.#settings.store.key("sessions", user);
-    const ids = await this.#call("members", key);
+    const { store, keepFor } = this.#settings;
+    const key = store.key("sessions", user);
+    const ids = await store.call("members", key);
     // One that ended must not come back.
     const kept = (await this.list(user)).find(({ id }) => id === except)?.id;
     const epoch: Epoch = { generation: crypto.randomUUID(), except: kept };
-    await this.#set(this.#settings.store.key("epoch", user), JSON.stringify(epoch));
-    await Promise.all(ids.map((id) => id === kept ? undefined : this.#call("remove", key, id)));
+    await store.call("set", store.key("epoch", user), JSON.stringify(epoch), keepFor);
+    await Promise.all(ids.map((id) => id === kept ? undefined : store.call("remove", key, id)));
   }
 
-  /** What the store knows of a session: when it began the claim says, or else the record. */
   async #stateOf(session: SessionKey & Partial<RecordClaim>): Promise<SessionState> {
     return (await this.#statesOf([session]))[0]!;
   }
 
-  /** The same of several sessions, with one call of the store. */
+  /** What the store knows of sessions, with one call: when each began its claim says, or else the record. */
   async #statesOf(sessions: readonly (SessionKey & Partial<RecordClaim>)[]): Promise<SessionState[]> {
-    const keys = sessions.map(({ user, id }) => [
-      this.#settings.store.key("ended", user, id),
-      this.#settings.store.key("epoch", user),
-      this.#settings.store.key("record", user, id),
+    const { store, tenant } = this.#settings;
+    const space = tenant === undefined ? "" : `${encodeURIComponent(tenant)}:`;
+    const keys = sessions.flatMap(({ user, id }) => [
+      store.key("ended", user, id),
+      store.key("epoch", user),
+      store.key("record", user, id),
       // What earlier builds wrote, which may run beside this one.
-      this.#fieldOf(user, `end:${id}`),
-      this.#fieldOf(user, "epoch"),
+      `sessions:${space}${user}#end:${id}`,
+      `sessions:${space}${user}#epoch`,
     ]);
-    const values = sessions.length === 0 ? [] : await this.#call("get", keys.flat());
+    const values = keys.length === 0 ? [] : await store.call("get", keys);
     return sessions.map((session, index) => {
       const [ended, epoch, text, endedEarlier, epochEarlier] = values.slice(5 * index);
       const record = parse<SessionRecord>(text);
@@ -176,28 +172,12 @@ export class SessionRecords implements KnownSessions {
       return { hasEnded, record };
     });
   }
-
-  #fieldOf(user: string, field: string): string {
-    return `sessions:${this.#space}${user}#${field}`;
-  }
-
-  async #get(key: string): Promise<string | undefined> {
-    const [value] = await this.#call("get", [key]);
-    return value ?? undefined;
-  }
-
-  async #set(key: string, value: string, milliseconds = this.#settings.keepFor): Promise<void> {
-    await this.#call("set", key, value, milliseconds);
-  }
-
-  #call: SharedStore["call"] = (name, ...args) => this.#settings.store.call(name, ...args);
 }
 
 function parse<T>(text: string | null | undefined): T | undefined {
   return text ? JSON.parse(text) as T : undefined;
 }
 
-/** The claim that a token has itself. */
 export function ownClaim(claims: JWT): RecordClaim | undefined {
   const claim = claims[CLAIM] as RecordClaim | undefined;
   return typeof claim?.user === "string" ? claim : undefined;
@@ -206,13 +186,6 @@ export function ownClaim(claims: JWT): RecordClaim | undefined {
 /** The claim, or what stands in for it in a token from before `revocable` was set. */
 export function claimOf({ claims, name }: NamedSession): RecordClaim | undefined {
   const { sub, iat } = claims;
-  return ownClaim(claims) ??
-    (typeof sub === "string" && sub !== "" && typeof iat === "number"
-      ? { id: name, user: sub, createdAt: iat * 1000 }
-      : undefined);
-}
-
-/** The claims with that of the token before, which a `jwt` callback may have left out. */
-export function withClaim(claims: JWT, claim: RecordClaim | undefined): JWT {
-  return claim === undefined ? claims : { ...claims, [CLAIM]: claim };
+  const isNamed = typeof sub === "string" && sub !== "" && typeof iat === "number";
+  return ownClaim(claims) ?? (isNamed ? { id: name, user: sub, createdAt: iat * 1000 } : undefined);
 }

@@ -6,7 +6,6 @@ import type { SessionSettings } from "../../session/settings.ts";
 import { endRows } from "../../session/ending.ts";
 import { rowName } from "../../session/name.ts";
 
-/** The sessions in the database of a configuration. */
 export class SessionRows implements KnownSessions {
   readonly #settings: SessionSettings;
 

@@ -1,14 +1,20 @@
 /**
- * How and when the user of a session signed in, in claims of the session token (`stepUp`). The names are
- * those of ID tokens (OpenID Connect Core 1.0 section 2).
+ * How and when the user of a session signed in (`stepUp`): in claims of the session token, by the names of ID tokens
+ * (OpenID Connect Core 1.0 section 2). With sessions in a database, whose tables have no columns for it, the claims
+ * are in a cookie beside that of the session. It is signed together with the session token, so that it counts for
+ * that session alone, and a new one needs a new sign-in.
  */
 import type { JWT } from "@auth/core/jwt";
-import type { SessionSignIn, SignInParams } from "../../session/hooks.ts";
-import { jwtPayload } from "../../utils/decode.ts";
+import { parseCookie } from "cookie";
+import { Buffer } from "node:buffer";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { CookieDefinition } from "../../config/cookies.ts";
+import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
+import type { SetCookie } from "../../http/set_cookie.ts";
+import type { RowSettings, SessionSignIn, SignInParams } from "../../session/hooks.ts";
+import { decodeBase64Url, jwtPayload, parseJsonObject } from "../../utils/decode.ts";
 
-/** The sign-in of a session. */
 export interface SignInRecord {
-  /** The id of the provider. */
   readonly provider: string;
   /** When it was completed, in milliseconds since 1970. */
   readonly at: number;
@@ -54,8 +60,38 @@ function authenticationOf({ user, account, profile }: SignInParams): JWT {
   return { ...(typeof auth_time === "number" && { auth_time }), ...methodOf(claims) };
 }
 
-/** The class and the methods of an authentication. */
 function methodOf(from: object): JWT {
   const { acr, amr } = from as JWT;
   return { ...(typeof acr === "string" && { acr }), ...(Array.isArray(amr) && { amr }) };
+}
+
+/** The cookie of a sign-in that a guard has begun. */
+export const ATTEMPT: CookieDefinition = { name: "step-up" };
+
+export const SIGN_IN: CookieDefinition = { name: "sign-in", prefix: "__Secure-" };
+
+/** The cookie for a new session, with claims as a session token would have them. */
+export function toSignInCookie(claims: JWT, token: string, settings: RowSettings): SetCookie {
+  const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
+  const [signature] = signaturesOf(payload, token, settings);
+  const { name, options } = settings.besideCookie(SIGN_IN);
+  const value = `${payload}.${signature!.toString("base64url")}`;
+  return { name, value, options: { ...options, maxAge: COOKIE_MAX_AGE } };
+}
+
+/** The claims in a Cookie header; `undefined` if the cookie is missing, or of another session. */
+export function signInClaims(cookies: string, token: string, settings: RowSettings): JWT | undefined {
+  const held = parseCookie(cookies)[settings.besideCookie(SIGN_IN).name] ?? "";
+  const [payload = "", signed = ""] = held.split(".");
+  const given = decodeBase64Url(signed);
+  const isValid = signaturesOf(payload, token, settings).some((expected) =>
+    given?.length === expected.length && timingSafeEqual(given, expected)
+  );
+  return isValid ? parseJsonObject(Buffer.from(payload, "base64url").toString()) : undefined;
+}
+
+/** By each of the secrets, that of new cookies first. */
+function signaturesOf(payload: string, token: string, { jwt: { secret } }: RowSettings): Buffer[] {
+  const text = JSON.stringify(["sign-in", token, payload]);
+  return [secret].flat().map((secret) => createHmac("sha256", secret).update(text).digest());
 }

@@ -15,13 +15,11 @@ import { presentedToken, readClaims } from "../../instance/read_session.ts";
 import type { GuardedReply } from "../../types.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import { toList } from "../../guard/guard_options.ts";
-import { ATTEMPT, signInClaims } from "./sign_in_cookie.ts";
-import { signInOf } from "./sign_in_record.ts";
+import { ATTEMPT, signInClaims, signInOf } from "./sign_in_record.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import { returnPath, signInAddress } from "../../guard/sign_in_redirect.ts";
 import type { Guarded, GuardRefusal } from "../../core/context.ts";
 
-/** What a guard requires of the authentication. */
 interface StepUp {
   /** Seconds. */
   readonly maxAge: number | undefined;
@@ -117,7 +115,7 @@ async function startStepUp(
     options: { ...options, maxAge: ATTEMPT_SECONDS },
   });
   const provider = providerOf(record?.provider, instance);
-  if (provider === undefined) return showWays(stepUp, request, reply, config);
+  if (provider === undefined) return showWays(stepUp, { request, config }, reply);
   const callbackUrl = returnPath(request, config);
   await beginSignIn({ config, instance }, request as never, reply as FastifyReply, provider, {
     authorizationParams: parametersOf(stepUp),
@@ -129,9 +127,8 @@ async function startStepUp(
 /** Redirects to the built-in page with the ways to sign in that count, if there are some. */
 function showWays(
   stepUp: StepUp,
-  request: Guarded["request"],
+  { request, config }: Pick<Guarded, "request" | "config">,
   reply: GuardedReply,
-  config: Guarded["config"],
 ): boolean {
   const { core, providers } = authInstance(config).config;
   const ways = [...providers.values()].filter(({ type }) => core.callbacks?.jwt || counts(type, stepUp));

@@ -36,7 +36,6 @@ export interface FastifyAuthInstrumentationConfig {
 /** The name by which its spans and metrics are told from those of others (the instrumentation scope). */
 const NAME = "fastify-authjs";
 
-/** That of the package. */
 const VERSION = "0.1.0";
 
 /**
@@ -141,7 +140,6 @@ export class FastifyAuthInstrumentation {
     return this.#instruments.made;
   }
 
-  /** Makes a span of each operation, and records how long it took. */
   #observe<Message extends Operation>(
     name: string,
     span: SpanDescription<Message>,

@@ -20,7 +20,6 @@ const CALLS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 /** A read takes some microseconds, unless it asks a database or refreshes tokens. */
 const READS = [0.000002, 0.000005, 0.00001, 0.00002, 0.00005, 0.0001, 0.001, 0.01, 0.1, 1, 10];
 
-/** The metrics of one meter. */
 export class Instruments {
   readonly #actions: Histogram;
   readonly #requests: Histogram;
