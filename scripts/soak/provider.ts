@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { decodeJwt } from "jose";
-import { issuerService, loadMockServer } from "../../src/testing/issuer_service.ts";
+import { issuerService, loadMockServer, USER } from "../../src/testing/issuer_service.ts";
 
 /** Long enough not to expire on the way, and so short that sessions refresh their access tokens all the time, in seconds. */
 const LIFETIME = 40;
@@ -64,8 +64,8 @@ export async function startProvider(): Promise<Provider> {
     },
     reused: counts.reused,
     async authorize(address, user) {
-      service.users.set(address.slice(url.length), user);
-      const response = await fetch(address, { redirect: "manual" });
+      const asUser = new URLSearchParams({ [USER]: JSON.stringify(user) });
+      const response = await fetch(`${address}&${asUser}`, { redirect: "manual" });
       await response.body?.cancel();
       return response.headers.get("location")!;
     },

@@ -1,6 +1,8 @@
 /** `app.inject()` with the cookies of one browser. */
+import { parseSetCookie } from "cookie";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
-import { CookieJar } from "./cookie_jar.ts";
+import { environment } from "../config/environment.ts";
+import { invalidConfig } from "../errors.ts";
 
 /** The part of a Fastify application that is used: of any server and any type provider, and of NestJS. */
 export interface TestedApp {
@@ -28,6 +30,28 @@ export interface InjectWithCookies {
   readonly cookie: string;
 }
 
+/** Keeps cookies as a browser does, and sends each with every request: paths and domains do not count. */
+export class CookieJar {
+  readonly #cookies = new Map<string, string>();
+
+  keep(lines: readonly string[]): void {
+    for (const line of lines) {
+      const { name, value = "", maxAge, expires } = parseSetCookie(line, { decode: (text) => text });
+      // Max-Age counts before Expires (RFC 6265 section 5.3).
+      const isGone = maxAge === undefined
+        ? expires !== undefined && expires.getTime() <= Date.now()
+        : maxAge <= 0;
+      if (isGone) this.#cookies.delete(name);
+      else this.#cookies.set(name, value);
+    }
+  }
+
+  /** The value of the Cookie header; empty if there is none. */
+  get header(): string {
+    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+}
+
 export function injectWith(app: TestedApp, jar: CookieJar = new CookieJar()): InjectWithCookies {
   const inject = async (options: InjectOptions | string) => {
     const request = typeof options === "string" ? { url: options } : options;
@@ -45,4 +69,12 @@ function withCookies(headers: Headers = {}, cookies: string): Headers {
   const own = Object.entries(headers).filter(([name]) => name.toLowerCase() === "cookie");
   const cookie = [cookies, ...own.flatMap(([, value]) => value)].filter(Boolean).join("; ");
   return { ...Object.fromEntries(others), ...(cookie && { cookie }) };
+}
+
+/** Keeps functions that sign in any user out of production. */
+export function refuseInProduction(what: string): void {
+  if (environment.NODE_ENV !== "production") return;
+  throw invalidConfig(
+    `${what} of fastify-authjs/testing is for tests, and does not work under NODE_ENV=production.`,
+  );
 }

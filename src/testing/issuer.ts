@@ -1,13 +1,13 @@
 /** An OpenID Provider on this machine, for tests of a sign-in. */
 import type { OIDCConfig, OIDCUserConfig } from "@auth/core/providers";
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { FastifyAuthError } from "../errors.ts";
+import { invalidConfig } from "../errors.ts";
 import type { Profile } from "../types.ts";
-import type { InjectWithCookies, TestedApp } from "./inject.ts";
+import { type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
 import { issuerService, type IssuerUser, loadMockServer } from "./issuer_service.ts";
 import { type IssuerSignInOptions, signInAtIssuer } from "./issuer_sign_in.ts";
-import { refuseInProduction } from "./refuse_in_production.ts";
 
 /** Settings of {@linkcode startIssuer}. */
 export interface IssuerOptions {
@@ -103,14 +103,12 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssu
   refuseInProduction("startIssuer()");
   const { user = ADA, lifetime = 3600, port = 0 } = options;
   if (!(Number.isFinite(lifetime) && lifetime >= 0)) {
-    throw new FastifyAuthError(
-      "FST_AUTHJS_CONFIG_INVALID",
-      "`lifetime` of startIssuer() must be a number of seconds, 0 or more.",
-    );
+    throw invalidConfig("`lifetime` of startIssuer() must be a number of seconds, 0 or more.");
   }
   const library = await loadMockServer();
   const server = createServer();
-  await listen(server, port);
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const requests: string[] = [];
   const close = () => stop(server);
@@ -120,7 +118,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssu
     user,
     error: undefined,
     provider: (overrides = {}) => ({ ...providerAt(url), ...overrides }),
-    signIn: (app, options = {}) => signInAtIssuer(app, { url, users: service.users }, options),
+    signIn: (app, options = {}) => signInAtIssuer(app, url, options),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -144,13 +142,6 @@ function providerAt(issuer: string): OIDCConfig<Profile> {
     clientSecret: "secret",
     checks: ["pkce", "state", "nonce"],
   };
-}
-
-async function listen(server: Server, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
 }
 
 async function stop(server: Server): Promise<void> {

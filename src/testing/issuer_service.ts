@@ -41,7 +41,7 @@ interface Events {
   beforeUserinfo: (answer: Answer, request: IncomingMessage) => void;
 }
 
-interface Service {
+export interface Service {
   readonly requestHandler: (request: IncomingMessage, response: ServerResponse) => void;
   on<Name extends keyof Events>(event: Name, listener: Events[Name]): void;
 }
@@ -96,12 +96,8 @@ interface Grant {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-export interface IssuerService extends Service {
-  /** Who signs in instead of `user`, by the path and query of the authorization request. */
-  readonly users: Map<string, IssuerUser>;
-  /** The user of an access token that has not expired. */
-  ownerOf(accessToken: string): IssuerUser | undefined;
-}
+/** A parameter of the authorization request: who signs in instead of `user`, in JSON. */
+export const USER = "test_user";
 
 /**
  * Makes the endpoints.
@@ -114,7 +110,7 @@ export async function issuerService(
   url: string,
   lifetime: number,
   state: IssuerState,
-): Promise<IssuerService> {
+): Promise<Service> {
   const { issuer, service } = new OAuth2Server(undefined, undefined, {
     endpoints: { endSession: "/logout" },
   });
@@ -123,7 +119,6 @@ export async function issuerService(
   /** By the type of the grant, and the code or token. */
   const grants = new Map<string, Grant>();
   const accessTokens = new Map<unknown, { readonly user: IssuerUser; readonly expires: number }>();
-  const users = new Map<string, IssuerUser>();
 
   service.on("beforeAuthorizeRedirect", ({ url: { searchParams: answer } }, { url: path = "" }) => {
     answer.set("iss", url); // RFC 9207
@@ -131,14 +126,13 @@ export async function issuerService(
       answer.delete("code");
       answer.set("error", state.error);
     }
-    const user = { ...users.get(path) ?? state.user };
-    users.delete(path);
     if (!answer.has("code")) return;
+    const { searchParams: query } = new URL(path, url);
+    const user: IssuerUser = { ...JSON.parse(query.get(USER) ?? "null") ?? state.user };
     if (typeof user.sub !== "string" || user.sub === "") {
       // The library answers this one with 400.
       throw new AssertionError({ message: "The user has no `sub`: give one, as in `{ sub: '42' }`." });
     }
-    const { searchParams: query } = new URL(path, url);
     const acr = query.get("acr_values")?.split(" ")[0];
     const time = Math.floor(Date.now() / 1000);
     const claims = { aud: query.get("client_id"), auth_time: time, sid: randomUUID(), ...(acr && { acr }) };
@@ -150,14 +144,8 @@ export async function issuerService(
   service.on("beforeTokenSigning", (token, request) => {
     const { user, claims } = grants.get(grantOf(request)) ?? {};
     const { iss, iat, nonce } = token.payload;
-    const own = {
-      iss,
-      iat,
-      exp: Number(iat) + lifetime,
-      jti: randomUUID(),
-      ...(nonce !== undefined && { nonce }),
-    };
-    token.payload = { ...user, ...claims, ...own };
+    const own = { iss, iat, exp: Number(iat) + lifetime, jti: randomUUID() };
+    token.payload = { ...user, ...claims, ...own, ...(nonce !== undefined && { nonce }) };
   });
 
   service.on("beforeResponse", (answer, request) => {
@@ -181,16 +169,12 @@ export async function issuerService(
     };
   });
 
-  const ownerOf = (accessToken: string) => {
-    const { user, expires = 0 } = accessTokens.get(accessToken) ?? {};
-    return expires > Date.now() ? user : undefined;
-  };
   service.on("beforeUserinfo", (answer, { headers: { authorization = "" } }) => {
-    const user = ownerOf(authorization.replace(/^Bearer /i, ""));
-    if (user === undefined) refuse(answer, 401, "invalid_token");
+    const { user, expires = 0 } = accessTokens.get(authorization.replace(/^Bearer /i, "")) ?? {};
+    if (user === undefined || expires <= Date.now()) refuse(answer, 401, "invalid_token");
     else answer.body = user;
   });
-  return Object.assign(service, { users, ownerOf });
+  return service;
 }
 
 function grantOf({ body }: TokenRequest): string {

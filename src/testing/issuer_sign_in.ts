@@ -1,7 +1,7 @@
 /** A sign-in at the test issuer, from the application's sign-in route to its callback. */
 import type { LightMyRequestResponse } from "fastify";
 import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
-import type { IssuerUser } from "./issuer_service.ts";
+import { type IssuerUser, USER } from "./issuer_service.ts";
 
 /** Who signs in, and where. */
 export interface IssuerSignInOptions {
@@ -33,13 +33,6 @@ export interface IssuerSignInOptions {
 
 const FORM = { accept: "application/json", "content-type": "application/x-www-form-urlencoded" };
 
-/** Where the issuer is, and who signs in there. */
-interface Issuer {
-  readonly url: string;
-  /** By the path and query of the authorization request: sign-ins at the same time may be of several users. */
-  readonly users: Map<string, IssuerUser>;
-}
-
 /**
  * Signs in.
  *
@@ -47,7 +40,7 @@ interface Issuer {
  */
 export async function signInAtIssuer(
   app: TestedApp,
-  issuer: Issuer,
+  issuer: string,
   { user, provider = "issuer", prefix = "/auth", parameters = {} }: IssuerSignInOptions,
 ): Promise<InjectWithCookies> {
   const inject = injectWith(app);
@@ -73,13 +66,14 @@ export async function signInAtIssuer(
 }
 
 /** What a browser is redirected to by the authorization endpoint. */
-async function visitIssuer(url: string, issuer: Issuer, user: IssuerUser | undefined): Promise<URL> {
-  if (!url.startsWith(`${issuer.url}/`)) {
+async function visitIssuer(address: string, issuer: string, user: IssuerUser | undefined): Promise<URL> {
+  if (!address.startsWith(`${issuer}/`)) {
     throw new Error(
-      `The sign-in leads to ${url}, and the issuer is ${issuer.url}: which \`provider\` uses it?`,
+      `The sign-in leads to ${address}, and the issuer is ${issuer}: which \`provider\` uses it?`,
     );
   }
-  if (user !== undefined) issuer.users.set(url.slice(issuer.url.length), user);
+  const url = new URL(address);
+  if (user !== undefined) url.searchParams.set(USER, JSON.stringify(user));
   const response = await fetch(url, { redirect: "manual" });
   const body = await response.text();
   const location = response.headers.get("location");

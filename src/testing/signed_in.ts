@@ -3,15 +3,20 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { stringifySetCookie } from "cookie";
 import { randomUUID } from "node:crypto";
 import type { ResolvedConfig } from "../config/resolve.ts";
+import { isObject } from "../config/rules.ts";
 import { invalidConfig } from "../errors.ts";
 import { authInstance } from "../instance/auth_instance.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import type { SignInParams } from "../session/hooks.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
-import { CookieJar } from "./cookie_jar.ts";
-import { injectWith, type InjectWithCookies, type TestedApp } from "./inject.ts";
-import { refuseInProduction } from "./refuse_in_production.ts";
+import {
+  CookieJar,
+  injectWith,
+  type InjectWithCookies,
+  refuseInProduction,
+  type TestedApp,
+} from "./inject.ts";
 
 /** Who is signed in, and how. */
 export interface SignedInOptions {
@@ -129,40 +134,36 @@ export async function signedIn(
   return Object.defineProperty(injectWith(app, jar), "user", { value: user, enumerable: true }) as SignedIn;
 }
 
-function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: SignedInOptions): void {
-  const isApp = typeof app?.inject === "function";
-  const isConfig = Array.isArray((config as Partial<FastifyAuthConfig> | undefined)?.providers);
-  if (isApp && isConfig && isObject(options?.user)) return assertOptions(options);
-  const problem = !isApp
-    ? "The first argument is no Fastify application."
-    : !isConfig
-    ? typeof config === "function" || "forConfig" in Object(config)
-      ? "The second argument chooses the configuration of each request: give the configuration of the tenant."
-      : "The second argument is no configuration."
-    : "The third argument has no `user`.";
-  throw invalidConfig(
-    "signedIn() takes the application, the configuration that FastifyAuth() was given, and the user: " +
-      `\`await signedIn(app, config, { user: { name: "Ada" } })\`. ${problem}`,
-  );
-}
-
 const OPTIONS = ["user", "account", "profile", "claims", "expires", "secure"];
 
-function assertOptions(options: SignedInOptions): void {
+function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: SignedInOptions): void {
+  const problem = problemOf(app, config, options);
+  if (problem !== undefined) {
+    throw invalidConfig(
+      "signedIn() takes the application, the configuration that FastifyAuth() was given, and the user: " +
+        `\`await signedIn(app, config, { user: { name: "Ada" } })\`. ${problem}`,
+    );
+  }
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) {
     throw invalidConfig(`\`${unknown}\` is no option of signedIn(): there are ${OPTIONS.join(", ")}.`);
   }
-  const { expires } = options;
   // By its method: test runners have a `Date` of their own.
-  if (expires === undefined || typeof expires.getTime === "function" && !Number.isNaN(expires.getTime())) {
-    return;
+  const { expires } = options;
+  if (expires !== undefined && Number.isNaN(expires.getTime?.() ?? NaN)) {
+    throw invalidConfig(
+      "`expires` of signedIn() must be a valid Date, as in `new Date(Date.now() + 60_000)`.",
+    );
   }
-  throw invalidConfig("`expires` of signedIn() must be a valid Date, as in `new Date(Date.now() + 60_000)`.");
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
+function problemOf(app: TestedApp, config: FastifyAuthConfig, options: SignedInOptions): string | undefined {
+  if (typeof app?.inject !== "function") return "The first argument is no Fastify application.";
+  if (typeof config === "function" || "forConfig" in Object(config)) {
+    return "The second argument chooses the configuration of each request: give the configuration of the tenant.";
+  }
+  if (!Array.isArray(Object(config).providers)) return "The second argument is no configuration.";
+  if (!isObject(options?.user)) return "The third argument has no `user`.";
 }
 
 /** Makes the session, as the end of a sign-in does. */
