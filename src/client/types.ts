@@ -102,8 +102,7 @@ export interface SignOutOptions {
    */
   readonly callbackUrl?: string;
   /**
-   * Whether the page goes to the `url` of a result that is `ok`. With `false` it stays, and the result says
-   * where to go. After a failure it always stays.
+   * Whether the page goes to the `url` of a result that is `ok`. After a failure it stays.
    *
    * @default true
    */
@@ -204,7 +203,7 @@ export interface AuthClient<S = Session> {
    */
   getSession(): Promise<S | null>;
   /**
-   * Has the `jwt` callback (or with sessions in a database the `session` callback) update the session.
+   * Updates the session, by the `jwt` callback (with sessions in a database by the `session` callback).
    *
    * @param data What the callback gets: `session`, or `newSession`. It is sent as JSON.
    * @returns The updated session, or what went wrong. Never rejects: data that JSON cannot hold, such as a

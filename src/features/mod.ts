@@ -44,7 +44,6 @@ export interface FeatureActions extends AccessTokensActions, AccountsActions, Se
 
 export const FEATURES: readonly ListedFeature[] = [
   {
-    name: "access_tokens",
     options: ["refreshTokens"],
     load: async () => (await import("./access_tokens/mod.ts")).accessTokens,
     actions: {
@@ -53,7 +52,6 @@ export const FEATURES: readonly ListedFeature[] = [
     },
   },
   {
-    name: "email_confirm",
     options: ["emailConfirm"],
     isUsed: ({ config: { emailConfirm }, providers }) =>
       emailConfirm === undefined ? providers.some(({ type }) => type === "email") : emailConfirm !== false,
@@ -61,25 +59,22 @@ export const FEATURES: readonly ListedFeature[] = [
   },
   {
     // Within the confirmation of mailed links, so that it counts only those that are used.
-    name: "rate_limit",
     options: ["rateLimit"],
     advice: [[
       "FST_AUTHJS_WARN_RATE_LIMIT",
       ({ config: { rateLimit }, production }) =>
         rateLimit === undefined && production &&
         "Attempts to sign in are not limited. Set `rateLimit: true` (npm install @fastify/rate-limit), or " +
-          "`rateLimit: false` where something else limits them.",
+          "`rateLimit: false` if something else limits them.",
     ]],
     load: async () => (await import("./rate_limit/mod.ts")).rateLimit,
   },
   {
-    name: "initiate_login",
     options: [],
     isUsed: ({ core: { providers } }) => providers.some((each) => "initiateLogin" in each),
     load: async () => (await import("./initiate_login/mod.ts")).initiateLogin,
   },
   {
-    name: "accounts",
     options: [],
     // Accounts are linked in a database.
     isUsed: ({ config: { adapter } }) => adapter !== undefined,
@@ -90,7 +85,6 @@ export const FEATURES: readonly ListedFeature[] = [
     },
   },
   {
-    name: "passkeys",
     options: [],
     load: async () => (await import("./accounts/mod.ts")).accounts,
     actions: {
@@ -99,18 +93,15 @@ export const FEATURES: readonly ListedFeature[] = [
     },
   },
   {
-    name: "bearer",
     options: ["bearer"],
     load: async () => (await import("./bearer/mod.ts")).bearer,
   },
   {
-    name: "step_up",
     options: ["stepUp"],
     guard: GUARD,
     load: async () => (await import("./step_up/mod.ts")).stepUp,
   },
   {
-    name: "sessions",
     options: ["revocable"],
     load: async () => (await import("./sessions/mod.ts")).sessions,
     actions: {
@@ -120,7 +111,6 @@ export const FEATURES: readonly ListedFeature[] = [
     },
   },
   {
-    name: "provider_logout",
     options: ["providerLogout"],
     load: async () => (await import("./provider_logout/mod.ts")).providerLogout,
     lacking: ({ providerLogout }) =>

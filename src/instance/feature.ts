@@ -10,7 +10,6 @@ import type { AuthRoute } from "../routes/table.ts";
 
 /** A feature in the list: enough to know which configurations use it. It is loaded with the first one. */
 export interface ListedFeature {
-  readonly name: string;
   /** Its options of the configuration. It is used if one of them is neither `false` nor missing. */
   readonly options: readonly (keyof FeatureOptions)[];
   /** Whether a configuration uses it, if options do not say that. */

@@ -5,8 +5,7 @@ import type { AccountUpdateAdapter } from "../../adapter/added_methods.ts";
 import { toCoreLogger } from "../../core/logger.ts";
 import { inTurn, refreshedElsewhere } from "../../session/in_turn.ts";
 import type { SessionRequest } from "../../types.ts";
-import { memoryOf, onceAtATime, type TokenPlace } from "./token_place.ts";
-import type { ProviderTokens } from "./provider_tokens.ts";
+import { memoryOf, onceAtATime, type ProviderTokens, type TokenPlace } from "./provider_tokens.ts";
 import { isRefused } from "./refresh_tokens.ts";
 
 interface TokenRow {

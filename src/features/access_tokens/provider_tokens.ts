@@ -1,8 +1,6 @@
-/**
- * The tokens of OAuth providers, in a claim of the session token (`refreshTokens`). They stay on the server:
- * the session token is encrypted, and a session never has the claim.
- */
+/** The tokens of OAuth providers (`refreshTokens`): what is kept of them, and where. */
 import type { JWT } from "@auth/core/jwt";
+import type { ActionAuth } from "../../actions/perform.ts";
 import type { SessionSignIn } from "../../session/hooks.ts";
 
 /** What is kept of a provider's token response. */
@@ -15,6 +13,7 @@ export interface ProviderTokens {
   readonly expires_at?: number;
 }
 
+/** The claim of the session token, which is encrypted. A session never has it. */
 export const TOKENS_CLAIM = "providerTokens";
 
 /** How long before it expires an access token is refreshed, in milliseconds: it is still to be sent. */
@@ -54,4 +53,35 @@ export function keepTokens(claims: JWT, { params: { account }, held }: SessionSi
     ...(refresh_token !== undefined && { refresh_token, account: providerAccountId }),
     ...(expires_at !== undefined && { expires_at }),
   });
+}
+
+/** The tokens of a provider that the signed-in user of a request has. */
+export interface TokenPlace {
+  /** What is there now; `undefined` if there is nothing. Without a refresh token it cannot be refreshed. */
+  read(): Promise<ProviderTokens | undefined>;
+  /** Refreshes what was read last, unless that was done meanwhile. */
+  refresh(): Promise<void>;
+}
+
+interface Memory {
+  /** The refreshes under way. */
+  readonly underWay: Map<string, Promise<void>>;
+  /** Refreshed tokens that could not be written: those in the row of the account are spent. */
+  readonly unwritten: Map<string, ProviderTokens>;
+}
+
+/** What this process remembers, also for the next configuration of a tenant. */
+export function memoryOf({ instance: { memory } }: ActionAuth): Memory {
+  const known = memory.get("access_tokens") as Memory | undefined;
+  const own = known ?? { underWay: new Map(), unwritten: new Map() };
+  if (known === undefined) memory.set("access_tokens", own);
+  return own;
+}
+
+/** Does work once for all who ask for it at the same time. */
+export async function onceAtATime(auth: ActionAuth, key: string, work: () => Promise<void>): Promise<void> {
+  const { underWay } = memoryOf(auth);
+  const working = underWay.get(key) ?? work().finally(() => underWay.delete(key));
+  underWay.set(key, working);
+  await working;
 }

@@ -1,19 +1,15 @@
 /** Refreshing the tokens of a provider (RFC 6749 section 6). */
-import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
 import { parseJsonObject } from "../../utils/decode.ts";
+import { type OpenIdClient, requestOptions, toOpenIdClient } from "../../provider/openid_client.ts";
 import { unverifiedConform } from "../../provider/prepare.ts";
 import type { ProviderTokens } from "./provider_tokens.ts";
 
-interface OAuthProvider {
-  readonly id: string;
+type OAuthProvider = Omit<OpenIdClient, "issuer"> & {
   readonly issuer?: string;
-  readonly clientId: string;
-  readonly clientSecret?: string;
-  readonly client?: Partial<oauth.Client>;
   readonly token?: string | TokenEndpoint;
-}
+};
 
 interface TokenEndpoint {
   readonly url?: string | URL;
@@ -31,23 +27,17 @@ interface TokenEndpoint {
  * oauth4webapi.
  */
 export async function refreshTokens(provider: Provider, refreshToken: string): Promise<ProviderTokens> {
-  const settings = provider as unknown as OAuthProvider;
+  const settings: OAuthProvider = toOpenIdClient(provider);
   const { token: endpoint = {} } = settings;
   const token: TokenEndpoint = typeof endpoint === "string" ? { url: endpoint } : endpoint;
-  const requestOptions = {
-    // The provider's `fetch` refuses plain http in production.
-    [oauth.allowInsecureRequests]: true,
-    // deno-lint-ignore no-explicit-any -- the function is `fetch`, whose types differ from those of oauth4webapi
-    [oauth.customFetch]: (provider as any)[customFetch] as any,
-  };
-  const server = await serverOf(settings, token, requestOptions);
+  const server = await serverOf(settings, token);
   const client: oauth.Client = { client_id: settings.clientId, ...settings.client };
   const response = await oauth.refreshTokenGrantRequest(
     server,
     client,
     clientAuthentication(settings, token, server),
     refreshToken,
-    requestOptions,
+    requestOptions(settings),
   );
   const conformed = await unverifiedConform(token)?.(response.clone()) ?? response;
   const tokens = await oauth.processRefreshTokenResponse(server, client, await tokensAlone(conformed));
@@ -62,10 +52,10 @@ export async function refreshTokens(provider: Provider, refreshToken: string): P
 
 /** The token endpoint that is configured, else that of the issuer's metadata. */
 async function serverOf(
-  { id, issuer }: OAuthProvider,
+  provider: OAuthProvider,
   { url, params = {} }: TokenEndpoint,
-  requestOptions: oauth.DiscoveryRequestOptions,
 ): Promise<oauth.AuthorizationServer> {
+  const { id, issuer } = provider;
   if (url !== undefined) {
     const endpoint = new URL(url);
     for (const [name, value] of Object.entries(params)) endpoint.searchParams.set(name, String(value));
@@ -74,10 +64,8 @@ async function serverOf(
   }
   if (issuer === undefined) throw new TypeError(`The provider "${id}" has no token endpoint.`);
   const address = new URL(issuer);
-  return await oauth.processDiscoveryResponse(
-    address,
-    await oauth.discoveryRequest(address, requestOptions),
-  );
+  const response = await oauth.discoveryRequest(address, requestOptions(provider));
+  return await oauth.processDiscoveryResponse(address, response);
 }
 
 /** As core authenticates the client when it exchanges a code. */

@@ -7,8 +7,15 @@ import { ownReadOf } from "../../session/own_read.ts";
 import { canCarryCookies } from "../../session/reply.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import type { JWT, SessionRequest } from "../../types.ts";
-import { EARLY_MS, isExpired, type ProviderTokens, tokensOf, withTokens } from "./provider_tokens.ts";
-import { onceAtATime, type TokenPlace } from "./token_place.ts";
+import {
+  EARLY_MS,
+  isExpired,
+  onceAtATime,
+  type ProviderTokens,
+  type TokenPlace,
+  tokensOf,
+  withTokens,
+} from "./provider_tokens.ts";
 
 /**
  * The tokens in the session of a request.

@@ -64,7 +64,7 @@ function assertLinkable(
     throw invalid(
       "linkAccount()",
       `the site of "${id}" posts its answer (\`response_mode=form_post\`), and browsers send the session cookie with ` +
-        'that only where it has `sameSite: "none"`.',
+        'that only if it has `sameSite: "none"`.',
     );
   }
 }

@@ -1,15 +1,66 @@
 /**
- * The metrics: what they are called, and what they are told apart by. No attribute has more than some hundred
- * values.
+ * The spans and the metrics: what they are called, and what they have. No attribute of a metric has more than some
+ * hundred values.
  */
-import type { Attributes, Counter, Histogram, Meter } from "@opentelemetry/api";
+import { type Attributes, type Counter, type Histogram, type Meter, SpanKind } from "@opentelemetry/api";
 import type {
   AdapterCallOperation,
   AuthActionOperation,
   AuthEvent,
+  Operation,
   ProviderRequestOperation,
   SessionReadEvent,
 } from "../../types.ts";
+
+/** The spans of one kind of operation. */
+export interface SpanDescription<Message extends Operation> {
+  readonly kind: SpanKind;
+  readonly name: (message: Message) => string;
+  /** What is known when it starts, which samplers see. */
+  readonly attributes: (message: Message) => Attributes;
+  /** What is known when it ends, besides `error.type`. */
+  readonly result?: (message: Message) => Attributes;
+  /** Whether the operation that failed is an error of the server, and not of its user. */
+  readonly isError: (message: Message) => boolean;
+}
+
+export const actionSpan: SpanDescription<AuthActionOperation> = {
+  kind: SpanKind.INTERNAL,
+  name: ({ action }) => `authjs.${action}`,
+  attributes: ({ action, provider, providerType }) => ({
+    "authjs.action": action,
+    ...providerOf(provider),
+    ...(providerType !== undefined && { "authjs.provider.type": providerType }),
+  }),
+  isError: ({ status = 500 }) => status >= 500,
+};
+
+/** An HTTP client span. Its address is without the values of parameters. */
+export const providerSpan: SpanDescription<ProviderRequestOperation> = {
+  kind: SpanKind.CLIENT,
+  name: ({ method, endpoint }) => endpoint === "other" ? method : `${method} ${endpoint}`,
+  attributes: ({ provider, endpoint, method, url }) => ({
+    "authjs.provider.id": provider,
+    "authjs.provider.endpoint": endpoint,
+    "http.request.method": method,
+    "url.full": url,
+    ...serverOf(url),
+  }),
+  result: statusOf,
+  isError: () => true,
+};
+
+export const adapterSpan: SpanDescription<AdapterCallOperation> = {
+  kind: SpanKind.INTERNAL,
+  name: ({ method }) => `authjs.adapter.${method}`,
+  attributes: ({ method }) => ({ "authjs.adapter.method": method }),
+  isError: () => true,
+};
+
+function serverOf(url: string): Attributes {
+  const { hostname, port, protocol } = new URL(url);
+  return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
+}
 
 /** The limits of buckets, in seconds, by the semantic conventions for the duration of HTTP requests. */
 const REQUESTS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -52,12 +103,12 @@ export class Instruments {
     });
   }
 
-  request({ provider, endpoint, status, errorType }: ProviderRequestOperation, seconds: number): void {
+  request(message: ProviderRequestOperation, seconds: number): void {
     this.#requests.record(seconds, {
-      ...providerOf(provider),
-      "authjs.provider.endpoint": endpoint,
-      ...(status !== undefined && { "http.response.status_code": status }),
-      ...errorOf(errorType),
+      ...providerOf(message.provider),
+      "authjs.provider.endpoint": message.endpoint,
+      ...statusOf(message),
+      ...errorOf(message.errorType),
     });
   }
 
@@ -73,6 +124,10 @@ export class Instruments {
   event(name: string, event: AuthEvent & { readonly reason?: string }): void {
     this.#events.add(1, { "authjs.event": name, ...providerOf(event.provider), ...reasonOf(name, event) });
   }
+}
+
+function statusOf({ status }: ProviderRequestOperation): Attributes {
+  return status === undefined ? {} : { "http.response.status_code": status };
 }
 
 function providerOf(provider: string | undefined): Attributes {
