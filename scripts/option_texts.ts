@@ -244,6 +244,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   emailMessage: "emailMessage: ({ message, site }) => ({ ...message, subject: `Your link for ${site}` })",
   "FastifyAuthPages.siteName": 'pages: { siteName: "Engines & Co." }',
   "FastifyAuthPages.language": 'pages: { language: "de" }',
+  "FastifyAuthPages.languageMenu": "pages: { languageMenu: false }",
   "FastifyAuthPages.texts": 'pages: { texts: { en: { "signIn.title": "Welcome back" } } }',
   insecureProviders: 'insecureProviders: ["keycloak"]',
   refreshTokens: "refreshTokens: true",

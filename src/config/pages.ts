@@ -32,7 +32,16 @@ export function pageSettings(
   summaries: readonly ProviderSummary[],
   languages: Languages,
 ): PageSettings {
-  const { language: _language, texts: _texts, siteName, links = {}, panel, themeColor, ...addresses } = pages;
+  const {
+    language: _language,
+    languageMenu: _languageMenu,
+    texts: _texts,
+    siteName,
+    links = {},
+    panel,
+    themeColor,
+    ...addresses
+  } = pages;
   for (const [name, address] of Object.entries(addresses)) assertAddress(name, address);
   for (const [name, address] of Object.entries(links)) assertAddress(`links.${name}`, address);
   assertAddress("panel.image", panel?.image);

@@ -48,6 +48,7 @@ const PAGES = {
   ...each(ANY, "confirmEmail", "error", "newUser", "signIn", "signOut", "verifyRequest"),
   ...each(TEXT, "darkLogo", "favicon", "style", "themeColor"),
   language: ANY,
+  languageMenu: BOOLEAN,
   links: each(TEXT, "forgotPassword", "help", "privacy", "signUp", "terms") satisfies ShapeOf<PageLinks>,
   panel: { image: TEXT } satisfies ShapeOf<PagePanel>,
   siteName: FILLED,

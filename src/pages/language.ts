@@ -2,24 +2,20 @@
 import { type FastifyAuthError, invalidConfig } from "../errors.ts";
 import type { FastifyAuthPages, LanguageRequest } from "../types.ts";
 import { later } from "../utils/later.ts";
-import type { LanguageChoice } from "./language_choice.ts";
+import type { ChosenLanguage, LanguageChoice, LanguageName } from "./language_choice.ts";
 import { en } from "./texts/en.ts";
 import { PACKED_LANGUAGES, PACKED_TEXTS } from "./texts/packed.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** A language, and the texts in it. */
-export interface Language {
-  /** A language tag (BCP 47) for the `lang` attribute, such as `"en"` or `"pt-BR"`. */
-  readonly tag: string;
+export interface Language extends ChosenLanguage {
   /** The direction of its script. */
   readonly direction: "ltr" | "rtl";
   readonly texts: Texts;
-  /** Whether the request named it in `ui_locales`. */
-  readonly asked: boolean;
 }
 
 /** What the application says about languages. */
-export type LanguageOptions = Pick<FastifyAuthPages, "language" | "texts">;
+export type LanguageOptions = Pick<FastifyAuthPages, "language" | "languageMenu" | "texts">;
 
 /** The languages of one configuration. */
 export class Languages {
@@ -35,6 +31,13 @@ export class Languages {
     return () => choice;
   });
   #unpacked: readonly string[][] | undefined;
+  /** The languages of the menu; empty without one. */
+  readonly menu: () => Promise<readonly LanguageName[]> = later(async () => {
+    const { language, languageMenu = language === undefined } = this.#options;
+    if (!languageMenu) return () => [];
+    const names = (await this.#choice()).names();
+    return () => names;
+  });
 
   /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for an unknown language, key or placeholder. */
   constructor(options: LanguageOptions = {}) {
@@ -56,8 +59,8 @@ export class Languages {
 
   /** The language for a request: see {@linkcode LanguageChoice}. */
   async choose(request: LanguageRequest): Promise<Language> {
-    const { tag, asked } = await (await this.#choice()).choose(request);
-    return { ...await this.#language(tag), asked };
+    const choice = await (await this.#choice()).choose(request);
+    return { ...await this.#language(choice.tag), ...choice };
   }
 
   #unknown(language: unknown): FastifyAuthError {

@@ -5,15 +5,30 @@ import { preferredLanguage } from "../http/preferences.ts";
 import { parseQuery, queryOf } from "../http/query.ts";
 import type { FastifyAuthPages, LanguageRequest } from "../types.ts";
 
-/** The cookie that keeps the language of `ui_locales` for the pages that follow. */
+/** The cookie that keeps the language of `lang` or `ui_locales` for the pages that follow. */
 export const LANGUAGE_COOKIE = "authjs.ui-locales";
 
 /** Values of `Accept-Language` in use. */
 const MOST_ACCEPTED = 200;
 
+/** What was chosen. */
+export interface ChosenLanguage {
+  /** A language tag (BCP 47) for the `lang` attribute, such as `"en"` or `"pt-BR"`. */
+  readonly tag: string;
+  /** The parameter of the address that named it. */
+  readonly asked?: "lang" | "ui_locales";
+}
+
+/** A language of the menu. */
+export interface LanguageName {
+  readonly tag: string;
+  /** What it calls itself. */
+  readonly name: string;
+}
+
 /**
- * Chooses the language for a request: that of the application's function, of `ui_locales` (OpenID Connect
- * Core section 3.1.2.1), of an earlier `ui_locales`, or of `Accept-Language`; else English.
+ * Chooses the language for a request: that of the application's function, of `lang`, of `ui_locales` (OpenID
+ * Connect Core section 3.1.2.1), of an earlier one of these, or of `Accept-Language`; else English.
  */
 export class LanguageChoice {
   readonly #configured: FastifyAuthPages["language"];
@@ -33,18 +48,22 @@ export class LanguageChoice {
     this.#available = available;
   }
 
-  /** The tag of the language, and whether the request named it in `ui_locales`. */
-  async choose(request: LanguageRequest): Promise<{ readonly tag: string; readonly asked: boolean }> {
+  async choose(request: LanguageRequest): Promise<ChosenLanguage> {
     const configured = this.#configured;
     const own = this.match(typeof configured === "function" ? await configured(request) : configured);
-    const asked = own === undefined ? this.#askedFor(request.url) : undefined;
-    const tag = own ?? asked ?? this.#keptFor(request) ?? this.#acceptedBy(request) ?? "en";
-    return { tag, asked: asked !== undefined };
+    if (own !== undefined) return { tag: own };
+    const query = parseQuery(queryOf(request.url));
+    for (const asked of ["lang", "ui_locales"] as const) {
+      const tag = this.match(...(query.get(asked) ?? "").trim().split(/\s+/));
+      if (tag !== undefined) return { tag, asked };
+    }
+    return { tag: this.#keptFor(request) ?? this.#acceptedBy(request) ?? "en" };
   }
 
-  #askedFor(url: string): string | undefined {
-    const locales = parseQuery(queryOf(url)).get("ui_locales");
-    return locales === null ? undefined : this.match(...locales.trim().split(/\s+/));
+  /** The languages by their names, in the order of these. */
+  names(): readonly LanguageName[] {
+    return this.#available.map((tag) => ({ tag, name: nameOf(tag) }))
+      .sort((a, b) => a.name.localeCompare(b.name, "en"));
   }
 
   #keptFor({ headers }: LanguageRequest): string | undefined {
@@ -96,3 +115,12 @@ const NEAR: readonly (readonly [RegExp, string])[] = [
   // Where Portuguese is written as in Portugal (CLDR, parent locales).
   [/\bpt-(?:ao|ch|cv|gq|gw|lu|mo|mz|st|tl)\b/gi, "pt-PT"],
 ];
+
+/** Tags that say less than the texts: the others of these languages are there, too. */
+const WRITTEN: ReadonlyMap<string, string> = new Map([["pt", "pt-BR"], ["zh", "zh-Hans"]]);
+
+function nameOf(tag: string): string {
+  const name = new Intl.DisplayNames([tag], { type: "language" }).of(WRITTEN.get(tag) ?? tag) ?? tag;
+  const [first = "", ...rest] = name;
+  return first.toLocaleUpperCase(tag) + rest.join("");
+}

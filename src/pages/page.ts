@@ -4,6 +4,7 @@ import type { PagePanel } from "../types.ts";
 import { DARK, LIGHT } from "./colour.ts";
 import { confirmPage } from "./confirm.ts";
 import { errorPage } from "./error.ts";
+import { languageMenu } from "./language_menu.ts";
 import { redirectPage } from "./redirect.ts";
 import { signedInPage } from "./signed_in.ts";
 import { signInPage } from "./signin.ts";
@@ -38,7 +39,7 @@ export function renderPage(page: Page, view: PageView): string {
     ${main}
     <p class="progress" aria-live="polite" data-text="${language.texts["form.busy"]}"></p>
         </main>
-    ${footerOf(view)}
+    ${footerOf(page, view)}
       </body>
     </html>
   `);
@@ -69,12 +70,14 @@ ${image && html`<img src="${image}" alt="">`}
 <p>${fill(texts["panel.text"], { site })}</p></aside>`;
 }
 
-function footerOf({ look: { links = {} }, language: { texts } }: PageView): SafeHtml | null {
+function footerOf({ menuQuery }: Page, view: PageView): SafeHtml | null {
+  const { look: { links = {} }, language: { texts }, languages = [] } = view;
+  const menu = menuQuery !== undefined && languages.length > 1 ? languageMenu(menuQuery, view) : null;
   const shown = (["terms", "privacy", "help"] as const).filter((name) => links[name] !== undefined);
-  if (shown.length === 0) return null;
+  if (shown.length === 0 && menu === null) return null;
   return html`<footer class="links">${
     shown.map((name) => html`<a href="${links[name]!}">${texts[`link.${name}`]}</a>`)
-  }</footer>`;
+  }${menu}</footer>`;
 }
 
 function contentOf(page: Page, view: PageView): PageContent {

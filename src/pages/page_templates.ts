@@ -20,6 +20,7 @@ const VARIABLES = [
   "signInUrl",
   "email",
   "identifier",
+  "menuQuery",
   "name",
   "returnUrl",
   "seconds",

@@ -99,8 +99,11 @@ letter-spacing: -0.015em;
 text-align: center;
 text-wrap: balance;
 }
-[dir="rtl"] h1 {
+:is([dir="rtl"], :lang(hi), :lang(th)) h1 {
 letter-spacing: 0;
+}
+:lang(ko) {
+word-break: keep-all;
 }
 p {
 margin: 0 0 1rem;
@@ -176,6 +179,58 @@ gap: 0.25rem 1.25rem;
 margin-block-start: 1.25rem;
 color: var(--auth-muted);
 font-size: 0.875rem;
+}
+.languages > button {
+display: flex;
+align-items: center;
+gap: 0.375rem;
+min-height: 1.75rem;
+padding: 0 0.5rem;
+border: 0;
+border-radius: calc(var(--auth-radius) * 0.6);
+background: none;
+color: inherit;
+font: inherit;
+cursor: pointer;
+}
+.languages > button:hover {
+background: var(--auth-border);
+color: var(--auth-text);
+}
+.languages > ul {
+width: 34rem;
+max-width: calc(100vw - 1rem);
+max-height: calc(100dvh - 1rem);
+margin: auto;
+padding: 0.75rem;
+border: 1px solid var(--auth-border);
+border-radius: var(--auth-radius);
+background: var(--auth-card);
+color: var(--auth-text);
+box-shadow: var(--auth-shadow);
+font-size: 0.9375rem;
+list-style: none;
+}
+.languages > :popover-open {
+display: grid;
+grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr));
+gap: 0.125rem;
+}
+.languages > ul::backdrop {
+background: rgb(0 0 0 / 40%);
+}
+.languages li > a {
+display: block;
+padding: 0.375rem 0.625rem;
+border-radius: calc(var(--auth-radius) * 0.6);
+text-decoration: none;
+}
+.languages li > a:hover,
+.languages [aria-current] {
+background: var(--auth-hover);
+}
+.languages [aria-current] {
+font-weight: 650;
 }
 .panel {
 display: none;

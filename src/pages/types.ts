@@ -1,19 +1,26 @@
 /** What each page is given, and what all pages are rendered with. */
 import type { SafeHtml } from "@remix-run/html-template";
 import type { Language } from "./language.ts";
+import type { LanguageName } from "./language_choice.ts";
 import type { PageLinks, PagePanel } from "../types.ts";
 import type { CodeError, PageError } from "./page_error.ts";
 
 /** A page, by its `kind`, with what is on it. */
 export type Page =
-  | SignInPage
-  | SignedInPage
-  | SignedOutPage
-  | SignOutPage
-  | VerifyRequestPage
-  | ConfirmPage
-  | RedirectPage
-  | ErrorPage;
+  & (
+    | SignInPage
+    | SignedInPage
+    | SignedOutPage
+    | SignOutPage
+    | VerifyRequestPage
+    | ConfirmPage
+    | RedirectPage
+    | ErrorPage
+  )
+  & {
+    /** What an address of the language menu has before `lang`; without it there is none. */
+    readonly menuQuery?: string | undefined;
+  };
 
 /** The sign-in page. */
 export interface SignInPage extends Wait {
@@ -153,6 +160,8 @@ export interface ErrorPage extends Wait {
 /** What every page is rendered with. */
 export interface PageView {
   readonly language: Language;
+  /** The languages of the menu. */
+  readonly languages?: readonly LanguageName[];
   /** The nonces of the `Content-Security-Policy` header. */
   readonly nonce: Nonce;
   /** The mount path, percent-encoded, without a trailing slash. */

@@ -148,7 +148,7 @@ async function answerWithPage(
     const { callbackUrl, cookies } = flow;
     if (hasOwnPage(name, context)) return { ...redirectAnswer(addressOfOwn(name, flow, context)), cookies };
     const shown = { ...flow, callbackUrl: isAddress(callbackUrl) ? callbackUrl : undefined };
-    return { ...pageAnswer(page(shown), status), cookies };
+    return { ...pageAnswer({ ...page(shown), menuQuery: menuQuery(context.query) }, status), cookies };
   } catch (thrown) {
     const error = thrown as Error;
     // The answer to an error leads to the error page, and would do so again.
@@ -156,6 +156,15 @@ async function answerWithPage(
       ? { ...pageAnswer(page({ csrfToken: undefined, callbackUrl: undefined }), status), error }
       : errorAnswer(error, context);
   }
+}
+
+/** A page with a longer query has no menu: each link repeats it. */
+const LONGEST_QUERY = 1000;
+
+/** What a link to the page in another language has before that. */
+function menuQuery(query: string): string | undefined {
+  if (query.length > LONGEST_QUERY) return undefined;
+  return query === "" ? "?" : `?${query}&`;
 }
 
 /** What forms need to continue the flow. */

@@ -5,6 +5,7 @@ import type { FastifyReply } from "fastify";
 import type { AuthInUse, RequestContext } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { onHeaders } from "../http/reply_headers.ts";
+import type { Language } from "../pages/language.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
 import type { Nonce, Page, Wait } from "../pages/types.ts";
@@ -27,7 +28,7 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
   const settings = auth.config.pages;
   const nonce = nonceOf(reply);
   const language = await settings.languages.choose(reply.request);
-  if (language.asked) keepLanguage(reply, language.tag, place);
+  if (language.asked !== undefined) keepLanguage(reply, language, place);
   const policy = settings.policy.header(nonce, callbackSource(page));
   // Helmet sets one for all pages of the application, too.
   reply.header("content-security-policy", policy);
@@ -36,6 +37,7 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
   const wait = "wait" in page && page.wait !== undefined ? waitIn(language.tag, page.wait) : {};
   return await settings.render({ ...page, ...wait }, {
     language,
+    languages: await settings.languages.menu(),
     nonce,
     mountPath,
     site: settings.siteName ?? origin.host,
@@ -54,11 +56,15 @@ function waitIn(tag: string, seconds: number): Wait {
 /** A minute and a half is two minutes, and not ninety seconds. */
 const UNITS = [[3600, "hour"], [60, "minute"]] as const;
 
-/** Keeps the language of `ui_locales` for the pages and mails that follow, until the browser is closed. */
-function keepLanguage(reply: FastifyReply, tag: string, { mountPath, origin }: PagePlace): void {
+/** What was chosen in the menu is kept for a year, in seconds. */
+const YEAR = 365 * 24 * 60 * 60;
+
+/** Keeps the language for the pages and mails that follow; that of `ui_locales` until the browser is closed. */
+function keepLanguage(reply: FastifyReply, { tag, asked }: Language, { mountPath, origin }: PagePlace): void {
   // The path of a cookie cannot have a semicolon.
   const path = mountPath.replace(/\/[^/]*;.*$/, "") || "/";
-  const options = { path, httpOnly: true, sameSite: "lax", secure: origin.secure } as const;
+  const lifetime = asked === "lang" ? { maxAge: YEAR } : {};
+  const options = { ...lifetime, path, httpOnly: true, sameSite: "lax", secure: origin.secure } as const;
   reply.header("set-cookie", stringifySetCookie(LANGUAGE_COOKIE, tag, options));
 }
 

@@ -209,9 +209,16 @@ export interface FastifyAuthPages extends Partial<PagesOptions> {
    * The language of the built-in pages and mails: one for all of them, as a language tag (BCP 47), or a
    * function that chooses it for a request and may return `undefined`, or a promise.
    *
-   * @default that of `?ui_locales=`, else of `Accept-Language`, else English
+   * @default that of the menu, of `?ui_locales=`, else of `Accept-Language`, else English
    */
   language?: string | ((request: LanguageRequest) => string | undefined | Promise<string | undefined>);
+  /**
+   * Whether there is a menu of languages below the built-in pages. What is chosen there is kept in a cookie for
+   * a year. A function of `language` comes before it.
+   *
+   * @default true, unless `language` is set
+   */
+  languageMenu?: boolean;
   /**
    * Texts that replace those of the built-in pages and mails, by language tag:
    * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; texts that it lacks are

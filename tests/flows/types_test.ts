@@ -395,6 +395,7 @@ Deno.test("2.5 FastifyAuthConfig is core's configuration without raw; the plugin
       | "darkLogo"
       | "favicon"
       | "language"
+      | "languageMenu"
       | "links"
       | "panel"
       | "siteName"

@@ -50,6 +50,7 @@ export const en = {
   "link.terms": "Terms",
   "link.privacy": "Privacy",
   "link.help": "Help",
+  "language.title": "Language",
   "panel.title": "Welcome to {site}",
   "panel.text": "Sign in to continue where you left off.",
   "verifyRequest.title": "Check your e-mail",

@@ -230,6 +230,56 @@ Deno.test("what is no language or no text stops the boot with what to change", a
   }
 });
 
+// The menu.
+
+/** The addresses of the menu by their languages. */
+const menuOf = ({ body }: Answer) =>
+  new Map(
+    [...body.matchAll(/<a href="([^"]*)" lang="([^"]*)" hreflang/g)].map(([, href, lang]) => [lang!, href!]),
+  );
+
+Deno.test("the menu of languages leads to the same page, and keeps the choice for a year", async () => {
+  await using app = await testApp();
+  const client = new Client(app, { "accept-language": "fr" });
+  const page = await client.get("/auth/signin?callbackUrl=%2Fa%3Fb%26c&error=AccessDenied&lang=fr");
+  const menu = menuOf(page);
+  assertEquals(menu.size, 28);
+  assertEquals(menu.get("de"), "?error=AccessDenied&amp;callbackUrl=%2Fa%3Fb%26c&amp;lang=de");
+  assertMatch(page.body, /<button type="button" popovertarget="languages">[^]*<\/svg>\s*Français<\/button>/);
+  assertMatch(page.body, /lang="fr" hreflang="fr" aria-current="true">Français</);
+  assertMatch(page.body, />Português \(Brasil\)<[^]*>Português europeu<[^]*>简体中文<[^]*>繁體中文</);
+  const chosen = await client.get(`/auth/signin${menu.get("de")!.replaceAll("&amp;", "&")}`);
+  assertEquals(languageOf(chosen)[0], "de");
+  const line = setCookies(chosen).find((each) => each.startsWith("authjs.ui-locales"));
+  assertEquals(line, "authjs.ui-locales=de; Max-Age=31536000; Path=/auth; HttpOnly; SameSite=Lax");
+  assertEquals(languageOf(await client.get("/auth/signout"))[0], "de");
+  assertEquals(languageOf(await client.get("/auth/signin?lang=it&ui_locales=ja"))[0], "it");
+});
+
+Deno.test("each page that can be asked for again has the menu, and no answer to a form", async () => {
+  await using app = await testApp();
+  const client = new Client(app, { accept: "text/html" });
+  for (const path of ["signin", "signout", "error?error=AccessDenied", "verify-request", "signout?done=1"]) {
+    assertEquals(menuOf(await client.get(`/auth/${path}`)).size, 28, path);
+  }
+  const failed = await client.post("/auth/signin/unknown", {});
+  assertEquals([failed.body.includes("<h1"), menuOf(failed).size], [true, 0]);
+  assertEquals(menuOf(await client.get("/auth/nowhere")).size, 0);
+  assertEquals(menuOf(await client.get(`/auth/signin?callbackUrl=/${"a".repeat(1000)}`)).size, 0);
+});
+
+Deno.test("there is no menu if the application says so, or chooses the language", async () => {
+  const sizes = async (pages: FastifyAuthConfig["pages"]) => {
+    await using app = await testApp(testConfig({ pages: pages! }));
+    return menuOf(await app.inject("/auth/signin")).size;
+  };
+  assertEquals(await sizes({ languageMenu: false }), 0);
+  assertEquals(await sizes({ language: "de" }), 0);
+  assertEquals(await sizes({ language: () => undefined }), 0);
+  assertEquals(await sizes({ language: () => undefined, languageMenu: true }), 28);
+  assertEquals(await sizes({ texts: { cy: {} } }), 29);
+});
+
 // Mails.
 
 async function mailFor(
