@@ -62,21 +62,13 @@ async function updateInTurn(token: string, name: string, context: RequestContext
 
 /** Updates the session by its newest token. */
 async function updateToken(newest: string, name: string, context: RequestContext): Promise<Answer> {
-  const { held, settings, logger, headers, body, log, auth } = context;
+  const { held, settings } = context;
   const { live } = settings;
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
-  const reading: ReadContext = {
-    settings,
-    logger,
-    headers,
-    canSetCookie: () => true,
-    update: { data: body?.data },
-    log,
-    auth,
-    name,
-  };
-  const update = settings.strategy === "jwt" ? updateClaims : updateRow;
-  const answer = await asOwn(reading, update, newest, reading, context);
+  const update = { data: context.body?.data };
+  const reading: ReadContext = { ...context, canSetCookie: () => true, update, name };
+  const run = settings.strategy === "jwt" ? updateClaims : updateRow;
+  const answer = await asOwn(reading, run, newest, reading, context);
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
   const { session: updated } = answer;

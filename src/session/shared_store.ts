@@ -77,7 +77,9 @@ export class SharedStore {
     answer.catch(() => {}).then(() => this.#silentUntil = 0);
     const late = () => {
       this.#silentUntil = monotonicNow() + SILENCE_MS;
-      if (name === "lock") this.#giveBack(answer, args as Arguments<"lock">).catch(() => {});
+      // What a lock was for goes on without it.
+      const [key, owner] = args as Arguments<"unlock">;
+      if (name === "lock") answer.then((held) => held && this.#send("unlock", [key, owner])).catch(() => {});
       return new Error(`no answer within ${LIMIT_MS} ms`);
     };
     try {
@@ -91,11 +93,6 @@ export class SharedStore {
       this.#isDown = true;
       return otherwise;
     }
-  }
-
-  /** Releases a lock that comes too late: what it was for went on without it. */
-  async #giveBack(answer: Promise<unknown>, [key, owner]: Arguments<"lock">): Promise<void> {
-    if (await answer) await this.#send("unlock", [key, owner]);
   }
 
   async #send<Name extends keyof Store>(name: Name, args: Arguments<Name>): Promise<Answer<Name>> {
