@@ -364,7 +364,7 @@ for (const [module, factory] of Object.entries(SMTP_PROVIDERS)) {
     const client = new Client(app, { "accept-language": "nl" });
     const csrfToken = await client.csrfToken();
     await client.post(`/auth/signin/${provider.id}`, { csrfToken, email: "ada@example.com" });
-    assertMatch(smtp.mails[0]!.message.subject!, /^\d{6} is uw inlogcode voor localhost$/);
+    assertMatch(smtp.mails[0]!.message.subject!, /^\d{6} is je inlogcode voor localhost$/);
   });
 }
 
