@@ -80,7 +80,7 @@ export async function perform(
   const context = await contextOf(auth, request, asked);
   let answer: Answer;
   try {
-    answer = await runAction(context, (request as unknown as FastifyRequest).id, handle);
+    answer = await runAction(context, handle);
   } catch (error) {
     // There is no route that would publish it.
     if (context.provider !== undefined) publishFailure(context.publish, error as Error);

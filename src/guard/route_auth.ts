@@ -50,7 +50,7 @@ export type RouteAuth = boolean | RouteAuthOptions;
 export interface RouteAuthConfig {
   /**
    * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and
-   * after those of its scopes. Where a hook of a scope guards it, too, both must let a user pass; with
+   * after those of its scopes. If a hook of a scope guards it, too, both must let a user pass; with
    * `false` one that has `respectRouteConfig` leaves the route open.
    *
    * @default all users whom the hooks of its scopes let pass

@@ -55,12 +55,11 @@ export function keepRequest(request: FastifyRequest, params: AuthParams, origin:
  *
  * @returns A copy, which hooks of the application may write to.
  */
-export function keepBody(request: FastifyRequest, body: unknown): unknown {
-  const held = (request as Holder)[RECEIVED];
+export function keepBody({ [RECEIVED]: held }: FastifyRequest & Holder, body: unknown): unknown {
   if (held !== undefined) held.body = body;
   return JSON.parse(JSON.stringify(body)); // three times as fast as a structured clone
 }
 
-export function receivedRequest(request: FastifyRequest): Received {
-  return (request as Holder)[RECEIVED]!;
+export function receivedRequest(request: FastifyRequest & Holder): Received {
+  return request[RECEIVED]!;
 }

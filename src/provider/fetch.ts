@@ -13,8 +13,7 @@ import type { ProviderError } from "./provider_error.ts";
 import { ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
 import { variableOf } from "./settings.ts";
 import { discoveryUrl } from "./summary.ts";
-import { errorTypeOf } from "../telemetry/error_type.ts";
-import { providerRequests } from "../telemetry/operations.ts";
+import { errorTypeOf, providerRequests } from "../telemetry/operations.ts";
 import type { ProviderEndpoint } from "../types.ts";
 
 /** The most bytes of a response. A token response with many claims has some ten thousand. */

@@ -182,7 +182,7 @@ export function register(scope: FastifyInstance, options: RouteOptions): void {
     throw new FastifyAuthError(
       "FST_AUTHJS_PREFIX_INVALID",
       `FastifyAuth cannot be mounted at "${scope.prefix}": the application has a route ` +
-        `"${scope.prefix}${options.url}" already. Where FastifyAuth() is registered there twice, remove one ` +
+        `"${scope.prefix}${options.url}" already. If FastifyAuth() is registered there twice, remove one ` +
         "registration; else give it another `prefix`.",
       { cause: error },
     );

@@ -5,13 +5,14 @@ import { DatabaseUnavailable } from "../adapter/failure.ts";
 import { redirectAnswer } from "../core/answer.ts";
 import { errorPage } from "../core/failure.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode, TooManyRequests } from "../errors.ts";
-import { receivedRequest } from "../http/auth_route.ts";
+import { type AuthParams, receivedRequest } from "../http/auth_route.ts";
 import { originOf } from "../http/origin.ts";
 import { acceptsHtml } from "../http/page_request.ts";
 import { prefersJson } from "../http/preferences.ts";
 import type { PageError } from "../pages/page_error.ts";
+import { eventsOf } from "../telemetry/events.ts";
 import { type Mount, requestContext } from "./context.ts";
-import { publishRefusal, runAction } from "./outcome.ts";
+import { publishFailure, runAction } from "./outcome.ts";
 import { replyKind, sendAnswer, sendFailure } from "./reply.ts";
 import { sendPage } from "./send_page.ts";
 import { type AuthRoute, handlerOf, isOfSignIn } from "./table.ts";
@@ -29,7 +30,7 @@ export async function answerRequest({ route, mount, request, reply }: RouteReque
   const { action, parameters, limited } = route;
   const asked = { ...receivedRequest(request), action, parameters, limited };
   const context = requestContext(request, asked, mount);
-  const answer = await runAction(context, request.id, handlerOf(route, mount.auth)!);
+  const answer = await runAction(context, handlerOf(route, mount.auth)!);
   return await sendAnswer(reply, answer, context);
 }
 
@@ -45,7 +46,10 @@ export async function refuseRequest(
   id: string | undefined,
 ): Promise<FastifyReply> {
   const { route, mount, request, reply } = asked;
-  publishRefusal(error, route, mount, request, id);
+  const provider = id ?? (request.params as AuthParams).provider ?? "";
+  if (isOfSignIn(route, request.method) && mount.auth.config.providers.has(provider)) {
+    publishFailure(eventsOf(request, { mountPath: mount.mountPath, provider }), error);
+  }
   if (route.refuse !== undefined) return await route.refuse(reply, error);
   return error instanceof TooManyRequests
     ? await sendTooManyRequests(asked, error)

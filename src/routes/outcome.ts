@@ -1,26 +1,18 @@
 /** What auth routes and actions have in common: what came of them is logged and published. */
-import type { FastifyRequest } from "fastify";
 import type { Answer } from "../core/answer.ts";
 import type { Handler, RequestContext } from "../core/context.ts";
 import { errorPage, failureOf } from "../core/failure.ts";
 import { allowedRedirect } from "../core/flow.ts";
 import { FastifyAuthError } from "../errors.ts";
-import type { AuthParams } from "../http/auth_route.ts";
-import { errorTypeOf } from "../telemetry/error_type.ts";
-import { eventsOf, type Publish } from "../telemetry/events.ts";
-import { authActions } from "../telemetry/operations.ts";
+import type { Publish } from "../telemetry/events.ts";
+import { authActions, errorTypeOf } from "../telemetry/operations.ts";
 import type { AuthActionOperation } from "../types.ts";
 import { askHooks } from "./admission.ts";
-import type { Mount } from "./context.ts";
 import { keepForm } from "./failed_form.ts";
-import { type AuthRoute, isOfSignIn } from "./table.ts";
+import { isOfSignIn } from "./table.ts";
 
 /** Calls a handler, and those of features around it; logs and publishes what came of it. */
-export async function runAction(
-  context: RequestContext,
-  requestId: string,
-  handle: Handler,
-): Promise<Answer> {
+export async function runAction(context: RequestContext, handle: Handler): Promise<Answer> {
   const { action, method, provider, fromApplication, publish } = context;
   const { hooks } = context.auth;
   // The first feature is the outermost.
@@ -33,9 +25,7 @@ export async function runAction(
     await askHooks(context);
     return await inner(context);
   };
-  const answer = authActions.isObserved
-    ? await observe(context, requestId, answered)
-    : await answered(context);
+  const answer = authActions.isObserved ? await observe(context, answered) : await answered(context);
   const { error, redirect, events = {}, isReported } = answer;
   if (error === undefined) {
     if (isReported) return answer;
@@ -80,27 +70,13 @@ export function publishFailure(publish: Publish | undefined, error: Error): void
   });
 }
 
-/** Publishes that a request to a route was refused with an error, if it is part of a sign-in. */
-export function publishRefusal(
-  error: Error,
-  route: AuthRoute,
-  { auth, mountPath }: Mount,
-  request: FastifyRequest,
-  id: string | undefined,
-): void {
-  const provider = id ?? (request.params as AuthParams).provider ?? "";
-  if (isOfSignIn(route, request.method) && auth.config.providers.has(provider)) {
-    publishFailure(eventsOf(request, { mountPath, provider }), error);
-  }
-}
-
 /** Calls the handler of a request that something observes. */
-function observe(context: RequestContext, requestId: string, handle: Handler): Promise<Answer> {
-  const { provider, mountPath, fromApplication } = context;
+function observe(context: RequestContext, handle: Handler): Promise<Answer> {
+  const { request, provider, mountPath, fromApplication } = context;
   const message = {
     action: nameOf(context),
     ...(provider && { provider: provider.id, providerType: provider.type }),
-    requestId,
+    requestId: request.id,
     mountPath,
     fromApplication,
   };

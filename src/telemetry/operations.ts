@@ -9,7 +9,6 @@ import type {
   Operation,
   ProviderRequestOperation,
 } from "../types.ts";
-import { errorTypeOf } from "./error_type.ts";
 
 /** What a message gets when its operation is done. */
 type Ending<Message extends Operation> = { -readonly [Key in keyof Message]?: Message[Key] };
@@ -24,6 +23,19 @@ interface Described<Message extends Operation, Result> {
 
 function named<Message extends Operation>(error: unknown): Ending<Message> {
   return { errorType: errorTypeOf(error) } as Ending<Message>;
+}
+
+/** Of an error whose name is not one of few (`error.type` of OpenTelemetry's semantic conventions). */
+const OTHER = "_OTHER";
+
+/**
+ * What went wrong, as one word of few: the code of a `FastifyAuthError`, the type of an error of Auth.js (`"CredentialsSignin"`), or the name of
+ * any other error. Messages are not used: they may have what a user typed.
+ */
+export function errorTypeOf(error: unknown): string {
+  const { code, type, name } = (error ?? {}) as Record<string, unknown>;
+  const own = typeof code === "string" && code.startsWith("FST_AUTHJS_") ? code : type ?? name;
+  return typeof own === "string" && /^\w{1,64}$/.test(own) ? own : OTHER;
 }
 
 /** Operations of one kind. */
