@@ -10,7 +10,6 @@ import { queryOf } from "./query.ts";
 /** Marks the routes of the plugin in their `config`, so that guards let them through. */
 export const AUTH_ROUTE: unique symbol = Symbol("fastify-authjs.route");
 
-/** Whether a route with this `config` is one of the plugin. */
 export function isAuthRoute(config: unknown): boolean {
   return (config as { [AUTH_ROUTE]?: true } | undefined)?.[AUTH_ROUTE] === true;
 }
@@ -34,7 +33,6 @@ interface Holder {
   [RECEIVED]?: Received;
 }
 
-/** Makes room on the requests of this scope for what was received. */
 export function decorateReceived(scope: FastifyInstance): void {
   scope.decorateRequest(RECEIVED);
 }

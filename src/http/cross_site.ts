@@ -11,7 +11,6 @@ interface SentRequest {
   readonly headers: Headers;
 }
 
-/** The methods with which links are followed. */
 const LINKED = /^(?:GET|HEAD)$/;
 
 /** A scheme, a host and an optional port: `https://app.example:8443`, `capacitor://localhost`. */

@@ -7,7 +7,6 @@
  */
 import type { OriginRequest, PublicOrigin } from "./origin.ts";
 
-/** The origin in use. */
 interface OriginInUse {
   readonly origin: PublicOrigin;
   /** What configures it; without one it is that of the request. */
@@ -72,7 +71,6 @@ function isByProxy(
     (isForwarded || PROXY_HEADERS.some((name) => headers[name] !== undefined));
 }
 
-/** What proxies add to a request. */
 const PROXY_HEADERS = ["via", "forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
 function explain(what: string, claimed: string, { origin: { href }, from }: OriginInUse): string {
@@ -96,7 +94,6 @@ function pageOrigin(from: string | string[], { headers, host }: OriginRequest): 
   return site === "same-origin" || (site === undefined && pageHost === host) ? origin : undefined;
 }
 
-/** What a proxy says of the origin. */
 interface Forwarded {
   readonly proto?: string | undefined;
   readonly host?: string | undefined;
@@ -128,7 +125,6 @@ function ownScheme({ protocol, host }: OriginRequest): string | undefined {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
 
-/** The host of `app.inject()`. */
 const INJECTED = "localhost:80";
 
 /** Whether a host is an address or a name of a private network, such as that of a proxy's upstream. */

@@ -12,7 +12,6 @@ export function acceptsHtml(accept = ""): boolean {
 /** `Sec-Purpose` is the standard (Fetch, section 3.2); the others are of older browsers. */
 const PURPOSES = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
 
-/** Whether the page is fetched in advance, or for a preview. */
 export function isPrefetch(headers: IncomingHttpHeaders): boolean {
   for (const name of PURPOSES) {
     if (/\b(?:prefetch|prerender|preview)\b/i.test(String(headers[name] ?? ""))) return true;

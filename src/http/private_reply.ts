@@ -2,7 +2,6 @@
 import type { FastifyReply } from "fastify";
 import { headerText, onHeaders, removeCdnCaching, withVary } from "./reply_headers.ts";
 
-/** What is known of a reply that is to stay private. */
 interface Kept {
   /** `Cache-Control` when the guard let the request pass. */
   before: string;

@@ -16,7 +16,6 @@ export interface Head {
 /** Calls `change` when the head is written. Of several, the one that was given last is called first. */
 export const onHeaders = onHeadersUntyped as (response: Head, change: () => void) => void;
 
-/** The values of a header. */
 export function valuesOf(head: Pick<Head, "getHeader">, name: string): string[] {
   return [head.getHeader(name) ?? []].flat().map(String);
 }
@@ -26,7 +25,6 @@ export function headerText(head: Pick<Head, "getHeader">, name: string): string 
   return [head.getHeader(name) ?? []].flat().join(", ");
 }
 
-/** A `Vary` header that also names this header. */
 export function withVary(vary: string, name: string): string {
   if (vary === "") return name;
   const names = vary.toLowerCase().split(/[\s,]+/);

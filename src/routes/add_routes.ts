@@ -24,7 +24,6 @@ const answerRequest = later(async () => (await import("./answer_request.ts")).an
 export const refuseRequest = later(async () => (await import("./answer_request.ts")).refuseRequest);
 const sendAsset = later(async () => (await import("./send_page.ts")).sendAsset);
 
-/** Which routes there are. */
 interface RoutesSetup {
   readonly routes: readonly AuthRoute[];
   /** What they are served for. */
@@ -96,18 +95,16 @@ function pathsOf(
   return paths.flatMap((path) => [path, { ...path, url: `${path.url}/` }]);
 }
 
-/** How long the router lets a parameter be. */
 export function longestParameter({ initialConfig }: FastifyInstance): number {
   const { maxParamLength = 100, routerOptions } = initialConfig as RouterConfig;
   return Math.min(maxParamLength, routerOptions?.maxParamLength ?? maxParamLength);
 }
 
-/** Where versions of Fastify keep the options of the router. */
+/** The options of the router: versions of Fastify keep them in one place or the other. */
 export interface RouterConfig extends RouterOptions {
   routerOptions?: RouterOptions;
 }
 
-/** The options of the router that matter here. */
 interface RouterOptions {
   caseSensitive?: boolean;
   ignoreTrailingSlash?: boolean;

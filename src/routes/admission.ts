@@ -14,7 +14,6 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import type { Mount } from "./context.ts";
 import { type AuthRoute, handlerOf, isCallbackOfServer, methodsFor } from "./table.ts";
 
-/** The mount that a request is for. */
 export type MountOf = (request: FastifyRequest) => Mount;
 
 /**

@@ -17,7 +17,6 @@ import { replyKind, sendAnswer, sendFailure } from "./reply.ts";
 import { sendPage } from "./send_page.ts";
 import { type AuthRoute, handlerOf, isOfSignIn } from "./table.ts";
 
-/** A request to a route. */
 interface RouteRequest {
   readonly route: AuthRoute;
   readonly mount: Mount;

@@ -58,7 +58,6 @@ async function keepCallbackUrl(answer: Answer, context: RequestContext): Promise
   return { ...answer, redirect: page.href };
 }
 
-/** Publishes that a sign-in failed. */
 export function publishFailure(publish: Publish | undefined, error: Error): void {
   if (publish === undefined) return;
   const { status, code } = failureOf(error);
@@ -70,7 +69,6 @@ export function publishFailure(publish: Publish | undefined, error: Error): void
   });
 }
 
-/** Calls the handler of a request that something observes. */
 function observe(context: RequestContext, handle: Handler): Promise<Answer> {
   const { request, provider, mountPath, fromApplication } = context;
   const message = {

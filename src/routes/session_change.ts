@@ -31,7 +31,6 @@ export async function endRemovedSession(
   return await endSession(token, context);
 }
 
-/** Whether a token may be one of a session. */
 export async function mayBeSession(token: string, { settings }: RequestContext): Promise<boolean> {
   if (settings.strategy === "database") return isRowFor(token, settings.use);
   return await openToken(token, settings).then(() => true, () => false);

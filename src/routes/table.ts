@@ -93,7 +93,6 @@ export function isCallbackOfServer(
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }
 
-/** Whether requests to a route can be part of a sign-in. */
 export function isOfSignIn(
   { action, provider }: Pick<AuthRoute, "action" | "provider">,
   method: string,

@@ -14,7 +14,6 @@ const CHANNELS: Readonly<Record<keyof AuthEvents, Channel>> = {
   "fastify-authjs:access-refused": channel("fastify-authjs:access-refused"),
 };
 
-/** The most characters of a `User-Agent` header that an event has. */
 const AGENT_LENGTH = 512;
 
 /** What an event says besides its request. */

@@ -13,11 +13,8 @@ import type {
 /** What a message gets when its operation is done. */
 type Ending<Message extends Operation> = { -readonly [Key in keyof Message]?: Message[Key] };
 
-/** How the end of an operation is described. */
 interface Described<Message extends Operation, Result> {
-  /** What its result says. */
   readonly end?: (result: Result) => Ending<Message>;
-  /** What an error says. */
   readonly failure?: (error: unknown) => Ending<Message>;
 }
 
@@ -38,7 +35,6 @@ export function errorTypeOf(error: unknown): string {
   return typeof own === "string" && /^\w{1,64}$/.test(own) ? own : OTHER;
 }
 
-/** Operations of one kind. */
 export class Operations<Message extends Operation> {
   readonly #channel: TracingChannel<Message, Message>;
 
@@ -93,12 +89,10 @@ export class Operations<Message extends Operation> {
 /** Requests to the auth routes, and the actions of `createAuth()`. */
 export const authActions: Operations<AuthActionOperation> = new Operations("fastify-authjs.action");
 
-/** Requests to the providers of OAuth and OpenID Connect. */
 export const providerRequests: Operations<ProviderRequestOperation> = new Operations(
   "fastify-authjs.provider-request",
 );
 
-/** Calls of the adapter. */
 export const adapterCalls: Operations<AdapterCallOperation> = new Operations("fastify-authjs.adapter-call");
 
 /**
