@@ -1,4 +1,4 @@
-/** Adds the auth routes to a scope. */
+/** The routes of a scope: the auth routes, and what answers every other path below the mount path. */
 import type {
   DoneFuncWithErrOrRes,
   FastifyInstance,
@@ -9,19 +9,20 @@ import type {
 import type { AuthInUse } from "../core/context.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { AUTH_ROUTE, decorateReceived } from "../http/auth_route.ts";
+import { AUTH_ROUTE, type AuthParams, decorateReceived } from "../http/auth_route.ts";
 import { BODY_LIMIT, useAuthBodyParsers } from "../http/body.ts";
 import { LATE_PAYLOAD, type LateReply, protectReply } from "../http/reply_headers.ts";
 import { redactingSerializers } from "../http/redact.ts";
 import { redactRequestSpans } from "../http/redact_spans.ts";
 import { later } from "../utils/later.ts";
-import { admission, type MountOf } from "./admission.ts";
+import { admission, assertServed, type MountOf } from "./admission.ts";
 import type { DOCUMENTS } from "../features/mod.ts";
-import type { AuthRoute } from "./table.ts";
+import { type AuthRoute, handlerOf } from "./table.ts";
 
 // What only requests need is loaded with the first one, and not when the application starts.
 const answerRequest = later(async () => (await import("./answer_request.ts")).answerRequest);
-export const refuseRequest = later(async () => (await import("./answer_request.ts")).refuseRequest);
+const refuseRequest = later(async () => (await import("./answer_request.ts")).refuseRequest);
+const sendFailedPage = later(async () => (await import("./answer_request.ts")).sendFailedPage);
 const sendAsset = later(async () => (await import("./send_page.ts")).sendAsset);
 
 interface RoutesSetup {
@@ -101,7 +102,7 @@ export function longestParameter({ initialConfig }: FastifyInstance): number {
 }
 
 /** The options of the router: versions of Fastify keep them in one place or the other. */
-export interface RouterConfig extends RouterOptions {
+interface RouterConfig extends RouterOptions {
   routerOptions?: RouterOptions;
 }
 
@@ -136,12 +137,12 @@ function shared() {
 }
 
 /** The options of routes whose replies are protected. */
-export function routeDefaults() {
+function routeDefaults() {
   return { ...shared(), exposeHeadRoute: false, onSend: protectOnSend } as const;
 }
 
 /** A hook of a route runs after those of instances, so it can override the headers that they set. */
-export function protectOnSend(
+function protectOnSend(
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
@@ -171,7 +172,7 @@ function optionsOf(
 }
 
 /** Registers a route. Says so if the application has it already. */
-export function register(scope: FastifyInstance, options: RouteOptions): void {
+function register(scope: FastifyInstance, options: RouteOptions): void {
   try {
     scope.route(options);
   } catch (error) {
@@ -184,4 +185,65 @@ export function register(scope: FastifyInstance, options: RouteOptions): void {
       { cause: error },
     );
   }
+}
+
+/**
+ * Answers every other path below the mount path: a misspelled callback URL contains a code as well, which the
+ * application's own handler would log and send. The routes have only the methods that they are served for,
+ * since Fastify takes its time to register each: others come here.
+ *
+ * @param routes Those that there are.
+ * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that
+ * Fastify does not know, are left to the handler of the surrounding scope.
+ */
+export function addNotFound(
+  scope: FastifyInstance,
+  mountOf: MountOf,
+  routes: readonly AuthRoute[],
+  own: boolean,
+): void {
+  const noRoute = () => new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
+  const routeOf = routesByPath(scope, routes);
+  const refuse = (request: FastifyRequest, reply: FastifyReply) => {
+    const { auth } = mountOf(request);
+    const asked = routeOf(request, auth);
+    if (asked !== undefined) assertServed(request, reply, asked.params, asked.route, auth);
+    throw noRoute();
+  };
+  // A route, since the application may have one for all paths.
+  register(scope, {
+    ...routeDefaults(),
+    url: "/*",
+    method: scope.supportedMethods as string[],
+    onRequest: refuse,
+    handler: refuse,
+    errorHandler: (error, request, reply) => {
+      const mount = mountOf(request);
+      const asked = routeOf(request, mount.auth);
+      return asked === undefined
+        ? sendFailedPage(mount, error, request, reply)
+        : refuseRequest({ route: asked.route, mount, request, reply }, error, asked.params.provider);
+    },
+  });
+  // Fastify accepts every hook here; its types have only two.
+  if (!own) return;
+  const notFoundPage = (request: FastifyRequest, reply: FastifyReply) =>
+    sendFailedPage(mountOf(request), noRoute(), request, reply);
+  scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFoundPage);
+}
+
+/** Finds the route whose path a request has; the method is another one. */
+function routesByPath({ initialConfig }: FastifyInstance, routes: readonly AuthRoute[]) {
+  const { caseSensitive, routerOptions } = initialConfig as RouterConfig;
+  const ignoresCase = caseSensitive === false || routerOptions?.caseSensitive === false;
+  return (
+    { params }: FastifyRequest,
+    auth: AuthInUse,
+  ): { route: AuthRoute; params: AuthParams } | undefined => {
+    const [first = "", provider, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
+    const action = ignoresCase ? first.toLowerCase() : first;
+    const route = routes.find((route) => route.action === action && route.provider === Boolean(provider));
+    if (route === undefined || rest.length > 0 || handlerOf(route, auth) === undefined) return undefined;
+    return { route, params: provider === undefined ? {} : { provider } };
+  };
 }
