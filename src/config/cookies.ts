@@ -22,7 +22,7 @@ type CookieConfig = Pick<CoreConfig, "cookies" | "cookieTenant" | "useSecureCook
 export interface CookieDefinition {
   /** Its name, without the prefix for secure cookies and the one that all have. */
   readonly name: string;
-  /** The prefix if it is secure and other applications know it by core's name; else `__Host-` if its attributes allow that. */
+  /** If it is secure: core's prefix, which other applications know; without one, `__Host-` if its attributes allow. */
   readonly prefix?: "__Host-" | "__Secure-";
 }
 

@@ -1,4 +1,4 @@
-/** The log, and warnings about the set-up that come up after boot, such as a date in the database that cannot be read. */
+/** The log, and warnings about the set-up that come up after boot, such as a date that cannot be read. */
 
 /** The logger of Fastify, as far as it is used. */
 export interface Log {

@@ -15,7 +15,7 @@ export function requireProvider(provider: unknown, index: number): void {
   throw notAProvider(index, `is ${describe(provider)}`);
 }
 
-/** A copy that core may write to. A factory stays one: core calls it without settings, which come from the environment. */
+/** A copy that core may write to. A factory stays one: core calls it, and its settings come from the environment. */
 export function copyProvider(provider: Provider, index: number): Provider {
   if (typeof provider !== "function") return clonePlain(provider);
   const factory = provider as (options: never) => unknown;

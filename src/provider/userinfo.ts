@@ -51,7 +51,7 @@ function isMissing(value: unknown): boolean {
   return value === undefined || value === null || value === "";
 }
 
-/** Its claims, whose `sub` has to be that of the ID token (OpenID Connect Core section 5.3.2); none without an endpoint. */
+/** Its claims, if there is an endpoint. `sub` must be that of the ID token (OpenID Connect Core section 5.3.2). */
 async function readUserinfo(provider: Configured, { sub }: Profile, tokens: TokenSet): Promise<Profile> {
   const { id, clientId, client, userinfo } = provider;
   if (userinfo?.request) {

@@ -26,8 +26,8 @@ function named<Message extends Operation>(error: unknown): Ending<Message> {
 const OTHER = "_OTHER";
 
 /**
- * What went wrong, as one word of few: the code of a `FastifyAuthError`, the type of an error of Auth.js (`"CredentialsSignin"`), or the name of
- * any other error. Messages are not used: they may have what a user typed.
+ * What went wrong, as one word of few: the code of a `FastifyAuthError`, the type of an error of Auth.js
+ * (`"CredentialsSignin"`), or the name of any other error. Messages may have what a user typed, so they are not used.
  */
 export function errorTypeOf(error: unknown): string {
   const { code, type, name } = (error ?? {}) as Record<string, unknown>;

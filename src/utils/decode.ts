@@ -22,7 +22,7 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @returns `undefined` if the text has padding or another encoding of its bytes: `Buffer` ignores what is not base64url. */
+/** @returns `undefined` if it has padding or another encoding of its bytes: `Buffer` ignores what is no base64url. */
 export function decodeBase64Url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;
