@@ -17,12 +17,13 @@ export interface TestFile {
 }
 
 /**
- * Any `Deno` API but `Deno.test`, the repository's own scripts and examples, the projects of the migrations,
+ * Any `Deno` API but `Deno.test`, the repository's own scripts, examples, documentation and deno.json, the projects of the migrations,
  * and the drivers of adapters, which not every release of Node runs.
  */
 const TIES = [
   /\bDeno\.(?!test\b)\w*/,
-  /(?:\.\.\/)+(?:scripts|examples|bench)\/[^"]*/,
+  /(?:\.\.\/)+(?:scripts|examples|bench|docs)\/[^"]*/,
+  /(?:\.\.\/)+deno\.json/,
   /\/migration\//,
   /\bbetter-sqlite3\b/,
 ];

@@ -23,7 +23,7 @@ async function withPage(page: Page, run: (origin: string, mails: VerificationMai
   await using app = await listeningApp(pagesConfig({ providers: [email as never] }));
   await page.goto(`${app.origin}/auth/signin?callbackUrl=%2F%3Fnext`);
   await page.getByLabel("E-mail address").fill(ADA);
-  await page.getByRole("button").click();
+  await page.locator("form button[type=submit]").click();
   await page.waitForURL(/verify-request/);
   await run(app.origin, mails);
 }
